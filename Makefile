@@ -1,0 +1,54 @@
+# Everything runs in .venv, which the first target that needs it makes.
+#
+#   make PYTHON=/path/to/python3 …   another interpreter for .venv
+#   make EXTRAS=dev,docker …         other extras of the package (see pyproject.toml)
+
+EXTRAS ?= dev,docker,models,shop
+BIN := .venv/bin
+
+# The demo: what pytest is called with. --run-dir and --alluredir are added by scripts/demo.py.
+DEMO ?= tasks --agent=oracle --agent=null -n 2
+# The suite: which tests, and how. For a part of it, call pytest (CONTRIBUTING.md).
+SUITE ?= tests -n 2
+
+.PHONY: help setup demo test suite lint types format wheel clean distclean
+.DEFAULT_GOAL := help
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.venv/installed: pyproject.toml scripts/venv
+	@scripts/venv '$(EXTRAS)'
+	@touch $@
+
+setup: .venv/installed ## Make .venv and see to a browser; says what it installs
+	@scripts/browser
+
+demo: setup ## Run the main job on the embedded sites and build its report
+	@$(BIN)/python scripts/demo.py $(DEMO)
+
+test: lint types suite ## Set up, then lint, types and the whole suite
+
+suite: setup ## All tests; with a Docker engine where one can be had
+	@scripts/with-docker $(BIN)/python -m pytest $(SUITE) -ra --junitxml=test-results/junit.xml
+
+lint: .venv/installed ## Ruff: rules and format
+	@$(BIN)/ruff check
+	@$(BIN)/ruff format --check
+
+types: .venv/installed ## Mypy, strict
+	@$(BIN)/mypy
+
+format: .venv/installed ## Put the code into Ruff's format and fix what can be fixed
+	@$(BIN)/ruff check --fix
+	@$(BIN)/ruff format
+
+wheel: .venv/installed ## Build the wheel into dist/
+	@$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
+
+clean: ## Remove what runs and builds left behind
+	rm -rf build dist demo webarena-runs test-results allure-results allure-report .mypy_cache .ruff_cache .hypothesis
+	find . -path ./.venv -prune -o -type d \( -name __pycache__ -o -name .pytest_cache \) -exec rm -rf {} +
+
+distclean: clean ## The same, and .venv
+	rm -rf .venv

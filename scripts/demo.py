@@ -1,0 +1,94 @@
+"""Runs the demo: built-in agents on the embedded sites, an Allure report, and where to find it.
+
+``make demo`` calls this with the pytest arguments to use. Exit status 0 means that the demo showed what it should:
+the oracle passed every task and no trial ended in an error. The other agents are there to fail.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+from pytest_webarena.results.records import TrialRecord
+from pytest_webarena.results.rundir import RunDir
+from pytest_webarena.results.viewer import write_view
+
+OUTPUT = Path("demo").resolve()
+RESULTS = OUTPUT / "allure-results"
+REPORT = OUTPUT / "allure-report"
+ALLURE = ["npx", "--yes", "--loglevel=error", "--prefer-offline", "allure@3"]
+"""Allure 3 from npm: ten seconds to fetch the first time, one second after."""
+
+
+def main(arguments: list[str]) -> int:
+    """Run pytest with ``arguments``, build the report, say what came out of it."""
+    shutil.rmtree(OUTPUT, ignore_errors=True)
+    OUTPUT.mkdir()
+    run_dir = OUTPUT / "run"
+    command = ["pytest", *arguments, f"--run-dir={run_dir}", f"--alluredir={RESULTS}"]
+    print("$", " ".join(command), flush=True)
+    status = subprocess.run([sys.executable, "-m", *command], check=False).returncode
+    run = RunDir(run_dir)
+    records = run.records()
+    print("\n".join(["", *summary(records)]))
+    faults = wrong(records, unfinished=len(run.unfinished()))
+    if not records:
+        print(f"pytest ended with status {status} and recorded no trial; its output is above.")
+        return 1
+    print("\n".join(["", *build_reports(run), "", *faults]))
+    return 1 if faults else 0
+
+
+def summary(records: list[TrialRecord]) -> list[str]:
+    """One line per agent."""
+    lines = []
+    for agent in sorted({record.key.agent for record in records}):
+        counts = Counter(record.outcome for record in records if record.key.agent == agent)
+        told = f"{counts['passed']} passed, {counts['failed']} failed, {counts['error']} errors"
+        note = "replays each task's solution" if agent == "oracle" else "does nothing useful: meant to fail"
+        lines.append(f"{agent:>8}  {told}  ({note})")
+    return lines
+
+
+def wrong(records: list[TrialRecord], *, unfinished: int) -> list[str]:
+    """What the demo should not have shown; empty when all is well."""
+    oracle = [record for record in records if record.key.agent == "oracle"]
+    faults = [] if oracle else ["The oracle ran no task."]
+    faults += [f"oracle failed {record.key.task}: {record.message}" for record in oracle if record.outcome == "failed"]
+    faults += [
+        f"{record.key.agent} on {record.key.task}: {record.cause} error: {record.message}"
+        for record in records
+        if record.outcome == "error"
+    ]
+    return [*faults, f"{unfinished} trials were begun and never finished."] if unfinished else faults
+
+
+def build_reports(run: RunDir) -> list[str]:
+    """Make pages of what was recorded; what to tell the user about them."""
+    page = OUTPUT / "view.html"
+    write_view(run, page)
+    return [
+        *allure_report(),
+        "The same run, step by step, in one page that works offline:",
+        f"  {page.as_uri()}",
+        f"The records themselves: {run.path}",
+    ]
+
+
+def allure_report() -> list[str]:
+    """Turn Allure's results into one HTML file, if npm is there."""
+    if shutil.which("npx") is None:
+        return ["No Allure report: npm was not found. With Node.js 20 or newer, run make demo again.", f"  {RESULTS}"]
+    command = [*ALLURE, "awesome", str(RESULTS), "--single-file", "--name=pytest-webarena demo", f"--output={REPORT}"]
+    built = subprocess.run(command, check=False, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    page = REPORT / "index.html"
+    if built.returncode or not page.is_file():
+        return ["No Allure report: Allure 3 failed.", *(built.stderr or built.stdout).strip().splitlines()[-3:]]
+    return ["The Allure report, to be opened in a browser:", f"  {page.as_uri()}"]
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

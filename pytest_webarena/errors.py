@@ -1,0 +1,142 @@
+"""Every error that leaves this package.
+
+::
+
+    WebArenaError                 something the user should read; ``str()`` is the whole message
+    ├── UsageError                a bad option, an unknown name, a missing file
+    ├── TaskFileError             a task file that can't be used; lists every problem found
+    └── TrialError                the trial could not be carried out; ``cause`` says whose fault it is
+        ├── SiteError             cause "site": provisioning, reset, crash, query
+        ├── BrowserError          cause "browser": launch, crash, protocol
+        ├── ModelError            cause "model": the model endpoint
+        ├── AgentError            cause "agent": the agent raised, hung or broke its protocol
+        ├── JudgeError            cause "judge": a judge could not reach a verdict
+        ├── TaskError             cause "task": set-up steps or checks that can't work
+        └── HarnessError          cause "harness": a fault of this package
+    TaskFailed(AssertionError)    the agent ran, the checks said no: a failed test, never an error
+
+A wrong answer is `TaskFailed`; everything else is a `WebArenaError`. Reports rely on that split.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+__all__ = [
+    "AgentError",
+    "BrowserError",
+    "Cause",
+    "HarnessError",
+    "JudgeError",
+    "ModelError",
+    "Problem",
+    "SiteError",
+    "TaskError",
+    "TaskFailed",
+    "TaskFileError",
+    "TrialError",
+    "UsageError",
+    "WebArenaError",
+    "closest",
+]
+
+Cause = Literal["site", "browser", "model", "agent", "judge", "task", "harness"]
+
+
+class WebArenaError(Exception):
+    """Root of the tree. The message says what was expected, what was seen and what to do."""
+
+
+class UsageError(WebArenaError):
+    """The command line, the configuration or a name in it can't be used."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """One defect of a task file, anchored in its text (lines and columns count from 1)."""
+
+    path: str
+    line: int
+    column: int
+    expected: str
+    found: str
+    hint: str = ""
+
+    def __str__(self) -> str:
+        text = f"{self.path}:{self.line}:{self.column}: expected {self.expected}, found {self.found}"
+        return f"{text} ({self.hint})" if self.hint else text
+
+
+class TaskFileError(WebArenaError):
+    """All problems of one or more task files, one line each, in file order."""
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        self.problems = tuple(problems)
+        super().__init__("\n".join(str(problem) for problem in self.problems))
+
+
+class TrialError(WebArenaError):
+    """The trial could not be carried out or judged. Reported as an error, never as a failed task."""
+
+    cause: ClassVar[Cause] = "harness"
+
+
+class SiteError(TrialError):
+    """A site could not be provisioned, reset, reached or queried."""
+
+    cause = "site"
+
+
+class BrowserError(TrialError):
+    """The browser could not be found or started, crashed, or stopped answering."""
+
+    cause = "browser"
+
+
+class ModelError(TrialError):
+    """A model endpoint kept failing after the bounded retries."""
+
+    cause = "model"
+
+
+class AgentError(TrialError):
+    """The agent raised, hung or broke its protocol."""
+
+    cause = "agent"
+
+
+class JudgeError(TrialError):
+    """A judge could not reach a verdict. Never a pass, never a fail."""
+
+    cause = "judge"
+
+
+class TaskError(TrialError):
+    """The task itself can't be carried out: a set-up step, a selector or a query is wrong."""
+
+    cause = "task"
+
+
+class HarnessError(TrialError):
+    """A fault of pytest-webarena. Please report it."""
+
+    cause = "harness"
+
+
+class TaskFailed(AssertionError):
+    """The trial ended and its checks did not hold. ``str()`` is the verdict as shown by pytest."""
+
+
+def closest(name: str, known: Iterable[str]) -> str:
+    """A sentence naming the known names and the nearest one, for "unknown name" messages.
+
+    >>> closest("orakel", ["null", "oracle"])
+    "did you mean 'oracle'? known: null, oracle"
+    """
+    names = sorted(known)
+    near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+    listing = f"known: {', '.join(names)}" if names else "none are known"
+    return f"did you mean {near[0]!r}? {listing}" if near else listing

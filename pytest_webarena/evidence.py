@@ -1,0 +1,171 @@
+"""What a judge may look at: everything recorded of a trial, to and from plain JSON.
+
+Collecting (live, with a browser and sites) and judging (pure) meet only here. Whatever a judge
+needs must be in an `Evidence`, so any stored run can be judged again without sites or browser.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+__all__ = [
+    "SCHEMA_VERSION",
+    "Evidence",
+    "JsonValue",
+    "Probe",
+    "RequestRecord",
+    "StepRecord",
+    "StopReason",
+    "TabState",
+    "TargetRecord",
+]
+
+SCHEMA_VERSION = 1
+
+JsonValue = None | bool | int | float | str | list["JsonValue"] | dict[str, "JsonValue"]
+
+StopReason = Literal["answered", "max_steps", "time", "tokens", "cost", "repeated", "invalid", "agent_crash"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TabState:
+    """One tab at the end of the episode."""
+
+    url: str
+    title: str
+    html: str
+    """The serialised DOM, not the source as sent."""
+    active: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TargetRecord:
+    """The element an action hit, described so that another run can find it again."""
+
+    selector: str = ""
+    role: str = ""
+    name: str = ""
+    tag: str = ""
+    text: str = ""
+    """Visible text, at most 200 characters."""
+    x: float | None = None
+    y: float | None = None
+    """Centre in CSS pixels of the viewport."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepRecord:
+    """One round: what was seen, said and done."""
+
+    index: int
+    """From 0."""
+    action: Mapping[str, Any]
+    """`actions.as_record` of the action."""
+    raw: str
+    """What the agent said, verbatim."""
+    error: str = ""
+    """Why the action had no effect, as told to the agent; empty when it worked."""
+    url_before: str = ""
+    url_after: str = ""
+    target: TargetRecord | None = None
+    value: str | None = None
+    """Typed text, chosen option or pressed keys."""
+    tab: int = 0
+    """The tab acted on, from 0."""
+    observation: str = ""
+    """File of the observation shown to the agent, relative to the attempt folder."""
+    screenshot: str = ""
+    """File of the screenshot, relative to the attempt folder; empty when none was taken."""
+    started: float = 0.0
+    """Seconds since the episode began."""
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    """How long `observe`, `act` and `execute` took."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestRecord:
+    """One HTTP exchange (or tunnel) as the gateway saw it."""
+
+    time: float
+    """Unix time in seconds when the request line arrived."""
+    method: str
+    url: str
+    status: int | None
+    """None when no response came; 403 with ``refused`` set when the gateway turned it away."""
+    refused: str = ""
+    """Why the gateway refused it; empty when it was passed on."""
+    request_headers: tuple[tuple[str, str], ...] = ()
+    request_body: str | None = None
+    """Text, or base64 after ``base64:``; None when empty. Cut at the gateway's limit."""
+    response_headers: tuple[tuple[str, str], ...] = ()
+    request_bytes: int = 0
+    response_bytes: int = 0
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Probe:
+    """What one check gathered in one state of the trial: a value, or why there is none."""
+
+    check: str
+    """Path of the check in its task, e.g. ``checks[1].all[0]``."""
+    state: int | Literal["end"]
+    """Step index after which it was gathered, or the end."""
+    value: JsonValue = None
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """Everything recorded of one attempt."""
+
+    answer: str | None
+    """The agent's last word; None when it never stopped by itself."""
+    stop_reason: StopReason
+    tabs: tuple[TabState, ...] = ()
+    steps: tuple[StepRecord, ...] = ()
+    requests: tuple[RequestRecord, ...] = ()
+    probes: tuple[Probe, ...] = ()
+    sites: Mapping[str, str] = field(default_factory=dict)
+    """Site name to base URL as the agent saw it, without a trailing slash."""
+
+    @property
+    def url(self) -> str:
+        """Address of the active tab; empty when no tab was open."""
+        return next((tab.url for tab in self.tabs if tab.active), "")
+
+    def probe(self, check: str, state: int | Literal["end"] = "end") -> Probe | None:
+        """What ``check`` gathered in ``state``, if anything."""
+        return next((p for p in self.probes if p.check == check and p.state == state), None)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data with a ``schema_version``; `from_json` reads it back."""
+        return {"schema_version": SCHEMA_VERSION, **asdict(self)}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Evidence:
+        """Read what `to_json` wrote, this version's or an older one's."""
+        version = data.get("schema_version")
+        if not isinstance(version, int) or version > SCHEMA_VERSION:
+            raise ValueError(f"expected evidence of schema version {SCHEMA_VERSION} or older, found {version!r}")
+        return cls(
+            answer=data["answer"],
+            stop_reason=data["stop_reason"],
+            tabs=tuple(TabState(**tab) for tab in data["tabs"]),
+            steps=tuple(_step(step) for step in data["steps"]),
+            requests=tuple(_request(request) for request in data["requests"]),
+            probes=tuple(Probe(**probe) for probe in data["probes"]),
+            sites=dict(data["sites"]),
+        )
+
+
+def _step(data: Mapping[str, Any]) -> StepRecord:
+    target = data.get("target")
+    return StepRecord(**{**data, "target": TargetRecord(**target) if target else None})
+
+
+def _request(data: Mapping[str, Any]) -> RequestRecord:
+    pairs = {key: tuple((name, value) for name, value in data[key]) for key in ("request_headers", "response_headers")}
+    return RequestRecord(**{**data, **pairs})

@@ -1,0 +1,64 @@
+"""A task's digest: equal when nothing that decides a verdict differs, whatever the file looks like."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import hashlib
+import json
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any
+
+from pytest_webarena.tasks.model import Task
+
+__all__ = ["digest"]
+
+_NOT_DECISIVE = frozenset({"id", "template", "category", "tags", "mutates", "skip", "xfail", "location", "digest"})
+
+
+def digest(task: Task) -> str:
+    """32 hexadecimal digits over intent, sites, start, users, set-up, checks, scoring, limits, solution and filling.
+
+    Not in it: ids, tags, category, hints, skip marks, and where or in what order the file says things.
+    A field at its default is left out, so a later version's new keys leave the digests of old tasks alone.
+    """
+    content = {name: value for name, value in _plain(task).items() if name not in _NOT_DECISIVE}
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return hashlib.sha256(text.encode("ascii")).hexdigest()[:32]
+
+
+def _plain(value: Any) -> Any:
+    """``value`` as JSON data; dataclasses without the fields that are at their default."""
+    kind = value.__class__
+    if kind is str or value is None or kind is bool or kind is int:
+        return value
+    if kind is float:
+        return int(value) if value.is_integer() else value
+    if kind is Decimal:
+        return str(value.normalize())
+    if kind is tuple or kind is list:
+        return [_plain(item) for item in value]
+    if isinstance(value, Mapping):
+        return {str(name): _plain(item) for name, item in value.items()}
+    result: dict[str, Any] = {}
+    name = getattr(kind, "kind", None)
+    if isinstance(name, str):  # actions carry their kind on the class
+        result["kind"] = name
+    for field_name, default in _fields(kind):
+        content = getattr(value, field_name)
+        if content is not default and content != default and field_name != "location":
+            result[field_name] = _plain(content)
+    return result
+
+
+@functools.cache
+def _fields(kind: type) -> tuple[tuple[str, Any], ...]:
+    def default(field: dataclasses.Field[Any]) -> Any:
+        if field.default is not dataclasses.MISSING:
+            return field.default
+        if field.default_factory is not dataclasses.MISSING:
+            return field.default_factory()
+        return dataclasses.MISSING
+
+    return tuple((field.name, default(field)) for field in dataclasses.fields(kind))

@@ -1,0 +1,401 @@
+"""The keys of a task file: what each means, its default and an example. Everything else is derived from this."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from pytest_webarena.tasks.addresses import SITE_NAME, Address, AddressShape, SiteShape
+from pytest_webarena.tasks.check_form import CHECKS
+from pytest_webarena.tasks.kinds import find_kind
+from pytest_webarena.tasks.model import Check, Limits, Start
+from pytest_webarena.tasks.nodes import MapNode, Node, clip, near
+from pytest_webarena.tasks.reading import INVALID, Invalid, Reading, shown
+from pytest_webarena.tasks.records import Convert, Either, Field, ListOf, MapOf, Record
+from pytest_webarena.tasks.setup_form import SETUP
+from pytest_webarena.tasks.shapes import Bool, Choice, Fault, Int, Json, Number, Schema, Schemas, Shape, Text
+from pytest_webarena.tasks.steps import ANSWERED_STEPS
+
+__all__ = [
+    "BODY",
+    "DEFAULT_KEYS",
+    "EACH",
+    "FILE",
+    "FILE_FIELDS",
+    "FORMAT_VERSION",
+    "ID",
+    "LIMITS",
+    "TASK",
+    "derive_category",
+]
+
+FORMAT_VERSION = 1
+"""Of the task format; files of later versions are refused by name."""
+
+_ID = re.compile(r"[A-Za-z0-9._-]+")
+
+
+def _id_fault(text: str, _: Reading) -> Fault | None:
+    if len(text) > 200:
+        return Fault("an id of at most 200 characters", f"{len(text)} characters")
+    if _ID.fullmatch(text) and text.strip("."):
+        return None
+    return Fault("an id of letters, digits, '.', '_' and '-'", f"'{clip(text)}'")
+
+
+ID = Text("an id", check=_id_fault, pattern=f"^{_ID.pattern}$")
+"""Of a task or a filling."""
+
+
+class _Sites(Shape[tuple[str, ...]]):
+    """The task's sites; tells the reading, so that addresses and site names in the task can be checked."""
+
+    label = "a site's name or a list of names"
+    pure = False
+
+    def __init__(self) -> None:
+        self.names = ListOf(Text("a site's name", check=self._fault, pattern=f"^{SITE_NAME.pattern}$"), or_one=True)
+
+    @staticmethod
+    def _fault(name: str, reading: Reading) -> Fault | None:
+        if not SITE_NAME.fullmatch(name):
+            return Fault("a site's name", f"'{clip(name)}'")
+        if reading.catalogue is not None and name not in reading.catalogue:
+            return Fault("a known site", f"'{clip(name)}'", near(name, reading.catalogue))
+        return None
+
+    def read(self, node: Node, reading: Reading) -> tuple[str, ...] | Invalid:
+        names = self.names.read(node, reading)
+        if isinstance(names, Invalid):
+            return INVALID
+        twice = next((name for index, name in enumerate(names) if name in names[:index]), None)
+        if twice is not None:
+            return reading.problem(node, "each site once", f"'{twice}' again")
+        reading.sites = names
+        return names
+
+    def json_schema(self, schemas: Schemas) -> Schema:
+        return self.names.json_schema(schemas)
+
+
+class _User(Shape[Mapping[str, str]]):
+    """Accounts by site; a lone name is an account of the first site."""
+
+    label = "an account's name, or a mapping from sites to accounts"
+
+    def __init__(self) -> None:
+        account = Text("an account's name", blank=True)
+        self.either: Shape[Any] = Either(
+            self.label, scalar=account, mapping=MapOf(account, "a mapping from sites to accounts", key=SiteShape())
+        )
+
+    def read(self, node: Node, reading: Reading) -> Mapping[str, str] | Invalid:
+        value = self.either.read(node, reading)
+        if isinstance(value, Invalid):
+            return INVALID
+        if not isinstance(value, str):
+            return dict(value)
+        if not reading.sites:
+            return INVALID if reading.sites is None else reading.problem(node, "no user without sites", shown(node))
+        return {reading.sites[0]: value}
+
+    def json_schema(self, schemas: Schemas) -> Schema:
+        return self.either.json_schema(schemas)
+
+
+def _reason_fault(text: str, _: Reading) -> Fault | None:
+    if text.lower() in ("true", "false", "yes", "no", "1", "0"):
+        return Fault("the reason in words", text)
+    return None
+
+
+def _limits(steps: int | None, seconds: float | None) -> Limits:
+    return Limits(steps=steps, seconds=seconds)
+
+
+LIMITS = Record(
+    "limits",
+    _limits,
+    [
+        Field(
+            key="steps",
+            shape=Int("a whole number above 0", low=1),
+            default=None,
+            default_text="the run's limit",
+            doc="Most actions an agent may take.",
+            example="limits: {steps: 12}",
+        ),
+        Field(
+            key="seconds",
+            shape=Number(float, "a number above 0", above=0),
+            default=None,
+            default_text="the run's limit",
+            doc="Longest time an episode may take, in seconds.",
+            example="limits: {seconds: 90}",
+        ),
+    ],
+    doc="The task's own limits.",
+    owner="'limits'",
+)
+
+_VALUES = MapOf(
+    Json("a value", null=False),
+    "a mapping from variables to values",
+    key=Text(
+        "a variable's name",
+        check=lambda name, _: (
+            None
+            if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name)
+            else Fault("a variable's name: letters, digits and '_'", f"'{clip(name)}'")
+        ),
+    ),
+)
+
+
+class _Each(Shape[Any]):
+    """Stands for ``each`` in the schema; the loader reads it, because it decides how the rest is read."""
+
+    label = "a mapping or a list of fillings"
+
+    def json_schema(self, schemas: Schemas) -> Schema:
+        values = _VALUES.json_schema(schemas)
+        by_name = {
+            "type": "object",
+            "minProperties": 1,
+            "additionalProperties": False,
+            "patternProperties": {f"^{_ID.pattern}$": values},
+        }
+        return {"anyOf": [by_name, {"type": "array", "minItems": 1, "items": values}]}
+
+
+EACH = Field(
+    key="each",
+    shape=_Each(),
+    default=None,
+    default_text="none",
+    doc=(
+        "Makes one instance of the task for each filling: a mapping from a name to variables, giving the ids "
+        "`<id>.<name>`, or a list of variables, giving `<id>.1`, `<id>.2`, …. "
+        "Variables are used as `{{ name }}` in every string of the task."
+    ),
+    example=(
+        "intent: Show me {{ product }}\n"
+        "each:\n  coffee: {product: Coffee Grinder}\n  kettle: {product: Gooseneck Kettle}"
+    ),
+)
+
+
+def _start(addresses: tuple[Address, ...], _: Reading) -> tuple[Start, ...]:
+    return tuple(Start(site=address.site, path=address.path) for address in addresses)
+
+
+TASK_FIELDS = (
+    Field(
+        key="id",
+        shape=ID,
+        doc="Names the task, in reports and on the command line: letters, digits, `.`, `_` and `-`. Unique in a run.",
+        example="id: shopping-spend-on-books",
+    ),
+    Field(
+        key="intent",
+        shape=Text("what the agent is asked to do", strip=True),
+        doc="What the agent is asked to do, in the words it will read.",
+        example="intent: How much did I spend on books in 2023?",
+    ),
+    EACH,
+    Field(
+        key="sites",
+        shape=_Sites(),
+        doc="The sites the task needs. The first one is where `/path` leads. `[]` for a question that needs none.",
+        example="sites: [shopping, homepage]",
+    ),
+    Field(
+        key="start",
+        shape=Convert(ListOf(AddressShape(blank=True), or_one=True, label="an address or a list of them"), _start),
+        default=(),
+        default_text="the first site's start page",
+        doc=(
+            "Where the agent starts: an address, or a list of them for several tabs, the first of which is current. "
+            "`/path` is on the first site, `site:/path` on another; a full address and `about:blank` work too."
+        ),
+        example="start: [/accounts/orders/, homepage:/calculator/]",
+    ),
+    Field(
+        key="user",
+        shape=_User(),
+        default={},
+        default_text="each site's default account",
+        doc="Who is logged in: an account of the first site, or accounts by site. `''` is nobody, logged out.",
+        example="user: {shopping: emma}",
+    ),
+    Field(
+        key="setup",
+        shape=SETUP,
+        default=(),
+        default_text="none",
+        doc=(
+            "Steps that prepare the sites before the episode begins, in order. "
+            "One that fails is an error of the task, never a failed agent."
+        ),
+        example="setup:\n  - sql: insert into notes (title) values ('Tea')",
+    ),
+    Field(
+        key="checks",
+        shape=CHECKS,
+        doc="The conditions that decide; at least one. See [Checks](#checks).",
+        example="checks:\n  - answer: {number: 84.97, tolerance: 0.01}\n  - url: /accounts/orders/",
+    ),
+    Field(
+        key="score",
+        shape=Choice("product", "mean"),
+        default="product",
+        doc="How the scores of the checks combine: all must hold (`product`), or each gives its share (`mean`).",
+        example="score: mean",
+    ),
+    Field(
+        key="threshold",
+        shape=Number(float, "a number above 0, at most 1", above=0, high=1),
+        default=1.0,
+        doc="The score from which the task counts as passed.",
+        example="score: mean\nthreshold: 0.5",
+    ),
+    Field(
+        key="solution",
+        shape=ANSWERED_STEPS,
+        default=None,
+        default_text="none",
+        doc="How to do it, step by step. The `oracle` agent replays it, which proves that the task can be solved.",
+        example='solution:\n  - goto: /accounts/orders/\n  - stop: "84.97"',
+    ),
+    Field(
+        key="mutates",
+        shape=Bool(),
+        default=None,
+        default_text="unknown",
+        doc="Whether doing the task changes a site. A hint for readers and for scheduling; never trusted.",
+        example="mutates: true",
+    ),
+    Field(
+        key="category",
+        shape=Text("a category", strip=True),
+        default="",
+        default_text="from the checks",
+        doc=(
+            "What the task is about: `information`, `navigation`, `content`, `unachievable`, or your own word. "
+            "Without it the checks tell: a check for unachievable tasks; a change (`mutates`, `state`, a page that "
+            "is opened) is content; an answer is information; addresses and the current page are navigation."
+        ),
+        example="category: information",
+    ),
+    Field(
+        key="tags",
+        shape=ListOf(Text("a tag", strip=True), or_one=True, label="a tag or a list of tags"),
+        default=(),
+        default_text="none",
+        doc="Words to select and group tasks by.",
+        example="tags: [orders, money]",
+    ),
+    Field(
+        key="limits",
+        shape=LIMITS,
+        default=Limits(),
+        default_text="the run's limits",
+        doc="The task's own limits on `steps` and `seconds`.",
+        example="limits: {steps: 12, seconds: 90}",
+    ),
+    Field(
+        key="skip",
+        shape=Text("the reason in words", strip=True, check=_reason_fault),
+        default="",
+        default_text="not skipped",
+        doc="Don't run the task, for this reason.",
+        example="skip: the shop has no vouchers yet",
+    ),
+    Field(
+        key="xfail",
+        shape=Text("the reason in words", strip=True, check=_reason_fault),
+        default="",
+        default_text="expected to pass",
+        doc="Expect the task to fail, for this reason.",
+        example="xfail: the forum loses the first comment",
+    ),
+)
+"""The keys of a task, in the order in which the reference explains them."""
+
+DEFAULT_KEYS = tuple(field for field in TASK_FIELDS if field.key not in ("id", "intent", "each"))
+"""The keys that ``defaults`` may give to all tasks of a file."""
+
+
+def _values(**values: Any) -> dict[str, Any]:
+    values["category"] = values["category"] or derive_category(values["checks"], mutates=values["mutates"])
+    return values
+
+
+def _task_fault(values: dict[str, Any], node: MapNode, reading: Reading) -> Fault | None:
+    """Keys that contradict each other."""
+    if values["score"] == "product":
+        weighted = next((check for check in values["checks"] if check.weight != 1), None)
+        if weighted is not None and weighted.location is not None:
+            return Fault(
+                "'score: mean' for checks with a weight",
+                f"'weight' in line {weighted.location.line}",
+                "products have none",
+            )
+    return None
+
+
+TASK = Record("task", _values, TASK_FIELDS, doc="One task.", demanded=("id", "intent"))
+"""A task as schema and reference show it."""
+
+BODY = Record("task", _values, [field for field in TASK_FIELDS if field.key not in ("id", "each")], rule=_task_fault)
+"""What the loader reads of each instance: keywords of `Task`, all but those that its place in the file gives."""
+
+FILE_FIELDS = (
+    Field(
+        key="schema_version",
+        shape=Int("a version of the task format", low=1),
+        default=FORMAT_VERSION,
+        doc="Version of the task format. Later versions of this package read older ones.",
+        example="schema_version: 1\ntasks:\n  - {id: a, intent: Say hello, sites: [], checks: [{answer: hello}]}",
+    ),
+    Field(
+        key="defaults",
+        shape=Record(
+            "defaults", dict, DEFAULT_KEYS, doc="Keys for all tasks of the file.", owner="'defaults'", demanded=()
+        ),
+        default=None,
+        default_text="none",
+        doc="Keys for all tasks of the file. A key that a task has itself replaces the default's.",
+        example=(
+            "defaults: {sites: [shopping], tags: [money]}\n"
+            "tasks:\n  - {id: a, intent: Name the kettle's price, checks: [{answer: {number: 49}}]}"
+        ),
+    ),
+    Field(
+        key="tasks",
+        shape=ListOf(TASK, label="a list of tasks"),
+        doc="The tasks.",
+        example="tasks:\n  - {id: a, intent: Say hello, sites: [], checks: [{answer: hello}]}",
+    ),
+)
+"""The keys of a file."""
+
+FILE: Record[dict[str, Any]] = Record("task file", dict, FILE_FIELDS, free="x-")
+"""A file as schema and reference show it. Keys that begin with ``x-`` are ignored: a place for YAML anchors."""
+
+
+def derive_category(checks: tuple[Check, ...], *, mutates: bool | None) -> str:
+    """What a task is about, judging by its checks: the most telling one decides."""
+    found: set[str] = {"content"} if mutates else set()
+
+    def look(check: Check) -> None:
+        for child in check.children:
+            look(child)
+        kind = find_kind(check.kind) if not check.children else None
+        if kind is not None:
+            found.add(kind.categorise(check.spec))
+
+    for check in checks:
+        look(check)
+    return next((word for word in ("unachievable", "content", "information", "navigation") if word in found), "")

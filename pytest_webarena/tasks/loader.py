@@ -1,0 +1,259 @@
+"""Reading task files: defaults, fillings, ids and all problems at once."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from pytest_webarena.errors import Problem, TaskFileError
+from pytest_webarena.tasks.digest import digest
+from pytest_webarena.tasks.format import BODY, DEFAULT_KEYS, FILE, FORMAT_VERSION, ID, TASK
+from pytest_webarena.tasks.model import Task
+from pytest_webarena.tasks.nodes import DEFAULT_LIMITS, ListNode, MapNode, Node, NodeLimits, ScalarNode, clip, compose
+from pytest_webarena.tasks.reading import Entries, Invalid, Reading, TooManyProblems, shown
+from pytest_webarena.tasks.shapes import Int
+from pytest_webarena.tasks.templates import NAME, Variable
+
+__all__ = ["load_tasks", "parse_tasks", "read_tasks"]
+
+_DEFAULT_KEYS = {field.key: field for field in DEFAULT_KEYS}
+_Filling = tuple[str, Node, Mapping[str, Variable]]
+_VERSION = Int("a version of the task format", low=1)
+
+
+def load_tasks(
+    path: Path | str, *, sites: Collection[str] | None = None, limits: NodeLimits = DEFAULT_LIMITS
+) -> tuple[Task, ...]:
+    """The tasks of a file, in file order, instances of a template in the order of its fillings.
+
+    ``sites`` are the names that ``sites:`` may use; None accepts any. Raises `TaskFileError` with all problems.
+    """
+    tasks, problems = read_tasks(path, sites=sites, limits=limits)
+    if problems:
+        raise TaskFileError(problems)
+    return tasks
+
+
+def parse_tasks(
+    text: str | bytes,
+    *,
+    path: str = "<text>",
+    sites: Collection[str] | None = None,
+    limits: NodeLimits = DEFAULT_LIMITS,
+) -> tuple[Task, ...]:
+    """Like `load_tasks`, from text; ``path`` is what locations and problems say."""
+    data = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
+    tasks, problems = _read(data, path, sites, limits)
+    if problems:
+        raise TaskFileError(problems)
+    return tasks
+
+
+def read_tasks(
+    path: Path | str, *, sites: Collection[str] | None = None, limits: NodeLimits = DEFAULT_LIMITS
+) -> tuple[tuple[Task, ...], tuple[Problem, ...]]:
+    """The tasks of a file that are right, and the problems of those that are not. Never raises for a bad file."""
+    try:
+        with open(path, "rb") as file:
+            data = file.read(limits.bytes + 1)
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the path
+        reason = getattr(error, "strerror", None) or str(error)
+        problem = Problem(path=str(path), line=1, column=1, expected="a readable task file", found=clip(reason.lower()))
+        return (), (problem,)
+    return _read(data, str(path), sites, limits)
+
+
+@contextmanager
+def _collector_at_rest() -> Iterator[None]:
+    """Reading makes many objects and no cycles; letting the cyclic collector look at them all costs a third more."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def _read(
+    data: bytes, path: str, sites: Collection[str] | None, limits: NodeLimits
+) -> tuple[tuple[Task, ...], tuple[Problem, ...]]:
+    with _collector_at_rest():
+        root, problems = compose(data, path, limits)
+        reading = Reading(path, catalogue=sites)
+        tasks: list[Task] = []
+        if root is not None:
+            with suppress(TooManyProblems):
+                _File(reading, limits).read(root, tasks)
+    ordered = sorted([*problems, *reading.problems], key=lambda problem: (problem.line, problem.column))
+    return tuple(tasks), tuple(ordered)
+
+
+class _File:
+    """One file on its way from nodes to tasks."""
+
+    def __init__(self, reading: Reading, limits: NodeLimits) -> None:
+        self.reading = reading
+        self.limits = limits
+        self.taken: dict[str, int] = {}  # ids of tasks and templates
+        self.instances: dict[str, int] = {}
+        self.defaults: Entries = {}
+        self.used: set[str] = set()  # defaults that some task was read with
+        self.values = 0
+
+    def read(self, root: Node, tasks: list[Task]) -> None:
+        reading = self.reading
+        if not isinstance(root, MapNode):
+            hint = "put the list under 'tasks:'" if isinstance(root, ListNode) else ""
+            reading.problem(root, "a mapping with the key 'tasks'", shown(root), hint)
+            return
+        entries = reading.entries(root)
+        FILE.check_keys(entries, reading)
+        if "schema_version" in entries and not self.version(entries["schema_version"][1]):
+            return
+        if "defaults" in entries:
+            self.read_defaults(entries["defaults"][1])
+        if "tasks" not in entries:
+            reading.problem(root, "the key 'tasks'", shown(root))
+            return
+        items = entries["tasks"][1]
+        if not isinstance(items, ListNode):
+            reading.problem(items, "a list of tasks", shown(items), "start each task with '- '")
+            return
+        for item in items.items:
+            self.read_task(item, tasks)
+        self.read_unused_defaults()
+
+    def version(self, node: Node) -> bool:
+        version = _VERSION.read(node, self.reading)
+        if isinstance(version, Invalid):
+            return False
+        if version > FORMAT_VERSION:
+            self.reading.problem(
+                node, f"version {FORMAT_VERSION} of the task format", str(version), "upgrade pytest-webarena"
+            )
+        return version <= FORMAT_VERSION
+
+    def read_defaults(self, node: Node) -> None:
+        reading = self.reading
+        if not isinstance(node, MapNode):
+            reading.problem(node, "a mapping (defaults)", shown(node))
+            return
+        for name, pair in reading.entries(node).items():
+            if name in _DEFAULT_KEYS:
+                self.defaults[name] = pair
+            elif name in TASK.keys:
+                reading.problem(pair[0], "a key that tasks can share", f"'{name}'", "it belongs to each task")
+            else:
+                reading.unknown_key(pair[0], name, "'defaults'", _DEFAULT_KEYS)
+
+    def read_unused_defaults(self) -> None:
+        """Defaults that every task replaces are still checked."""
+        self.reading.sites = None
+        for name, (_, node) in self.defaults.items():
+            if name not in self.used and not node.dynamic:
+                _DEFAULT_KEYS[name].shape.read(node, self.reading)
+
+    def read_task(self, node: Node, tasks: list[Task]) -> None:
+        reading = self.reading
+        reading.variables = {}
+        reading.sites = None
+        if not isinstance(node, MapNode):
+            reading.problem(node, "a task: a mapping with id, intent, checks", shown(node))
+            return
+        own = reading.entries(node)
+        name = self.read_id(own, node)
+        entries = {**self.defaults, **own}
+        self.used.update(key for key in self.defaults if key not in own)
+        entries.pop("id", None)
+        each = entries.pop("each", None)
+        fillings: list[_Filling] = self.fillings(each[1]) if each is not None else [("", node, {})]
+        shared: dict[str, Any] | None = None
+        if each is not None and not ("sites" in entries and entries["sites"][1].dynamic):
+            shared = {}
+        for filling, place, variables in fillings:
+            self.values += node.size
+            if self.values > self.limits.nodes:
+                reading.problem(node, f"at most {self.limits.nodes:,} values", "more, with all fillings written out")
+                raise TooManyProblems
+            reading.variables = variables
+            reading.sites = None
+            body = BODY.read_entries(entries, node, reading, shared)
+            if name is None:
+                continue
+            instance = f"{name}.{filling}" if filling else name
+            if self.free(self.instances, place, instance) and not isinstance(body, Invalid):
+                tasks.append(self.task(body, instance, name, place, variables))
+
+    def read_id(self, own: Entries, node: MapNode) -> str | None:
+        """The task's id, if there is one and nobody else has it."""
+        if "id" not in own:
+            TASK.missing("id", own, node, self.reading)
+            return None
+        place = own["id"][1]
+        if place.dynamic:
+            self.reading.problem(place, "an id", "a template", "fillings add their own names to it")
+            return None
+        name = ID.read(place, self.reading)
+        return None if isinstance(name, Invalid) or not self.free(self.taken, place, name) else name
+
+    def free(self, taken: dict[str, int], node: Node, name: str) -> bool:
+        """Whether an id is free; notes both lines when it is not."""
+        if name in taken:
+            self.reading.problem(node, "an id used once", f"'{name}' again", f"first in line {taken[name]}")
+            return False
+        taken[name] = node.line
+        return True
+
+    def fillings(self, node: Node) -> list[_Filling]:
+        """Name, place and variables of each filling."""
+        reading = self.reading
+        found: list[_Filling] = []
+        if isinstance(node, MapNode):
+            for name, (key, value) in reading.entries(node).items():
+                valid = ID.read(key, reading)
+                variables = self.variables(value)
+                if not isinstance(valid, Invalid) and variables is not None:
+                    found.append((name, key, variables))
+        elif isinstance(node, ListNode):
+            for index, item in enumerate(node.items, 1):
+                if (variables := self.variables(item)) is not None:
+                    found.append((str(index), item, variables))
+        if not node.size > 1 or isinstance(node, ScalarNode):
+            reading.problem(node, "a mapping or a list of fillings", shown(node))
+        return found
+
+    def variables(self, node: Node) -> Mapping[str, Variable] | None:
+        reading = self.reading
+        if not isinstance(node, MapNode):
+            reading.problem(node, "a mapping from variables to values", shown(node))
+            return None
+        if node.dynamic:
+            reading.problem(node, "plain values", "a template among them", "fillings are not templates themselves")
+            return None
+        variables: dict[str, Variable] = {}
+        for name, (key, value) in reading.entries(node).items():
+            if not NAME.fullmatch(name):
+                reading.problem(key, "a variable's name: letters, digits and '_'", f"'{clip(name)}'")
+                continue
+            data = reading.json(value)
+            if data is None:
+                reading.problem(value, f"a value for '{clip(name)}'", "nothing")
+            variables[name] = Variable(value, data)
+        return variables
+
+    def task(
+        self, body: dict[str, Any], instance: str, template: str, place: Node, variables: Mapping[str, Variable]
+    ) -> Task:
+        task = Task(
+            id=instance,
+            template=template,
+            filling={name: variable.value for name, variable in variables.items()},
+            location=self.reading.location(place),
+            **body,
+        )
+        object.__setattr__(task, "digest", digest(task))  # nobody else has seen it yet
+        return task

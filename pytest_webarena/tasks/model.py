@@ -1,0 +1,105 @@
+"""What a task is, once its file has been read: frozen values, no YAML, no behaviour."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from pytest_webarena.actions import Action
+
+__all__ = ["Check", "Limits", "Location", "SetupStep", "Start", "Task"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Location:
+    """Where a task stands in its file; line and column count from 1."""
+
+    path: str
+    line: int
+    column: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """One condition on a task, or a combination of conditions."""
+
+    path: str
+    """Where it stands in its task, e.g. ``checks[1].all[0]``: the key of its probes and results."""
+    kind: str
+    """A registered kind (``answer``, ``url``, …) or a combinator (``all``, ``any``, ``not``)."""
+    spec: Any = None
+    """The kind's own frozen dataclass; None for combinators."""
+    children: tuple[Check, ...] = ()
+    """Of a combinator; exactly one for ``not``."""
+    weight: float = 1.0
+    """Its share when scores are averaged instead of multiplied."""
+    when: Literal["end", "any_step"] = "end"
+    """On which states it may hold (the WebArena paper's r_prog also examines intermediate states)."""
+    location: Location | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """A task's own limits; None leaves the run's limit in force."""
+
+    steps: int | None = None
+    seconds: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Start:
+    """One tab that is open when the episode begins."""
+
+    site: str
+    path: str
+    """Absolute path with query, or a full address."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetupStep:
+    """One preparation before the episode: browser actions, SQL or a request, on one site."""
+
+    kind: Literal["browser", "sql", "api"]
+    site: str
+    spec: Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """An intent, the sites it needs, where it starts, how it is checked."""
+
+    id: str
+    """Matches ``[A-Za-z0-9._-]+``; unique in a run."""
+    intent: str
+    sites: tuple[str, ...]
+    """Site names; the first is where relative addresses lead."""
+    start: tuple[Start, ...] = ()
+    """Tabs open at the beginning; the first is current. Empty: the first site's start page."""
+    user: Mapping[str, str] = field(default_factory=dict)
+    """Site name to account name; a site not named uses its default account."""
+    checks: tuple[Check, ...] = ()
+    threshold: float = 1.0
+    """The score from which the task counts as passed."""
+    score: Literal["product", "mean"] = "product"
+    """How the scores of ``checks`` combine."""
+    setup: tuple[SetupStep, ...] = ()
+    solution: tuple[Action, ...] | None = None
+    """What the oracle does; targets are Playwright selectors. None: nobody wrote one down."""
+    mutates: bool | None = None
+    """Whether doing the task changes a site. A hint for readers and schedulers, never trusted."""
+    category: str = ""
+    """``information``, ``navigation``, ``content``, ``unachievable``, or the author's own word."""
+    tags: tuple[str, ...] = ()
+    limits: Limits = field(default_factory=Limits)
+    template: str = ""
+    """Id of the template this is an instance of; its own id when it stands alone."""
+    filling: Mapping[str, Any] = field(default_factory=dict)
+    """The variables that made this instance of its template."""
+    skip: str = ""
+    """Reason; empty means: run it."""
+    xfail: str = ""
+    """Reason; empty means: it is expected to pass."""
+    location: Location = field(default_factory=lambda: Location(path="", line=1))
+    digest: str = ""
+    """Hash of everything that decides a verdict, filling included. Equal digests: the same task."""

@@ -1,0 +1,338 @@
+"""From the bytes of a task file to a tree of located nodes, within limits that no file can break.
+
+PyYAML only parses; the tree is built here from its events. That keeps every position, avoids the
+recursion that makes deeply nested files crash ``yaml.compose``, and counts what aliases expand to.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import yaml
+from yaml import events
+
+from pytest_webarena.errors import Problem
+
+__all__ = [
+    "MAX_BYTES",
+    "MAX_DEPTH",
+    "MAX_NODES",
+    "PLAIN",
+    "QUOTED",
+    "RENDERED",
+    "ListNode",
+    "MapNode",
+    "Node",
+    "NodeLimits",
+    "ScalarNode",
+    "clip",
+    "compose",
+    "near",
+]
+
+MAX_BYTES = 5_000_000
+"""Largest task file, in bytes."""
+MAX_NODES = 3_000_000
+"""Most values a file may hold once its aliases and its ``each`` fillings are written out."""
+MAX_DEPTH = 64
+"""Deepest nesting of lists and mappings, aliases written out."""
+
+QUOTED, PLAIN, RENDERED = 0, 1, 2
+"""How a scalar came about: in quotes or as a block, bare, or from a template."""
+
+
+class ScalarNode:
+    """A single value, still as the text that was written."""
+
+    __slots__ = ("column", "dynamic", "line", "style", "value")
+
+    def __init__(self, value: str, style: int, dynamic: bool, line: int, column: int) -> None:
+        self.value = value
+        self.style = style
+        self.dynamic = dynamic
+        """Whether it is a template that has to be filled before it is read."""
+        self.line = line
+        self.column = column
+
+    size: ClassVar[int] = 1
+
+
+class ListNode:
+    """A sequence."""
+
+    __slots__ = ("column", "dynamic", "items", "line", "size")
+
+    def __init__(self, line: int, column: int) -> None:
+        self.items: list[Node] = []
+        self.dynamic = False
+        """Whether a template stands somewhere in it."""
+        self.size = 1
+        """Values in it, itself included, aliases written out."""
+        self.line = line
+        self.column = column
+
+
+class MapNode:
+    """A mapping; ``items`` holds keys and values in turn."""
+
+    __slots__ = ("column", "dynamic", "entries", "items", "line", "size")
+
+    def __init__(self, line: int, column: int) -> None:
+        self.items: list[Node] = []
+        self.dynamic = False
+        self.size = 1
+        self.line = line
+        self.column = column
+        self.entries: dict[str, tuple[Node, Node]] | None = None
+        """Key text to key and value; filled in by the reader when it is first looked at."""
+
+
+Node = ScalarNode | ListNode | MapNode
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeLimits:
+    """How large a file may be. The defaults suit files people write; raise them for generated ones."""
+
+    bytes: int = MAX_BYTES
+    nodes: int = MAX_NODES
+    depth: int = MAX_DEPTH
+
+
+DEFAULT_LIMITS = NodeLimits()
+
+_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+# What YAML itself allows in a stream.
+_UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+# Tags that say what a reader would assume anyway. All others would build objects or mean nothing here.
+_TEXT_TAGS = frozenset({"!", "tag:yaml.org,2002:str"})
+_CORE_TAGS = _TEXT_TAGS | {f"tag:yaml.org,2002:{name}" for name in ("int", "float", "bool", "null", "seq", "map")}
+_SYNTAX_HINTS = (
+    ("mapping values are not allowed", "put text that contains ': ' in quotes"),
+    ("that cannot start any token", "put text that starts with @, ` or % in quotes, and indent with spaces, not tabs"),
+    ("'\\t'", "indent with spaces, not tabs"),
+    ("while scanning a quoted scalar", "a quote is never closed"),
+    ("did not find expected ',' or", "a bracket is never closed, or text with { } [ ] or , needs quotes"),
+    ("did not find expected '-' indicator", "line it up with the items above"),
+    ("did not find expected key", "line it up with the keys above; put text with quotes or brackets in quotes"),
+    ("could not find expected ':'", "write 'key: value', and quote text that spans lines"),
+)
+
+
+class _Abort(Exception):
+    """Reading can't go on; the problem is already noted."""
+
+
+def compose(data: bytes, path: str, limits: NodeLimits = DEFAULT_LIMITS) -> tuple[Node | None, list[Problem]]:
+    """The only document in ``data`` as nodes, and what is wrong with it.
+
+    Never raises for any bytes. The tree is None when nothing useful can be read.
+    """
+    problems: list[Problem] = []
+    try:
+        text = _decode(data, path, limits, problems)
+        return _Composer(text, path, limits, problems).run(), problems
+    except _Abort:
+        return None, problems
+    except yaml.MarkedYAMLError as error:
+        problems.append(_syntax_problem(error, path))
+        return None, problems
+    except yaml.YAMLError as error:  # ReaderError, which has no mark
+        problems.append(_problem(path, 1, 1, "valid YAML", clip(str(error).partition("\n")[0])))
+        return None, problems
+
+
+def _decode(data: bytes, path: str, limits: NodeLimits, problems: list[Problem]) -> str:
+    def stop(line: int, column: int, expected: str, found: str, hint: str = "") -> _Abort:
+        problems.append(_problem(path, line, column, expected, found, hint))
+        return _Abort()
+
+    if len(data) > limits.bytes:
+        size = f"{len(data) / 1e6:.1f} MB"
+        raise stop(1, 1, f"a file of at most {limits.bytes / 1e6:g} MB", size, "split it into several files")
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise stop(1, 1, "UTF-8 text", "UTF-16 text", "save the file as UTF-8")
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line, column = _position(data[: error.start].decode("utf-8", "replace"))
+        byte = f"byte 0x{data[error.start]:02x}"
+        if b"\0" in data[:4096]:
+            raise stop(line, column, "UTF-8 text", f"a binary file ({byte})") from None
+        raise stop(line, column, "UTF-8 text", f"{byte}, which is not UTF-8", "save the file as UTF-8") from None
+    if bad := _UNPRINTABLE.search(text):
+        line, column = _position(text[: bad.start()])
+        name = f"U+{ord(bad.group()):04X}"
+        what = f"a binary file ({name})" if bad.group() == "\0" else f"the control character {name}"
+        raise stop(line, column, "text", what)
+    if not text.strip():
+        raise stop(1, 1, "a mapping with the key 'tasks'", "an empty file")
+    return text
+
+
+class _Composer:
+    """Builds the tree from parser events with an explicit stack."""
+
+    def __init__(self, text: str, path: str, limits: NodeLimits, problems: list[Problem]) -> None:
+        self.parser = _LOADER(text)
+        self.path = path
+        self.limits = limits
+        self.problems = problems
+        self.anchors: dict[str, tuple[Node, int]] = {}  # node and its height
+
+    def note(self, mark: Any, expected: str, found: str, hint: str = "") -> None:
+        self.problems.append(_problem(self.path, mark.line + 1, mark.column + 1, expected, found, hint))
+
+    def stop(self, mark: Any, expected: str, found: str, hint: str = "") -> _Abort:
+        self.note(mark, expected, found, hint)
+        return _Abort()
+
+    def run(self) -> Node | None:
+        parser, limits = self.parser, self.limits
+        get_event = parser.get_event
+        scalar_event, start_events, end_events, alias_event = (
+            events.ScalarEvent,
+            (events.SequenceStartEvent, events.MappingStartEvent),
+            (events.SequenceEndEvent, events.MappingEndEvent),
+            events.AliasEvent,
+        )
+        root: Node | None = None
+        documents = 0
+        # Open collections with their height so far and their anchor.
+        stack: list[tuple[ListNode | MapNode, str | None]] = []
+        heights: list[int] = []
+        parent: ListNode | MapNode | None = None
+        total = 0
+        while True:
+            event = get_event()
+            kind = event.__class__
+            node: Node
+            if kind is scalar_event:
+                value = event.value
+                style = PLAIN if event.implicit[0] else QUOTED
+                if event.tag is not None:
+                    style = self.tagged(event, style)
+                dynamic = "{{" in value or "{%" in value
+                mark = event.start_mark
+                node = ScalarNode(value, style, dynamic, mark.line + 1, mark.column + 1)
+                height = 0
+                if event.anchor is not None:
+                    self.anchors[event.anchor] = (node, 0)
+                total += 1
+            elif kind in start_events:
+                mark = event.start_mark
+                make = ListNode if kind is events.SequenceStartEvent else MapNode
+                collection: ListNode | MapNode = make(mark.line + 1, mark.column + 1)
+                if event.tag is not None and event.tag not in _CORE_TAGS:
+                    self.foreign_tag(event)
+                if event.anchor is not None:
+                    self.anchors.pop(event.anchor, None)  # not to be used before it is complete
+                stack.append((collection, event.anchor))
+                heights.append(1)
+                parent = collection
+                if len(stack) > limits.depth:
+                    raise self.stop(mark, f"at most {limits.depth} levels of nesting", f"level {len(stack)}")
+                total += 1
+                continue
+            elif kind in end_events:
+                node, anchor = stack.pop()
+                height = heights.pop()
+                parent = stack[-1][0] if stack else None
+                if anchor is not None:
+                    self.anchors[anchor] = (node, height)
+            elif kind is alias_event:
+                found = self.anchors.get(event.anchor)
+                if found is None:
+                    raise self.unknown_alias(event, stack)
+                node, height = found
+                total += node.size
+            elif kind is events.DocumentStartEvent:
+                documents += 1
+                if documents > 1:
+                    self.note(event.start_mark, "one YAML document per file", "a second one", "remove the '---'")
+                    return root
+                continue
+            elif kind is events.StreamEndEvent:
+                return self.whole(root)
+            else:
+                continue
+            if total > limits.nodes:
+                raise self.stop(event.start_mark, f"at most {limits.nodes:,} values", f"more than {total - 1:,}")
+            if parent is None:
+                root = node
+                continue
+            parent.items.append(node)
+            parent.size += node.size
+            if node.dynamic:
+                parent.dynamic = True
+            if height >= heights[-1]:
+                heights[-1] = height + 1
+                if height + len(stack) > limits.depth:
+                    raise self.stop(event.start_mark, f"at most {limits.depth} levels of nesting", "deeper aliases")
+
+    def whole(self, root: Node | None) -> Node | None:
+        if root is None:  # comments and directives only
+            self.problems.append(_problem(self.path, 1, 1, "a mapping with the key 'tasks'", "an empty file"))
+        return root
+
+    def tagged(self, event: Any, style: int) -> int:
+        if event.tag in _TEXT_TAGS:
+            return QUOTED
+        if event.tag in _CORE_TAGS:
+            return PLAIN
+        self.foreign_tag(event)
+        return style
+
+    def foreign_tag(self, event: Any) -> None:
+        tag = clip(event.tag.replace("tag:yaml.org,2002:", "!!"), 40)
+        self.note(event.start_mark, "a plain value", f"the tag {tag}", "task files use no tags")
+
+    def unknown_alias(self, event: Any, stack: list[tuple[ListNode | MapNode, str | None]]) -> _Abort:
+        name = clip(event.anchor, 40)
+        if any(anchor == event.anchor for _, anchor in stack):
+            return self.stop(event.start_mark, "an alias of something complete", f"*{name} inside &{name} itself")
+        return self.stop(event.start_mark, f"an anchor &{name} above", f"*{name} without one", near(name, self.anchors))
+
+
+def _syntax_problem(error: yaml.MarkedYAMLError, path: str) -> Problem:
+    mark = error.problem_mark or error.context_mark
+    line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
+    said = " ".join(filter(None, (error.context, error.problem)))
+    hint = next((hint for sign, hint in _SYNTAX_HINTS if sign in said), "")
+    return _problem(path, line, column, "valid YAML", f"a syntax error: {clip(error.problem or said, 120)}", hint)
+
+
+def _problem(path: str, line: int, column: int, expected: str, found: str, hint: str = "") -> Problem:
+    return Problem(path=path, line=line, column=column, expected=expected, found=found, hint=hint)
+
+
+def _position(before: str) -> tuple[int, int]:
+    """Line and column, from 1, of what follows ``before``."""
+    lines = re.split("\r\n|\r|\n", before)
+    return len(lines), len(lines[-1]) + 1
+
+
+def clip(text: str, width: int = 60) -> str:
+    """``text`` on one line of at most ``width`` characters, fit for a message."""
+    flat = " ".join(text[: width * 8].split())
+    flat = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in flat)
+    return flat if len(flat) <= width else flat[: width - 1] + "…"
+
+
+def near(name: str, known: Any) -> str:
+    """A hint for an unknown name: the closest known one, else all of them.
+
+    >>> near("intnet", ["intent", "id"])
+    "did you mean 'intent'?"
+    >>> near("zzz", ["intent", "id"])
+    'known: id, intent'
+    """
+    import difflib
+
+    names = sorted(known)
+    match = difflib.get_close_matches(name[:60], names, n=1, cutoff=0.6)
+    if match:
+        return f"did you mean {match[0]!r}?"
+    return f"known: {', '.join(names)}" if names else ""

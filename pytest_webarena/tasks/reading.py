@@ -1,0 +1,155 @@
+"""The state of reading one file: where problems go, and how templates are filled on the way."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from pytest_webarena.errors import Problem
+from pytest_webarena.tasks.nodes import PLAIN, QUOTED, RENDERED, ListNode, MapNode, Node, ScalarNode, clip, near
+from pytest_webarena.tasks.scalars import BOOLS, NULLS, json_scalar
+from pytest_webarena.tasks.templates import TemplateProblem, Variable, fill_text, undefined, whole_name
+
+if TYPE_CHECKING:
+    from pytest_webarena.tasks.model import Location
+
+__all__ = ["INVALID", "MAX_PROBLEMS", "Entries", "Invalid", "Reading", "TooManyProblems", "shown"]
+
+MAX_PROBLEMS = 200
+"""After so many problems reading stops; the rest would mostly be their echoes."""
+
+Entries = dict[str, tuple[Node, Node]]
+"""Key text to key node and value node."""
+
+
+class Invalid(enum.Enum):
+    """What reading gives for something wrong, once the problem is noted."""
+
+    INVALID = 0
+
+
+INVALID: Final[Literal[Invalid.INVALID]] = Invalid.INVALID
+
+
+class TooManyProblems(Exception):
+    """Reading stopped at `MAX_PROBLEMS`."""
+
+
+class Reading:
+    """One file being read. Problems are collected, never raised, so that one pass finds them all."""
+
+    def __init__(self, path: str, *, catalogue: Collection[str] | None = None) -> None:
+        self.path = path
+        self.catalogue = catalogue
+        """Names of the sites that exist; None when that is not known here."""
+        self.problems: list[Problem] = []
+        self.variables: Mapping[str, Variable] = {}
+        """What templates may use in the instance being read."""
+        self.sites: tuple[str, ...] | None = None
+        """Sites of the task being read; None while not known (or wrong)."""
+        self._seen: set[Problem] = set()
+
+    def problem(self, node: Node, expected: str, found: str, hint: str = "") -> Literal[Invalid.INVALID]:
+        """Note a problem at ``node``, once, and return `INVALID` for the caller to hand on."""
+        problem = Problem(path=self.path, line=node.line, column=node.column, expected=expected, found=found, hint=hint)
+        if problem not in self._seen:
+            self._seen.add(problem)
+            self.problems.append(problem)
+            if len(self.problems) >= MAX_PROBLEMS:
+                raise TooManyProblems
+        return INVALID
+
+    def location(self, node: Node) -> Location:
+        """Where ``node`` stands, as tasks and checks record it."""
+        from pytest_webarena.tasks.model import Location
+
+        return Location(path=self.path, line=node.line, column=node.column)
+
+    def fill(self, node: ScalarNode) -> Node | None:
+        """The value a template scalar stands for, or None when it can't be filled (noted).
+
+        A string that is one variable and nothing else becomes that variable's value, list or number
+        or whatever it is; otherwise the variables are written into the text.
+        """
+        try:
+            name = whole_name(node.value)
+            if name is None:
+                text = fill_text(node.value, self.variables)
+                return ScalarNode(text, RENDERED, False, node.line, node.column)
+            if name not in self.variables:
+                raise undefined(name, self.variables)
+            return self.variables[name].node
+        except TemplateProblem as problem:
+            self.problem(node, problem.expected, problem.found, problem.hint)
+            return None
+
+    def entries(self, node: MapNode) -> Entries:
+        """The keys and values of a mapping: merges resolved, keys that are no text or come twice noted."""
+        if node.entries is not None:
+            return node.entries
+        entries: Entries = {}
+        merged: list[tuple[Node, Node]] = []
+        items = node.items
+        for index in range(0, len(items), 2):
+            key, value = items[index], items[index + 1]
+            if key.__class__ is not ScalarNode:
+                hint = "put text that starts with '{{' in quotes" if isinstance(key, MapNode) else ""
+                self.problem(key, "a key", shown(key), hint)
+                continue
+            name = key.value
+            if name == "<<" and key.style == PLAIN:
+                merged.append((key, value))
+            elif name in entries:
+                first = entries[name][0].line
+                self.problem(key, "each key once", f"'{clip(name)}' again", f"first in line {first}")
+            else:
+                entries[name] = (key, value)
+        for key, value in merged:
+            for source in value.items if isinstance(value, ListNode) else [value]:
+                if not isinstance(source, MapNode) or source is node:
+                    self.problem(key, "a mapping to merge with '<<'", shown(source))
+                    continue
+                for name, pair in self.entries(source).items():
+                    entries.setdefault(name, pair)
+        node.entries = entries
+        return entries
+
+    def unknown_key(self, key: Node, name: str, owner: str, known: Collection[str]) -> None:
+        """Note a key that its owner does not have."""
+        self.problem(key, f"a key of {owner}", f"'{clip(name)}'", near(name, known))
+
+    def json(self, node: Node) -> Any:
+        """``node`` as plain data: `INVALID` when a template in it can't be filled."""
+        if node.dynamic and node.__class__ is ScalarNode:
+            filled = self.fill(node)
+            if filled is None:
+                return INVALID
+            node = filled
+        if node.__class__ is ScalarNode:
+            return json_scalar(node.value) if node.style == PLAIN else node.value
+        if node.__class__ is ListNode:
+            values = [self.json(item) for item in node.items]
+            return INVALID if any(value is INVALID for value in values) else values
+        assert isinstance(node, MapNode)
+        pairs = {name: self.json(value) for name, (_, value) in self.entries(node).items()}
+        return INVALID if any(value is INVALID for value in pairs.values()) else pairs
+
+
+def shown(node: Node) -> str:
+    """What stands at ``node``, in a few words for a message."""
+    if isinstance(node, ListNode):
+        return f"a list of {len(node.items)}" if node.items else "an empty list"
+    if isinstance(node, MapNode):
+        keys = [clip(item.value, 20) for item in node.items[::2] if isinstance(item, ScalarNode)]
+        more = ", …" if len(keys) > 3 else ""
+        return f"a mapping with {', '.join(keys[:3])}{more}" if keys else "a mapping"
+    text = node.value
+    if node.style == QUOTED:
+        return f"the text '{clip(text)}'" if text else "an empty text"
+    if text in NULLS:
+        return "nothing"
+    if text in BOOLS:
+        return text
+    kind = "the number " if isinstance(json_scalar(text), int | float) else ""
+    return f"{kind}{clip(text)}" if kind else f"'{clip(text)}'"

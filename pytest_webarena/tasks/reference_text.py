@@ -1,0 +1,136 @@
+"""The parts of the task format's reference that no declaration can say."""
+
+from __future__ import annotations
+
+__all__ = ["AFTER_CHECKS", "INTRODUCTION", "STEPS_INTRODUCTION"]
+
+INTRODUCTION = """
+# Task files
+
+<!-- Made by `python -m pytest_webarena.tasks.reference`; edit the declarations in pytest_webarena/tasks instead. -->
+
+A task file is YAML (or JSON, which is YAML too). It lists tasks: what an agent is asked to do, on which sites, and how
+to tell whether it did. Editors complete and check task files with the JSON schema that ships with the package,
+`pytest_webarena/tasks/tasks.schema.json`.
+
+```yaml
+# yaml-language-server: $schema=…/pytest_webarena/tasks/tasks.schema.json
+defaults: {sites: [shopping]}
+tasks:
+  - id: shopping-spend-on-books
+    intent: How much did I spend on books in 2023?
+    checks:
+      - answer: {number: 84.97, tolerance: 0.01}
+    solution:
+      - goto: /accounts/orders/
+      - stop: "84.97"
+
+  - id: shopping-review
+    intent: Leave a {{ stars }}-star review titled "{{ title }}" on {{ product }}
+    each:
+      coffee: {product: Coffee Grinder, stars: 4, title: Quiet enough}
+      kettle: {product: Gooseneck Kettle, stars: 2, title: Drips}
+    mutates: true
+    checks:
+      - page: {open: /reviews/, locate: css=.review-title, includes: "{{ title }}"}
+      - state: {sql: "select stars from reviews where title = {{ title | sql }}", equals: "{{ stars }}"}
+
+  - id: no-phone-number
+    intent: What is the phone number of this shop?
+    checks:
+      - answer: {unachievable: the shop lists no phone number}
+```
+
+`webarena validate PATH…` reads files without running anything and reports everything that is wrong with them, each
+defect as `file:line:column: expected …, found …`. pytest shows the same text when it collects a bad file.
+
+## How values are read
+
+What a value means is decided by the key it stands under, not by how YAML would guess.
+
+* Where a key takes **text**, any bare value is text exactly as written: `exact: no` is the word, `exact: 1.10` keeps
+  its zero, `id: 21` is "21". Only nothing at all, `~` and `null` need quotes to be text.
+* **Numbers** are exact decimals (`84.97`, `1e3`, `0x1F`), never infinite, and not in quotes (`"84.97"` is text).
+* **Switches** are `true` or `false`, nothing else.
+* Where a key takes **any value** (`equals`, `json`, `args`, fillings), the rules of YAML 1.2 apply: `true`, `false`,
+  `null` and numbers are what they look like, all else is text: `no`, `on`, `12:30` and `2023-01-05` are.
+* **Addresses** are `/path` (on the task's first site), `site:/path` (on another of its sites, also written
+  `{site: /path}`) or full addresses. Base addresses come from the sites that the run uses.
+* **Selectors** are Playwright's: `css=…` (or bare CSS), `role=button[name="Save"]`, `text=…`, `xpath=…`, joined by
+  `>>`. The first match counts, except where a check looks at all of them.
+
+Anchors, aliases and merges (`<<: *base`) work. Tags (`!!python/…`) don't. A file has at most <megabytes> MB, <values>
+values once aliases and fillings are written out, and <depth> levels.
+
+## Templates
+
+`each` makes several instances of a task. In each of them `{{ name }}` stands for the filling's value, in every string
+of the task, wherever it is.
+
+* A string that is one variable and nothing else becomes that value itself: `equals: "{{ stars }}"` is a number when
+  the filling gives one, `includes: "{{ titles }}"` may be a list. The quotes are needed: YAML takes a
+  bare `{` for a mapping.
+* Inside a longer text a value reads as the filling wrote it: `4.50` stays `4.50`.
+* Jinja2 expressions and `{% if %}` work, with the filters <filters>. `sql` makes a quoted SQL literal. There are no
+  loops and no calls.
+* A name without a value is an error, also in tasks without `each`. For literal braces write `{{ "{{" }}`.
+* Instances are called `<id>.<name>`; for pytest and reports they stand in the line of their filling.
+"""
+
+STEPS_INTRODUCTION = """
+A `solution` is a list of steps; `setup` can have the same ones in `browser`. A step is a word or has one key.
+`fill`, `type` and `select` take mappings, and do several things in order when they have several keys.
+A selector with brackets and quotes needs a block mapping or quotes:
+
+```yaml
+- fill:
+    role=textbox[name="Title"]: Quiet enough
+    role=textbox[name="Review"]: Grinds well.
+```
+"""
+
+AFTER_CHECKS = """
+## How texts are compared
+
+Before comparing, both texts are brought to one form:
+
+1. invisible characters (zero-width ones, soft hyphens, direction marks) are dropped;
+2. typographic quotes become straight ones, all dashes become `-`, and Unicode's compatibility form (NFKC) is taken, so
+   that full-width letters, ligatures and non-breaking spaces are their plain selves;
+3. runs of white space become one space, and none is left at the ends;
+4. case is folded, unless `case: true`.
+
+`exact` and `one_of` then also ignore one pair of quotes around a text and a full stop after it. `includes` and
+`excludes` look for whole words and numbers: a match must not continue a word or a number on either side. `10` is in
+`10 km`, `10th` and `$10`, and not in `100`, `10.5`, `3.10` or `-10`. In scripts that don't put spaces between words
+a match may stand anywhere. `whole_words: false` looks for any run of characters.
+
+`number` wants a text that states one number. Signs, currency signs and codes, separators for thousands (`1,234.5`,
+`1.234,5`, `1'234.5`, `12,34,567`), a comma as decimal sign (`84,97`), fractions (`3/4`, `2 1/2`, `½`), powers
+(`1.2e-3`, `1.2×10^-3`), `k`, `M`, `thousand`, `million`, `billion`, `trillion`, per cent (45 % is 45 or 0.45) and, in
+texts without digits, the words zero to ninety-nine are understood. Digits in names (`SKU-123`), dates, times and
+versions are no numbers. If the text states several different numbers it fails, with two exceptions: numbers
+that the intent mentions too don't count beside others (so "84.97 in 2023" answers "How much did I spend in 2023?"),
+and when a line says `Answer: …` only the last such line counts (or the last `\\boxed{…}`).
+Comparison is exact: `84.970` equals `84.97`, and a difference equal to the tolerance is still within it.
+
+## Scores and verdicts
+
+Every check has a score from 0 to 1. A check without parts has 0 or 1 (`python` may say something between); `all` has
+the product of its parts' scores, `any` the best of them, `not` what is missing from 1. The task's score is the product
+of its checks' scores or, with `score: mean`, their weighted mean. A task whose score reaches `threshold` has passed.
+
+Checks are judged from what was recorded, so a stored run can be judged again, without browser or sites. What was not
+recorded or could not be read (a selector that the browser refuses, a query that fails) makes a check *inconclusive*,
+and with it the verdict, unless the rest decides it anyway: a product with a 0 is 0. An inconclusive verdict is
+neither a pass nor a fail, but an error of the task.
+
+## Kinds of your own
+
+A package can add kinds of check; see `pytest_webarena.checks.Kind`, and name yours in its `pyproject.toml`:
+
+```toml
+[project.entry-points."webarena.checks"]
+rubric = "my_package.rubric:RUBRIC"
+```
+"""

@@ -1,0 +1,264 @@
+"""Declarations of what a task file may hold: the base, and single values. `records` has the rest.
+
+Parser, JSON schema and reference all come from such declarations.
+
+A shape reads a node into a value, notes what is wrong (in the file's words, with its position) and
+describes itself as JSON schema. Templates are filled here, so every shape understands them.
+
+What a scalar means is decided by the shape that reads it, not by YAML: text stays as it was written
+(``exact: no`` is the word, ``1.10`` keeps its zero), and only numbers and switches are converted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any, Generic, TypeVar
+
+from pytest_webarena.tasks.nodes import PLAIN, QUOTED, Node, ScalarNode, near
+from pytest_webarena.tasks.reading import INVALID, Invalid, Reading, shown
+from pytest_webarena.tasks.scalars import BOOLS, NULLS, parse_decimal, parse_int
+
+__all__ = [
+    "Bool",
+    "Choice",
+    "Fault",
+    "Int",
+    "Json",
+    "Number",
+    "Schema",
+    "Schemas",
+    "Shape",
+    "Text",
+    "filled_scalar",
+]
+
+T = TypeVar("T")
+
+Schema = dict[str, Any]
+_TEMPLATE: Schema = {"type": "string", "pattern": r"\{[{%]", "description": "A template, e.g. {{ name }}."}
+
+
+class Schemas:
+    """Collects the named parts of a JSON schema while it is being made."""
+
+    def __init__(self, kinds: Sequence[str] = ()) -> None:
+        self.definitions: dict[str, Schema] = {}
+        self.kinds = kinds
+        """The kinds of check to describe."""
+
+    def named(self, name: str, make: Callable[[], Schema]) -> Schema:
+        """A reference to the definition ``name``, made on first use."""
+        key = name.replace(" ", "-")
+        if key not in self.definitions:
+            self.definitions[key] = {}  # holds the place while its parts refer to it
+            self.definitions[key] = make()
+        return {"$ref": f"#/definitions/{key}"}
+
+    def or_template(self, schema: Schema) -> Schema:
+        """``schema``, or a template string that will be filled to match it."""
+        return {"anyOf": [schema, self.named("template", lambda: dict(_TEMPLATE))]}
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Why a value that has the right form is still wrong."""
+
+    expected: str
+    found: str
+    hint: str = ""
+
+
+class Shape(Generic[T]):
+    """One form of value. Subclasses read nodes and describe themselves."""
+
+    label: str
+    """What it is, for messages and the reference: "text", "a list of checks"."""
+    pure: bool = True
+    """Whether reading only gives a value, and tells the reading nothing that later keys depend on."""
+
+    def read(self, node: Node, reading: Reading) -> T | Invalid:
+        """The value at ``node``; `INVALID` after noting why there is none."""
+        raise NotImplementedError
+
+    def json_schema(self, schemas: Schemas) -> Schema:
+        """The same as JSON schema (draft 7)."""
+        raise NotImplementedError
+
+    def parts(self) -> tuple[Shape[Any], ...]:
+        """The shapes that this one is made of, for the reference."""
+        return ()
+
+    def mismatch(self, node: Node, reading: Reading, hint: str = "") -> Invalid:
+        """Note that ``node`` is something else."""
+        return reading.problem(node, self.label, shown(node), hint)
+
+
+def filled_scalar(node: Node, reading: Reading) -> Node | None:
+    """``node``, or what it stands for when it is a template; None when that can't be filled (noted)."""
+    return reading.fill(node) if node.dynamic and node.__class__ is ScalarNode else node
+
+
+class Text(Shape[str]):
+    """Any scalar, as written. ``check`` may say what is wrong with it."""
+
+    def __init__(
+        self,
+        label: str = "text",
+        *,
+        blank: bool = False,
+        strip: bool = False,
+        check: Callable[[str, Reading], Fault | None] | None = None,
+        pattern: str = "",
+    ) -> None:
+        self.label = label
+        self.blank = blank
+        self.strip = strip
+        self.check = check
+        self.pattern = pattern
+
+    def read(self, node: Node, reading: Reading) -> str | Invalid:
+        filled = filled_scalar(node, reading)
+        if filled is None:
+            return INVALID
+        if not isinstance(filled, ScalarNode) or (filled.style == PLAIN and filled.value in NULLS):
+            return self.mismatch(filled, reading)
+        value = filled.value
+        if self.strip:
+            value = value.strip()
+        if not self.blank and (not value or value.isspace()):
+            return self.mismatch(filled, reading)
+        if self.check is not None and (fault := self.check(value, reading)):
+            return reading.problem(filled, fault.expected, fault.found, fault.hint)
+        return value
+
+    def json_schema(self, schemas: Schemas) -> Schema:
+        if self.pattern:
+            return {"type": ["string", "number"], "pattern": self.pattern}
+        return {"type": ["string", "number", "boolean"]}
+
+
+class Int(Shape[int]):
+    """A whole number within bounds."""
+
+    def __init__(self, label: str = "a whole number", *, low: int | None = None, high: int | None = None) -> None:
+        self.label = label
+        self.low = low
+        self.high = high
+
+    def read(self, node: Node, reading: Reading) -> int | Invalid:
+        filled = filled_scalar(node, reading)
+        if filled is None:
+            return INVALID
+        value = parse_int(filled.value) if isinstance(filled, ScalarNode) and filled.style else None
+        if value is None:
+            return self.mismatch(filled, reading, _unquote(filled))
+        if (self.low is not None and value < self.low) or (self.high is not None and value > self.high):
+            return self.mismatch(filled, reading)
+        return value
+
+    def json_schema(self, schemas: Schemas) -> Schema:
+        bounds = {"minimum": self.low, "maximum": self.high}
+        return schemas.or_template({"type": "integer", **{k: v for k, v in bounds.items() if v is not None}})
+
+
+class Number(Shape[T]):
+    """A finite number: exact (``Decimal``) or ``float``, within bounds. ``above`` excludes its own value."""
+
+    def __init__(
+        self,
+        kind: Callable[[Decimal], T],
+        label: str = "a number",
+        *,
+        low: float | None = None,
+        above: float | None = None,
+        high: float | None = None,
+    ) -> None:
+        self.kind = kind
+        self.label = label
+        self.low = low
+        self.above = above
+        self.high = high
+
+    def read(self, node: Node, reading: Reading) -> T | Invalid:
+        filled = filled_scalar(node, reading)
+        if filled is None:
+            return INVALID
+        value = parse_decimal(filled.value) if isinstance(filled, ScalarNode) and filled.style else None
+        if value is None:
+            return self.mismatch(filled, reading, _unquote(filled))
+        if (
+            abs(value) >= Decimal("1e308")
+            or (self.low is not None and value < self.low)
+            or (self.above is not None and value <= self.above)
+            or (self.high is not None and value > self.high)
+        ):
+            return self.mismatch(filled, reading)
+        return self.kind(value)
+
+    def json_schema(self, schemas: Schemas) -> Schema:
+        bounds = {"minimum": self.low, "exclusiveMinimum": self.above, "maximum": self.high}
+        return schemas.or_template({"type": "number", **{k: v for k, v in bounds.items() if v is not None}})
+
+
+def _unquote(node: Node) -> str:
+    """The hint for a number in quotes."""
+    quoted = isinstance(node, ScalarNode) and node.style == QUOTED and parse_decimal(node.value) is not None
+    return "remove the quotes" if quoted else ""
+
+
+class Bool(Shape[bool]):
+    """``true`` or ``false``."""
+
+    label = "true or false"
+
+    def read(self, node: Node, reading: Reading) -> bool | Invalid:
+        filled = filled_scalar(node, reading)
+        if filled is None:
+            return INVALID
+        if isinstance(filled, ScalarNode) and filled.style and filled.value in BOOLS:
+            return BOOLS[filled.value]
+        word = filled.value.lower() if isinstance(filled, ScalarNode) else ""
+        meant = {"yes": "true", "on": "true", "true": "true", "no": "false", "off": "false", "false": "false"}.get(word)
+        return self.mismatch(filled, reading, f"write {meant}" if meant else "")
+
+    def json_schema(self, schemas: Schemas) -> Schema:
+        return schemas.or_template({"type": "boolean"})
+
+
+class Choice(Shape[str]):
+    """One word out of a few."""
+
+    def __init__(self, *words: str) -> None:
+        self.words = words
+        self.label = f"one of {', '.join(words)}" if len(words) > 1 else repr(words[0])
+
+    def read(self, node: Node, reading: Reading) -> str | Invalid:
+        filled = filled_scalar(node, reading)
+        if filled is None:
+            return INVALID
+        if isinstance(filled, ScalarNode) and filled.value in self.words:
+            return filled.value
+        hint = near(filled.value, self.words) if isinstance(filled, ScalarNode) else ""
+        return self.mismatch(filled, reading, hint if hint.startswith("did") else "")
+
+    def json_schema(self, schemas: Schemas) -> Schema:
+        return schemas.or_template({"enum": list(self.words)})
+
+
+class Json(Shape[Any]):
+    """Any value, as plain data."""
+
+    def __init__(self, label: str = "a value", *, null: bool = True) -> None:
+        self.label = label
+        self.null = null
+
+    def read(self, node: Node, reading: Reading) -> Any:
+        value = reading.json(node)
+        if value is None and not self.null:
+            return self.mismatch(node, reading)
+        return value
+
+    def json_schema(self, schemas: Schemas) -> Schema:
+        return {} if self.null else {"not": {"type": "null"}}

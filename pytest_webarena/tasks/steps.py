@@ -1,0 +1,289 @@
+"""How browser steps are written in ``solution`` and ``setup``: one key per step, Playwright selectors as targets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, cast
+
+from pytest_webarena import actions
+from pytest_webarena.actions import Action, Selector
+from pytest_webarena.tasks.addresses import AddressShape
+from pytest_webarena.tasks.nodes import ListNode, MapNode, Node, ScalarNode, clip, near
+from pytest_webarena.tasks.reading import INVALID, Invalid, Reading, shown
+from pytest_webarena.tasks.records import REQUIRED, Convert, Either, Field, ListOf, MapOf, Record, field_schema
+from pytest_webarena.tasks.shapes import Choice, Int, Schema, Schemas, Shape, Text
+from pytest_webarena.tasks.syntax import SELECTOR
+
+__all__ = ["ANSWERED_STEPS", "BROWSER_STEPS", "STEPS", "Steps"]
+
+Actions = tuple[Action, ...]
+
+_KEYS = Text("a key or combination such as Enter or Control+a")
+_BUTTON = Choice("left", "right", "middle")
+_MODIFIERS = ListOf(Choice("Alt", "Control", "ControlOrMeta", "Meta", "Shift"), or_one=True)
+
+
+def _one(make: Callable[..., Action]) -> Callable[[Any, Reading], Actions]:
+    return lambda value, _: (make(value),)
+
+
+def _each(make: Callable[[Selector, Any], Action]) -> Callable[[Any, Reading], Actions]:
+    return lambda pairs, _: tuple(make(Selector(selector), value) for selector, value in pairs.items())
+
+
+def _into(value: Shape[Any], label: str) -> MapOf[Any]:
+    return MapOf(value, label, key=SELECTOR, low=1)
+
+
+def _click(**values: Any) -> Actions:
+    return (actions.Click(Selector(values.pop("selector")), **values),)
+
+
+_CLICK: Shape[Actions] = Either(
+    "a selector, or a mapping with 'selector' and how to click it",
+    scalar=Convert(SELECTOR, _one(lambda selector: actions.Click(Selector(selector)))),
+    mapping=Record(
+        "click step",
+        _click,
+        [
+            Field(
+                key="selector",
+                shape=SELECTOR,
+                doc="What to click.",
+                example="- click: {selector: css=canvas, button: right}",
+            ),
+            Field(
+                key="button",
+                shape=_BUTTON,
+                default="left",
+                doc="The mouse button.",
+                example="- click: {selector: css=canvas, button: right}",
+            ),
+            Field(
+                key="count",
+                shape=Int("1, 2 or 3", low=1, high=3),
+                default=1,
+                doc="2 is a double click.",
+                example="- click: {selector: css=td.name, count: 2}",
+            ),
+            Field(
+                key="modifiers",
+                shape=_MODIFIERS,
+                default=(),
+                default_text="none",
+                doc="Keys held down meanwhile: `Alt`, `Control`, `ControlOrMeta`, `Meta`, `Shift`.",
+                example="- click: {selector: css=td.name, modifiers: [Shift]}",
+            ),
+        ],
+        doc="A click in detail.",
+    ),
+)
+
+_SCROLL: Shape[Actions] = Either(
+    "up, down, left or right, or a mapping from a selector to one of them",
+    scalar=Convert(Choice("up", "down", "left", "right"), _one(cast("Callable[..., Action]", actions.Scroll))),
+    mapping=Convert(
+        _into(Choice("up", "down", "left", "right"), "a selector with a direction"),
+        _each(lambda target, way: actions.Scroll(way, target)),
+    ),
+)
+
+_PRESS: Shape[Actions] = Either(
+    "keys, or a mapping from a selector to keys",
+    scalar=Convert(_KEYS, _one(actions.Press)),
+    mapping=Convert(_into(_KEYS, "a selector with keys"), _each(lambda target, keys: actions.Press(keys, target))),
+)
+
+
+def _typing(clear: bool) -> Shape[Actions]:
+    return Convert(
+        _into(Text(blank=True), "a selector with a text"),
+        _each(lambda target, text: actions.Type(target, text, clear=clear)),
+    )
+
+
+STEPS: Mapping[str, Field] = {
+    field.key: field
+    for field in (
+        Field(
+            key="goto",
+            shape=Convert(AddressShape(blank=True), lambda address, _: (actions.Goto(str(address)),)),
+            doc="Load an address in the current tab: `/path` on the first site, `site:/path`, or a full address.",
+            example="- goto: /accounts/orders/",
+        ),
+        Field(
+            key="click",
+            shape=_CLICK,
+            doc="Click an element. A mapping adds `button`, `count` and `modifiers`.",
+            example='- click: role=button[name="Save"]',
+        ),
+        Field(
+            key="fill",
+            shape=_typing(clear=True),
+            doc="Empty fields and type into them: a mapping from selectors to texts, in this order.",
+            example="- fill:\n    css=#title: Quiet enough\n    css=#body: Grinds well, and the neighbours sleep.",
+        ),
+        Field(
+            key="type",
+            shape=_typing(clear=False),
+            doc="Type into fields without emptying them first.",
+            example="- type: {css=#title: Quiet enough}",
+        ),
+        Field(
+            key="press",
+            shape=_PRESS,
+            doc="Press a key or a combination, on the page or in an element.",
+            example="- press: Enter\n- press: {css=#search: Control+a}",
+        ),
+        Field(
+            key="select",
+            shape=Convert(
+                _into(ListOf(Text(), or_one=True), "a selector with an option's label"),
+                _each(lambda target, options: actions.Select(target, options)),
+            ),
+            doc="Choose options of a list by label or value.",
+            example="- select: {css=select#rating: 4 stars}",
+        ),
+        Field(
+            key="check",
+            shape=Convert(SELECTOR, _one(lambda selector: actions.Check(Selector(selector)))),
+            doc="Tick a checkbox or choose a radio button.",
+            example="- check: css=#terms",
+        ),
+        Field(
+            key="uncheck",
+            shape=Convert(SELECTOR, _one(lambda selector: actions.Check(Selector(selector), checked=False))),
+            doc="Untick a checkbox.",
+            example="- uncheck: css=#newsletter",
+        ),
+        Field(
+            key="hover",
+            shape=Convert(SELECTOR, _one(lambda selector: actions.Hover(Selector(selector)))),
+            doc="Move the mouse over an element.",
+            example="- hover: text=Account",
+        ),
+        Field(
+            key="scroll",
+            shape=_SCROLL,
+            doc="Scroll the page, or an element, by about one screen: `up`, `down`, `left` or `right`.",
+            example="- scroll: down\n- scroll: {css=.log: up}",
+        ),
+        Field(
+            key="tab",
+            shape=Convert(Int("a tab's number, from 0", low=0, high=999), _one(actions.FocusTab)),
+            doc="Make a tab current; the first one is 0.",
+            example="- tab: 1",
+        ),
+        Field(
+            key="stop",
+            shape=Convert(Text("an answer", blank=True), _one(actions.Stop)),
+            default=(actions.Stop(""),),
+            doc="End with an answer; the bare word: without one. Only as the last step; added where it is missing.",
+            example='- stop: "84.97"',
+        ),
+        *(
+            Field(key=key, shape=Text(), default=(action,), doc=doc, example=f"- {key}")
+            for key, action, doc in (
+                ("new_tab", actions.NewTab(), "Open an empty tab and make it current."),
+                ("close_tab", actions.CloseTab(), "Close the current tab."),
+                ("back", actions.Back(), "Go back in the tab's history."),
+                ("forward", actions.Forward(), "Go forward in the tab's history."),
+                ("noop", actions.Noop(), "Do nothing, and look again."),
+            )
+        ),
+    )
+}
+"""Steps by name. A default is what the bare word does; those below ``stop`` have no other form."""
+
+_BARE = {key for key, field in STEPS.items() if field.default is not REQUIRED}
+_BARE_ONLY = _BARE - {"stop"}
+
+
+class Steps(Shape[Actions]):
+    """A list of steps; ``answered`` lets it end with ``stop``, and adds one where it is missing."""
+
+    label = "a list of steps"
+
+    def __init__(self, *, answered: bool) -> None:
+        self.answered = answered
+
+    def read(self, node: Node, reading: Reading) -> Actions | Invalid:
+        if node.dynamic and node.__class__ is ScalarNode:
+            filled = reading.fill(node)
+            if filled is None:
+                return INVALID
+            node = filled
+        if not isinstance(node, ListNode):
+            return self.mismatch(node, reading, "start each item with '- '" if isinstance(node, MapNode) else "")
+        done: list[Action] = []
+        valid = True
+        stopped = False
+        for item in node.items:
+            step = self._step(item, reading)
+            if isinstance(step, Invalid):
+                valid = False
+                continue
+            if stopped:
+                reading.problem(item, "no step after 'stop'", shown(item))
+            stopped = stopped or isinstance(step[-1], actions.Stop)
+            done += step
+        if not valid:
+            return INVALID
+        if self.answered and not stopped:
+            done.append(actions.Stop(""))
+        return tuple(done)
+
+    def _step(self, node: Node, reading: Reading) -> Actions | Invalid:
+        if isinstance(node, ScalarNode):
+            if node.value in _BARE and node.value in self._names():
+                return cast(Actions, STEPS[node.value].default)
+            hint = f"write '{node.value}: …'" if node.value in self._names() else self._hint(node.value)
+            return reading.problem(node, "a step", shown(node), hint)
+        if not isinstance(node, MapNode):
+            return reading.problem(node, "a step", shown(node))
+        entries = reading.entries(node)
+        if len(entries) != 1:
+            hint = "start each step with '- '" if len(entries) > 1 else ""
+            return reading.problem(node, "a step with one key", shown(node), hint)
+        ((name, (key, value)),) = entries.items()
+        if name not in self._names() or name in _BARE_ONLY:
+            hint = f"write '- {name}'" if name in _BARE_ONLY else self._hint(name)
+            return reading.problem(key, "a step", f"'{clip(name)}'", hint)
+        return cast("Actions | Invalid", STEPS[name].shape.read(value, reading))
+
+    def _names(self) -> set[str]:
+        return set(STEPS) if self.answered else set(STEPS) - {"stop"}
+
+    def _hint(self, name: str) -> str:
+        if name == "stop":
+            return "'stop' belongs to solutions"
+        return near(name, self._names())
+
+    def json_schema(self, schemas: Schemas) -> Schema:
+        def make() -> Schema:
+            names = self._names()
+            return {
+                "anyOf": [
+                    {"enum": sorted(names & _BARE)},
+                    {
+                        "type": "object",
+                        "minProperties": 1,
+                        "maxProperties": 1,
+                        "additionalProperties": False,
+                        "properties": {
+                            key: field_schema(field, schemas)
+                            for key, field in STEPS.items()
+                            if key in names and key not in _BARE_ONLY
+                        },
+                    },
+                ]
+            }
+
+        name = "step" if self.answered else "set-up step in the browser"
+        return schemas.or_template({"type": "array", "items": schemas.named(name, make)})
+
+
+ANSWERED_STEPS = Steps(answered=True)
+"""Of a solution."""
+BROWSER_STEPS = Steps(answered=False)
+"""Of a set-up."""

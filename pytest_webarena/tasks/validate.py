@@ -1,0 +1,130 @@
+"""Checking task files without running anything: every problem of every file, in a form for people or machines."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from pytest_webarena.errors import Problem, UsageError
+from pytest_webarena.tasks.loader import read_tasks
+from pytest_webarena.tasks.model import Task
+from pytest_webarena.tasks.nodes import DEFAULT_LIMITS, NodeLimits
+
+__all__ = ["FORMATS", "Report", "duplicate_ids", "find_files", "render", "validate"]
+
+SUFFIXES = (".yaml", ".yml")
+"""Of task files, when a folder is searched for them."""
+
+FORMATS = ("text", "json", "github")
+"""What `render` writes."""
+
+REPORT_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """What validating found."""
+
+    files: tuple[Path, ...]
+    tasks: tuple[Task, ...]
+    """The tasks that are right; all of them when there are no problems."""
+    problems: tuple[Problem, ...]
+    """In the order of files and lines."""
+
+    @property
+    def valid(self) -> bool:
+        """Whether there is nothing to mend."""
+        return not self.problems
+
+    def summary(self) -> str:
+        """One line: how much was read, and how much of it is wrong."""
+        read = f"{_count(len(self.files), 'file')}, {_count(len(self.tasks), 'task')}"
+        if self.valid:
+            return f"{read}: no problems"
+        wrong = len({problem.path for problem in self.problems})
+        return f"{read} right: {_count(len(self.problems), 'problem')} in {_count(wrong, 'file')}"
+
+
+def render(report: Report, form: str = "text") -> str:
+    """``report`` for a person (``text``), a program (``json``) or as annotations on GitHub (``github``)."""
+    if form == "json":
+        data = {
+            "schema_version": REPORT_VERSION,
+            "files": [str(path) for path in report.files],
+            "tasks": len(report.tasks),
+            "problems": [asdict(problem) for problem in report.problems],
+        }
+        return json.dumps(data, indent=2, ensure_ascii=False)
+    if form not in FORMATS:
+        raise UsageError(f"expected one of the formats {', '.join(FORMATS)}, found {form!r}")
+    lines = map(_annotation if form == "github" else str, report.problems)
+    return "\n".join([*lines, report.summary()])
+
+
+def validate(
+    paths: Iterable[Path | str], *, sites: Collection[str] | None = None, limits: NodeLimits = DEFAULT_LIMITS
+) -> Report:
+    """Read task files, and the YAML files of folders, and collect all problems.
+
+    ``sites`` are the names that tasks may use; None accepts any. An id used in two files is a problem too.
+    """
+    files = find_files(paths)
+    tasks: list[Task] = []
+    problems: list[Problem] = []
+    for path in files:
+        found, wrong = read_tasks(path, sites=sites, limits=limits)
+        tasks += found
+        problems += wrong
+    places = {str(path): index for index, path in enumerate(files)}
+    problems += duplicate_ids(tasks)
+    problems.sort(key=lambda problem: (places.get(problem.path, len(places)), problem.line, problem.column))
+    return Report(files=tuple(files), tasks=tuple(tasks), problems=tuple(problems))
+
+
+def find_files(paths: Iterable[Path | str]) -> list[Path]:
+    """The files meant by ``paths``: themselves, or the YAML files below folders, sorted; each once."""
+    found: dict[Path, None] = {}
+    for path in map(Path, paths):
+        if path.is_dir():
+            below = (each for each in path.rglob("*") if each.suffix in SUFFIXES and each.is_file())
+            found.update(dict.fromkeys(sorted(below)))
+        else:
+            found[path] = None
+    return list(found)
+
+
+def duplicate_ids(tasks: Sequence[Task]) -> list[Problem]:
+    """A problem for every task whose id a task of another file has already."""
+    first: dict[str, Task] = {}
+    problems = []
+    for task in tasks:
+        other = first.setdefault(task.id, task)
+        if other.location.path != task.location.path:
+            problems.append(
+                Problem(
+                    path=task.location.path,
+                    line=task.location.line,
+                    column=task.location.column,
+                    expected="an id used once",
+                    found=f"'{task.id}' again",
+                    hint=f"first in {other.location.path}:{other.location.line}",
+                )
+            )
+    return problems
+
+
+def _annotation(problem: Problem) -> str:
+    hint = f" ({problem.hint})" if problem.hint else ""
+    message = _escaped(f"expected {problem.expected}, found {problem.found}{hint}")
+    path = _escaped(problem.path).replace(":", "%3A").replace(",", "%2C")
+    return f"::error file={path},line={problem.line},col={problem.column},title=task file::{message}"
+
+
+def _escaped(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -1,0 +1,29 @@
+"""Checks: what they gather while a trial is live, and the pure judging of what was gathered.
+
+A kind of check is a `Kind`: how it is written in task files, what it collects, how it judges. The
+built-in ones are one module each; others come from the entry point group ``webarena.checks``.
+"""
+
+from pytest_webarena.checks.judging import Signals, collect, judge, signals
+from pytest_webarena.checks.kind import Judgement, Kind, Live, Page, Rows, State, View
+from pytest_webarena.checks.verdict import CheckResult, Verdict
+from pytest_webarena.tasks.kinds import find_kind, kind_names, register
+
+__all__ = [
+    "CheckResult",
+    "Judgement",
+    "Kind",
+    "Live",
+    "Page",
+    "Rows",
+    "Signals",
+    "State",
+    "Verdict",
+    "View",
+    "collect",
+    "find_kind",
+    "judge",
+    "kind_names",
+    "register",
+    "signals",
+]

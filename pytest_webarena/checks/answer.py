@@ -1,0 +1,209 @@
+"""The kind ``answer``: what the agent said when it stopped."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from pytest_webarena.checks.json_answer import SCHEMA, explain_schema, same_json
+from pytest_webarena.checks.kind import Judgement, Kind, View
+from pytest_webarena.checks.text import ANY_TEXT, TEXT_FIELDS, TextMatch, judge_text, normalise, take_text, text_fault
+from pytest_webarena.tasks.nodes import MapNode, clip
+from pytest_webarena.tasks.reading import Reading
+from pytest_webarena.tasks.records import Convert, Either, Field, Record
+from pytest_webarena.tasks.shapes import Bool, Fault, Json, Text
+
+__all__ = ["ANSWER", "UNACHIEVABLE", "AnswerSpec", "Wanted", "says_unachievable"]
+
+UNACHIEVABLE = (
+    "n/a",
+    "na",
+    "not achievable",
+    "unachievable",
+    "infeasible",
+    "not feasible",
+    "impossible",
+    "not possible",
+)
+"""How an agent says that a task can't be done: one of these, alone or followed by punctuation and a reason."""
+
+_SAYS = re.compile(
+    rf"(?:{'|'.join(map(re.escape, sorted(UNACHIEVABLE, key=len, reverse=True)))})"
+    r"(?:$|\s*[:;,.!(\[]|\s+-|-\s|\s+(?:because|since|as)\b)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A value that may be null, apart from no value."""
+
+    value: Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswerSpec:
+    """What the answer must be; all that is given must hold."""
+
+    text: TextMatch = ANY_TEXT
+    unachievable: str = ""
+    """Why the task can't be done; the agent must say that it can't."""
+    json: Wanted | None = None
+    any_order: bool = False
+    schema: Any = None
+
+    def __str__(self) -> str:
+        parts = [str(self.text)] if self.text else []
+        if self.unachievable:
+            parts.append(f'"N/A" ({self.unachievable})')
+        if self.json:
+            parts.append(f"the JSON {_dumps(self.json.value)}")
+        if self.schema is not None:
+            parts.append(f"JSON that fits {_dumps(self.schema)}")
+        return "; ".join(parts)
+
+
+def _build(*, unachievable: str, json: Wanted | None, any_order: bool, schema: Any, **values: Any) -> AnswerSpec:
+    return AnswerSpec(text=take_text(values), unachievable=unachievable, json=json, any_order=any_order, schema=schema)
+
+
+def _fault(values: dict[str, Any], node: MapNode, reading: Reading) -> Fault | None:
+    if fault := text_fault(values, node, reading):
+        return fault
+    text = TextMatch(**{field.key: values[field.key] for field in TEXT_FIELDS})
+    structured = values["json"] is not None or values["schema"] is not None
+    if values["unachievable"] and (text or structured):
+        return Fault("'unachievable' alone", "further conditions", "such a task has no other right answer")
+    if not (text.positive or structured or values["unachievable"]):
+        if text:
+            hint = "add what the answer must be; 'excludes' alone accepts any other answer, even 'N/A'"
+            return Fault("a condition that the answer must meet", "only 'excludes'", hint)
+        return Fault("a condition on the answer", "none", "e.g. exact, includes, one_of, number or unachievable")
+    if values["any_order"] and values["json"] is None:
+        return Fault("'any_order' beside 'json'", "it alone")
+    return None
+
+
+FORM: Any = Either(
+    "a text, or a mapping of conditions on the answer",
+    scalar=Convert(Text("an answer"), lambda text, _: AnswerSpec(text=TextMatch(exact=text))),
+    mapping=Record(
+        "answer check",
+        _build,
+        [
+            *TEXT_FIELDS,
+            Field(
+                key="unachievable",
+                shape=Text("the reason in words", strip=True),
+                default="",
+                default_text="none",
+                doc=(
+                    "The task can't be done, for this reason, and the agent must say so: it answers with "
+                    + ", ".join(f"`{form}`" for form in ("N/A", *UNACHIEVABLE[1:]))
+                    + " (in any case), alone or followed by punctuation and a reason of its own, as in "
+                    "`N/A: there is no such page`. The reason given here is not compared."
+                ),
+                example="- answer: {unachievable: the shop lists no phone number}",
+            ),
+            Field(
+                key="json",
+                shape=Convert(Json("a JSON value"), lambda value, _: Wanted(value)),
+                default=None,
+                default_text="none",
+                doc=(
+                    "The answer is JSON (in a code fence or bare) and equals this value. Texts compare as by `exact`, "
+                    "numbers by value; objects must have the same keys."
+                ),
+                example="- answer: {json: {name: Coffee Grinder, price: 84.97}}",
+            ),
+            Field(
+                key="any_order",
+                shape=Bool(),
+                default=False,
+                doc="Whether the lists in `json` may be in any order.",
+                example="- answer: {json: [tea, coffee], any_order: true}",
+            ),
+            Field(
+                key="schema",
+                shape=SCHEMA,
+                default=None,
+                default_text="none",
+                doc=(
+                    "The answer is JSON and fits this JSON schema. Understood: `type`, `enum`, `const`, `properties`, "
+                    "`required`, `additionalProperties` (true or false), `items`, `minItems`, `maxItems`, `minimum`, "
+                    "`maximum`, `minLength`, `maxLength`, `pattern`."
+                ),
+                example="- answer: {schema: {type: array, items: {type: number}, minItems: 2}}",
+            ),
+        ],
+        rule=_fault,
+        doc="Conditions on the agent's answer; all that are given must hold.",
+        owner="an answer check",
+    ),
+)
+
+
+def says_unachievable(answer: str) -> bool:
+    """Whether an answer says that the task can't be done.
+
+    >>> says_unachievable("N/A: no such page"), says_unachievable("Impossible Burger")
+    (True, False)
+    """
+    return _SAYS.match(normalise(answer).strip("\"'* ")) is not None
+
+
+def judge(spec: AnswerSpec, view: View) -> Judgement:
+    """Judge the agent's last word."""
+    answer = view.evidence.answer
+    expected = str(spec)
+    if answer is None:
+        reason = view.evidence.stop_reason
+        stopped = f"the agent was stopped ({reason}) before it answered"
+        why = "the agent gave no answer" if reason == "answered" else stopped
+        return Judgement.of(False, expected=expected, actual="no answer", why=why)
+    actual = f'"{answer}"'
+    if spec.unachievable:
+        holds = says_unachievable(answer)
+        why = "" if holds else "the agent did not say that the task can't be done"
+        return Judgement.of(holds, expected=expected, actual=actual, why=why)
+    why = judge_text(spec.text, answer, question=view.intent).why if spec.text else ""
+    if not why and (spec.json or spec.schema is not None):
+        why = _judge_json(spec, answer)
+    if why and says_unachievable(answer):
+        why = "the agent said that the task can't be done, but it can"
+    return Judgement.of(not why, expected=expected, actual=actual, why=why)
+
+
+def _judge_json(spec: AnswerSpec, answer: str) -> str:
+    """Why the answer is not the JSON that is wanted; empty when it is."""
+    fenced = re.search(r"```(?:json)?\s*\n?(.*?)```", answer, re.DOTALL | re.IGNORECASE)
+    try:
+        value = json.loads((fenced.group(1) if fenced else answer).strip(), parse_constant=_no_number)
+    except (ValueError, RecursionError):
+        return "it is not JSON"
+    if spec.json and not same_json(value, spec.json.value, any_order=spec.any_order):
+        return "the values differ"
+    return explain_schema(value, spec.schema) if spec.schema is not None else ""
+
+
+def _no_number(word: str) -> Any:
+    raise ValueError(f"{word} is not JSON")
+
+
+def _dumps(value: Any) -> str:
+    return clip(json.dumps(value, ensure_ascii=False), 200)
+
+
+def _category(spec: AnswerSpec) -> str:
+    return "unachievable" if spec.unachievable else "information"
+
+
+ANSWER: Kind[AnswerSpec] = Kind(
+    name="answer",
+    doc="What the agent said when it stopped. A text alone is short for `exact`.",
+    form=FORM,
+    judge=judge,
+    category=_category,
+    examples=('- answer: "84.97"', "- answer: {unachievable: the shop lists no phone number}"),
+)

@@ -1,0 +1,197 @@
+"""Collecting what checks need while a trial is live, and judging what was collected. The two never mix."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from pytest_webarena.checks.kind import END, Judgement, Kind, Live, State, View
+from pytest_webarena.checks.verdict import CheckResult, Verdict
+from pytest_webarena.errors import BrowserError, SiteError, TrialError
+from pytest_webarena.evidence import Evidence, Probe
+from pytest_webarena.tasks.kinds import find_kind
+from pytest_webarena.tasks.model import Check, Task
+from pytest_webarena.tasks.nodes import clip
+
+__all__ = ["Signals", "collect", "judge", "signals"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Signals:
+    """What a task's checks need from the trial beyond what every trial records."""
+
+    each_step: tuple[Check, ...] = ()
+    """To `collect` after every step, with its index as the state."""
+    end: tuple[Check, ...] = ()
+    """To `collect` when the episode is over."""
+
+
+def signals(checks: Sequence[Check]) -> Signals:
+    """Which checks gather something, and when. Both are empty for tasks that only look at the record."""
+    return Signals(
+        each_step=tuple(check for check, steps in _leaves(checks) if steps and _collects(check)),
+        end=tuple(check for check, _ in _leaves(checks) if _collects(check)),
+    )
+
+
+def _leaves(checks: Sequence[Check], steps: bool = False) -> Iterator[tuple[Check, bool]]:
+    """The checks that are no combinations, and whether they are judged in every state."""
+    for check in checks:
+        every = steps or check.when == "any_step"
+        if check.children:
+            yield from _leaves(check.children, every)
+        else:
+            yield check, every
+
+
+def _kind(check: Check) -> Kind[object] | None:
+    kind = find_kind(check.kind)
+    return kind if isinstance(kind, Kind) else None
+
+
+def _collects(check: Check) -> bool:
+    kind = _kind(check)
+    return kind is not None and kind.collect is not None
+
+
+def collect(checks: Sequence[Check], live: Live, *, state: State) -> tuple[Probe, ...]:
+    """What ``checks`` gather in this state: data first, then the current page, then pages opened for the purpose.
+
+    What a check itself can't gather (a bad selector, bad SQL) is its probe's ``error``; `SiteError` and
+    `BrowserError` are raised, because they concern the whole trial.
+    """
+    due: list[tuple[int, Check, Kind[object]]] = []
+    for check, _ in _leaves(checks):
+        kind = _kind(check)
+        if kind is not None and kind.collect is not None:
+            due.append((kind.phase(check.spec), check, kind))
+    probes = []
+    for _, check, kind in sorted(due, key=lambda item: item[0]):
+        assert kind.collect is not None
+        try:
+            value = kind.collect(check.spec, live)
+        except (SiteError, BrowserError):
+            raise
+        except TrialError as error:
+            probes.append(Probe(check=check.path, state=state, error=str(error) or type(error).__name__))
+        except Exception as error:  # a kind of somebody else's may fail in any way
+            probes.append(Probe(check=check.path, state=state, error=f"{type(error).__name__}: {error}"))
+        else:
+            probes.append(Probe(check=check.path, state=state, value=value))
+    return tuple(probes)
+
+
+def judge(task: Task, evidence: Evidence) -> Verdict:
+    """Decide about a trial from what was recorded of it. Pure: no browser, no sites, no clock.
+
+    What was not collected makes the verdict inconclusive, unless the rest decides it anyway.
+    """
+    judging = _Judging(task, evidence)
+    results = tuple(judging.check(check) for check in task.checks)
+    if task.score == "mean":
+        total = math.fsum(result.weight for result in results)
+        low, high = (math.fsum(result.weight * _bounds(result)[side] for result in results) / total for side in (0, 1))
+    else:
+        low, high = (math.prod(_bounds(result)[side] for result in results) for side in (0, 1))
+    score = _clean(low) if low == high else None
+    return Verdict(
+        score=score,
+        passed=None if score is None else score >= task.threshold - 1e-9,
+        results=results,
+        task=task.id,
+        intent=task.intent,
+        threshold=task.threshold,
+        stop_reason=evidence.stop_reason,
+    )
+
+
+def _bounds(result: CheckResult) -> tuple[float, float]:
+    """What the score is at least and at most."""
+    return (0.0, 1.0) if result.score is None else (result.score, result.score)
+
+
+def _clean(score: float) -> float:
+    """Without the noise of adding and dividing."""
+    return min(1.0, max(0.0, round(score, 12)))
+
+
+class _Judging:
+    def __init__(self, task: Task, evidence: Evidence) -> None:
+        self.task = task
+        self.evidence = evidence
+        steps = {step.index for step in evidence.steps}
+        probed = {probe.state for probe in evidence.probes if isinstance(probe.state, int)}
+        self.states: tuple[State, ...] = (*sorted(steps | probed), END)
+
+    def check(self, check: Check, state: State | None = None) -> CheckResult:
+        """The result of one check, in ``state`` if a check around it has chosen one."""
+        if check.when == "any_step" and state is None:
+            return self.best(check)
+        if check.children:
+            return self.combined(check, state)
+        return self.leaf(check, END if state is None else state)
+
+    def best(self, check: Check) -> CheckResult:
+        """The state in which the check does best; unknown when a state that might do better is unknown."""
+        results = [self.check(check, state) for state in self.states]
+        known = [result for result in results if result.score is not None]
+        unknown = [result for result in results if result.score is None]
+        best = max(known, key=lambda result: result.score or 0.0, default=None)
+        if best is not None and (not unknown or best.score == 1):
+            if best.score:
+                return best
+            return replace(best, state="any state", why=f"{best.why} (nor after any of the steps)" if best.why else "")
+        return unknown[0]
+
+    def combined(self, check: Check, state: State | None) -> CheckResult:
+        children = tuple(self.check(child, state) for child in check.children)
+        bounds = [_bounds(child) for child in children]
+        combine: Callable[[Sequence[float]], float] = math.prod
+        if check.kind == "any":
+            combine = max
+        low, high = (combine([bound[side] for bound in bounds]) for side in (0, 1))
+        if check.kind == "not":
+            low, high = 1 - high, 1 - low
+        score = _clean(low) if low == high else None
+        expected = {"all": "all of these", "any": "one of these", "not": "the contrary of this"}[check.kind]
+        return self.result(check, Judgement(score=score, expected=expected), state, children)
+
+    def leaf(self, check: Check, state: State) -> CheckResult:
+        kind = _kind(check)
+        if kind is None:
+            why = f"no kind of check called '{check.kind}' is installed"
+            return self.result(check, Judgement.unknown(expected="", why=why), state)
+        view = View(
+            evidence=self.evidence,
+            state=state,
+            probe=self.evidence.probe(check.path, state) if kind.collect else None,
+            intent=self.task.intent,
+        )
+        try:
+            judgement = kind.judge(check.spec, view)
+        except TrialError:
+            raise
+        except Exception as error:  # no verdict about the agent may come from a fault of a check
+            why = clip(f"judging raised {type(error).__name__}: {error}", 200)
+            judgement = Judgement.unknown(expected=str(check.spec), why=why)
+        return self.result(check, judgement, state if kind.stateful else END)
+
+    def result(
+        self,
+        check: Check,
+        judgement: Judgement,
+        state: State | None,
+        children: tuple[CheckResult, ...] = (),
+    ) -> CheckResult:
+        return CheckResult(
+            path=check.path,
+            kind=check.kind,
+            score=judgement.score,
+            expected=judgement.expected,
+            actual=judgement.actual,
+            why=judgement.why,
+            state="" if state is None else END if state == END else f"after step {state}",
+            weight=check.weight,
+            children=children,
+        )

@@ -1,0 +1,143 @@
+"""What makes a kind of check: how it is written, what it gathers while sites are live, how it is judged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Generic, Literal, Protocol, TypeVar
+
+from pytest_webarena.evidence import Evidence, JsonValue, Probe
+from pytest_webarena.tasks.shapes import Shape
+
+__all__ = ["END", "Judgement", "Kind", "Live", "Page", "Rows", "State", "View", "no_phase"]
+
+S = TypeVar("S")
+
+State = int | Literal["end"]
+"""A moment of a trial: after the step with this index, or at the end."""
+
+END: Literal["end"] = "end"
+
+
+class Page(Protocol):
+    """What reading a page gives."""
+
+    @property
+    def url(self) -> str:
+        """Where the browser ended up."""
+
+    @property
+    def status(self) -> int | None:
+        """Of the main document; None when it is not known."""
+
+    @property
+    def texts(self) -> Sequence[str]:
+        """The text (or the value, for inputs) of each element found; of the whole page when nothing was located."""
+
+
+class Rows(Protocol):
+    """What an SQL query gives."""
+
+    @property
+    def columns(self) -> Sequence[str]:
+        """Their names."""
+
+    @property
+    def rows(self) -> Sequence[Sequence[JsonValue]]:
+        """One sequence per row."""
+
+
+class Live(Protocol):
+    """A trial's browser and sites, as far as checks may use them. The runner provides it.
+
+    Raises `TaskError` for what is the check's fault (a bad selector, bad SQL), `SiteError` and
+    `BrowserError` for what is not.
+    """
+
+    @property
+    def sites(self) -> Mapping[str, str]:
+        """Site name to base address, without a trailing slash."""
+
+    def read_page(self, *, open: str | None, locate: str | None, prepare: Sequence[str] = ()) -> Page:
+        """Read the current page (``open`` is None), or a full address in a fresh tab that is closed again."""
+
+    def query(self, site: str, sql: str, *, database: str = "") -> Rows:
+        """Run one reading SQL statement in a database of the site's app."""
+
+    def fetch(
+        self,
+        site: str,
+        path: str,
+        *,
+        method: str = "GET",
+        headers: Mapping[str, str] | None = None,
+        body: str | None = None,
+    ) -> tuple[int, str]:
+        """Send a request to a site, with the session's cookies; status and body of the response."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """What one judgement may look at."""
+
+    evidence: Evidence
+    state: State = END
+    probe: Probe | None = None
+    """What the check gathered in this state, if it gathers anything and did."""
+    intent: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    """What a kind says about one state. A score of None: it can't tell, for want of evidence."""
+
+    score: float | None
+    expected: str
+    actual: str = ""
+    why: str = ""
+
+    @classmethod
+    def of(cls, holds: bool, *, expected: str, actual: str = "", why: str = "") -> Judgement:
+        """Yes or no."""
+        return cls(score=1.0 if holds else 0.0, expected=expected, actual=actual, why=why)
+
+    @classmethod
+    def unknown(cls, *, expected: str, why: str) -> Judgement:
+        """Inconclusive: what would decide was not collected, or could not be."""
+        return cls(score=None, expected=expected, why=why)
+
+
+def no_phase(spec: Any) -> int:
+    """The phase of kinds that don't disturb each other."""
+    return 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kind(Generic[S]):
+    """One kind of check. Make one, and name it in the entry point group ``webarena.checks``.
+
+    ``judge`` is pure: the same evidence gives the same judgement, today and when a stored run is scored again.
+    """
+
+    name: str
+    """The key in task files."""
+    doc: str
+    """What it checks, in a sentence of Markdown."""
+    form: Shape[S]
+    """How it is written; reading gives the spec."""
+    judge: Callable[[S, View], Judgement]
+    """Decide about one state."""
+    collect: Callable[[S, Live], JsonValue] | None = None
+    """Gather what ``judge`` needs beyond the evidence that every trial has; None when there is nothing."""
+    phase: Callable[[S], int] = no_phase
+    """When it collects: 0 reads data, 1 the current page, 2 opens pages (which may change what others see)."""
+    stateful: bool = False
+    """Whether it may hold in one state and not in another, so that ``when: any_step`` means something."""
+    category: Callable[[S], str] | None = None
+    """The category it gives its task; None when it says nothing."""
+    examples: tuple[str, ...] = field(default=())
+    """YAML of whole checks, for the reference."""
+
+    def categorise(self, spec: S) -> str:
+        """The category it gives its task; empty when it says nothing."""
+        return self.category(spec) if self.category else ""

@@ -1,0 +1,220 @@
+"""The kind ``network``: the requests that the browser made."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import unquote_plus
+
+from pytest_webarena.checks.counts import AT_LEAST_ONE, COUNT, Count
+from pytest_webarena.checks.kind import Judgement, Kind, View
+from pytest_webarena.checks.text import ANY_TEXT, TEXT_FIELDS, TextMatch, judge_text, take_text, text_fault
+from pytest_webarena.checks.urls import compile_glob, parse_url
+from pytest_webarena.evidence import Evidence, RequestRecord
+from pytest_webarena.tasks.addresses import Address, AddressShape
+from pytest_webarena.tasks.nodes import MapNode, clip
+from pytest_webarena.tasks.reading import Reading
+from pytest_webarena.tasks.records import Convert, Either, Field, ListOf, Record
+from pytest_webarena.tasks.setup_form import METHODS
+from pytest_webarena.tasks.shapes import Bool, Choice, Fault, Int, Text
+from pytest_webarena.tasks.syntax import REGEX
+
+__all__ = ["NETWORK", "NetworkSpec"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NetworkSpec:
+    """Which requests, and how many of them there must be."""
+
+    method: tuple[str, ...] = ()
+    url: Address | None = None
+    regex: str | None = None
+    status: tuple[int, ...] = ()
+    body: TextMatch = ANY_TEXT
+    count: Count = AT_LEAST_ONE
+
+    def __str__(self) -> str:
+        parts = [" or ".join(self.method) or "any request"]
+        if self.url:
+            parts.append(str(self.url))
+        if self.regex is not None:
+            parts.append(f"/{self.regex}/")
+        if self.status:
+            parts.append("answered " + " or ".join(map(str, self.status)))
+        if self.body:
+            parts.append(f"with a body: {self.body}")
+        return f"{self.count} × {' '.join(parts)}"
+
+
+def _build(*, none: bool, count: Count | None, **values: Any) -> NetworkSpec:
+    return NetworkSpec(count=Count(low=0, high=0) if none else count or AT_LEAST_ONE, **values)
+
+
+def _fault(values: dict[str, Any], node: MapNode, reading: Reading) -> Fault | None:
+    if values["none"] and values["count"]:
+        return Fault("'none' or 'count'", "both")
+    if values["url"] is None and values["regex"] is None and not values["method"]:
+        return Fault("'method', 'url' or 'regex'", "none of them", "say which requests are meant")
+    return None
+
+
+_BODY: Any = Either(
+    "a text that the body includes, or a mapping of conditions on it",
+    scalar=Convert(Text(), lambda text, _: TextMatch(includes=(text,))),
+    mapping=Record(
+        "request body",
+        lambda **values: take_text(values),
+        TEXT_FIELDS,
+        rule=lambda values, node, reading: text_fault(values, node, reading),
+        doc="Conditions on a request's body.",
+    ),
+)
+
+FORM: Record[NetworkSpec] = Record(
+    "network check",
+    _build,
+    [
+        Field(
+            key="method",
+            shape=ListOf(Choice(*METHODS), or_one=True),
+            default=(),
+            default_text="any",
+            doc="The request's method, or one of several.",
+            example="- network: {method: POST, url: /basket/add/*}",
+        ),
+        Field(
+            key="url",
+            shape=AddressShape(),
+            default=None,
+            default_text="any",
+            doc=(
+                "Its address: host and path are these, and these query parameters are there. In the path, `*` stands "
+                "for anything but `/`, and `**` for anything."
+            ),
+            example="- network: {url: '/search/?q=kettle'}",
+        ),
+        Field(
+            key="regex",
+            shape=REGEX,
+            default=None,
+            default_text="any",
+            doc="The regular expression is found in its full address.",
+            example="- network: {regex: '/orders/\\d+/cancel$'}",
+        ),
+        Field(
+            key="status",
+            shape=ListOf(Int("an HTTP status", low=100, high=599), or_one=True),
+            default=(),
+            default_text="any",
+            doc="The response's status, or one of several.",
+            example="- network: {method: POST, url: /checkout/, status: [200, 302]}",
+        ),
+        Field(
+            key="body",
+            shape=_BODY,
+            default=ANY_TEXT,
+            default_text="any",
+            doc=(
+                "A text that the request's body includes, or [conditions on the text](#conditions-on-text) of it. "
+                "Form fields are decoded first, one `name=value` per line."
+            ),
+            example="- network: {method: POST, url: /reviews/, body: stars=4}",
+        ),
+        Field(
+            key="count",
+            shape=COUNT,
+            default=None,
+            default_text="at least 1",
+            doc="How many such requests there must be: a number, or `{min: …, max: …}`.",
+            example="- network: {method: POST, url: /basket/add/*, count: 1}",
+        ),
+        Field(
+            key="none",
+            shape=Bool(),
+            default=False,
+            doc="There must be no such request.",
+            example="- network: {method: DELETE, url: '/notes/**', none: true}",
+        ),
+    ],
+    rule=_fault,
+    doc="Which requests of the browser's count, and how many there must be. What the gateway refused doesn't count.",
+)
+
+
+def judge(spec: NetworkSpec, view: View) -> Judgement:
+    """Count the requests that match."""
+    evidence = view.evidence
+    expected = str(spec)
+    if not evidence.requests and _visited(evidence):
+        return Judgement.unknown(expected=expected, why="the requests were not recorded")
+    if spec.url is not None and spec.url.resolve(evidence.sites) is None:
+        return Judgement.unknown(expected=expected, why=f"the address of {spec.url.site} was not recorded")
+    found = [request for request in evidence.requests if not request.refused and _matches(spec, request, evidence)]
+    holds = spec.count.holds(len(found))
+    why = "" if holds else ("there was no such request" if not found else f"there were {len(found)}")
+    return Judgement.of(holds, expected=expected, actual=_shown(found, evidence.requests), why=why)
+
+
+def _visited(evidence: Evidence) -> bool:
+    """Whether the browser has been on a site, so that there must have been requests."""
+    urls = [*(tab.url for tab in evidence.tabs), *(step.url_after for step in evidence.steps)]
+    return any(url.startswith(("http://", "https://")) for url in urls)
+
+
+def _matches(spec: NetworkSpec, request: RequestRecord, evidence: Evidence) -> bool:
+    if spec.method and request.method.upper() not in spec.method:
+        return False
+    if spec.status and request.status not in spec.status:
+        return False
+    if spec.url is not None and not _at(spec.url.resolve(evidence.sites) or "", request.url):
+        return False
+    if spec.regex is not None and not judge_text(TextMatch(regex=spec.regex), request.url).holds:
+        return False
+    return not spec.body or judge_text(spec.body, _body(request)).holds
+
+
+def _at(pattern: str, url: str) -> bool:
+    wanted, actual = parse_url(pattern), parse_url(url)
+    if wanted is None or actual is None or wanted.origin != actual.origin:
+        return False
+    return bool(compile_glob(wanted.path).fullmatch(actual.path)) and not [
+        pair for pair in wanted.query if pair not in actual.query
+    ]
+
+
+def _body(request: RequestRecord) -> str:
+    """The body as text; form fields decoded, one a line."""
+    body = request.request_body or ""
+    if body.startswith("base64:"):
+        try:
+            body = base64.b64decode(body.removeprefix("base64:")).decode("utf-8", "replace")
+        except binascii.Error:
+            return ""
+    kinds = [value for name, value in request.request_headers if name.lower() == "content-type"]
+    if kinds and kinds[0].lower().startswith("application/x-www-form-urlencoded"):
+        return "\n".join(unquote_plus(pair) for pair in body.split("&"))
+    return body
+
+
+def _shown(found: Sequence[RequestRecord], requests: Sequence[RequestRecord]) -> str:
+    if not found:
+        return f"none of {len(requests)} requests"
+    first = f"{found[0].method} {clip(found[0].url, 60)} ({found[0].status})"
+    return first if len(found) == 1 else f"{len(found)}, the first {first}"
+
+
+def _category(spec: NetworkSpec) -> str:
+    return "content" if set(spec.method) & {"POST", "PUT", "PATCH", "DELETE"} else "navigation"
+
+
+NETWORK: Kind[NetworkSpec] = Kind(
+    name="network",
+    doc="The requests that the browser made, as the gateway saw them.",
+    form=FORM,
+    judge=judge,
+    category=_category,
+    examples=("- network: {method: POST, url: /basket/add/*, status: [200, 302]}",),
+)

@@ -1,0 +1,208 @@
+"""The kind ``page``: what a page shows, the current one or one that is opened for the purpose."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from pytest_webarena.checks.counts import COUNT, Count
+from pytest_webarena.checks.kind import Judgement, Kind, Live, View
+from pytest_webarena.checks.text import ANY_TEXT, TEXT_FIELDS, TextMatch, judge_texts, take_text, text_fault
+from pytest_webarena.errors import TaskError
+from pytest_webarena.evidence import JsonValue
+from pytest_webarena.tasks.addresses import Address, AddressShape
+from pytest_webarena.tasks.nodes import MapNode, Node, ScalarNode, clip
+from pytest_webarena.tasks.reading import Invalid, Reading
+from pytest_webarena.tasks.records import Field, ListOf, Record
+from pytest_webarena.tasks.shapes import Choice, Fault, Int, Schema, Schemas, Shape, Text
+from pytest_webarena.tasks.syntax import LOCATE
+
+__all__ = ["PAGE", "PageSpec"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageSpec:
+    """Which page, which part of it, and what it must show; all that is given must hold."""
+
+    open: Address | None = None
+    """None: the current page, as the agent left it."""
+    locate: str | None = None
+    prepare: tuple[str, ...] = ()
+    match: Literal["any", "all", "together"] = "any"
+    text: TextMatch = ANY_TEXT
+    count: Count | None = None
+    status: int | None = None
+
+    def __str__(self) -> str:
+        parts = [str(self.text)] if self.text else []
+        if self.count:
+            parts.append(f"{self.count} found")
+        if self.status:
+            parts.append(f"status {self.status}")
+        part = f" at {self.locate}" if self.locate else ""
+        return f"{'; '.join(parts)}{part} on {self.open or 'the current page'}"
+
+
+class _Open(Shape[Address | None]):
+    """An address, or the word ``current``."""
+
+    label = "an address, or 'current'"
+
+    def __init__(self) -> None:
+        self.address = AddressShape()
+
+    def read(self, node: Node, reading: Reading) -> Address | Invalid | None:
+        if isinstance(node, ScalarNode) and node.value == "current":
+            return None
+        return self.address.read(node, reading)
+
+    def json_schema(self, schemas: Schemas) -> Schema:
+        return {"anyOf": [self.address.json_schema(schemas), {"const": "current"}]}
+
+
+def _build(**values: Any) -> PageSpec:
+    return PageSpec(text=take_text(values), **values)
+
+
+def _fault(values: dict[str, Any], node: MapNode, reading: Reading) -> Fault | None:
+    if fault := text_fault(values, node, reading):
+        return fault
+    text = TextMatch(**{field.key: values[field.key] for field in TEXT_FIELDS})
+    if not (text or values["count"] or values["status"]):
+        hint = "e.g. includes: …, or count: {min: 1} to require that it is there"
+        return Fault("a condition on the page", "none", hint)
+    if values["count"] and not values["locate"]:
+        return Fault("'locate' beside 'count'", "'count' alone", "say what is counted")
+    if values["status"] and values["open"] is None:
+        return Fault("'open' beside 'status'", "'status' alone", "the current page's status is not known")
+    if values["prepare"] and values["open"] is None:
+        return Fault("'open' beside 'prepare'", "'prepare' alone", "the current page is read as the agent left it")
+    if not reading.sites and reading.sites is not None and values["open"] is None:
+        return Fault("a site in 'sites'", "none", "without a site there is no current page")
+    return None
+
+
+FORM: Record[PageSpec] = Record(
+    "page check",
+    _build,
+    [
+        Field(
+            key="open",
+            shape=_Open(),
+            default=None,
+            default_text="`current`",
+            doc=(
+                "Which page: `current`, as the agent left it, or an address that is opened in a fresh tab "
+                "(logged in as the agent was) and closed again. A page that answers with an error status fails."
+            ),
+            example="- page: {open: /accounts/orders/, includes: Coffee Grinder}",
+        ),
+        Field(
+            key="locate",
+            shape=LOCATE,
+            default=None,
+            default_text="the whole page",
+            doc=(
+                "Which part: a Playwright selector, or `js=` and a JavaScript expression that returns a text, "
+                "a list of texts or null. Inputs give their value, other elements their visible text."
+            ),
+            example="- page: {locate: 'css=input#title', exact: Quiet enough}",
+        ),
+        Field(
+            key="prepare",
+            shape=ListOf(Text("a JavaScript expression"), or_one=True),
+            default=(),
+            default_text="nothing",
+            doc="JavaScript that is run on the page first, e.g. to unfold a section. Only for pages that are opened.",
+            example="- page: {open: /faq/, prepare: \"document.querySelector('#more').click()\", includes: returns}",
+        ),
+        Field(
+            key="match",
+            shape=Choice("any", "all", "together"),
+            default="any",
+            doc=(
+                "Of several elements found: one must meet the conditions (`any`), each must (`all`), or their texts "
+                "count as one (`together`). What is excluded must never be in any of them."
+            ),
+            example="- page: {locate: css=.price, match: all, regex: '^£'}",
+        ),
+        *TEXT_FIELDS,
+        Field(
+            key="count",
+            shape=COUNT,
+            default=None,
+            default_text="not counted",
+            doc="How many elements are found: a number, or `{min: …, max: …}`.",
+            example="- page: {open: /basket/, locate: css=.basket-item, count: 2}",
+        ),
+        Field(
+            key="status",
+            shape=Int("an HTTP status", low=100, high=599),
+            default=None,
+            default_text="below 400",
+            doc="The status that the opened page answers with.",
+            example="- page: {open: /notes/3/, status: 404}",
+        ),
+    ],
+    rule=_fault,
+    doc="Conditions on a page; all that are given must hold.",
+)
+
+
+def collect(spec: PageSpec, live: Live) -> JsonValue:
+    """Read the page."""
+    url = None
+    if spec.open is not None:
+        url = spec.open.resolve(live.sites)
+        if url is None:
+            raise TaskError(f"expected a site of this trial ({', '.join(live.sites)}), found {spec.open.site!r}")
+    page = live.read_page(open=url, locate=spec.locate, prepare=spec.prepare)
+    return {"url": page.url, "status": page.status, "texts": list(page.texts)}
+
+
+def judge(spec: PageSpec, view: View) -> Judgement:
+    """Judge what was read."""
+    expected = str(spec)
+    if view.probe is None:
+        return Judgement.unknown(expected=expected, why="the page was not read")
+    if view.probe.error:
+        return Judgement.unknown(expected=expected, why=view.probe.error)
+    value: Any = view.probe.value
+    texts: list[str] = value["texts"]
+    status: int | None = value["status"]
+    actual = _shown(texts, spec) if not spec.status else f"status {status}"
+    if status is not None and (status != spec.status if spec.status else status >= 400):
+        why = f"{value['url']} answered with status {status}"
+        return Judgement.of(False, expected=expected, actual=f"status {status}", why=why)
+    if spec.count and not spec.count.holds(len(texts)):
+        return Judgement.of(False, expected=expected, actual=f"{len(texts)} found", why=f"at {value['url']}")
+    found = judge_texts(spec.text, texts, spec.match) if spec.text else None
+    if found is not None and not found.holds:
+        why = f"nothing matches {spec.locate}" if spec.locate and not texts else found.why
+        return Judgement.of(False, expected=expected, actual=actual, why=f"{why} (at {value['url']})")
+    return Judgement.of(True, expected=expected, actual=actual)
+
+
+def _shown(texts: list[str], spec: PageSpec) -> str:
+    if not texts:
+        return "nothing found"
+    if spec.locate is None:
+        return f"a page of {sum(map(len, texts))} characters"
+    return ", ".join(f'"{clip(text, 80)}"' for text in texts[:3]) + (f" and {len(texts) - 3} more" if texts[3:] else "")
+
+
+def _category(spec: PageSpec) -> str:
+    return "navigation" if spec.open is None else "content"
+
+
+PAGE: Kind[PageSpec] = Kind(
+    name="page",
+    doc="What a page shows: the current one, or one that is opened for the purpose.",
+    form=FORM,
+    judge=judge,
+    collect=collect,
+    phase=lambda spec: 1 if spec.open is None else 2,
+    stateful=True,
+    category=_category,
+    examples=('- page: {open: /catalogue/kettle/reviews/, locate: css=.review-title, includes: "Drips"}',),
+)

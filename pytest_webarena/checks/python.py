@@ -1,0 +1,118 @@
+"""The kind ``python``: a function of the user's own decides, from everything that was recorded."""
+
+from __future__ import annotations
+
+import importlib
+import math
+import re
+import traceback
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pytest_webarena.checks.kind import Judgement, Kind, View
+from pytest_webarena.errors import TrialError
+from pytest_webarena.tasks.nodes import clip
+from pytest_webarena.tasks.reading import Reading
+from pytest_webarena.tasks.records import Convert, Either, Field, MapOf, Record
+from pytest_webarena.tasks.shapes import Fault, Json, Text
+
+__all__ = ["PYTHON", "PythonSpec"]
+
+_NAME = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*:[^\W\d]\w*(?:\.[^\W\d]\w*)*")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PythonSpec:
+    """Which function, with which further arguments."""
+
+    function: str
+    args: Mapping[str, Any] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return self.function + (f"({', '.join(f'{k}={v!r}' for k, v in self.args.items())})" if self.args else "")
+
+
+def _fault(name: str, _: Reading) -> Fault | None:
+    if _NAME.fullmatch(name):
+        return None
+    return Fault("a function as module:name, e.g. my_checks:ordered_twice", f"'{clip(name)}'")
+
+
+_FUNCTION = Text("a function as module:name", strip=True, check=_fault)
+
+FORM: Any = Either(
+    "a function as module:name, or a mapping with 'function' and 'args'",
+    scalar=Convert(_FUNCTION, lambda name, _: PythonSpec(function=name)),
+    mapping=Record(
+        "python check",
+        PythonSpec,
+        [
+            Field(
+                key="function",
+                shape=_FUNCTION,
+                doc=(
+                    "`module:name` of a function that takes the trial's `Evidence` (answer, tabs, steps, requests, …). "
+                    "It returns `True` or `False`, a score from 0 to 1, or a score and the reason as a pair. "
+                    "It should only look at its arguments, so that stored runs can be judged again."
+                ),
+                example="- python: {function: my_checks:few_steps}",
+            ),
+            Field(
+                key="args",
+                shape=MapOf(Json("a value"), "a mapping from argument names to values"),
+                default={},
+                default_text="none",
+                doc="Further keyword arguments for it.",
+                example="- python: {function: my_checks:few_steps, args: {most: 8}}",
+            ),
+        ],
+        doc="A function and its arguments.",
+    ),
+)
+
+
+def judge(spec: PythonSpec, view: View) -> Judgement:
+    """Call the function. One that fails or returns something else is no verdict about the agent."""
+    expected = f"{spec} says yes"
+    try:
+        result = _load(spec.function)(view.evidence, **spec.args)
+    except TrialError:
+        raise
+    except Exception as error:
+        return Judgement.unknown(expected=expected, why=_where(error, spec))
+    score, why = result if isinstance(result, tuple) and len(result) == 2 else (result, "")
+    if isinstance(score, bool):
+        score = float(score)
+    valid = isinstance(score, int | float) and math.isfinite(score) and 0 <= score <= 1 and isinstance(why, str)
+    if not valid:
+        wanted = "True, False, a score from 0 to 1, or a pair of a score and a reason"
+        return Judgement.unknown(expected=expected, why=f"expected {wanted}, {spec.function} returned {result!r}"[:300])
+    return Judgement(score=float(score), expected=expected, actual=f"{score:g}", why=why)
+
+
+def _load(name: str) -> Callable[..., Any]:
+    module, _, path = name.partition(":")
+    found: Any = importlib.import_module(module)
+    for part in path.split("."):
+        found = getattr(found, part)
+    if not callable(found):
+        raise TypeError(f"{name} is no function")
+    return found  # type: ignore[no-any-return]
+
+
+def _where(error: Exception, spec: PythonSpec) -> str:
+    frames = traceback.extract_tb(error.__traceback__)
+    module = spec.function.partition(":")[0].rpartition(".")[2]
+    own = next((frame for frame in reversed(frames) if frame.filename.endswith(f"{module}.py")), None)
+    line = f" in line {own.lineno}" if own else ""
+    return clip(f"{spec.function} raised {type(error).__name__}{line}: {error}", 200)
+
+
+PYTHON: Kind[PythonSpec] = Kind(
+    name="python",
+    doc="A function of your own, which sees everything that was recorded, the steps included.",
+    form=FORM,
+    judge=judge,
+    examples=("- python: my_checks:few_steps",),
+)

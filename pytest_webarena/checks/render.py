@@ -1,0 +1,85 @@
+"""A verdict as text for people: what was asked, what was expected and seen, in few lines."""
+
+from __future__ import annotations
+
+import textwrap
+
+from pytest_webarena.checks.verdict import CheckResult, Verdict
+from pytest_webarena.tasks.nodes import clip
+
+__all__ = ["render"]
+
+_LINES = 2  # of one value; what is longer is clipped
+
+
+def render(verdict: Verdict, width: int = 80) -> str:
+    """``verdict`` in at most ``width`` columns."""
+    width = max(width, 40)
+    lines = [*_wrapped(verdict.intent, width, "", 3)] if verdict.intent else []
+    lines.append(clip(_headline(verdict), width))
+    held = True
+    for result in verdict.results:
+        block = _block(result, width)
+        if len(block) > 1 or not held:
+            lines.append("")
+        held = len(block) == 1
+        lines += block
+    return "\n".join(lines)
+
+
+def _headline(verdict: Verdict) -> str:
+    checks = list(verdict.results)
+    held = sum(1 for result in checks if result.passed)
+    count = f"{held} of {len(checks)} checks hold{'s' if held == 1 else ''}"
+    if verdict.score is None:
+        open_ = sum(1 for result in checks if result.score is None)
+        text = f"inconclusive: {open_} of {len(checks)} checks could not be judged"
+    elif verdict.passed:
+        text = f"passed: {count}"
+    else:
+        text = f"failed: {count}"
+    if verdict.score is not None and (0 < verdict.score < 1 or verdict.threshold < 1):
+        text += f", score {verdict.score:.3g} of {verdict.threshold:.3g}"
+    if verdict.stop_reason and verdict.stop_reason != "answered":
+        text += f" (stopped: {verdict.stop_reason})"
+    return text
+
+
+def _block(result: CheckResult, width: int) -> list[str]:
+    """One check: a line when it holds, with its details when it doesn't."""
+    lines: list[str] = []
+    for depth, each in result.walk():
+        pad = "  " * depth
+        title = f"{pad}{each.mark} {each.path if depth == 0 else each.path[len(result.path) + 1 :]} {each.kind}"
+        if each.state not in ("", "end"):
+            title += f" ({each.state})"
+        if 0 < (each.score or 0) < 1:
+            title += f" {each.score:.3g}"
+        if each.passed and each.expected and not each.children:
+            title += f": {each.expected}"
+        if each.kind == "not" and each.score == 0:
+            title += ": what must not hold does"
+        lines.append(clip_line(title, width))
+        if each.passed or each.children:
+            continue
+        for label, text in (("expected", each.expected), ("actual", each.actual), ("why", each.why)):
+            if text:
+                lines += _wrapped(text, width, f"{pad}    {label:<9}", _LINES)
+    return lines
+
+
+def clip_line(text: str, width: int) -> str:
+    """``text`` on one line, its indentation kept."""
+    bare = text.lstrip(" ")
+    indent = text[: len(text) - len(bare)]
+    return indent + clip(bare, width - len(indent))
+
+
+def _wrapped(text: str, width: int, label: str, most: int) -> list[str]:
+    """``text`` behind ``label``, on at most ``most`` lines."""
+    room = width - len(label)
+    flat = clip(text, room * most)
+    lines = textwrap.wrap(flat, room, break_on_hyphens=False) or [""]
+    if len(lines) > most:
+        lines = [*lines[: most - 1], clip(" ".join(lines[most - 1 :]), room)]
+    return [(label if index == 0 else " " * len(label)) + line for index, line in enumerate(lines)]

@@ -1,0 +1,323 @@
+"""The kind ``state``: what a site's database or API says, whatever a page shows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from typing import Any, Literal
+
+from pytest_webarena.checks.answer import Wanted
+from pytest_webarena.checks.counts import COUNT, Count
+from pytest_webarena.checks.json_answer import same_json
+from pytest_webarena.checks.jsonpath import PathError, find, parse_path
+from pytest_webarena.checks.kind import Judgement, Kind, Live, View
+from pytest_webarena.checks.text import ANY_TEXT, TEXT_FIELDS, TextMatch, judge_texts, take_text, text_fault
+from pytest_webarena.evidence import JsonValue
+from pytest_webarena.tasks.addresses import Address, AddressShape, SiteShape
+from pytest_webarena.tasks.nodes import MapNode, clip
+from pytest_webarena.tasks.reading import Reading
+from pytest_webarena.tasks.records import Convert, Either, Field, ListOf, Record
+from pytest_webarena.tasks.setup_form import REQUEST_FIELDS, ApiRequest, make_request, request_fault
+from pytest_webarena.tasks.shapes import Choice, Fault, Json, Text
+from pytest_webarena.tasks.syntax import QUERY
+
+__all__ = ["STATE", "StateSpec"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StateSpec:
+    """A query or a request, and what it must give; all that is given must hold."""
+
+    site: str
+    sql: str = ""
+    database: str = ""
+    api: ApiRequest | None = None
+    at: str = "$"
+    equals: Wanted | None = None
+    rows: tuple[Any, ...] | None = None
+    count: Count | None = None
+    match: Literal["any", "all", "together"] = "any"
+    text: TextMatch = ANY_TEXT
+
+    def __str__(self) -> str:
+        parts = [_dumps(self.equals.value)] if self.equals else []
+        if self.rows is not None:
+            parts.append(f"the rows {_dumps(list(self.rows))}")
+        if self.count:
+            parts.append(f"{self.count} {'values' if self.api else 'rows'}")
+        if self.text:
+            parts.append(str(self.text))
+        if self.api and self.api.status:
+            parts.append(f"status {self.api.status}")
+        where = f"{self.api.method} {self.api.path} {self.at}" if self.api else self.sql
+        return f"{'; '.join(parts)} from {self.site}: {' '.join(where.split())}"
+
+
+def _path_fault(path: str, _: Reading) -> Fault | None:
+    try:
+        parse_path(path)
+    except PathError as error:
+        return Fault("a JSONPath", f"'{clip(path)}'", str(error))
+    return None
+
+
+_REQUEST = Record("state request", make_request, REQUEST_FIELDS, rule=request_fault, doc="A request to a site's API.")
+_PATH = AddressShape()
+
+
+def _short_request(address: Address, reading: Reading) -> tuple[str, ApiRequest] | Fault:
+    if not address.site:
+        return Fault("/path or site:/path", f"'{clip(address.path)}'", "requests go to the task's sites")
+    return address.site, ApiRequest(path=address.path)
+
+
+def _build(
+    *, site: str, sql: str, api: tuple[str, ApiRequest] | None, equals: Wanted | None, rows: Any, **values: Any
+) -> StateSpec:
+    return StateSpec(
+        text=take_text(values),
+        site=api[0] if api else site,
+        sql=sql,
+        api=api[1] if api else None,
+        equals=equals,
+        rows=None if rows is None else tuple(rows),
+        **values,
+    )
+
+
+def _fault(values: dict[str, Any], node: MapNode, reading: Reading) -> Fault | None:
+    if fault := text_fault(values, node, reading):
+        return fault
+    sql, api = values["sql"], values["api"]
+    if bool(sql) == bool(api):
+        return Fault("'sql' or 'api'", "both" if sql else "neither", "what is asked for the state")
+    text = TextMatch(**{field.key: values[field.key] for field in TEXT_FIELDS})
+    asked = values["equals"] or values["rows"] is not None or values["count"] or text or (api and api[1].status)
+    if not asked:
+        return Fault("a condition on the result", "none", "e.g. equals, includes, count")
+    if sql and values["at"] != "$":
+        return Fault("'at' beside 'api'", "it beside 'sql'", "let the query select the value")
+    for key in ("database", "rows", "site"):
+        if api and values[key]:
+            hint = "write 'api: site:/path'" if key == "site" else "use equals"
+            return Fault(f"'{key}' beside 'sql'", "it beside 'api'", hint)
+    if sql and not values["site"]:
+        if reading.sites == ():
+            return Fault("a site in 'sites'", "none", "without a site there is no state")
+        values["site"] = (reading.sites or ("",))[0]
+    return None
+
+
+FORM: Record[StateSpec] = Record(
+    "state check",
+    _build,
+    [
+        Field(
+            key="sql",
+            shape=QUERY,
+            default="",
+            default_text="none",
+            doc="One SQL query that only reads, run in the app's database.",
+            example="- state: {sql: \"select count(*) from notes where title = 'Tea'\", equals: 1}",
+        ),
+        Field(
+            key="site",
+            shape=SiteShape(),
+            default="",
+            default_text="the first one",
+            doc="Whose database the query goes to.",
+            example="- state: {site: homepage, sql: select count(*) from notes, equals: 1}",
+        ),
+        Field(
+            key="database",
+            shape=Text("the name of a database"),
+            default="",
+            default_text="the app's main one",
+            doc="Which of the app's databases.",
+            example="- state: {database: scratchpad, sql: select count(*) from notes, equals: 1}",
+        ),
+        Field(
+            key="api",
+            shape=Either("a path, or a mapping with 'path'", scalar=Convert(_PATH, _short_request), mapping=_REQUEST),
+            default=None,
+            default_text="none",
+            doc=(
+                "A request to the site, sent with the session's cookies: `/path`, `site:/path`, or a mapping with the "
+                "[keys of a request](#keys-of-a-request). A server error (500 and above) is inconclusive."
+            ),
+            example="- state: {api: /api/notes, at: '$.notes[*].title', includes: Tea}",
+        ),
+        Field(
+            key="at",
+            shape=Text("a JSONPath", strip=True, check=_path_fault),
+            default="$",
+            doc=(
+                "Which part of the response's JSON: `$.name`, `$['odd name']`, `[0]`, `[-1]`, `[*]`, `.*`, and "
+                "`[?(@.field == 'value')]` with `==`, `!=`, `<`, `<=`, `>`, `>=`."
+            ),
+            example='- state: {api: /api/notes, at: "$.notes[?(@.pinned == true)].title", equals: Tea}',
+        ),
+        Field(
+            key="equals",
+            shape=Convert(Json("a value"), lambda value, _: Wanted(value)),
+            default=None,
+            default_text="none",
+            doc=(
+                "The result is this one value; of a query with several columns, a list is its one row. Numbers compare "
+                "by value, also when the database gives them as text; texts must be equal character for character."
+            ),
+            example='- state: {sql: "select title, stars from reviews where id = 7", equals: [Quiet enough, 4]}',
+        ),
+        Field(
+            key="rows",
+            shape=ListOf(Json("a row"), label="a list of rows"),
+            default=None,
+            default_text="none",
+            doc="The query gives these rows in this order (so use `order by`); a row of one column may stand bare.",
+            example="- state: {sql: select title from notes order by id, rows: [Tea, Coffee]}",
+        ),
+        Field(
+            key="count",
+            shape=COUNT,
+            default=None,
+            default_text="not counted",
+            doc="How many rows, or values at the JSONPath, there are: a number, or `{min: …, max: …}`.",
+            example="- state: {sql: select * from notes, count: 3}",
+        ),
+        Field(
+            key="match",
+            shape=Choice("any", "all", "together"),
+            default="any",
+            doc=(
+                "Of several rows or values: one must meet the conditions on text (`any`), each must (`all`), or they "
+                "count as one text (`together`)."
+            ),
+            example="- state: {sql: select title from notes, match: all, includes: Tea}",
+        ),
+        *TEXT_FIELDS,
+    ],
+    rule=_fault,
+    doc="A query or a request, and conditions on what it gives; all that are given must hold.",
+)
+
+
+def collect(spec: StateSpec, live: Live) -> JsonValue:
+    """Run the query or send the request."""
+    if spec.api is None:
+        result = live.query(spec.site, spec.sql, database=spec.database)
+        return {"columns": list(result.columns), "rows": [list(row) for row in result.rows]}
+    status, body = live.fetch(
+        spec.site, spec.api.path, method=spec.api.method, headers=spec.api.headers, body=spec.api.body
+    )
+    return {"status": status, "body": body}
+
+
+def judge(spec: StateSpec, view: View) -> Judgement:
+    """Judge what was gathered."""
+    expected = str(spec)
+    if view.probe is None:
+        return Judgement.unknown(expected=expected, why="the state was not read")
+    if view.probe.error:
+        return Judgement.unknown(expected=expected, why=view.probe.error)
+    value: Any = view.probe.value
+    if spec.api is None:
+        rows: list[list[Any]] = value["rows"]
+        return _verdict(spec, expected, rows, [" ".join(map(_text, row)) for row in rows])
+    return _judge_response(spec, spec.api, expected, value["status"], value["body"])
+
+
+def _judge_response(spec: StateSpec, api: ApiRequest, expected: str, status: int, body: str) -> Judgement:
+    actual = f"status {status}"
+    if api.status is None and status >= 500:
+        return Judgement.unknown(expected=expected, why=f"the site failed with status {status}")
+    if status != api.status if api.status else status >= 400:
+        return Judgement.of(False, expected=expected, actual=actual, why=f"it answered {clip(body, 60)}")
+    if not (spec.equals or spec.count or spec.text):
+        return Judgement.of(True, expected=expected, actual=actual)
+    try:
+        document = json.loads(body)
+    except (ValueError, RecursionError):
+        if spec.at == "$" and spec.text and not (spec.equals or spec.count):
+            return _verdict(spec, expected, [body], [body])
+        return Judgement.of(False, expected=expected, actual=clip(body, 80), why="the response is not JSON")
+    found = find(spec.at, document)
+    return _verdict(spec, expected, found, [_text(each) for each in found])
+
+
+def _verdict(spec: StateSpec, expected: str, found: Sequence[Any], texts: list[str]) -> Judgement:
+    """Judge the rows (lists of cells) or JSON values that were found."""
+    bare = [row[0] if len(row) == 1 else row for row in found] if spec.api is None else list(found)
+    actual = _dumps(bare[0] if len(bare) == 1 else bare) if bare else "nothing"
+    if spec.count and not spec.count.holds(len(found)):
+        return Judgement.of(False, expected=expected, actual=f"{len(found)}: {actual}", why="another number of them")
+    if spec.equals:
+        if len(bare) != 1:
+            why = f"{len(bare) or 'no'} {'value' if spec.api else 'row'}{'' if len(bare) == 1 else 's'}; one is wanted"
+            return Judgement.of(False, expected=expected, actual=actual, why=why)
+        if not same_value(bare[0], spec.equals.value):
+            return Judgement.of(False, expected=expected, actual=actual, why="the values differ")
+    if spec.rows is not None:
+        wanted = [row if isinstance(row, list) else [row] for row in spec.rows]
+        if len(wanted) != len(found) or not all(same_value(list(a), w) for a, w in zip(found, wanted, strict=True)):
+            return Judgement.of(False, expected=expected, actual=_dumps(bare), why="the rows differ")
+    if spec.text:
+        finding = judge_texts(spec.text, texts, spec.match)
+        if not finding.holds:
+            return Judgement.of(False, expected=expected, actual=actual, why=finding.why)
+    return Judgement.of(True, expected=expected, actual=actual)
+
+
+def same_value(actual: Any, wanted: Any) -> bool:
+    """Whether a stored value is the wanted one: lenient between numbers and their texts, strict between texts.
+
+    >>> same_value("84.970", 84.97), same_value(1, True), same_value("Tea", "tea"), same_value(4, "4")
+    (True, True, False, True)
+    """
+    if isinstance(actual, list) and isinstance(wanted, list):
+        return len(actual) == len(wanted) and all(same_value(a, w) for a, w in zip(actual, wanted, strict=True))
+    if isinstance(actual, str) and isinstance(wanted, str):
+        return actual == wanted
+    if isinstance(wanted, bool) and isinstance(actual, int):
+        return actual == int(wanted)
+    numbers = [_as_number(value) for value in (actual, wanted)]
+    if numbers[0] is not None and numbers[1] is not None:
+        return numbers[0] == numbers[1]
+    if isinstance(actual, dict) and isinstance(wanted, dict):
+        return actual.keys() == wanted.keys() and all(same_value(actual[key], wanted[key]) for key in wanted)
+    return same_json(actual, wanted)
+
+
+def _as_number(value: Any) -> Decimal | None:
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    text = value.strip() if isinstance(value, str) else repr(value)
+    try:
+        number = Decimal(text) if len(text) < 100 else None
+    except InvalidOperation:
+        return None
+    return number if number is not None and number.is_finite() else None
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _dumps(value: Any) -> str:
+    return clip(json.dumps(value, ensure_ascii=False), 200)
+
+
+STATE: Kind[StateSpec] = Kind(
+    name="state",
+    doc="What a site's database (`sql`) or API (`api`) says, whatever its pages show.",
+    form=FORM,
+    judge=judge,
+    collect=collect,
+    stateful=True,
+    category=lambda spec: "content",
+    examples=(
+        "- state: {sql: select count(*) from notes, equals: 1}",
+        "- state: {api: /api/notes, at: '$.notes[0].title', equals: Tea}",
+    ),
+)

@@ -1,0 +1,380 @@
+"""Conditions on texts, the same wherever texts are judged: answers, pages, databases, request bodies.
+
+Before texts are compared they are brought to one form: Unicode NFKC, no invisible characters, straight
+quotes and plain hyphens, single spaces, no case (unless ``case: true``). `docs/task-format.md` says the same.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, Literal
+
+from pytest_webarena.checks.numbers import NumberToken, final_answer, numbers_in
+from pytest_webarena.tasks.nodes import MapNode, clip
+from pytest_webarena.tasks.reading import Reading
+from pytest_webarena.tasks.records import Convert, Field, ListOf
+from pytest_webarena.tasks.shapes import Bool, Fault, Number, Text
+from pytest_webarena.tasks.syntax import REGEX
+
+__all__ = [
+    "ANY_TEXT",
+    "TEXT_FIELDS",
+    "Finding",
+    "TextMatch",
+    "Tolerance",
+    "judge_text",
+    "judge_texts",
+    "normalise",
+    "same_text",
+    "take_text",
+    "text_fault",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Tolerance:
+    """How far off a number may be: an amount, or a share of the expected one."""
+
+    amount: Decimal
+    relative: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.amount * 100:f}".rstrip("0").rstrip(".") + " %" if self.relative else f"{self.amount:f}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextMatch:
+    """Conditions on one text; all that are given must hold."""
+
+    exact: str | None = None
+    includes: tuple[str, ...] = ()
+    excludes: tuple[str, ...] = ()
+    one_of: tuple[str, ...] = ()
+    regex: str | None = None
+    number: Decimal | None = None
+    tolerance: Tolerance | None = None
+    case: bool = False
+    whole_words: bool = True
+
+    @property
+    def positive(self) -> bool:
+        """Whether it demands something, beyond the absence of something."""
+        return bool(
+            self.exact is not None or self.includes or self.one_of or self.regex is not None or self.number is not None
+        )
+
+    def __bool__(self) -> bool:
+        return self.positive or bool(self.excludes)
+
+    def __str__(self) -> str:
+        parts = []
+        if self.exact is not None:
+            parts.append(f'"{self.exact}"')
+        if self.one_of:
+            parts.append("one of " + ", ".join(f'"{text}"' for text in self.one_of))
+        if self.number is not None:
+            within = f" ± {self.tolerance}" if self.tolerance else ""
+            parts.append(f"the number {self.number:f}{within}")
+        if self.includes:
+            parts.append("includes " + ", ".join(f'"{text}"' for text in self.includes))
+        if self.excludes:
+            parts.append("excludes " + ", ".join(f'"{text}"' for text in self.excludes))
+        if self.regex is not None:
+            parts.append(f"matches /{self.regex}/")
+        return "; ".join(parts)
+
+
+ANY_TEXT = TextMatch()
+"""No condition."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Whether a condition holds, and why (not)."""
+
+    holds: bool
+    why: str
+
+
+_INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]")
+_STRAIGHT = str.maketrans(
+    {
+        **dict.fromkeys("\u2018\u2019\u201a\u201b\u2032\u00b4`", "'"),
+        **dict.fromkeys("\u201c\u201d\u201e\u201f\u2033\u00ab\u00bb", '"'),
+        **dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe63\uff0d", "-"),
+        "…": "...",
+    }
+)
+
+
+def normalise(text: str, *, case: bool = False) -> str:
+    """``text`` in the form in which texts are compared.
+
+    >>> normalise("  “Caf\\u00e9”\\u00a0– OPEN ")
+    '"café" - open'
+    """
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", _INVISIBLE.sub("", text).translate(_STRAIGHT)).translate(_STRAIGHT)
+    text = " ".join(text.replace("`", "'").split())
+    return text if case else text.casefold()
+
+
+def same_text(one: str, other: str, *, case: bool = False) -> bool:
+    """Whether two texts are equal but for form, one pair of quotes around them and a full stop after them."""
+    return _bare(normalise(one, case=case)) == _bare(normalise(other, case=case))
+
+
+def _bare(text: str) -> str:
+    if len(text) > 1 and text.endswith(".") and not text.endswith(".."):
+        text = text[:-1].rstrip()
+    if len(text) > 2 and text[0] == text[-1] and text[0] in "\"'":
+        text = text[1:-1].strip()
+        if len(text) > 1 and text.endswith(".") and not text.endswith(".."):
+            text = text[:-1].rstrip()
+    return text
+
+
+def occurs(needle: str, text: str, *, whole_words: bool = True) -> bool:
+    """Whether ``needle`` stands in ``text`` (both normalised) and not inside a longer word or number.
+
+    >>> occurs("10", "room 100"), occurs("10", "10 km"), occurs("10", "10.5"), occurs("cat", "category")
+    (False, True, False, False)
+    """
+    if not needle:  # nothing but invisible characters: found nowhere
+        return False
+    if not whole_words:
+        return needle in text
+    start = text.find(needle)
+    while start >= 0:
+        if not _joined_before(text, start, needle[0]) and not _joined_after(text, start + len(needle), needle[-1]):
+            return True
+        start = text.find(needle, start + 1)
+    return False
+
+
+def _letter(character: str) -> bool:
+    """Of a script that puts spaces between words; in the others a word may stand anywhere."""
+    return character.isalpha() and (character.lower() != character.upper())
+
+
+def _joined_before(text: str, start: int, first: str) -> bool:
+    before = text[start - 1] if start else " "
+    if first.isdigit():
+        earlier = text[start - 2] if start > 1 else " "
+        if before in ".,":  # 10 in 3.10 and in .10
+            return earlier.isdigit() or (before == "." and not _letter(earlier) and (start == 1 or earlier.isspace()))
+        if before == "-":  # 10 in -10, but not in 5-10
+            return not (earlier.isalnum() or earlier in ")%")
+        return before.isdigit() or _letter(before)
+    return _letter(first) and (_letter(before) or before.isdigit())
+
+
+def _joined_after(text: str, end: int, last: str) -> bool:
+    after = text[end] if end < len(text) else " "
+    if last.isdigit():
+        later = text[end + 1] if end + 1 < len(text) else " "
+        return after.isdigit() or (after in ".," and later.isdigit())
+    return _letter(last) and _letter(after)
+
+
+def judge_text(match: TextMatch, text: str, *, question: str = "") -> Finding:
+    """Judge one text. ``question`` is what was asked: numbers quoted from it are no answers of their own."""
+    plain = normalise(text, case=match.case)
+    if match.exact is not None and not same_text(match.exact, text, case=match.case):
+        return Finding(False, "the texts differ")
+    if match.one_of and not any(same_text(each, text, case=match.case) for each in match.one_of):
+        return Finding(False, "it is none of them")
+    if match.number is not None:
+        found = judge_number(match.number, match.tolerance, text, question)
+        if not found.holds:
+            return found
+    missing = [each for each in match.includes if not _includes(match, each, plain)]
+    if missing:
+        return Finding(False, f"{_quoted(missing)} {'is' if len(missing) == 1 else 'are'} missing")
+    present = [each for each in match.excludes if _includes(match, each, plain)]
+    if present:
+        return Finding(False, f"{_quoted(present)} must not be there")
+    if match.regex is not None and not _compiled(match.regex).search(unicodedata.normalize("NFKC", text.strip())):
+        return Finding(False, "the pattern is not found")
+    return Finding(True, "")
+
+
+def judge_texts(match: TextMatch, texts: Sequence[str], mode: Literal["any", "all", "together"]) -> Finding:
+    """Judge several texts: one must do (``any``; what is excluded must be in none), each, or all as one."""
+    if mode == "together":
+        return judge_text(match, "\n".join(texts))
+    if mode == "all":
+        for index, text in enumerate(texts, 1):
+            found = judge_text(match, text)
+            if not found.holds:
+                return Finding(False, f"{index} of {len(texts)} ({clip(text, 30)}): {found.why}")
+        return Finding(bool(texts) or not match.positive, "" if texts else "there is none")
+    for text in texts:
+        plain = normalise(text, case=match.case)
+        if present := [each for each in match.excludes if _includes(match, each, plain)]:
+            return Finding(False, f"{_quoted(present)} must not be there")
+    if not match.positive:
+        return Finding(True, "")
+    findings = [judge_text(match, text) for text in texts]
+    if not findings:
+        return Finding(False, "there is none")
+    best = next((found for found in findings if found.holds), None)
+    return best or (findings[0] if len(findings) == 1 else Finding(False, f"none of the {len(findings)} does"))
+
+
+def judge_number(number: Decimal, tolerance: Tolerance | None, text: str, question: str = "") -> Finding:
+    """Whether the only number that ``text`` states is the expected one."""
+    tokens = numbers_in(final_answer(text))
+    if not tokens:
+        return Finding(False, "there is no number in it")
+    stated = _distinct(tokens)
+    if len(stated) > 1 and question:
+        asked = {value for token in numbers_in(question) for value in token.values}
+        stated = [token for token in stated if token.value not in asked] or stated
+    if len(stated) > 1:
+        listed = ", ".join(token.text for token in stated[:4])
+        return Finding(False, f"it states {len(stated)} numbers ({clip(listed, 40)}); one is wanted")
+    expected = Fraction(number)
+    allowed = Fraction(tolerance.amount) * (abs(expected) if tolerance.relative else 1) if tolerance else Fraction(0)
+    if any(abs(value - expected) <= allowed for value in stated[0].values):
+        return Finding(True, "")
+    off = abs(stated[0].value - expected)
+    return Finding(False, f"it is off by {float(off):.6g}" if off < 10**300 else "it is far off")
+
+
+def _distinct(tokens: Sequence[NumberToken]) -> list[NumberToken]:
+    return list({(token.value, token.percent): token for token in reversed(tokens)}.values())[::-1]
+
+
+def _includes(match: TextMatch, needle: str, plain: str) -> bool:
+    return occurs(_needle(needle, match.case), plain, whole_words=match.whole_words)
+
+
+@functools.lru_cache(maxsize=4096)
+def _needle(text: str, case: bool) -> str:
+    return normalise(text, case=case)
+
+
+@functools.lru_cache(maxsize=512)
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern)
+
+
+def _quoted(texts: Sequence[str]) -> str:
+    return ", ".join(f'"{clip(text, 40)}"' for text in texts)
+
+
+def _tolerance(text: str, _: Reading) -> Tolerance | Fault:
+    from pytest_webarena.tasks.scalars import parse_decimal
+
+    share = text.strip().removesuffix("%")
+    amount = parse_decimal(share.strip())
+    if amount is None or amount < 0:
+        return Fault("a tolerance: an amount such as 0.01, or a share such as 1%", f"'{clip(text)}'")
+    return Tolerance(amount / 100, relative=True) if share != text.strip() else Tolerance(amount)
+
+
+_TEXTS = ListOf(Text(), or_one=True, label="a text or a list of texts", low=1)
+
+TEXT_FIELDS = (
+    Field(
+        key="exact",
+        shape=Text(blank=True),
+        default=None,
+        default_text="none",
+        doc="The text is this one. Quotes around it and a full stop after it don't matter.",
+        example="- answer: {exact: Gooseneck Kettle}",
+    ),
+    Field(
+        key="includes",
+        shape=_TEXTS,
+        default=(),
+        default_text="none",
+        doc="All of these stand in the text, as whole words and numbers: `10` is not in `100`, `-10` or `10.5`.",
+        example="- answer: {includes: [Coffee Grinder, Gooseneck Kettle]}",
+    ),
+    Field(
+        key="excludes",
+        shape=_TEXTS,
+        default=(),
+        default_text="none",
+        doc="None of these stands in the text.",
+        example="- answer: {includes: Coffee Grinder, excludes: [Gooseneck Kettle]}",
+    ),
+    Field(
+        key="one_of",
+        shape=_TEXTS,
+        default=(),
+        default_text="none",
+        doc="The text is one of these, compared as by `exact`.",
+        example="- answer: {one_of: [yes, it is]}",
+    ),
+    Field(
+        key="regex",
+        shape=REGEX,
+        default=None,
+        default_text="none",
+        doc=(
+            "The regular expression (Python's `re`) is found somewhere in the text, which only has NFKC form then. "
+            "Use `^…$` for all of it and `(?i)` to ignore case."
+        ),
+        example="- answer: {regex: '^#\\d{4}$'}",
+    ),
+    Field(
+        key="number",
+        shape=Number(Decimal),
+        default=None,
+        default_text="none",
+        doc=(
+            "The one number that the text states has this value. `$1,234.50`, `1.234,50 €`, `3/4`, `1.2×10^-3`, "
+            "`2 million` and `45%` (45 or 0.45) are understood. A text that states several numbers fails, but numbers "
+            "repeated from the intent don't count beside another one, and a last line `Answer: …` speaks for itself."
+        ),
+        example="- answer: {number: 84.97}",
+    ),
+    Field(
+        key="tolerance",
+        shape=Convert(Text("a tolerance: an amount such as 0.01, or a share such as 1%"), _tolerance),
+        default=None,
+        default_text="none: exactly equal",
+        doc="How far off `number` may be, as an amount or as a share of it.",
+        example="- answer: {number: 84.97, tolerance: 1%}",
+    ),
+    Field(
+        key="case",
+        shape=Bool(),
+        default=False,
+        doc="Whether upper and lower case differ.",
+        example="- answer: {exact: GmbH, case: true}",
+    ),
+    Field(
+        key="whole_words",
+        shape=Bool(),
+        default=True,
+        doc="Whether `includes` and `excludes` look for whole words and numbers, or for any run of characters.",
+        example="- answer: {includes: grinder, whole_words: false}",
+    ),
+)
+"""The keys for conditions on text, for all kinds of check that have them."""
+
+_TEXT_KEYS = tuple(field.key for field in TEXT_FIELDS)
+
+
+def take_text(values: dict[str, Any]) -> TextMatch:
+    """Move the conditions on text out of the keys of a check, into one value."""
+    return TextMatch(**{key: values.pop(key) for key in _TEXT_KEYS})
+
+
+def text_fault(values: dict[str, Any], node: MapNode, reading: Reading) -> Fault | None:
+    """What is wrong with conditions taken together."""
+    if values["tolerance"] is not None and values["number"] is None:
+        return Fault("'tolerance' beside 'number'", "it alone")
+    if not values["whole_words"] and not (values["includes"] or values["excludes"]):
+        return Fault("'whole_words' beside 'includes' or 'excludes'", "neither")
+    return None

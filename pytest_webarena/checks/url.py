@@ -1,0 +1,167 @@
+"""The kind ``url``: where the browser is, or was."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from pytest_webarena.checks.kind import END, Judgement, Kind, View
+from pytest_webarena.checks.text import TextMatch, judge_text
+from pytest_webarena.checks.urls import ParsedUrl, parse_url, same_place
+from pytest_webarena.tasks.addresses import Address, AddressShape
+from pytest_webarena.tasks.nodes import MapNode
+from pytest_webarena.tasks.reading import Reading
+from pytest_webarena.tasks.records import Convert, Either, Field, ListOf, MapOf, Record
+from pytest_webarena.tasks.shapes import Choice, Fault, Text
+from pytest_webarena.tasks.syntax import REGEX
+
+__all__ = ["URL", "UrlSpec"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UrlSpec:
+    """Where the browser must be; all that is given must hold, for the same tab."""
+
+    address: tuple[Address, ...] = ()
+    exact: tuple[Address, ...] = ()
+    query: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    regex: str | None = None
+    tabs: Literal["active", "any"] = "active"
+
+    def __str__(self) -> str:
+        parts = [" or ".join(map(str, self.address))] if self.address else []
+        if self.exact:
+            parts.append("exactly " + " or ".join(map(str, self.exact)))
+        if self.query:
+            pairs = (f"{name}={value}" for name, values in self.query.items() for value in values)
+            parts.append("query with " + "&".join(pairs))
+        if self.regex is not None:
+            parts.append(f"matches /{self.regex}/")
+        return "; ".join(parts) + (" (in any tab)" if self.tabs == "any" else "")
+
+
+def _fault(values: dict[str, Any], node: MapNode, reading: Reading) -> Fault | None:
+    if not any((values["address"], values["exact"], values["query"], values["regex"] is not None)):
+        return Fault("a condition on the address", "none", "e.g. address: /path")
+    return None
+
+
+_ADDRESSES = ListOf(AddressShape(), or_one=True, label="an address or a list of them", low=1)
+
+FORM: Any = Either(
+    "an address, a list of them, or a mapping of conditions",
+    scalar=Convert(AddressShape(), lambda address, _: UrlSpec(address=(address,))),
+    sequence=Convert(_ADDRESSES, lambda addresses, _: UrlSpec(address=addresses)),
+    mapping=Record(
+        "url check",
+        UrlSpec,
+        [
+            Field(
+                key="address",
+                shape=_ADDRESSES,
+                default=(),
+                default_text="none",
+                doc=(
+                    "Host and path are those of this address (or of one of several), and its query parameters are "
+                    "there; further ones don't matter, nor does a last slash, nor a fragment that isn't asked for."
+                ),
+                example="- url: {address: /catalogue/?sort=price}",
+            ),
+            Field(
+                key="exact",
+                shape=_ADDRESSES,
+                default=(),
+                default_text="none",
+                doc="Like `address`, but there are no further query parameters.",
+                example="- url: {exact: /catalogue/?sort=price}",
+            ),
+            Field(
+                key="query",
+                shape=MapOf(
+                    ListOf(Text(blank=True), or_one=True, label="a value or a list of values", low=1),
+                    "a mapping from query parameters to values",
+                    key=Text("a parameter's name"),
+                    low=1,
+                ),
+                default={},
+                default_text="none",
+                doc="The query has these parameters with these values (decoded, and equal character for character).",
+                example="- url: {address: /search/, query: {q: kettle, colour: [red, blue]}}",
+            ),
+            Field(
+                key="regex",
+                shape=REGEX,
+                default=None,
+                default_text="none",
+                doc="The regular expression is found in the full address.",
+                example="- url: {regex: '/product/kettle-\\d+/$'}",
+            ),
+            Field(
+                key="tabs",
+                shape=Choice("active", "any"),
+                default="active",
+                doc="Which tab: the current one, or any that is open at the end.",
+                example="- url: {address: /accounts/orders/, tabs: any}",
+            ),
+        ],
+        rule=_fault,
+        doc="Conditions on an address; all that are given must hold.",
+    ),
+)
+
+
+def judge(spec: UrlSpec, view: View) -> Judgement:
+    """Judge the address in one state: of the tabs at the end, or after a step."""
+    expected = str(spec)
+    evidence = view.evidence
+    if view.state == END:
+        if not evidence.tabs:
+            return Judgement.unknown(expected=expected, why="no tab was recorded at the end")
+        urls = [tab.url for tab in evidence.tabs if tab.active or spec.tabs == "any"]
+    else:
+        urls = [step.url_after for step in evidence.steps if step.index == view.state and step.url_after]
+        if not urls:
+            return Judgement.unknown(expected=expected, why=f"no address was recorded after step {view.state}")
+    unknown = sorted({a.site for a in (*spec.address, *spec.exact) if a.resolve(evidence.sites) is None})
+    if unknown:
+        return Judgement.unknown(expected=expected, why=f"the address of {', '.join(unknown)} was not recorded")
+    reasons = [_reason(spec, url, evidence.sites) for url in urls]
+    holds = "" in reasons
+    actual = urls[reasons.index("")] if holds else ", ".join(urls)
+    why = "" if holds else (reasons[0] if len(reasons) == 1 else "no open tab is there")
+    return Judgement.of(holds, expected=expected, actual=actual, why=why or ("" if holds else "no tab is active"))
+
+
+def _reason(spec: UrlSpec, url: str, sites: Mapping[str, str]) -> str:
+    """Why ``url`` is not what is wanted; empty when it is."""
+    actual = parse_url(url)
+    if actual is None:
+        return "it is no address"
+    for addresses, exact in ((spec.address, False), (spec.exact, True)):
+        reasons = [_apart(actual, address, sites, exact) for address in addresses]
+        if reasons and "" not in reasons:
+            return reasons[0] if len(reasons) == 1 else "it is none of them"
+    parameters = actual.parameters
+    for name, values in spec.query.items():
+        if absent := [value for value in values if value not in parameters.get(name, ())]:
+            return f"the query lacks {name}={absent[0]}"
+    if spec.regex is not None:
+        return judge_text(TextMatch(regex=spec.regex), url).why
+    return ""
+
+
+def _apart(actual: ParsedUrl, address: Address, sites: Mapping[str, str], exact: bool) -> str:
+    wanted = parse_url(address.resolve(sites) or "")
+    return "it can't be compared" if wanted is None else same_place(actual, wanted, exact=exact)
+
+
+URL: Kind[UrlSpec] = Kind(
+    name="url",
+    doc="Where the browser is: the address of the current tab. An address (or a list of them) is short for `address`.",
+    form=FORM,
+    judge=judge,
+    stateful=True,
+    category=lambda spec: "navigation",
+    examples=("- url: /accounts/orders/", "- url: [/basket/, /checkout/]"),
+)

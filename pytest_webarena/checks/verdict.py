@@ -1,0 +1,97 @@
+"""What judging gives: a result per check and a verdict, to and from plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+__all__ = ["VERDICT_VERSION", "CheckResult", "Verdict"]
+
+VERDICT_VERSION = 1
+"""Of the JSON form."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckResult:
+    """One check, judged: what was expected, what was seen, and why that (doesn't) fit."""
+
+    path: str
+    """Where the check stands in its task, e.g. ``checks[1].all[0]``."""
+    kind: str
+    score: float | None
+    """From 0 to 1; None when there is no telling."""
+    expected: str
+    actual: str = ""
+    why: str = ""
+    state: str = ""
+    """The state it speaks of: ``end``, or ``after step 3``."""
+    weight: float = 1.0
+    children: tuple[CheckResult, ...] = ()
+
+    @property
+    def passed(self) -> bool | None:
+        """Whether it holds fully; None when there is no telling."""
+        return None if self.score is None else self.score >= 1
+
+    @property
+    def mark(self) -> str:
+        """One character: ✓ holds, ✗ doesn't, ◐ in part, ? no telling."""
+        if self.score is None:
+            return "?"
+        return "✓" if self.score >= 1 else "✗" if self.score <= 0 else "◐"
+
+    def walk(self, depth: int = 0) -> Iterator[tuple[int, CheckResult]]:
+        """This result and those inside it, with their depth."""
+        yield depth, self
+        for child in self.children:
+            yield from child.walk(depth + 1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """The outcome of judging one trial."""
+
+    score: float | None
+    """From 0 to 1; None when inconclusive."""
+    passed: bool | None
+    """Whether the score reaches the threshold; None when inconclusive."""
+    results: tuple[CheckResult, ...]
+    """One per check of the task, in its order."""
+    task: str = ""
+    intent: str = ""
+    threshold: float = 1.0
+    stop_reason: str = ""
+    """Why the episode ended."""
+
+    @property
+    def inconclusive(self) -> bool:
+        """Whether the evidence decides nothing: neither a pass nor a fail."""
+        return self.score is None
+
+    def __str__(self) -> str:
+        return self.render()
+
+    def render(self, width: int = 80) -> str:
+        """The verdict as text of at most ``width`` columns: the failure text that pytest shows."""
+        from pytest_webarena.checks.render import render
+
+        return render(self, width)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data with a ``schema_version``; `from_json` reads it back."""
+        data = asdict(self)
+        return {"schema_version": VERDICT_VERSION, **data, "inconclusive": self.inconclusive}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Verdict:
+        """Read what `to_json` wrote, this version's or an older one's."""
+        version = data.get("schema_version")
+        if not isinstance(version, int) or version > VERDICT_VERSION:
+            raise ValueError(f"expected a verdict of schema version {VERDICT_VERSION} or older, found {version!r}")
+        values = {key: value for key, value in data.items() if key not in ("schema_version", "inconclusive", "results")}
+        return cls(results=tuple(_result(result) for result in data["results"]), **values)
+
+
+def _result(data: Mapping[str, Any]) -> CheckResult:
+    return CheckResult(**{**data, "children": tuple(_result(child) for child in data["children"])})

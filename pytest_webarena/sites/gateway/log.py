@@ -1,0 +1,154 @@
+"""The request log of one session: bounded, cheap to write, turned into `RequestRecord` only when read."""
+
+from __future__ import annotations
+
+import base64
+import codecs
+import time
+from dataclasses import dataclass
+
+from pytest_webarena.evidence import RequestRecord
+from pytest_webarena.sites.gateway.framing import Capture
+from pytest_webarena.sites.gateway.heads import header_pairs
+
+__all__ = ["Entry", "RequestLog", "Totals"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Totals:
+    """What a session has carried, whether or not the log had room for it."""
+
+    requests: int
+    refused: int
+    unrecorded: int
+    """Requests that the log had no room for; 0 means that the log is complete."""
+    request_bytes: int
+    response_bytes: int
+
+
+class Entry:
+    """One exchange or tunnel, filled in as it goes."""
+
+    __slots__ = (
+        "body",
+        "kept",
+        "method",
+        "refused",
+        "request_bytes",
+        "request_head",
+        "response_bytes",
+        "response_head",
+        "seconds",
+        "started",
+        "status",
+        "time",
+        "url",
+    )
+
+    def __init__(self, method: str, url: str, head: str) -> None:
+        self.method = method
+        self.url = url
+        self.request_head = head
+        self.response_head = ""
+        self.kept = False
+        self.body: Capture | None = None
+        self.status: int | None = None
+        self.refused = ""
+        self.request_bytes = 0
+        self.response_bytes = 0
+        self.seconds: float | None = None
+        self.time = time.time()
+        self.started = time.monotonic()
+
+    def record(self) -> RequestRecord:
+        body = self.body
+        return RequestRecord(
+            time=self.time,
+            method=self.method,
+            url=self.url,
+            status=self.status,
+            refused=self.refused,
+            request_headers=header_pairs(self.request_head),
+            request_body=_text(bytes(body.data), cut=self.request_bytes > len(body.data)) if body is not None else None,
+            response_headers=header_pairs(self.response_head),
+            request_bytes=self.request_bytes,
+            response_bytes=self.response_bytes,
+            seconds=time.monotonic() - self.started if self.seconds is None else self.seconds,
+        )
+
+
+class RequestLog:
+    """Entries in the order of arrival, at most ``max_entries`` of them and about ``max_bytes`` of heads and bodies."""
+
+    def __init__(self, *, body_limit: int, max_entries: int, max_bytes: int) -> None:
+        self._body_limit = body_limit
+        self._max_entries = max_entries
+        self._room = max_bytes
+        self._entries: list[Entry] = []
+        self._open: set[Entry] = set()
+        self._requests = self._refused = self._unrecorded = 0
+        self._request_bytes = self._response_bytes = 0
+
+    def begin(self, method: str, url: str, head: str) -> Entry:
+        """A new entry; kept if there is room."""
+        entry = Entry(method, url, head)
+        self._requests += 1
+        self._open.add(entry)
+        if self._room > 0 and len(self._entries) < self._max_entries:
+            self._room -= len(head)
+            self._entries.append(entry)
+            entry.kept = True
+        else:
+            self._unrecorded += 1
+        return entry
+
+    def capture(self, entry: Entry) -> Capture | None:
+        """Where to keep the start of the entry's request body; None when it isn't to be kept."""
+        limit = min(self._body_limit, self._room)
+        if limit <= 0 or not entry.kept:
+            return None
+        entry.body = Capture(limit)
+        return entry.body
+
+    def finish(self, entry: Entry) -> None:
+        """The exchange is over. Later calls change nothing."""
+        if entry.seconds is None:
+            entry.seconds = time.monotonic() - entry.started
+            self._open.discard(entry)
+            self._refused += bool(entry.refused)
+            self._request_bytes += entry.request_bytes
+            self._response_bytes += entry.response_bytes
+            if entry.kept:
+                self._room -= len(entry.response_head) + (len(entry.body.data) if entry.body else 0)
+
+    def records(self) -> list[RequestRecord]:
+        """All entries; those in flight carry what is known so far."""
+        return [entry.record() for entry in self._entries]
+
+    @property
+    def in_flight(self) -> int:
+        """Entries begun and not finished."""
+        return len(self._open)
+
+    def totals(self) -> Totals:
+        return Totals(
+            requests=self._requests,
+            refused=self._refused,
+            unrecorded=self._unrecorded,
+            request_bytes=self._request_bytes + sum(entry.request_bytes for entry in self._open),
+            response_bytes=self._response_bytes + sum(entry.response_bytes for entry in self._open),
+        )
+
+
+def _text(data: bytes, *, cut: bool) -> str | None:
+    """Text if it is UTF-8, else base64. A character halved by the cut is left out."""
+    if not data:
+        return None
+    try:
+        text = codecs.getincrementaldecoder("utf-8")().decode(data, final=not cut)
+    except UnicodeDecodeError:
+        text = "\0"
+    # Text that looks like our marker would be read back wrongly.
+    if "\0" in text or text.startswith("base64:"):
+        return "base64:" + base64.b64encode(data).decode("ascii")
+    return text

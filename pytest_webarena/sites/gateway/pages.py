@@ -1,0 +1,50 @@
+"""The pages the gateway itself answers with. An agent reads them, so they are short and say what to do instead."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+from http import HTTPStatus
+
+__all__ = ["SERVER", "answer"]
+
+SERVER = "pytest-webarena-gateway"
+"""Value of the Server field by which a page of the gateway differs from one of a site."""
+
+_PAGE = """\
+<!doctype html>
+<html lang="en">
+<head><meta charset="utf-8"><title>{title}</title></head>
+<body>
+<h1>{title}</h1>
+<p>{text}</p>
+{sites}</body>
+</html>
+"""
+
+
+def answer(
+    status: int, title: str, text: str, *, sites: Sequence[str] = (), body: bool = True, close: bool = False
+) -> tuple[str, bytes]:
+    """Head (for the log) and all bytes of a response of our own. ``sites`` are base URLs to offer as links."""
+    links = "".join(f'<li><a href="{html.escape(url)}/">{html.escape(url)}/</a></li>\n' for url in sites)
+    offer = f"<p>These sites can be reached:</p>\n<ul>\n{links}</ul>\n" if sites else ""
+    content = _PAGE.format(title=html.escape(title), text=html.escape(text), sites=offer).encode()
+    lines = [
+        f"HTTP/1.1 {status} {_phrase(status)}",
+        f"Server: {SERVER}",
+        "Content-Type: text/html; charset=utf-8",
+        f"Content-Length: {len(content)}",
+        "Cache-Control: no-store",
+    ]
+    if close:
+        lines.append("Connection: close")
+    head = "\r\n".join(lines) + "\r\n"
+    return head, head.encode("latin-1") + b"\r\n" + (content if body else b"")
+
+
+def _phrase(status: int) -> str:
+    try:
+        return HTTPStatus(status).phrase
+    except ValueError:
+        return "Error"

@@ -1,0 +1,168 @@
+"""Connections to replicas: one `Route` per address served, each with its own pool of idle connections."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+import struct
+from typing import Protocol
+
+__all__ = ["ResponseSink", "Route", "UpstreamConnection", "end_writing", "reset"]
+
+_LINGER_NONE = struct.pack("ii", 1, 0)
+
+
+class ResponseSink(Protocol):
+    """Whoever waits for the answer on a connection."""
+
+    def response_data(self, data: bytes) -> None:
+        """Bytes came from the replica."""
+
+    def response_end(self, error: Exception | None) -> None:
+        """The replica ended the connection (None), or it broke."""
+
+    def pause_upload(self) -> None:
+        """The replica takes no more for now."""
+
+    def resume_upload(self) -> None:
+        """The replica takes more again."""
+
+
+class Route:
+    """One address of the browser's world and the replica that serves it."""
+
+    def __init__(self, host: str, port: int, upstream_host: str, upstream_port: int, *, tls: bool = False) -> None:
+        self.host = host
+        self.port = port
+        self.tls = tls
+        self.upstream_host = upstream_host
+        self.upstream_port = upstream_port
+        self.authority = host if port == (443 if tls else 80) else f"{host}:{port}"
+        """Value of the Host field: the stable name, whatever the browser wrote."""
+        self.url = f"https://{self.authority}" if tls else f"http://{self.authority}"
+        self.open = True
+        self.transports: set[asyncio.Transport] = set()
+        self._idle: list[UpstreamConnection] = []
+
+    def __str__(self) -> str:
+        return f"{self.authority} (served by {self.upstream_host}:{self.upstream_port})"
+
+    def take(self) -> UpstreamConnection | None:
+        """The idle connection used last, if any."""
+        while self._idle:
+            connection = self._idle.pop()
+            if not connection.transport.is_closing():
+                return connection
+        return None
+
+    def give_back(self, connection: UpstreamConnection) -> None:
+        """Keep a connection that is between two exchanges."""
+        if self.open:
+            connection.reused = True
+            connection.transport.resume_reading()
+            self._idle.append(connection)
+        else:
+            connection.transport.abort()
+
+    def forget(self, connection: UpstreamConnection) -> None:
+        """An idle connection ended."""
+        with contextlib.suppress(ValueError):
+            self._idle.remove(connection)
+
+    async def connect(self, timeout: float) -> UpstreamConnection:
+        """A new connection. `OSError` or `TimeoutError` (after ``timeout`` seconds) when there is none to be had."""
+        loop = asyncio.get_running_loop()
+        connection = UpstreamConnection(self)
+        try:
+            async with asyncio.timeout(timeout):
+                await loop.create_connection(lambda: connection, self.upstream_host, self.upstream_port)
+        except BaseException:
+            # Cancelled just after it was made: nobody would close it.
+            connection.drop()
+            raise
+        return connection
+
+    def cut(self) -> None:
+        """Serve no more and reset every connection, so that nothing still unsent reaches the replica."""
+        self.open = False
+        idle = {connection.transport for connection in self._idle}
+        self._idle.clear()
+        for transport in list(self.transports):
+            if transport in idle:
+                transport.abort()
+            else:
+                reset(transport)
+
+
+class UpstreamConnection(asyncio.Protocol):
+    """One connection to a replica; hands what it gets to the exchange that uses it."""
+
+    transport: asyncio.Transport
+
+    def __init__(self, route: Route) -> None:
+        self._route = route
+        self._made = False
+        self.sink: ResponseSink | None = None
+        self.reused = False
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self.transport = transport
+        self._made = True
+        self._route.transports.add(transport)
+        if not self._route.open:
+            transport.abort()
+
+    def drop(self) -> None:
+        """Close the connection if there is one."""
+        if self._made:
+            self.transport.abort()
+
+    def data_received(self, data: bytes) -> None:
+        if self.sink is not None:
+            self.sink.response_data(data)
+        else:
+            # Nobody asked: whatever it is, it must not become the answer to the next request.
+            self._route.forget(self)
+            self.transport.abort()
+
+    def eof_received(self) -> None:
+        sink, self.sink = self.sink, None
+        self._route.forget(self)
+        if sink is not None:
+            sink.response_end(None)
+        # Not left to asyncio, which would first wait until the rest of an upload is taken.
+        self.transport.abort()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._route.transports.discard(self.transport)
+        self._route.forget(self)
+        sink, self.sink = self.sink, None
+        if sink is not None:
+            sink.response_end(exc or ConnectionAbortedError("the connection was cut"))
+
+    def pause_writing(self) -> None:
+        if self.sink is not None:
+            self.sink.pause_upload()
+
+    def resume_writing(self) -> None:
+        if self.sink is not None:
+            self.sink.resume_upload()
+
+
+def reset(transport: asyncio.Transport) -> None:
+    """Drop a connection with RST: unsent bytes are thrown away on this side and the peer sees an error, not an end."""
+    sock = transport.get_extra_info("socket")
+    if sock is not None:
+        with contextlib.suppress(OSError):
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _LINGER_NONE)
+    transport.abort()
+
+
+def end_writing(transport: asyncio.Transport) -> None:
+    """Half-close after flushing; a connection that the peer has already reset is dropped."""
+    try:
+        transport.write_eof()
+    except OSError:
+        transport.abort()

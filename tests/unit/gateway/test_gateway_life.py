@@ -1,0 +1,374 @@
+"""Connections over time: pooling, stale ones, dead and hanging sites, browsers that leave, sessions that end."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+import struct
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_webarena.sites.gateway import Gateway
+
+if TYPE_CHECKING:
+    from tests.unit.gateway.conftest import Seen, World
+
+HOME = "http://homepage.test"
+
+
+def ok(content: bytes) -> bytes:
+    return b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(content), content)
+
+
+def test_connections_to_the_site_are_shared_by_all_of_the_session(world: World) -> None:
+    session, site = world.serve()
+    for _ in range(3):
+        browser = world.browser(session)
+        for _ in range(3):
+            assert browser.get(f"{HOME}/")[0] == 200
+    assert site.connections == 1
+    other = world.session()
+    world.route(other, site.port)
+    assert world.browser(other).get(f"{HOME}/")[0] == 200
+    assert site.connections == 2
+
+
+def test_connection_the_site_gives_up_is_not_used_again(world: World) -> None:
+    session, site = world.serve(lambda _: b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nhi")
+    browser = world.browser(session)
+    assert [browser.get(f"{HOME}/")[2] for _ in range(3)] == [b"hi"] * 3
+    assert site.connections == 3
+    assert session.upstream_error == ""
+
+
+def test_idle_connection_the_site_closes_is_forgotten(world: World) -> None:
+    close = asyncio.Event()
+
+    async def handler(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(ok(b"hi"))
+        await close.wait()
+
+    session, site = world.serve_raw(handler)
+    browser = world.browser(session)
+    assert browser.get(f"{HOME}/")[0] == 200
+    world.call(close.set)
+    assert site.ended.wait(10)
+    assert browser.get(f"{HOME}/")[0] == 200
+    assert (site.connections, session.upstream_error) == (2, "")
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD", "OPTIONS", "DELETE", "PUT"])
+def test_idempotent_request_on_a_stale_connection_is_sent_again(world: World, method: str) -> None:
+    used: list[int] = []
+
+    def answer(seen: Seen) -> bytes | None:
+        used.append(seen.connection)
+        return ok(b"" if seen.method == "HEAD" else b"hi") if used.count(seen.connection) == 1 else None
+
+    session, _ = world.serve(answer)
+    browser = world.browser(session)
+    assert browser.get(f"{HOME}/")[0] == 200
+    browser.send(f"{method} {HOME}/ HTTP/1.1\r\nHost: h\r\n\r\n".encode())
+    assert browser.response(body=method != "HEAD")[0] == 200
+    assert used == [1, 1, 2]
+    assert session.upstream_error == ""
+    assert [record.status for record in world.requests(session)] == [200, 200]
+
+
+def test_it_is_sent_again_only_once(world: World) -> None:
+    seen: list[str] = []
+
+    def answer(request: Seen) -> bytes | None:
+        seen.append(request.path)
+        return ok(b"hi") if request.path == "/first" else None
+
+    session, _ = world.serve(answer)
+    browser = world.browser(session)
+    assert browser.get(f"{HOME}/first")[0] == 200
+    assert browser.get(f"{HOME}/second")[0] == 502
+    assert seen == ["/first", "/second", "/second"]
+    assert "without an answer" in session.upstream_error
+
+
+@pytest.mark.parametrize(("method", "body"), [("POST", "x"), ("POST", ""), ("PATCH", "x"), ("PUT", "x"), ("GET", "x")])
+def test_request_that_can_not_be_repeated_never_meets_a_stale_connection(world: World, method: str, body: str) -> None:
+    used: list[int] = []
+
+    def answer(seen: Seen) -> bytes | None:
+        used.append(seen.connection)
+        return ok(b"hi") if used.count(seen.connection) == 1 else None
+
+    session, site = world.serve(answer)
+    browser = world.browser(session)
+    assert browser.get(f"{HOME}/")[0] == 200
+    browser.send(f"{method} {HOME}/ HTTP/1.1\r\nHost: h\r\nContent-Length: {len(body)}\r\n\r\n{body}".encode())
+    assert browser.response()[0] == 200
+    assert used == [1, 2] if body or method == "POST" else [1, 1, 2]
+    assert [seen.method for seen in site.seen] == ["GET", method]
+
+
+def test_dead_site(world: World) -> None:
+    session = world.session()
+    with socket.socket() as sock:
+        sock.bind(("127.0.0.1", 0))
+        port = sock.getsockname()[1]
+    world.route(session, port)
+    browser = world.browser(session)
+    status, head, body = browser.get(f"{HOME}/notes")
+    assert status == 502
+    assert "Server: pytest-webarena-gateway" in head
+    assert "<h1>homepage.test does not work</h1>" in body.decode()
+    assert f"127.0.0.1:{port}" in body.decode()
+    assert session.upstream_error.startswith(f"homepage.test (served by 127.0.0.1:{port}): no connection: ")
+    record = world.requests(session)[0]
+    assert (record.status, record.refused) == (502, "")
+    # The page is an answer like any other; the connection lives.
+    assert browser.get("http://foreign.test/")[0] == 403
+
+
+def test_dead_site_refuses_an_upload_too(world: World) -> None:
+    session = world.session()
+    world.route(session, 1)
+    browser = world.browser(session)
+    size = 4 * 1024 * 1024
+    browser.send(f"POST {HOME}/ HTTP/1.1\r\nHost: h\r\nContent-Length: {size}\r\n\r\n".encode())
+    browser.send(bytes(size))
+    assert browser.response()[0] == 502
+    assert browser.closed()
+
+
+@pytest.mark.parametrize("partial", [b"", b"HTTP/1.1 200 OK\r\nContent-"])
+def test_site_that_dies_before_the_answer(world: World, partial: bytes) -> None:
+    async def handler(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(partial)
+
+    session, _ = world.serve_raw(handler)
+    assert world.browser(session).get(f"{HOME}/")[0] == 502
+    assert "without an answer" in session.upstream_error
+
+
+@pytest.mark.parametrize("framing", ["Content-Length: 100", "Transfer-Encoding: chunked", "X-Open: until the end"])
+def test_site_that_dies_during_the_answer_is_not_taken_for_a_short_answer(world: World, framing: str) -> None:
+    die = asyncio.Event()
+
+    async def handler(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(f"HTTP/1.1 200 OK\r\n{framing}\r\n\r\n4\r\nhalf".encode())
+        await die.wait()
+        # As a killed process does: with a reset, not with an orderly end.
+        sock = writer.get_extra_info("socket")
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        writer.transport.abort()
+
+    session, _ = world.serve_raw(handler)
+    browser = world.browser(session)
+    browser.send(f"GET {HOME}/ HTTP/1.1\r\nHost: h\r\n\r\n".encode())
+    browser.head()
+    assert browser.exactly(7) == b"4\r\nhalf"
+    world.call(die.set)
+    if framing.startswith("X-Open"):
+        with pytest.raises(ConnectionResetError):
+            browser.rest()
+    else:
+        assert browser.closed()
+    assert "in the middle of the response" in session.upstream_error
+    world.until(lambda: session.in_flight == 0)
+    assert world.requests(session)[0].status == 200
+
+
+def test_hanging_site_is_waited_for_unless_a_deadline_is_set(world: World) -> None:
+    go_on = asyncio.Event()
+
+    async def handler(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        await go_on.wait()
+        writer.write(ok(b"late"))
+        await reader.read()
+
+    patient, site = world.serve_raw(handler)
+    hasty = world.session(response_timeout=0.05)
+    world.route(hasty, site.port)
+    waiting = world.browser(patient)
+    waiting.send(f"GET {HOME}/ HTTP/1.1\r\nHost: h\r\n\r\n".encode())
+    status, _, body = world.browser(hasty).get(f"{HOME}/")
+    assert status == 504
+    assert "no answer within 0.05 s" in body.decode()
+    world.call(go_on.set)
+    assert waiting.response()[2] == b"late"
+
+
+def test_deadline_is_for_the_head_only(world: World) -> None:
+    async def handler(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n")
+        await asyncio.sleep(0.4)
+        writer.write(b"slow")
+
+    session, _ = world.serve_raw(handler, response_timeout=0.3)
+    assert world.browser(session).get(f"{HOME}/")[2] == b"slow"
+
+
+def test_browser_that_leaves_takes_its_request_along(world: World) -> None:
+    async def handler(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read()
+
+    session, site = world.serve_raw(handler)
+    browser = world.browser(session)
+    browser.send(f"GET {HOME}/events HTTP/1.1\r\nHost: h\r\n\r\n".encode())
+    world.until(lambda: site.connections == 1)
+    browser.close()
+    assert site.ended.wait(10)
+    world.until(lambda: session.in_flight == 0)
+    assert [(record.url, record.status) for record in world.requests(session)] == [(f"{HOME}/events", None)]
+    assert session.upstream_error == ""
+
+
+def test_request_sent_in_full_before_the_browser_left_arrives(world: World) -> None:
+    session, site = world.serve()
+    for index in range(20):
+        browser = world.browser(session)
+        browser.send(f"POST {HOME}/{index} HTTP/1.1\r\nHost: h\r\nContent-Length: 4\r\n\r\nmilk".encode())
+        browser.close()
+    world.until(lambda: len(site.seen) == 20)
+    assert {seen.body for seen in site.seen} == {b"milk"}
+
+
+def test_half_an_upload_does_not_become_a_request(world: World) -> None:
+    session, site = world.serve()
+    browser = world.browser(session)
+    browser.send(f"POST {HOME}/ HTTP/1.1\r\nHost: h\r\nContent-Length: 100\r\n\r\nmilk".encode())
+    world.until(lambda: site.connections == 1)
+    browser.close()
+    assert site.ended.wait(10)
+    assert site.seen == []
+
+
+def test_sites_come_go_and_move(world: World) -> None:
+    session = world.session()
+    browser = world.browser(session)
+    assert browser.get(f"{HOME}/")[0] == 403
+    world.route(session, world.site(lambda _: ok(b"one")).port)
+    assert browser.get(f"{HOME}/")[2] == b"one"
+    world.route(session, world.site(lambda _: ok(b"two")).port)
+    assert browser.get(f"{HOME}/")[2] == b"two"
+    world.route(session, world.site(lambda _: ok(b"wiki")).port, "Wikipedia.Test")
+    assert browser.get("http://wikipedia.test/")[2] == b"wiki"
+    world.call(session.unroute, "HOMEPAGE.test")
+    world.call(session.unroute, "unknown.test")
+    assert browser.get(f"{HOME}/")[0] == 403
+    assert browser.get("http://wikipedia.test/")[2] == b"wiki"
+
+
+@pytest.mark.parametrize("how", ["unroute", "route elsewhere"])
+def test_site_that_goes_takes_its_connections_along(world: World, how: str) -> None:
+    async def handler(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        await reader.read()
+
+    session, site = world.serve_raw(handler)
+    browser = world.browser(session)
+    browser.send(f"GET {HOME}/ HTTP/1.1\r\nHost: h\r\n\r\n".encode())
+    world.until(lambda: site.connections == 1)
+    if how == "unroute":
+        world.call(session.unroute, "homepage.test")
+    else:
+        world.route(session, world.site().port)
+    assert site.ended.wait(10)
+    assert browser.response()[0] == 502
+    # Taken away on purpose: not a fault of the site.
+    assert session.upstream_error == ""
+    assert browser.get(f"{HOME}/")[0] == (403 if how == "unroute" else 200)
+
+
+def test_closing_cuts_everything_on_both_sides_at_once(world: World) -> None:
+    async def handler(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = await reader.readuntil(b"\r\n\r\n")
+        if b"websocket" in head:
+            writer.write(b"HTTP/1.1 101 OK\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n")
+        if b"/idle" in head:
+            writer.write(ok(b"hi"))
+        ended.append((head.split(b" ")[1], await _end_of(reader)))
+
+    ended: list[tuple[bytes, str]] = []
+    session, site = world.serve_raw(handler)
+    world.browser(session).get(f"{HOME}/idle")
+    hanging, uploading, live = (world.browser(session) for _ in range(3))
+    hanging.send(f"GET {HOME}/hanging HTTP/1.1\r\nHost: h\r\nCookie: a\r\n\r\n".encode())
+    world.until(lambda: site.connections == 1)
+    uploading.send(f"POST {HOME}/uploading HTTP/1.1\r\nHost: h\r\nContent-Length: 100000000\r\n\r\n".encode())
+    uploading.send(bytes(1_000_000))
+    live.send(f"GET {HOME}/live HTTP/1.1\r\nHost: h\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n".encode())
+    live.head()
+    world.until(lambda: site.connections == 3)
+    assert session.in_flight == 3
+    world.run(session.close())
+    world.until(lambda: len(ended) == site.connections)
+    assert session.in_flight == 0
+    for browser in (hanging, uploading, live):
+        with contextlib.suppress(ConnectionResetError):
+            assert browser.rest() == b""
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection(("127.0.0.1", session.port))
+    # The record outlives the session.
+    assert {record.url.rpartition("/")[2]: record.status for record in world.requests(session)} == {
+        "idle": 200,
+        "hanging": None,
+        "uploading": None,
+        "live": 101,
+    }
+    assert session.unsafe
+    world.run(session.close())
+
+
+def test_closing_forgets_requests_still_on_their_way(world: World) -> None:
+    """No request may reach a replica after its session has closed: it may already be someone else's."""
+    session, site = world.serve()
+    for index in range(30):
+        world.browser(session).send(
+            f"POST {HOME}/{index} HTTP/1.1\r\nHost: h\r\nContent-Length: 4\r\n\r\nmilk".encode()
+        )
+    world.run(session.close())
+    # One round trip over another session: whatever was in the site's queue has been served.
+    other = world.session()
+    world.route(other, site.port)
+    world.browser(other).get(f"{HOME}/")
+    count = len(site.seen)
+    world.browser(other).get(f"{HOME}/")
+    assert len(site.seen) == count + 1
+
+
+def test_closing_the_gateway_closes_its_sessions(world: World) -> None:
+    async def work() -> list[int]:
+        gateway = Gateway()
+        ports = [(await gateway.open()).port for _ in range(3)]
+        await gateway.close()
+        return ports
+
+    for port in world.run(work()):
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection(("127.0.0.1", port))
+
+
+def test_sessions_do_not_see_each_other(world: World) -> None:
+    first, _ = world.serve(lambda _: ok(b"one"))
+    second, _ = world.serve(lambda _: ok(b"two"))
+    assert world.browser(first).get(f"{HOME}/")[2] == b"one"
+    assert world.browser(second).get(f"{HOME}/")[2] == b"two"
+    world.call(second.unroute, "homepage.test")
+    world.browser(first).get(f"{HOME}/")
+    assert (len(world.requests(first)), len(world.requests(second))) == (2, 1)
+    world.run(second.close())
+    assert world.browser(first).get(f"{HOME}/")[2] == b"one"
+
+
+async def _end_of(reader: asyncio.StreamReader) -> str:
+    try:
+        while await reader.read(65536):
+            pass
+    except ConnectionError:
+        return "reset"
+    return "end"

@@ -1,0 +1,191 @@
+"""The record of a session: what a judge may read about the traffic, and whether it may have changed anything."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.unit.gateway.conftest import World
+
+HOME = "http://homepage.test"
+
+
+def post(world: World, body: bytes, *, body_limit: int = 65536) -> str | None:
+    """The logged body of a POST of ``body``."""
+    session, _ = world.serve(body_limit=body_limit)
+    client = world.http(session)
+    client.request("POST", f"{HOME}/", body=body)
+    assert client.getresponse().read() == body or not body
+    (record,) = world.requests(session)
+    assert record.request_bytes == len(body)
+    return record.request_body
+
+
+def test_record_of_an_exchange(world: World) -> None:
+    session, _ = world.serve(
+        lambda _: b"HTTP/1.1 201 Created\r\nSet-Cookie: a=1\r\nSet-Cookie: b=2\r\nContent-Length: 5\r\n\r\nsaved"
+    )
+    before = time.time()
+    browser = world.browser(session)
+    browser.send(
+        f"POST {HOME}/notes?x=1 HTTP/1.1\r\nHost: homepage.test\r\nProxy-Connection: keep-alive\r\nX-Space:  a \r\n"
+        "Content-Length: 10\r\n\r\ntitle=Milk".encode()
+    )
+    browser.response()
+    (record,) = world.requests(session)
+    assert before <= record.time <= time.time()
+    assert (record.method, record.url, record.status, record.refused) == ("POST", f"{HOME}/notes?x=1", 201, "")
+    assert record.request_headers == (
+        ("Host", "homepage.test"),
+        ("Proxy-Connection", "keep-alive"),
+        ("X-Space", "a"),
+        ("Content-Length", "10"),
+    )
+    assert record.response_headers == (("Set-Cookie", "a=1"), ("Set-Cookie", "b=2"), ("Content-Length", "5"))
+    assert (record.request_body, record.request_bytes, record.response_bytes) == ("title=Milk", 10, 5)
+    assert 0 < record.seconds < 10
+
+
+def test_body_bytes_are_counted_without_their_framing(world: World) -> None:
+    session, _ = world.serve(
+        lambda _: b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n3;x=y\r\nyou\r\n0\r\nA: b\r\n\r\n"
+    )
+    client = world.http(session)
+    client.request("POST", f"{HOME}/", body=iter([b"ab", b"cde"]), encode_chunked=True)
+    assert client.getresponse().read() == b"hiyou"
+    (record,) = world.requests(session)
+    assert (record.request_body, record.request_bytes, record.response_bytes) == ("abcde", 5, 5)
+
+
+@pytest.mark.parametrize(
+    ("body", "logged"),
+    [
+        (b"", None),
+        (b"plain", "plain"),
+        ("grüße".encode(), "grüße"),
+        (b"\xff\xfe", "base64:" + base64.b64encode(b"\xff\xfe").decode()),
+        (b"nul\0", "base64:" + base64.b64encode(b"nul\0").decode()),
+        (b"base64:aGk=", "base64:" + base64.b64encode(b"base64:aGk=").decode()),
+    ],
+)
+def test_body_is_text_or_base64(world: World, body: bytes, logged: str | None) -> None:
+    assert post(world, body) == logged
+
+
+def test_long_body_is_cut_between_characters(world: World) -> None:
+    assert post(world, b"x" * 200_000) == "x" * 65536
+    assert post(world, "üüü".encode(), body_limit=3) == "ü"
+    assert post(world, b"\xff" * 10, body_limit=3) == "base64:" + base64.b64encode(b"\xff" * 3).decode()
+    assert post(world, b"hello", body_limit=0) is None
+
+
+def test_requests_stand_in_order_of_arrival_and_in_flight_ones_without_a_status(world: World) -> None:
+    go_on = asyncio.Event()
+
+    async def handler(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if b"/slow" in await reader.readuntil(b"\r\n\r\n"):
+            await go_on.wait()
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi")
+
+    session, site = world.serve_raw(handler)
+    slow = world.browser(session)
+    slow.send(f"GET {HOME}/slow HTTP/1.1\r\nHost: h\r\n\r\n".encode())
+    world.until(lambda: site.connections == 1)
+    world.browser(session).get(f"{HOME}/fast")
+    assert [(record.url, record.status) for record in world.requests(session)] == [
+        (f"{HOME}/slow", None),
+        (f"{HOME}/fast", 200),
+    ]
+    assert session.in_flight == 1
+    world.call(go_on.set)
+    slow.response()
+    assert [record.status for record in world.requests(session)] == [200, 200]
+    world.until(lambda: session.in_flight == 0)
+
+
+def test_refused_requests_say_why(world: World) -> None:
+    session, _ = world.serve()
+    world.browser(session).get("http://example.com/x")
+    malformed = world.browser(session)
+    malformed.send(f"GET {HOME}/y HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n".encode())
+    malformed.response()
+    garbage = world.browser(session)
+    garbage.send(b"\x16\x03\x01 a b\r\n\r\n")
+    garbage.response()
+    assert [(record.method, record.url, record.status, record.refused) for record in world.requests(session)] == [
+        ("GET", "http://example.com/x", 403, "example.com is not one of this task's sites"),
+        ("GET", f"{HOME}/y", 400, "expected one Host field, found 2"),
+        ("", "", 400, "expected plain HTTP/1.1, found other bytes (TLS is not spoken here)"),
+    ]
+    assert world.totals(session).refused == 3
+
+
+def test_log_stops_growing_and_says_so(world: World) -> None:
+    session, _ = world.serve(max_entries=3)
+    browser = world.browser(session)
+    for index in range(5):
+        browser.get(f"{HOME}/{index}")
+    browser.send(f"POST {HOME}/p HTTP/1.1\r\nHost: h\r\nContent-Length: 4\r\n\r\nmilk".encode())
+    browser.response()
+    assert [record.url[-2:] for record in world.requests(session)] == ["/0", "/1", "/2"]
+    totals = world.totals(session)
+    assert (totals.requests, totals.unrecorded, totals.refused) == (6, 3, 0)
+    assert (totals.request_bytes, totals.response_bytes) == (4, 14)
+    # What decides about a reset does not depend on the log.
+    assert session.unsafe == f"POST {HOME}/p"
+
+
+def test_log_is_bounded_in_bytes_too(world: World) -> None:
+    session, _ = world.serve(max_log_bytes=10_000, body_limit=4_000)
+    browser = world.browser(session)
+    for _ in range(6):
+        browser.send(f"POST {HOME}/ HTTP/1.1\r\nHost: h\r\nContent-Length: 4000\r\n\r\n{'x' * 4000}".encode())
+        browser.response()
+    kept = world.requests(session)
+    assert 2 <= len(kept) <= 3
+    assert sum(len(record.request_body or "") for record in kept) <= 10_000
+    assert world.totals(session).unrecorded == 6 - len(kept)
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD", "OPTIONS", "TRACE"])
+def test_safe_methods(world: World, method: str) -> None:
+    session, _ = world.serve(lambda _: b"HTTP/1.1 204 No Content\r\n\r\n")
+    client = world.http(session)
+    client.request(method, f"{HOME}/")
+    client.getresponse().read()
+    assert session.unsafe == ""
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "PROPFIND", "get", "X"])
+def test_unsafe_methods(world: World, method: str) -> None:
+    session, _ = world.serve(lambda _: b"HTTP/1.1 204 No Content\r\n\r\n")
+    client = world.http(session)
+    client.request(method, f"{HOME}/notes")
+    client.getresponse().read()
+    assert session.unsafe == f"{method} {HOME}/notes"
+
+
+def test_each_site_has_its_own_first_unsafe_request(world: World) -> None:
+    session, site = world.serve()
+    world.route(session, site.port, "wikipedia.test")
+    client = world.http(session)
+    for method, url in [("GET", HOME), ("PUT", f"{HOME}/1"), ("POST", f"{HOME}/2"), ("GET", "http://wikipedia.test/")]:
+        client.request(method, url)
+        client.getresponse().read()
+    assert session.unsafe_hosts == {"homepage.test": f"PUT {HOME}/1"}
+
+
+def test_unsafe_request_counts_before_its_answer(world: World) -> None:
+    async def handler(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read()
+
+    session, site = world.serve_raw(handler)
+    browser = world.browser(session)
+    browser.send(f"POST {HOME}/ HTTP/1.1\r\nHost: h\r\nContent-Length: 4\r\n\r\n".encode())
+    world.until(lambda: site.connections == 1)
+    assert session.unsafe == f"POST {HOME}/"

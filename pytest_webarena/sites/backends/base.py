@@ -1,0 +1,92 @@
+"""The contract between the broker and whatever runs an app.
+
+All methods are coroutines on the broker's loop; blocking work belongs in a thread. Every failure is
+a `SiteError` whose text ends with the last log lines of the app, where there are any.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from pytest_webarena.evidence import JsonValue
+
+if TYPE_CHECKING:
+    from pytest_webarena.sites.manifest import AppManifest
+
+__all__ = ["Backend", "BackendContext", "Replica", "Rows"]
+
+
+@dataclass(slots=True, kw_only=True)
+class Replica:
+    """One running copy of an app. Owned by the pool; backends fill it in and may keep ``handle``."""
+
+    id: str
+    """Unique in a run, e.g. ``homepage-3``."""
+    app: str
+    host: str
+    port: int
+    """Where the gateway connects to (plain TCP)."""
+    generation: int = 0
+    """Counts resets: 0 when freshly started."""
+    digest: str = ""
+    """What it runs: image id or digest of the app's code and seed."""
+    fingerprint: str | None = None
+    """Digest of its pristine state, when the backend can compute one cheaply."""
+    handle: object = field(default=None, repr=False)
+    """The backend's own: process id, container id, …"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rows:
+    """The result of one SQL statement."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[JsonValue, ...], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BackendContext:
+    """What a backend gets from its broker: the one argument of its constructor."""
+
+    run: str
+    """Random name of this broker's life; label everything that outlives a process with it."""
+    owner: str
+    """The broker's identity as ``pid/start time/boot id``: `reaper.is_alive` tells whether an orphan's owner lives."""
+    directory: Path
+    """Private scratch directory; removed when the broker ends, however it ends."""
+    environ: Mapping[str, str]
+    """Environment for every process that is started: the reaper knows them by it."""
+
+
+class Backend(Protocol):
+    """Runs replicas of apps. One instance per broker and kind, made with a `BackendContext`."""
+
+    async def prepare(self, app: AppManifest) -> None:
+        """Once per app and run, before its first replica: build or check the image, start a fork server."""
+
+    async def start(self, app: AppManifest, replica_id: str) -> Replica:
+        """A new pristine replica that answers requests."""
+
+    async def reset(self, app: AppManifest, replica: Replica) -> Replica:
+        """The replica pristine again: in place, or another process/container under the same id."""
+
+    async def fingerprint(self, app: AppManifest, replica: Replica) -> str | None:
+        """Digest of the replica's present state; None when that is not cheap or not known."""
+
+    async def query(self, app: AppManifest, replica: Replica, database: str, sql: str, *, write: bool) -> Rows:
+        """Run SQL in the app's database. `TaskError` when the statement is at fault."""
+
+    async def alive(self, app: AppManifest, replica: Replica) -> str:
+        """Empty while the replica runs; otherwise why it does not (exit code, OOM, last log lines)."""
+
+    async def stop(self, app: AppManifest, replica: Replica) -> None:
+        """End the replica and remove all it left. Never raises for one already gone."""
+
+    async def close(self) -> None:
+        """End everything this backend started."""
+
+    def leftovers(self) -> Mapping[str, str]:
+        """What the reaper must remove if the broker dies: docker label ``key=value`` pairs; may be empty."""

@@ -1,0 +1,18 @@
+"""Runs apps as containers: one replica, one container, on a network from which nothing gets out."""
+
+from __future__ import annotations
+
+from pytest_webarena.errors import SiteError
+
+try:
+    import docker  # noqa: F401
+except ImportError as error:
+    raise SiteError(
+        "sites that run as containers need the Python package 'docker'; run: pip install 'pytest-webarena[docker]'"
+    ) from error
+
+from pytest_webarena.sites.backends.docker.backend import DockerBackend
+from pytest_webarena.sites.backends.docker.cleanup import Removed, remove_labelled, sweep
+from pytest_webarena.sites.backends.docker.engine import connect
+
+__all__ = ["DockerBackend", "Removed", "connect", "remove_labelled", "sweep"]

@@ -1,0 +1,107 @@
+"""Removes what a run left on the engine: by label, or everything whose owner is dead."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import closing, nullcontext, suppress
+from dataclasses import dataclass
+from typing import Any
+
+from docker import DockerClient
+from docker.errors import APIError, NotFound
+
+from pytest_webarena.errors import SiteError
+from pytest_webarena.sites.backends.docker.engine import connect, explain
+from pytest_webarena.sites.backends.docker.labels import RUN, is_orphan
+
+__all__ = ["Removed", "remove_labelled", "sweep"]
+
+_PATIENCE = 30.0
+"""Seconds for removals that the engine refuses at first, e.g. because a container is just starting."""
+_POLL = 0.05
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Removed:
+    """Names of what is gone now."""
+
+    containers: tuple[str, ...] = ()
+    networks: tuple[str, ...] = ()
+    volumes: tuple[str, ...] = ()
+    images: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.containers or self.networks or self.volumes or self.images)
+
+
+def remove_labelled(label: str, *, client: DockerClient | None = None, settle: float = 1.0) -> Removed:
+    """Remove everything with the label ``key=value``: containers first, then networks, volumes and images.
+
+    Keeps looking for ``settle`` seconds after its start, because the engine may still be carrying out a request of an
+    owner that has just died. Raises `SiteError` when something can't be removed, or no engine answers.
+    """
+    if "=" not in label or label.endswith("="):
+        raise ValueError(f"expected a label as key=value, found {label!r}")
+    removed: dict[tuple[str, str], None] = {}
+    begin = time.monotonic()
+    with closing(connect()) if client is None else nullcontext(client) as engine:
+        while True:
+            left = []
+            for kind, name, thing in _labelled(engine, label):
+                try:
+                    _remove(kind, thing)
+                    removed[kind, name] = None
+                except NotFound:
+                    pass
+                except APIError as error:
+                    left.append(f"{kind} {name}: {explain(error)}")
+            now = time.monotonic() - begin
+            if not left and now >= settle:
+                break
+            if now >= _PATIENCE:
+                raise SiteError("\n".join([f"can't remove from the Docker engine what is labelled {label}:", *left]))
+            time.sleep(_POLL)
+    kinds = {kind: tuple(name for one, name in removed if one == kind) for kind in _KINDS}
+    return Removed(**kinds)
+
+
+def sweep(client: DockerClient | None = None) -> Removed:
+    """Remove everything of runs whose owner is dead, as far as that can be known from here."""
+    total: dict[str, tuple[str, ...]] = dict.fromkeys(_KINDS, ())
+    with closing(connect()) if client is None else nullcontext(client) as engine:
+        runs = {labels[RUN] for _, _, thing in _labelled(engine, RUN) if is_orphan(labels := _labels(thing))}
+        for run in sorted(runs):
+            with suppress(SiteError):  # somebody else's sweep may be at it
+                gone = remove_labelled(f"{RUN}={run}", client=engine, settle=0)
+                total = {kind: total[kind] + getattr(gone, kind) for kind in _KINDS}
+    return Removed(**total)
+
+
+_KINDS = ("containers", "networks", "volumes", "images")
+
+
+def _labelled(client: DockerClient, label: str) -> Iterator[tuple[str, str, Any]]:
+    chosen: dict[str, str | list[str] | bool] = {"label": label}
+    for container in client.containers.list(all=True, filters=chosen, ignore_removed=True):
+        yield "containers", str(container.name), container
+    for network in client.networks.list(filters=chosen):
+        yield "networks", str(network.name), network
+    for volume in client.volumes.list(filters=chosen):
+        yield "volumes", str(volume.name), volume
+    for image in client.images.list(filters=chosen):
+        yield "images", str(image.id), image
+
+
+def _remove(kind: str, thing: Any) -> None:
+    if kind == "containers":
+        thing.remove(force=True, v=True)
+    elif kind == "images":
+        thing.remove(force=True)
+    else:
+        thing.remove()
+
+
+def _labels(thing: Any) -> dict[str, str]:
+    config = thing.attrs.get("Config") or {}
+    return dict(config.get("Labels") or thing.attrs.get("Labels") or {})

@@ -1,0 +1,88 @@
+"""Finds the Docker engine and says what to do when there is none."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+
+from docker import DockerClient
+from docker.context import ContextAPI
+from docker.errors import APIError, DockerException
+from requests.exceptions import RequestException
+
+from pytest_webarena.errors import SiteError
+
+__all__ = ["ENGINE_ERRORS", "connect", "explain", "require_local"]
+
+ENGINE_ERRORS = (DockerException, RequestException)
+"""What a call to the engine may raise: its refusals, and a connection that fails or times out."""
+
+_TIMEOUT = 60
+"""Seconds for one request to the engine."""
+
+
+def connect() -> DockerClient:
+    """A client of the engine that ``DOCKER_HOST`` or the current Docker context names; it has answered.
+
+    Raises `SiteError` with what to do when none answers. The caller closes the client.
+    """
+    address, client = os.environ.get("DOCKER_HOST", ""), None
+    try:
+        if address:
+            _knock(address)
+            client = DockerClient.from_env(timeout=_TIMEOUT)
+        else:
+            context = ContextAPI.get_current_context()
+            address = str(context.Host)
+            _knock(address)
+            client = DockerClient(base_url=address, tls=context.TLSConfig or False, timeout=_TIMEOUT)
+        client.ping()
+    except Exception as error:  # docker-py lets OSError, ValueError and its own through, depending on the address
+        if client is not None:
+            client.close()
+        raise SiteError(_no_engine(address, error)) from None
+    return client
+
+
+def _knock(address: str) -> None:
+    """Fail early and plainly where nobody listens; docker-py would leave half-open sockets behind."""
+    scheme, _, path = address.partition("://")
+    if scheme == "unix":
+        with socket.socket(socket.AF_UNIX) as door:
+            door.settimeout(_TIMEOUT)
+            door.connect("/" + path.lstrip("/"))
+
+
+def _no_engine(address: str, error: Exception) -> str:
+    reason = str(error)
+    if "Permission denied" in reason or "PermissionError" in reason:
+        return (
+            f"this user may not talk to the Docker engine at {address}.\n"
+            "Join its group and log in again: sudo usermod -aG docker $USER"
+        )
+    return (
+        f"expected a Docker engine at {address}, found none: {reason}\n"
+        "Start it (sudo systemctl start docker, or Docker Desktop), install one "
+        "(https://docs.docker.com/engine/install/), or name another one with DOCKER_HOST.\n"
+        "The catalogue 'embedded' needs no Docker."
+    )
+
+
+def require_local(client: DockerClient) -> None:
+    """`SiteError` unless containers can be reached by address from here: Linux, engine on this machine."""
+    url = str(client.api.base_url)
+    local = url.startswith("http+docker://") and not url.startswith("http+docker://ssh")
+    system = str(client.info().get("OperatingSystem", ""))
+    if sys.platform == "linux" and local and "Docker Desktop" not in system:
+        return
+    raise SiteError(
+        f"containers of this Docker engine ({system or url}) can't be reached by their address from here, "
+        "and sites are never published on the network.\nRun the tests on Linux, on the engine's own machine "
+        "(or in its virtual machine), or use the catalogue 'embedded', which needs no Docker."
+    )
+
+
+def explain(error: Exception) -> str:
+    """What the engine said, without the client's wrapping."""
+    return str(error.explanation or error) if isinstance(error, APIError) else str(error)

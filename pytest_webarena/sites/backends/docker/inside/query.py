@@ -1,0 +1,72 @@
+"""SQL on an SQLite file, as `backends.files.query_sqlite` does it. Arguments: file, ``ro`` or ``rw``, seconds, SQL.
+
+Prints ``{"columns": [...], "rows": [[...], ...]}`` and ends with 0, or prints ``{"error": "..."}`` and ends with
+2 when the statement is at fault, with 3 when the database is. One statement; with ``rw`` a script of several, too.
+"""
+
+import base64
+import json
+import os
+import sqlite3
+import sys
+import time
+import urllib.parse
+
+STATEMENT_FAULT, DATABASE_FAULT = 2, 3
+BUSY_SECONDS, MAX_ROWS = 5, 10000
+INTERRUPT = 9
+# PERM, BUSY, LOCKED, NOMEM, IOERR, CORRUPT, FULL, CANTOPEN, PROTOCOL, NOTADB
+DATABASE_CODES = {3, 5, 6, 7, 10, 11, 13, 14, 15, 26}
+# The same for Pythons before 3.11, which don't tell the code.
+DATABASE_TEXTS = ("unable to open", "is locked", "disk image is malformed", "not a database", "disk I/O", "is full")
+
+
+def main(path: str, mode: str, seconds: str, sql: str) -> int:
+    """Print the result or the error; the exit code."""
+    if not os.path.isfile(path):
+        return fail("there is no file " + path, DATABASE_FAULT)
+    try:
+        uri = "file:" + urllib.parse.quote(path) + "?mode=" + mode
+        connection = sqlite3.connect(uri, uri=True, timeout=BUSY_SECONDS)
+        deadline = time.monotonic() + float(seconds)
+        connection.set_progress_handler(lambda: time.monotonic() > deadline, 10000)
+        with connection:
+            columns, rows = run(connection, sql, mode == "rw")
+    except (sqlite3.Error, sqlite3.Warning) as error:
+        text, code = str(error), getattr(error, "sqlite_errorcode", None)
+        if code & 0xFF in DATABASE_CODES if code is not None else any(part in text for part in DATABASE_TEXTS):
+            return fail(text, DATABASE_FAULT)
+        if code == INTERRUPT or text == "interrupted":
+            text += " (after " + seconds + " s)"
+        return fail(text, STATEMENT_FAULT)
+    if len(rows) > MAX_ROWS:
+        return fail("it gave more than " + str(MAX_ROWS) + " rows; add a LIMIT", STATEMENT_FAULT)
+    json.dump({"columns": columns, "rows": [[plain(value) for value in row] for row in rows]}, sys.stdout)
+    return 0
+
+
+def run(connection: sqlite3.Connection, sql: str, write: bool) -> "tuple[list[str], list[tuple[object, ...]]]":
+    """Columns and rows, one more than allowed at most."""
+    try:
+        cursor = connection.execute(sql)
+    except (sqlite3.ProgrammingError, sqlite3.Warning) as error:
+        if not write or "one statement" not in str(error):
+            raise
+        connection.executescript(sql)
+        return [], []
+    return [column[0] for column in cursor.description or ()], cursor.fetchmany(MAX_ROWS + 1)
+
+
+def plain(value: object) -> object:
+    """A value as JSON knows it."""
+    return "base64:" + base64.b64encode(value).decode() if isinstance(value, bytes) else value
+
+
+def fail(text: str, code: int) -> int:
+    """Report an error."""
+    json.dump({"error": text}, sys.stdout)
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

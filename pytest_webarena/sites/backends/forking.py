@@ -1,0 +1,161 @@
+"""The broker's handle on a fork server: loads an app, forks replicas, notices every end."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from pytest_webarena.errors import SiteError
+from pytest_webarena.sites.backends.forkserver import ForkOrder, LoadOrder
+from pytest_webarena.sites.backends.processes import exit_text, log_tail
+from pytest_webarena.sites.runtime import child_environment
+
+__all__ = ["ForkServer", "ForkedReplica"]
+
+_END = 3.0
+"""Seconds a fork server gets to end its replicas and itself."""
+
+
+class ForkedReplica:
+    """A running child of a fork server."""
+
+    def __init__(self, server: ForkServer, name: str, data_dir: Path, log: Path, event: Mapping[str, Any]) -> None:
+        self.port: int = event["port"]
+        self.fingerprint: str | None = event["fingerprint"]
+        self.data_dir = data_dir
+        self._server, self._name, self._log = server, name, log
+
+    async def died(self) -> str:
+        """Empty while it runs; otherwise how it ended."""
+        if self._server.ended:
+            return f"its fork server ended with {self._server.ended}{log_tail(self._server.log)}"
+        code = self._server.exit_code(self._name)
+        return "" if code is None else f"it ended with {exit_text(code)}{log_tail(self._log)}"
+
+    async def stop(self) -> None:
+        """Kill it and wait for its end."""
+        await self._server.kill(self._name)
+
+
+class ForkServer:
+    """One fork server process. `load` first; again after it `ended`."""
+
+    def __init__(self, name: str, *, environ: Mapping[str, str], paths: tuple[str, ...], log: Path) -> None:
+        self.ended = ""
+        """How the process ended; empty while it runs."""
+        self.log = log
+        self._name, self._environ, self._paths = name, environ, paths
+        self._process: asyncio.subprocess.Process | None = None
+        self._reader: asyncio.Task[None] | None = None
+        self._loaded: asyncio.Future[Mapping[str, Any]] | None = None
+        self._starting: dict[str, asyncio.Future[Mapping[str, Any]]] = {}
+        self._exits: dict[str, asyncio.Future[int]] = {}
+
+    async def load(self, order: LoadOrder) -> str:
+        """Start the process and have it load an app; the digest of the app's seed. `SiteError` when it can't."""
+        environ = child_environment()
+        environ["PYTHONPATH"] = os.pathsep.join([environ["PYTHONPATH"], *self._paths])
+        environ.setdefault("PYTHONHASHSEED", "0")  # nothing an app shows may depend on the order of a set
+        with self.log.open("ab") as log:
+            self._process = await asyncio.create_subprocess_exec(
+                sys.executable, "-P", "-m", "pytest_webarena.sites.backends.forkserver",
+                stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=log,
+                start_new_session=True, env={**environ, **self._environ},
+            )  # fmt: skip
+        self.ended = ""
+        self._loaded = asyncio.get_running_loop().create_future()
+        self._reader = asyncio.get_running_loop().create_task(self._read(self._process))
+        self._send("load", asdict(order))
+        try:
+            return str((await self._loaded)["seed"])
+        except BaseException:
+            await self.close()
+            raise
+
+    async def fork(self, order: ForkOrder) -> ForkedReplica:
+        """Fork a replica and wait until it listens. `SiteError` when it can't start; a cancelled fork is killed."""
+        loop = asyncio.get_running_loop()
+        started = self._starting[order.id] = loop.create_future()
+        self._exits[order.id] = loop.create_future()
+        log = Path(order.log)
+        try:
+            self._send("fork", asdict(order))
+            event = await started
+        except SiteError as error:
+            await self.kill(order.id)
+            raise SiteError(f"{error}{log_tail(log)}") from error
+        except asyncio.CancelledError:
+            self._send("kill", {"id": order.id})
+            raise
+        finally:
+            self._starting.pop(order.id, None)
+        return ForkedReplica(self, order.id, Path(order.data_dir), log, event)
+
+    def exit_code(self, name: str) -> int | None:
+        """Of a replica that has ended; None while it runs."""
+        end = self._exits.get(name)
+        return end.result() if end is not None and end.done() else None
+
+    async def kill(self, name: str) -> None:
+        """End a replica. Fine for one that has ended."""
+        end = self._exits.get(name)
+        if end is not None and not end.done() and not self.ended:
+            self._send("kill", {"id": name})
+            await end
+
+    async def close(self) -> None:
+        """End the process and all its replicas."""
+        process = self._process
+        if process is None or process.stdin is None:
+            return
+        process.stdin.close()
+        try:
+            async with asyncio.timeout(_END):
+                await process.wait()
+        except TimeoutError:
+            process.kill()  # its replicas follow it
+            await process.wait()
+        if self._reader is not None:
+            await self._reader
+
+    def _send(self, operation: str, fields: Mapping[str, Any]) -> None:
+        if self._process is None or self._process.stdin is None or self.ended:
+            raise SiteError(f"the fork server of {self._name} is not running: {self.ended or 'not started'}")
+        self._process.stdin.write(json.dumps({"op": operation, **fields}).encode() + b"\n")
+
+    async def _read(self, process: asyncio.subprocess.Process) -> None:
+        assert process.stdout is not None
+        with contextlib.suppress(OSError):
+            while text := await process.stdout.readline():
+                self._note(json.loads(text))
+        self.ended = exit_text(await process.wait())
+        problem = f"its fork server ended with {self.ended}{log_tail(self.log)}"
+        for waiting in [self._loaded, *self._starting.values()]:
+            if waiting is not None and not waiting.done():
+                waiting.set_exception(SiteError(problem))
+        for end in self._exits.values():
+            if not end.done():
+                end.set_result(-9)
+
+    def _note(self, event: Mapping[str, Any]) -> None:
+        kind, name = event["event"], event.get("id", "")
+        starting = self._starting.get(name) if name else self._loaded
+        if kind == "exit":
+            if not self._exits[name].done():
+                self._exits[name].set_result(event["code"])
+            event = {"error": f"it ended with {exit_text(event['code'])} before it listened"}
+            kind = "failed"
+        if starting is None or starting.done():
+            return
+        if kind == "failed":
+            tail = "" if name else log_tail(self.log)
+            starting.set_exception(SiteError(f"{event['error']}{tail}"))
+        else:
+            starting.set_result(event)

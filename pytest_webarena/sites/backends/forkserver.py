@@ -1,0 +1,339 @@
+"""A process that loads a WSGI app once and forks replicas of it in milliseconds.
+
+One per app, single-threaded, run as ``python -P -m pytest_webarena.sites.backends.forkserver``. JSON lines::
+
+    → {"op": "load", …}              the fields of `LoadOrder`
+    ← {"event": "loaded", "seed": "<digest of the seed>"}
+    ← {"event": "failed", "id": "", "error": "…"}
+    → {"op": "fork", …}              the fields of `ForkOrder`
+    ← {"event": "ready", "id": "homepage-1.0", "port": 41234, "fingerprint": "…"}      written by the replica
+    ← {"event": "failed", "id": "homepage-1.0", "error": "…"}                           likewise
+    → {"op": "kill", "id": "homepage-1.0"}
+    ← {"event": "exit", "id": "homepage-1.0", "code": -9}
+
+It ends with its replicas when stdin ends. A replica ends with it: on Linux the kernel sees to that, elsewhere a pipe.
+Events are shorter than a pipe's atomic write, so those of several replicas don't mix; tracebacks are in the logs.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import io
+import json
+import os
+import selectors
+import shutil
+import signal
+import socket
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+from urllib.parse import unquote, urlsplit
+
+from pytest_webarena.sites.backends.files import files_digest
+
+if TYPE_CHECKING:
+    from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
+
+__all__ = ["ForkOrder", "LoadOrder", "main"]
+
+_ERROR_LIMIT = 500
+_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadOrder:
+    """What to load; attributes are written ``module:attribute``."""
+
+    factory: str
+    seed: str
+    data: str
+    on_fork: str
+    warm: tuple[str, ...]
+    host: str
+    """Name under which ``warm`` paths are asked for."""
+    threads: int
+    seed_dir: str
+    """Filled here unless it exists."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForkOrder:
+    """Which replica to fork."""
+
+    id: str
+    data_dir: str
+    """Made as a copy of the seed."""
+    log: str
+    fingerprint: bool
+    """Whether to take the digest of its pristine files."""
+
+
+class _Server:
+    """The fork server's state: one loaded app, its children by id."""
+
+    def __init__(self, out: int) -> None:
+        self._out = out
+        self._order: LoadOrder | None = None
+        self._app: WSGIApplication | None = None
+        self._children: dict[int, str] = {}
+        # Replicas hold the reading end; we never write.
+        self._lifeline, self._life = os.pipe()
+        self._pending = b""
+        self._prctl = _prctl()
+
+    def run(self) -> None:
+        """Serve orders until stdin ends."""
+        self._die_with_parent(os.getppid())
+        waker, woken = os.pipe()
+        os.set_blocking(woken, False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.set_wakeup_fd(woken, warn_on_full_buffer=False)
+        with selectors.DefaultSelector() as selector:
+            selector.register(0, selectors.EVENT_READ)
+            selector.register(waker, selectors.EVENT_READ)
+            while True:
+                for key, _ in selector.select():
+                    if key.fd == waker:
+                        os.read(waker, 4096)
+                    elif not self._read_orders():
+                        self._end_all()
+                        return
+                self._collect()
+
+    def _read_orders(self) -> bool:
+        data = os.read(0, 65536)
+        *lines, self._pending = (self._pending + data).split(b"\n")
+        for text in lines:
+            message = json.loads(text)
+            operation = message.pop("op")
+            if operation == "load":
+                self._load(LoadOrder(**{**message, "warm": tuple(message["warm"])}))
+            elif operation == "fork":
+                self._fork(ForkOrder(**message))
+            else:
+                self._kill(message["id"])
+        return bool(data)
+
+    # --- loading
+
+    def _load(self, order: LoadOrder) -> None:
+        try:
+            self._order = order
+            seed = Path(order.seed_dir)
+            if not seed.exists():
+                _make_seed(order, seed)
+            create: Callable[[Path], WSGIApplication] = _attribute(order.factory)
+            if order.on_fork:
+                _attribute(order.on_fork)
+            warm = seed.with_name(f"{seed.name}.warm")
+            shutil.rmtree(warm, ignore_errors=True)
+            shutil.copytree(seed, warm, symlinks=True)
+            app = create(warm)
+            for address in order.warm:
+                _request(app, address, order.host)
+            if order.on_fork:
+                self._app = app
+            else:
+                shutil.rmtree(warm, ignore_errors=True)
+            del app
+            import waitress  # noqa: F401  # so that replicas need not
+        except Exception as error:
+            traceback.print_exc()
+            _send(self._out, "failed", id="", error=_short(error))
+            return
+        gc.collect()
+        gc.freeze()  # what is loaded now is shared by all replicas; collecting would copy it
+        _send(self._out, "loaded", seed=files_digest(seed) or str(time.time_ns()))
+
+    # --- replicas
+
+    def _fork(self, order: ForkOrder) -> None:
+        parent = os.getpid()
+        pid = os.fork()
+        if pid == 0:
+            self._be_replica(order, parent)
+        self._children[pid] = order.id
+
+    def _be_replica(self, order: ForkOrder, parent: int) -> NoReturn:
+        code = 1
+        try:
+            self._detach(order, parent)
+            try:
+                server, port, fingerprint = self._prepare(order)
+            except Exception as error:
+                _send(self._out, "failed", id=order.id, error=_short(error))
+                raise
+            _send(self._out, "ready", id=order.id, port=port, fingerprint=fingerprint)
+            os.close(self._out)
+            server.run()
+            code = 0
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            # Nothing of the parent's clean-up must run here.
+            sys.stderr.flush()
+            os._exit(code)
+
+    def _detach(self, order: ForkOrder, parent: int) -> None:
+        self._die_with_parent(parent)
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        os.close(self._life)
+        nothing = os.open(os.devnull, os.O_RDONLY)
+        os.dup2(nothing, 0)
+        log = os.open(order.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        os.dup2(log, 1)
+        os.dup2(log, 2)
+        # A buffer of its own: the parent's may hold text, and its lock may be held.
+        raw = io.FileIO(2, "w", closefd=False)
+        sys.stdout = sys.stderr = io.TextIOWrapper(io.BufferedWriter(raw), line_buffering=True, errors="replace")
+        threading.Thread(target=self._end_with_parent, daemon=True).start()
+
+    def _prepare(self, order: ForkOrder) -> tuple[Any, int, str | None]:
+        from waitress.server import create_server
+
+        assert self._order is not None
+        data = Path(order.data_dir)
+        shutil.copytree(self._order.seed_dir, data, symlinks=True)
+        if self._app is not None:
+            app = self._app
+            _attribute(self._order.on_fork)(data)
+        else:
+            app = _attribute(self._order.factory)(data)
+        listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        listener.bind(("127.0.0.1", 0))
+        server = create_server(
+            _logged(app), sockets=[listener], threads=self._order.threads, ident=None
+        )
+        return server, listener.getsockname()[1], files_digest(data) if order.fingerprint else None
+
+    def _die_with_parent(self, parent: int) -> None:
+        if self._prctl is not None:
+            self._prctl(_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
+            if os.getppid() != parent:  # it died in between
+                os._exit(1)
+
+    def _end_with_parent(self) -> None:
+        os.read(self._lifeline, 1)
+        os._exit(1)
+
+    # --- ends
+
+    def _kill(self, replica: str) -> None:
+        for pid, name in self._children.items():
+            if name == replica:
+                os.kill(pid, signal.SIGKILL)  # not waited for yet, so the pid is still the child's
+
+    def _collect(self) -> None:
+        for pid in list(self._children):
+            ended, status = os.waitpid(pid, os.WNOHANG)
+            if ended:
+                _send(self._out, "exit", id=self._children.pop(pid), code=os.waitstatus_to_exitcode(status))
+
+    def _end_all(self) -> None:
+        for pid in self._children:
+            os.kill(pid, signal.SIGKILL)
+        for pid in self._children:
+            os.waitpid(pid, 0)
+
+
+def _make_seed(order: LoadOrder, seed: Path) -> None:
+    unfinished = seed.with_name(f"{seed.name}.new")
+    shutil.rmtree(unfinished, ignore_errors=True)
+    if order.data:
+        shutil.copytree(order.data, unfinished, symlinks=True)
+    else:
+        unfinished.mkdir(parents=True)
+    if order.seed:
+        _attribute(order.seed)(unfinished)
+    unfinished.rename(seed)
+
+
+def _attribute(target: str) -> Any:
+    module, _, path = target.partition(":")
+    value: Any = import_module(module)
+    for name in path.split("."):
+        value = getattr(value, name)
+    return value
+
+
+def _request(app: WSGIApplication, address: str, host: str) -> None:
+    """GET an address in-process. RuntimeError when the app does not like it."""
+    from wsgiref.util import setup_testing_defaults
+
+    parts = urlsplit(address)
+    environ: WSGIEnvironment = {
+        "PATH_INFO": unquote(parts.path, encoding="latin-1"),
+        "QUERY_STRING": parts.query,
+        "HTTP_HOST": parts.netloc or host,
+        "SERVER_NAME": parts.hostname or host,
+        "REMOTE_ADDR": "127.0.0.1",
+    }
+    setup_testing_defaults(environ)
+    seen: list[str] = []
+
+    def start_response(status: str, headers: list[tuple[str, str]], exc_info: Any = None) -> Callable[[bytes], object]:
+        seen.append(status)
+        return lambda _: None
+
+    answer = app(environ, start_response)
+    try:
+        for _ in answer:
+            pass
+    finally:
+        if (close := getattr(answer, "close", None)) is not None:
+            close()
+    if not seen or seen[-1][:1] == "5" or seen[-1][:3] == "404":
+        raise RuntimeError(f"warming up, GET {address} answered {seen[-1] if seen else 'nothing'}")
+
+
+def _logged(app: WSGIApplication) -> WSGIApplication:
+    """``app`` with one line per request in the replica's log."""
+
+    def log(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        def note(status: str, headers: list[tuple[str, str]], exc_info: Any = None) -> Callable[[bytes], object]:
+            query = f"?{environ['QUERY_STRING']}" if environ.get("QUERY_STRING") else ""
+            where = f"{environ.get('HTTP_HOST', '')}{environ.get('PATH_INFO', '')}{query}"
+            print(f"{environ['REQUEST_METHOD']} {where} {status}", file=sys.stderr)
+            return start_response(status, headers, exc_info) if exc_info else start_response(status, headers)
+
+        return app(environ, note)
+
+    return log
+
+
+def _prctl() -> Callable[..., int] | None:
+    if sys.platform != "linux":
+        return None
+    function: Callable[..., int] = ctypes.CDLL(None).prctl
+    return function
+
+
+def _short(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}".encode("ascii", "replace").decode()[:_ERROR_LIMIT]
+
+
+def _send(to: int, event: str, **fields: Any) -> None:
+    os.write(to, json.dumps({"event": event, **fields}).encode() + b"\n")
+
+
+def main() -> None:
+    """Serve the broker that started this process. What the app prints goes to stderr."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    out = os.dup(1)
+    os.dup2(2, 1)
+    sys.stdout = sys.stderr
+    _Server(out).run()
+
+
+if __name__ == "__main__":
+    main()

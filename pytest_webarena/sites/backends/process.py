@@ -1,0 +1,182 @@
+"""Runs apps as processes of this machine: forked WSGI apps, or any command. A reset is a new process."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import shutil
+from pathlib import Path
+from typing import Any
+
+from pytest_webarena.errors import SiteError, UsageError
+from pytest_webarena.sites.backends.base import BackendContext, Replica, Rows
+from pytest_webarena.sites.backends.files import files_digest, query_sqlite
+from pytest_webarena.sites.backends.forking import ForkedReplica, ForkServer
+from pytest_webarena.sites.backends.forkserver import ForkOrder, LoadOrder
+from pytest_webarena.sites.backends.processes import CommandReplica, start_command
+from pytest_webarena.sites.manifest import AppManifest, PortReady, ProcessManifest
+from pytest_webarena.sites.ready import wait_ready
+
+__all__ = ["ProcessBackend"]
+
+
+class ProcessBackend:
+    """The ``process`` backend (see `ProcessManifest`).
+
+    Every replica has its own process and its own copy of the data, and a reset replaces both: nothing survives,
+    neither memory nor files nor the clock.
+    """
+
+    def __init__(self, context: BackendContext) -> None:
+        self._context = context
+        self._servers: dict[str, ForkServer] = {}
+        self._seeds: dict[str, str] = {}
+        """App name to the digest of its data."""
+        self._locks: dict[str, asyncio.Lock] = {}
+        self._commands: set[CommandReplica] = set()
+        self._work: set[asyncio.Task[None]] = set()
+
+    async def prepare(self, app: AppManifest) -> None:
+        """Load a WSGI app into a fork server; look whether a command's data are there."""
+        process = _process(app)
+        self._folder(app).mkdir(parents=True, exist_ok=True)
+        if process.factory:
+            await self._server(app)
+        elif process.data:
+            if not Path(process.data).is_dir():
+                raise UsageError(f"the app {app.name!r} starts with the data in {process.data}, which is no directory")
+            digest = await asyncio.to_thread(files_digest, Path(process.data))
+            self._seeds[app.name] = digest or process.data
+
+    async def start(self, app: AppManifest, replica_id: str) -> Replica:
+        """Fork the app, or run its command."""
+        return await self._launch(app, replica_id, generation=0)
+
+    async def reset(self, app: AppManifest, replica: Replica) -> Replica:
+        """Another process on fresh data under the same id; the old one is killed at the same time."""
+        self._background(self.stop(app, replica))
+        return await self._launch(app, replica.id, generation=replica.generation + 1)
+
+    async def fingerprint(self, app: AppManifest, replica: Replica) -> str | None:
+        """Digest of the replica's files."""
+        return await asyncio.to_thread(files_digest, _running(replica).data_dir)
+
+    async def query(self, app: AppManifest, replica: Replica, database: str, sql: str, *, write: bool) -> Rows:
+        """Run SQL in one of the replica's SQLite files."""
+        path = _running(replica).data_dir / app.database(database).path
+        return await asyncio.to_thread(query_sqlite, path, sql, write=write)
+
+    async def alive(self, app: AppManifest, replica: Replica) -> str:
+        """How its process ended, if it did."""
+        return await _running(replica).died()
+
+    async def stop(self, app: AppManifest, replica: Replica) -> None:
+        """Kill the replica and remove its data."""
+        running = _running(replica)
+        await running.stop()
+        if isinstance(running, CommandReplica):
+            self._commands.discard(running)
+        await asyncio.to_thread(shutil.rmtree, running.data_dir, ignore_errors=True)
+
+    async def close(self) -> None:
+        """End all fork servers and commands."""
+        ends = [server.close() for server in self._servers.values()]
+        ends += [command.stop() for command in self._commands]
+        results = await asyncio.gather(*ends, *self._work, return_exceptions=True)
+        for result in results:
+            if isinstance(result, Exception):
+                raise result
+
+    def leftovers(self) -> dict[str, str]:
+        """Nothing but processes with our mark and files in our directory, which the reaper knows anyway."""
+        return {}
+
+    async def _launch(self, app: AppManifest, replica_id: str, *, generation: int) -> Replica:
+        process = _process(app)
+        name = f"{replica_id}.{generation}"
+        folder = self._folder(app)
+        data_dir, log = folder / name, folder / f"{name}.log"
+        running: ForkedReplica | CommandReplica
+        if process.factory:
+            server = await self._server(app)
+            order = ForkOrder(id=name, data_dir=str(data_dir), log=str(log), fingerprint=app.reuse == "clean")
+            running = await server.fork(order)
+            if any(not isinstance(strategy, PortReady) for strategy in app.ready):
+                await self._until_ready(app, running)
+        else:
+            environ = {**process.env, **self._context.environ}
+            running = await start_command(
+                app, process.command, environ, data=process.data, data_dir=data_dir, log=log
+            )
+            self._commands.add(running)
+            if app.reuse == "clean":
+                running.fingerprint = await asyncio.to_thread(files_digest, data_dir)
+        digest = hashlib.sha256(f"{app.digest} {self._seeds.get(app.name, '')}".encode()).hexdigest()[:16]
+        return Replica(
+            id=replica_id,
+            app=app.name,
+            host="127.0.0.1",
+            port=running.port,
+            generation=generation,
+            digest=digest,
+            fingerprint=running.fingerprint,
+            handle=running,
+        )
+
+    async def _until_ready(self, app: AppManifest, running: ForkedReplica) -> None:
+        try:
+            await wait_ready(
+                app.ready, "127.0.0.1", running.port,
+                server_name=app.sites[0].host, timeout=app.start_timeout, died=running.died,
+            )  # fmt: skip
+        except BaseException:
+            await running.stop()
+            raise
+
+    async def _server(self, app: AppManifest) -> ForkServer:
+        """The app's fork server, started if need be: at first, and after it died."""
+        async with self._locks.setdefault(app.name, asyncio.Lock()):
+            server = self._servers.get(app.name)
+            if server is None or server.ended:
+                process = _process(app)
+                folder = self._folder(app)
+                server = ForkServer(
+                    app.name,
+                    environ={**process.env, **self._context.environ},
+                    paths=(str(app.folder),),
+                    log=folder / "forkserver.log",
+                )
+                self._seeds[app.name] = await server.load(
+                    LoadOrder(
+                        factory=process.factory,
+                        seed=process.seed,
+                        data=process.data,
+                        on_fork=process.on_fork,
+                        warm=process.warm,
+                        host=app.sites[0].host,
+                        threads=process.threads,
+                        seed_dir=str(folder / "seed"),
+                    )
+                )
+                self._servers[app.name] = server
+            return server
+
+    def _folder(self, app: AppManifest) -> Path:
+        return self._context.directory / app.name
+
+    def _background(self, work: Any) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._work.add(task)
+        task.add_done_callback(self._work.discard)
+
+
+def _process(app: AppManifest) -> ProcessManifest:
+    if app.process is None:
+        raise UsageError(f"the app {app.name!r} has no `process` section to run it with")
+    return app.process
+
+
+def _running(replica: Replica) -> ForkedReplica | CommandReplica:
+    if not isinstance(replica.handle, ForkedReplica | CommandReplica):
+        raise SiteError(f"replica {replica.id} is not run by the process backend")
+    return replica.handle

@@ -1,0 +1,154 @@
+"""Replicas that are commands, and what all processes have in common: how they ended, what they logged."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import signal
+import socket
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from pytest_webarena.errors import SiteError
+from pytest_webarena.sites import reaper
+from pytest_webarena.sites.manifest import AppManifest
+from pytest_webarena.sites.ready import wait_ready
+
+__all__ = ["CommandReplica", "exit_text", "log_tail", "start_command"]
+
+_TAIL_LINES = 20
+_TAIL_BYTES = 8192
+_PORT_TRIES = 3
+
+
+def exit_text(code: int) -> str:
+    """A return code in words.
+
+    >>> exit_text(-9)
+    'signal SIGKILL (out of memory, or killed by somebody)'
+    """
+    if code >= 0:
+        return f"exit code {code}"
+    hint = " (out of memory, or killed by somebody)" if code == -signal.SIGKILL else ""
+    return f"signal {signal.Signals(-code).name}{hint}"
+
+
+def log_tail(path: Path) -> str:
+    """The last lines of a log, ready to be put behind an error; empty when there are none."""
+    try:
+        with path.open("rb") as file:
+            file.seek(0, os.SEEK_END)
+            file.seek(max(0, file.tell() - _TAIL_BYTES))
+            lines = file.read().decode("utf-8", "replace").splitlines()[-_TAIL_LINES:]
+    except OSError:
+        return ""
+    return "; last log lines:\n" + "\n".join(f"    {line}" for line in lines) if lines else "; its log is empty"
+
+
+class CommandReplica:
+    """A running command and the processes it started."""
+
+    def __init__(self, process: asyncio.subprocess.Process, port: int, data_dir: Path, log: Path) -> None:
+        self.port = port
+        self.data_dir = data_dir
+        self.fingerprint: str | None = None
+        self._process, self._log = process, log
+        self._identity = reaper.identity(process.pid)
+
+    async def died(self) -> str:
+        """Empty while it runs; otherwise how it ended."""
+        code = self._process.returncode
+        return "" if code is None else f"it ended with {exit_text(code)}{log_tail(self._log)}"
+
+    async def stop(self) -> None:
+        """Kill it and its process group, and wait for its end."""
+        await asyncio.to_thread(reaper.reap, [("pid", self._identity)])
+        await self._process.wait()
+
+
+async def start_command(
+    app: AppManifest,
+    command: Sequence[str],
+    environ: Mapping[str, str],
+    *,
+    data: str,
+    data_dir: Path,
+    log: Path,
+) -> CommandReplica:
+    """Run ``command`` on a free port with a data directory of its own; wait until the app is ready."""
+    for attempt in range(1, _PORT_TRIES + 1):
+        await asyncio.to_thread(_make_data, data, data_dir)
+        port = _free_port()
+        filling = {"{port}": str(port), "{data_dir}": str(data_dir), "{python}": sys.executable}
+        replica = await _spawn(app, [_fill(word, filling) for word in command], environ, filling, port, data_dir, log)
+        try:
+            await wait_ready(
+                app.ready, "127.0.0.1", port,
+                server_name=app.sites[0].host, timeout=app.start_timeout, died=replica.died,
+            )  # fmt: skip
+        except BaseException as error:
+            lost_port = bool(await replica.died()) and _taken(port)
+            alive = not await replica.died()
+            await replica.stop()
+            if isinstance(error, SiteError) and lost_port and attempt < _PORT_TRIES:
+                continue  # somebody took the port between our look and its start
+            if isinstance(error, SiteError) and alive:
+                raise SiteError(f"{error}{log_tail(log)}") from error
+            raise
+        return replica
+    raise AssertionError("unreachable")
+
+
+async def _spawn(
+    app: AppManifest,
+    command: Sequence[str],
+    environ: Mapping[str, str],
+    filling: Mapping[str, str],
+    port: int,
+    data_dir: Path,
+    log: Path,
+) -> CommandReplica:
+    filled = {name: _fill(value, filling) for name, value in environ.items()}
+    try:
+        with log.open("ab") as out:
+            process = await asyncio.create_subprocess_exec(
+                *command,
+                stdin=asyncio.subprocess.DEVNULL, stdout=out, stderr=out,
+                cwd=app.folder, env={**os.environ, **filled}, start_new_session=True,
+            )  # fmt: skip
+    except OSError as error:
+        raise SiteError(f"its command {command[0]!r} can't be run: {error}") from error
+    return CommandReplica(process, port, data_dir, log)
+
+
+def _fill(text: str, filling: Mapping[str, str]) -> str:
+    for name, value in filling.items():
+        text = text.replace(name, value)
+    return text
+
+
+def _make_data(data: str, data_dir: Path) -> None:
+    shutil.rmtree(data_dir, ignore_errors=True)
+    if data:
+        shutil.copytree(data, data_dir, symlinks=True)
+    else:
+        data_dir.mkdir(parents=True)
+
+
+def _free_port() -> int:
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+    return port
+
+
+def _taken(port: int) -> bool:
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return True
+    return False

@@ -1,0 +1,197 @@
+"""The broker's process: the one of a run and host that owns replicas, gateways and the clean-up after them.
+
+Started by `launcher` when the first client connects (``python -P -m pytest_webarena.sites.broker FD``, FD being the
+listening socket); reads one line of settings from stdin and ends when stdin does. Clients speak `protocol`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import logging
+import os
+import secrets
+import signal
+import socket
+import sys
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from pytest_webarena.errors import HarnessError, UsageError, WebArenaError
+from pytest_webarena.sites import reaper
+from pytest_webarena.sites.desk import BrokerSettings, Desk
+from pytest_webarena.sites.manifest import load_catalogue
+from pytest_webarena.sites.protocol import VERSION, error_line, line
+from pytest_webarena.sites.runtime import READY, REPORT, ReaperProcess, sweep
+from pytest_webarena.sites.wire import decode, encode
+
+__all__ = ["main"]
+
+_log = logging.getLogger(__name__)
+_LINE_LIMIT = 64 * 1024 * 1024
+_CLOSING = 9.0
+"""Seconds for a graceful end; what is left then, the reaper removes."""
+
+
+class _Client:
+    """One connection: reads requests, answers each when it is done, frees the leases at the end."""
+
+    def __init__(self, desk: Desk, settings: BrokerSettings, writer: asyncio.StreamWriter) -> None:
+        self._desk = desk
+        self._settings = settings
+        self._writer = writer
+        self._name = ""
+        self._leases: set[str] = set()
+        self._work: set[asyncio.Task[None]] = set()
+        self._operations: dict[str, Callable[..., Awaitable[Any]]] = {
+            "check": desk.check,
+            "hello": self._hello,
+            "lease": self._lease,
+            "query": desk.query,
+            "release": self._release,
+            "requests": self._requests,
+            "status": self._status,
+        }
+
+    async def serve(self, reader: asyncio.StreamReader) -> None:
+        """Until the client goes away, in whatever manner."""
+        try:
+            while text := await reader.readline():
+                message = json.loads(text)
+                task = asyncio.get_running_loop().create_task(self._answer(message))
+                self._work.add(task)
+                task.add_done_callback(self._work.discard)
+        except (OSError, ValueError) as error:
+            _log.warning("the connection of %s broke: %s", self._name or "a client", error)
+        finally:
+            for task in self._work:
+                task.cancel()
+            self._desk.release_soon(self._leases)
+            self._writer.close()
+
+    def hang_up(self) -> None:
+        """End the connection from our side."""
+        self._writer.transport.abort()
+
+    async def _answer(self, message: dict[str, Any]) -> None:
+        number, operation = message.pop("id"), message.pop("op")
+        try:
+            if not self._name and operation != "hello":
+                raise HarnessError(f"expected hello first, found {operation!r}")
+            if operation not in self._operations:
+                raise HarnessError(f"unknown operation {operation!r}; known: {', '.join(self._operations)}")
+            answer = line({"id": number, "result": encode(await self._operations[operation](**message))})
+        except Exception as error:
+            if not isinstance(error, WebArenaError):
+                _log.exception("%s of %s failed", operation, self._name)
+            answer = error_line(number, error)
+        self._writer.write(answer)
+
+    async def _hello(self, version: int, name: str) -> dict[str, Any]:
+        if version != VERSION:
+            raise UsageError(f"the site broker speaks version {VERSION} of its protocol, this client {version}")
+        self._name = name or "a client"
+        return {"pid": os.getpid(), "log": str(self._settings.log)}
+
+    async def _lease(self, sites: list[str], holder: str, timeout: float | None) -> Any:
+        who = f"{self._name} ({holder})"
+        return await self._desk.lease(sites, holder=who, timeout=timeout, register=self._leases.add)
+
+    async def _release(self, lease: str) -> Any:
+        self._leases.discard(lease)
+        return await self._desk.release(lease)
+
+    async def _requests(self, lease: str) -> Any:
+        return self._desk.requests(lease)
+
+    async def _status(self) -> Any:
+        return self._desk.status(os.getpid())
+
+
+async def _run(desk: Desk, settings: BrokerSettings, listener: socket.socket) -> None:
+    loop = asyncio.get_running_loop()
+    clients: dict[_Client, asyncio.Event] = {}
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        client = _Client(desk, settings, writer)
+        gone = clients[client] = asyncio.Event()
+        try:
+            await client.serve(reader)
+        finally:
+            gone.set()
+            del clients[client]
+
+    end = asyncio.Event()
+    loop.add_signal_handler(signal.SIGTERM, end.set)
+    await loop.connect_read_pipe(lambda: _Lifeline(end), sys.stdin)
+    server = await asyncio.start_unix_server(serve, sock=listener, limit=_LINE_LIMIT)
+    watcher = loop.create_task(desk.watch())
+    sweeping = loop.run_in_executor(None, sweep)
+    os.write(1, READY)
+    os.dup2(2, 1)  # from here on, whatever prints, prints into the log
+    await end.wait()
+    signal.setitimer(signal.ITIMER_REAL, _CLOSING)
+    server.close()
+    watcher.cancel()
+    for client in clients:
+        client.hang_up()
+    await asyncio.gather(watcher, *(gone.wait() for gone in clients.values()), return_exceptions=True)
+    report = await desk.close()
+    await sweeping
+    unfinished = settings.directory.parent / f"{REPORT}.new"
+    unfinished.write_text(json.dumps(encode(report)))
+    unfinished.replace(settings.directory.parent / REPORT)
+
+
+class _Lifeline(asyncio.Protocol):
+    """Our stdin: its end is the launcher's."""
+
+    def __init__(self, end: asyncio.Event) -> None:
+        self._end = end
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._end.set()
+
+
+def _give_up(number: int, frame: object) -> None:
+    _log.error("a graceful end took too long")
+    os._exit(1)
+
+
+def main() -> None:
+    """Serve until stdin ends. Exit code 2: the settings or the catalogue are no good, stdout says why."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    listener = socket.socket(fileno=int(sys.argv[1]))
+    # Unbuffered: what follows this line is for the event loop.
+    text = b""
+    while not text.endswith(b"\n"):
+        if not (byte := os.read(0, 1)):
+            return  # the launcher died, or was stopped, in the meantime
+        text += byte
+    settings = decode(BrokerSettings, json.loads(text))
+    os.environ.pop("PYTHONPATH", None)
+    if settings.python_path is not None:
+        os.environ["PYTHONPATH"] = settings.python_path
+    try:
+        catalogue = load_catalogue(settings.catalogue)
+    except WebArenaError as error:
+        os.write(1, str(error).encode())
+        sys.exit(2)
+    guard = ReaperProcess(stderr=None)
+    guard.add("dir", str(settings.directory))
+    settings.directory.mkdir(exist_ok=True)
+    desk = Desk(catalogue, settings, guard, secrets.token_hex(8))
+    signal.signal(signal.SIGALRM, _give_up)
+    _log.info("broker %s serves the catalogue %s", reaper.identity(), catalogue.path)
+    try:
+        asyncio.run(_run(desk, settings, listener))
+    finally:
+        reaper.remove_tree(settings.directory, patience=1)
+        with contextlib.suppress(OSError):
+            guard.close()
+
+
+if __name__ == "__main__":
+    main()

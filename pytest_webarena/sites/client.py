@@ -1,0 +1,237 @@
+"""A worker's side of the broker: leases sites, blocking and thread-safe, with the standard library only."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import socket
+import threading
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeout
+from typing import Any
+
+from pytest_webarena.errors import SiteError, WebArenaError
+from pytest_webarena.evidence import RequestRecord
+from pytest_webarena.sites.backends.base import Rows
+from pytest_webarena.sites.protocol import (
+    VERSION,
+    Grant,
+    ReleaseReport,
+    ReplicaInfo,
+    SiteAccess,
+    error_from,
+    line,
+)
+from pytest_webarena.sites.report import BrokerStatus
+from pytest_webarena.sites.runtime import abandon_after_fork
+from pytest_webarena.sites.wire import decode
+
+__all__ = ["BrokerClient", "Lease", "ReleaseReport", "ReplicaInfo", "SiteAccess"]
+
+_ANSWER = 60.0
+"""Seconds the broker may take for anything that does not wait for a replica."""
+
+
+class BrokerClient:
+    """Speaks to the broker at ``address``; ``name`` (e.g. ``gw0``) tells others who holds what.
+
+    Connects on first use, and again after the broker has died and been replaced. Closing it, or the end of the
+    process in any way, frees its leases.
+    """
+
+    def __init__(self, address: str, *, name: str) -> None:
+        self._address = address
+        self._name = name
+        self._lock = threading.Lock()
+        self._connection: _Connection | None = None
+        abandon_after_fork(self)
+
+    def __enter__(self) -> BrokerClient:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.close()
+
+    def lease(self, sites: Sequence[str], *, holder: str, timeout: float | None = None) -> Lease:
+        """Lease the apps behind ``sites``, all in one atomic request, first come, first served.
+
+        ``holder`` is what others are told they wait for. Waits up to ``timeout`` seconds, or as long as the run's
+        lease time-out. Raises `SiteError` (who holds what; why an app can't start) and `UsageError` (unknown site).
+        """
+        connection = self._connected()
+        answer = connection.send("lease", sites=list(sites), holder=holder, timeout=timeout)
+        try:
+            # The broker watches the time; its word on who holds what is better than ours.
+            grant = decode(Grant, connection.wait(answer, None if timeout is None else timeout + _ANSWER))
+        except BaseException:
+            answer.add_done_callback(lambda done: _release_late(connection, done))
+            raise
+        return Lease(connection, grant)
+
+    def status(self) -> BrokerStatus:
+        """Replicas, holders and waiting requests, now."""
+        return decode(BrokerStatus, self._connected().call("status"))
+
+    def close(self) -> None:
+        """Free all leases made by this client. It may be used again."""
+        with self._lock:
+            connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close("this client was closed")
+
+    def abandon(self) -> None:
+        """In a forked child: the leases are the parent's."""
+        self._lock = threading.Lock()
+        if self._connection is not None:
+            self._connection.abandon()
+            self._connection = None
+
+    def _connected(self) -> _Connection:
+        with self._lock:
+            if self._connection is None or self._connection.ended:
+                self._connection = _Connection(self._address, self._name)
+            return self._connection
+
+
+class Lease:
+    """Sites held by one task. A context manager; leaving it releases them."""
+
+    def __init__(self, connection: _Connection, grant: Grant) -> None:
+        self._connection = connection
+        self._lock = threading.Lock()
+        self._report: ReleaseReport | None = None
+        self.id = grant.id
+        self.proxy = f"http://127.0.0.1:{grant.port}"
+        """The gateway of this lease alone: set it as the HTTP proxy of the browser."""
+        self.sites: Mapping[str, SiteAccess] = grant.sites
+        self.replicas: tuple[ReplicaInfo, ...] = grant.replicas
+        self.waited = grant.waited
+        """Seconds from asking to granting."""
+
+    def __enter__(self) -> Lease:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.release()
+
+    def requests(self) -> tuple[RequestRecord, ...]:
+        """The traffic so far, in order of arrival. Not after the release."""
+        return tuple(decode(RequestRecord, record) for record in self._connection.call("requests", lease=self.id))
+
+    def query(self, site: str, sql: str, *, database: str = "", write: bool = False) -> Rows:
+        """Run one SQL statement in the database of the app behind ``site``; ``""`` is its first database.
+
+        Read-only unless ``write`` (set-up steps), which may be a script of several statements. Raises `TaskError` for
+        a bad statement, `SiteError` when the database or the replica can't be reached.
+        """
+        arguments = {"site": site, "sql": sql, "database": database, "write": write}
+        return decode(Rows, self._connection.call("query", lease=self.id, **arguments))
+
+    def check(self) -> None:
+        """Raise `SiteError`, with exit code and last log lines, when a replica of this lease has died."""
+        self._connection.call("check", lease=self.id)
+
+    def release(self) -> ReleaseReport:
+        """Give the sites back; whether they were proved unchanged. Never raises, so that teardown hides no error."""
+        with self._lock:
+            if self._report is None:
+                try:
+                    self._report = decode(ReleaseReport, self._connection.call("release", lease=self.id))
+                except WebArenaError as error:
+                    self._report = ReleaseReport(clean=False, reason=str(error))
+            return self._report
+
+
+class _Connection:
+    """One socket and the thread that reads it."""
+
+    def __init__(self, address: str, name: str) -> None:
+        self._numbers = itertools.count(1)
+        self._answers: dict[int, Future[Any]] = {}
+        self._lock = threading.Lock()
+        self._end: WebArenaError | None = None
+        self._log = ""
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            self._socket.connect(address)
+        except OSError as error:
+            self._socket.close()
+            raise SiteError(f"expected the site broker at {address}, found nobody there: {error}") from error
+        threading.Thread(target=self._read, name=f"webarena-broker-client-{name}", daemon=True).start()
+        self._log = self.call("hello", version=VERSION, name=name)["log"]
+
+    @property
+    def ended(self) -> bool:
+        """Whether it is of no use any more."""
+        return self._end is not None
+
+    def call(self, operation: str, **arguments: Any) -> Any:
+        """Send a request and wait for its result."""
+        return self.wait(self.send(operation, **arguments), _ANSWER)
+
+    def send(self, operation: str, **arguments: Any) -> Future[Any]:
+        """Send a request; its result comes in the future."""
+        answer: Future[Any] = Future()
+        with self._lock:
+            if self._end is not None:
+                raise self._end
+            number = next(self._numbers)
+            self._answers[number] = answer
+            # The reader tells why the other end went away, and fails this answer too.
+            with contextlib.suppress(OSError):
+                self._socket.sendall(line({"id": number, "op": operation, **arguments}))
+        return answer
+
+    @staticmethod
+    def wait(answer: Future[Any], timeout: float | None) -> Any:
+        """The result; `SiteError` when there is none within ``timeout`` seconds."""
+        try:
+            return answer.result(timeout)
+        except FutureTimeout as error:
+            if answer.done():  # a TimeoutError of its own, not ours
+                raise
+            raise SiteError(f"the site broker did not answer within {timeout:g} s; it may be overloaded") from error
+
+    def close(self, why: str) -> None:
+        """End it; whoever waits is told ``why``."""
+        with contextlib.suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)  # wakes the reader, which closes
+        self._finish(SiteError(why))
+
+    def abandon(self) -> None:
+        """Close our copy of the descriptor only."""
+        with contextlib.suppress(OSError):
+            self._socket.close()
+
+    def _read(self) -> None:
+        refused: WebArenaError | None = None
+        with contextlib.suppress(OSError), self._socket.makefile("rb") as lines:
+            for text in lines:
+                message = json.loads(text)
+                if message.get("id") is None:
+                    refused = error_from(message["error"])
+                    continue
+                answer = self._answers.pop(message["id"], None)
+                if answer is not None and "error" in message:
+                    answer.set_exception(error_from(message["error"]))
+                elif answer is not None:
+                    answer.set_result(message["result"])
+        log = f"; its log: {self._log}" if self._log else ""
+        self._finish(refused or SiteError(f"the site broker ended while it was needed{log}"))
+        self._socket.close()
+
+    def _finish(self, end: WebArenaError) -> None:
+        with self._lock:
+            self._end = self._end or end
+            answers, self._answers = self._answers, {}
+        for answer in answers.values():
+            answer.set_exception(self._end)
+
+
+def _release_late(connection: _Connection, answer: Future[Any]) -> None:
+    """Nobody waits for this lease any more: hand it back as soon as it is granted."""
+    if not answer.cancelled() and answer.exception() is None:
+        with contextlib.suppress(WebArenaError):
+            connection.send("release", lease=answer.result()["id"])

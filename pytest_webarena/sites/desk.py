@@ -1,0 +1,266 @@
+"""What the broker does for its clients: leases of sites, each with a gateway of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import time
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from pytest_webarena.errors import TaskError, WebArenaError
+from pytest_webarena.evidence import RequestRecord
+from pytest_webarena.sites import reaper
+from pytest_webarena.sites.backends import create_backend
+from pytest_webarena.sites.backends.base import Backend, BackendContext, Rows
+from pytest_webarena.sites.fleet import FleetLimits
+from pytest_webarena.sites.gateway import Gateway, GatewaySession
+from pytest_webarena.sites.manifest import AppManifest, Catalogue, SiteManifest
+from pytest_webarena.sites.pool import Pool, PoolLease
+from pytest_webarena.sites.protocol import Grant, ReleaseReport, ReplicaInfo, SiteAccess
+from pytest_webarena.sites.report import BrokerReport, BrokerStatus
+from pytest_webarena.sites.runtime import ReaperProcess
+
+__all__ = ["BrokerSettings", "Desk", "unsafe_by_app"]
+
+_log = logging.getLogger(__name__)
+_TICK = 0.2
+_SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BrokerSettings:
+    """What the launcher tells its broker."""
+
+    catalogue: str
+    """Name, or absolute path."""
+    directory: Path
+    """Private; everything on disk goes below it."""
+    log: Path
+    max_replicas: int
+    standbys: int
+    lease_timeout: float
+    """Seconds, for requests that name none."""
+    python_path: str | None
+    """PYTHONPATH as it was before the launcher set it."""
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class _Held:
+    """A lease with its gateway."""
+
+    lease: PoolLease
+    session: GatewaySession
+    sites: Mapping[str, SiteManifest]
+
+
+class Desk:
+    """Leases sites: a pool of replicas, and a gateway session for each lease. Lives on one event loop."""
+
+    def __init__(self, catalogue: Catalogue, settings: BrokerSettings, guard: ReaperProcess, run: str) -> None:
+        self.catalogue = catalogue
+        self.settings = settings
+        self._guard = guard
+        self._run = run
+        self._started = time.monotonic()
+        self._backends: dict[str, Backend] = {}
+        self._gateway = Gateway()
+        self._pool = Pool(catalogue.apps, self._backend, self._limits)
+        self._held: dict[str, _Held] = {}
+        self._work: set[asyncio.Task[Any]] = set()
+
+    async def lease(
+        self, sites: Sequence[str], *, holder: str, timeout: float | None, register: Callable[[str], None]
+    ) -> Grant:
+        """Lease the apps of ``sites`` and open a gateway to them. ``register`` gets the id before anything can fail."""
+        if not sites:
+            raise TaskError("a lease needs at least one site")
+        chosen = {name: self.catalogue.site(name) for name in sites}
+        apps = [app.name for app in self.catalogue.apps_of(sites)]
+        wait = self.settings.lease_timeout if timeout is None else timeout
+        lease = await self._pool.lease(apps, holder=holder, timeout=wait)
+        granted = time.monotonic()
+        try:
+            session = await self._gateway.open()
+        except BaseException:
+            self._background(self._pool.release(lease, unsafe={}))
+            raise
+        replicas = lease.replicas
+        for site in chosen.values():
+            session.route(site.host, replicas[site.app].host, replicas[site.app].port)
+        self._held[lease.id] = _Held(lease=lease, session=session, sites=chosen)
+        register(lease.id)
+        self._pool.handed_over(lease, time.monotonic() - granted)
+        return Grant(
+            id=lease.id,
+            port=session.port,
+            waited=lease.waited,
+            sites={name: self._access(site) for name, site in chosen.items()},
+            replicas=tuple(
+                ReplicaInfo(
+                    app=app,
+                    id=replica.id,
+                    generation=replica.generation,
+                    backend=self.catalogue.apps[app].backend,
+                    digest=replica.digest,
+                )
+                for app, replica in replicas.items()
+            ),
+        )
+
+    async def release(self, lease: str) -> ReleaseReport:
+        """Close the lease's gateway, then give its replicas back."""
+        held = self._held.pop(lease, None)
+        if held is None:
+            return ReleaseReport(clean=False, reason=f"{lease} is not held")
+        # Not cut off with the client's connection: half a release would lose replicas.
+        return await asyncio.shield(self._background(self._release(held)))
+
+    def release_soon(self, leases: Iterable[str]) -> None:
+        """Release in the background: their client has gone."""
+        for lease in leases:
+            if (held := self._held.pop(lease, None)) is not None:
+                _log.info("%s went away with %s", held.lease.holder, lease)
+                self._background(self._release(held))
+
+    async def _release(self, held: _Held) -> ReleaseReport:
+        await held.session.close()
+        hosts = {site.host: site.app for site in held.sites.values()}
+        complete = held.session.totals.unrecorded == 0
+        unsafe = unsafe_by_app(held.session.requests(), hosts, overall=held.session.unsafe, complete=complete)
+        reasons = await self._pool.release(held.lease, unsafe=unsafe)
+        return ReleaseReport(
+            clean=not reasons, reason="; ".join(f"{app}: {reason}" for app, reason in reasons.items())
+        )
+
+    def requests(self, lease: str) -> list[RequestRecord]:
+        """The traffic of a lease so far."""
+        return self._lease(lease).session.requests()
+
+    async def query(self, lease: str, site: str, database: str, sql: str, *, write: bool) -> Rows:
+        """Run SQL in the database of a leased site's app; of the first site when none is named."""
+        held = self._lease(lease)
+        name = site or next(iter(held.sites))
+        if name not in held.sites:
+            raise TaskError(f"expected a site of this lease ({', '.join(held.sites)}), found {name!r}")
+        return await self._pool.query(held.lease, held.sites[name].app, database, sql, write=write)
+
+    async def check(self, lease: str) -> None:
+        """`SiteError` when a replica of the lease has died."""
+        await self._pool.check(self._lease(lease).lease)
+
+    def status(self, pid: int) -> BrokerStatus:
+        """Everything, now."""
+        apps, waiting = self._pool.status()
+        seconds = time.monotonic() - self._started
+        return BrokerStatus(pid=pid, catalogue=self.catalogue.name, seconds=seconds, apps=apps, waiting=waiting)
+
+    async def watch(self) -> None:
+        """Notice time-outs and deaths, for ever."""
+        while True:
+            await asyncio.sleep(_TICK)
+            try:
+                await self._pool.tick()
+            except Exception:
+                _log.exception("the pool's tick failed")
+
+    async def close(self) -> BrokerReport:
+        """End all leases, replicas and gateways. The figures of the run."""
+        report = BrokerReport(
+            catalogue=self.catalogue.name, seconds=time.monotonic() - self._started, apps=self._pool.report()
+        )
+        await self._pool.close()
+        await self._gateway.close()
+        for task in self._work:
+            task.cancel()
+        await asyncio.gather(*self._work, return_exceptions=True)
+        for name, backend in self._backends.items():
+            try:
+                await backend.close()
+            except Exception:
+                _log.exception("the backend %s could not be closed; the reaper removes its leftovers", name)
+            else:
+                for key, value in backend.leftovers().items():
+                    self._guard.drop("docker", f"{key}={value}")
+        return report
+
+    def _lease(self, lease: str) -> _Held:
+        if lease not in self._held:
+            raise TaskError(f"{lease} has been released")
+        return self._held[lease]
+
+    def _access(self, site: SiteManifest) -> SiteAccess:
+        app = self.catalogue.apps[site.app]
+        return SiteAccess(
+            name=site.name,
+            app=app.name,
+            url=site.url,
+            start=site.url + site.start,
+            users=app.users,
+            default_user=site.default_user,
+            login=app.login.get(site.name),
+        )
+
+    def _limits(self, app: AppManifest) -> FleetLimits:
+        if app.read_only:
+            return FleetLimits(replicas=1, standbys=0)
+        return FleetLimits(
+            replicas=self.settings.max_replicas if app.max_replicas is None else app.max_replicas,
+            standbys=self.settings.standbys if app.standbys is None else app.standbys,
+        )
+
+    def _backend(self, name: str) -> Backend:
+        if name not in self._backends:
+            mark = f"PYTEST_WEBARENA_RUN={self._run}"
+            self._guard.add("mark", mark)
+            directory = self.settings.directory / name.replace(":", "-")
+            directory.mkdir(exist_ok=True)
+            context = BackendContext(
+                run=self._run,
+                owner=reaper.identity(),
+                directory=directory,
+                environ=dict([mark.split("=", 1)]),
+            )
+            backend = create_backend(name, context)
+            self._backends[name] = backend
+            for key, value in backend.leftovers().items():
+                self._guard.add("docker", f"{key}={value}")
+        return self._backends[name]
+
+    def _background(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
+        task = asyncio.get_running_loop().create_task(work)
+        self._work.add(task)
+        task.add_done_callback(self._forget)
+        return task
+
+    def _forget(self, task: asyncio.Task[Any]) -> None:
+        self._work.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None and not isinstance(error, WebArenaError):
+            _log.error("background work failed", exc_info=error)
+
+
+def unsafe_by_app(
+    records: Iterable[RequestRecord], hosts: Mapping[str, str], *, overall: str, complete: bool
+) -> Mapping[str, str]:
+    """App name to its first request that may have changed it; apps without one are missing.
+
+    ``hosts`` maps host names to apps. ``overall`` is the gateway's own word on the whole session: where the log is not
+    ``complete``, or names no culprit, it counts for every app.
+    """
+    if not overall:
+        return {}
+    found: dict[str, str] = {}
+    for record in records:
+        if not record.refused and (record.method not in _SAFE or record.status == 101):
+            url = record.url if "://" in record.url else f"//{record.url}"
+            with contextlib.suppress(ValueError):
+                app = hosts.get((urlsplit(url).hostname or "").lower())
+                if app is not None:
+                    found.setdefault(app, f"{record.method} {record.url}")
+    if complete and found:
+        return found
+    return dict.fromkeys(hosts.values(), overall) | found

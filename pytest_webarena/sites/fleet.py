@@ -1,0 +1,346 @@
+"""All replicas of one app: starts, resets, replaces and trims them; knows nothing of who waits."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from pytest_webarena.errors import SiteError, WebArenaError
+from pytest_webarena.sites.backends.base import Backend, Replica, Rows
+from pytest_webarena.sites.manifest import AppManifest
+from pytest_webarena.sites.report import AppReport, AppStatus, Durations
+from pytest_webarena.sites.slot import Slot, State
+
+__all__ = ["Fleet", "FleetLimits"]
+
+T = TypeVar("T")
+
+_log = logging.getLogger(__name__)
+_ATTEMPTS = 3
+"""Consecutive failed starts after which an app is given up for the rest of the run."""
+_BACKSTOP = 5.0
+"""Seconds that backends get beyond ``start_timeout``, to say by themselves what they waited for."""
+_MEMORY = 30.0
+"""Seconds for which the fleet stays as large as its demand was."""
+_SHARED = 1_000_000
+"""How often a shared replica is available."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FleetLimits:
+    """How many replicas an app may have."""
+
+    replicas: int
+    standbys: int
+    """Pristine spares kept ready beside those in use."""
+
+
+class Fleet:
+    """The replicas of ``app``.
+
+    ``spawn`` runs a coroutine in the background; ``changed`` is called whenever a replica may have become
+    available, or a start has failed.
+    """
+
+    def __init__(
+        self,
+        app: AppManifest,
+        backend: Callable[[], Backend],
+        limits: FleetLimits,
+        *,
+        clock: Callable[[], float],
+        spawn: Callable[[Coroutine[Any, Any, None]], None],
+        changed: Callable[[], None],
+    ) -> None:
+        self.app = app
+        self.limits = limits
+        self.slots: list[Slot] = []
+        self.failure = ""
+        """Why the latest start failed; empty when it did not."""
+        self._failures = 0
+        self._make_backend = backend
+        self._preparation: asyncio.Task[Backend] | None = None
+        self._clock, self._spawn, self._changed = clock, spawn, changed
+        self._closing = False
+        self._made = 0
+        self._demand: deque[tuple[float, int]] = deque([(clock(), 0)])
+        self._waits: list[float] = []
+        self._handovers: list[float] = []
+        self._starts: list[float] = []
+        self._resets: list[float] = []
+        self._leases = self._clean = self._broken = self._failed_starts = self._most = 0
+        self._past_life = self._past_leased = 0.0
+
+    # --- what the pool asks
+
+    def available(self) -> int:
+        """How many leases could be granted now."""
+        if self.app.read_only:
+            return _SHARED if any(slot.state in (State.PRISTINE, State.LEASED) for slot in self.slots) else 0
+        return sum(slot.state is State.PRISTINE for slot in self.slots)
+
+    @property
+    def hopeless(self) -> bool:
+        """No replica is there, none is coming, and the latest attempt to start one failed."""
+        return bool(self.failure) and not self._living()
+
+    def asked(self) -> None:
+        """A new request has come: a failed start may be tried again, unless it failed too often."""
+        if self._failures < _ATTEMPTS:
+            self.failure = ""
+
+    def take(self, lease: str, holder: str, waited: float) -> Slot:
+        """A pristine replica for ``holder``, the one that has been ready for longest."""
+        states = (State.LEASED, State.PRISTINE) if self.app.read_only else (State.PRISTINE,)
+        slot = min((slot for slot in self.slots if slot.state in states), key=lambda slot: slot.since)
+        if slot.state is State.PRISTINE:
+            slot.to(State.LEASED, self._clock())
+        slot.holders[lease] = holder
+        self._leases += 1
+        if waited > 0:
+            self._waits.append(waited)
+        return slot
+
+    def give_back(self, slot: Slot, lease: str) -> None:
+        """Nobody got to use ``lease``, so the replica is as pristine as before."""
+        del slot.holders[lease]
+        self._leases -= 1
+        if slot.state is State.LEASED and not slot.holders:
+            slot.to(State.PRISTINE, self._clock())
+        self._forget_broken(slot)
+        self._changed()
+
+    async def settle(self, slot: Slot, lease: str, unsafe: str) -> str:
+        """Take a replica back; why it is dirty, or empty when it is proved clean.
+
+        ``unsafe`` says why its traffic may have changed it. A dirty one is reset in the background.
+        """
+        del slot.holders[lease]
+        reason = "" if self.app.read_only else slot.touched or unsafe or await self._difference(slot)
+        if slot.state is State.BROKEN:
+            reason = slot.why
+            self._forget_broken(slot)
+        elif reason:
+            slot.to(State.DIRTY, self._clock(), reason)
+            self._spawn(self._reset(slot))
+        elif not slot.holders:
+            slot.to(State.PRISTINE, self._clock())
+            self._clean += not self.app.read_only
+        self._changed()
+        return reason
+
+    async def examine(self, slot: Slot) -> str:
+        """Empty while the replica runs; otherwise why not, after which it is broken."""
+        if slot.state in (State.PRISTINE, State.LEASED):
+            try:
+                why = await self._backend().alive(self.app, slot.running())
+            except Exception:
+                _log.exception("could not tell whether %s is alive", slot.id)
+                why = ""
+            if why and slot.state in (State.PRISTINE, State.LEASED):
+                self._break(slot, why)
+                self._changed()
+        return slot.why if slot.state is State.BROKEN else ""
+
+    def _backend(self) -> Backend:
+        if self._preparation is None:
+            raise SiteError(f"the app {self.app.name!r} has not been prepared")
+        return self._preparation.result()
+
+    async def query(self, slot: Slot, database: str, sql: str, *, write: bool) -> Rows:
+        """Run SQL on a leased replica. After a write it counts as dirty, whatever its fingerprint says."""
+        if write:
+            slot.touched = "a set-up step wrote into its database"
+        return await self._backend().query(self.app, slot.running(), database, sql, write=write)
+
+    def handed_over(self, seconds: float) -> None:
+        """Note how long a hand-over took."""
+        self._handovers.append(seconds)
+
+    # --- size
+
+    def plan(self, waiting: int) -> None:
+        """Start what ``waiting`` requests and the standbys need, within the limit."""
+        living = self._living()
+        leased = sum(slot.state is State.LEASED for slot in living)
+        self._note_demand(leased + waiting)
+        if self._closing or self.failure:
+            return
+        if self.app.read_only:
+            missing = 0 if living else 1
+        else:
+            missing = waiting + self.limits.standbys - (len(living) - leased)
+        for _ in range(min(missing, self.limits.replicas - len(living))):
+            self._made += 1
+            now = self._clock()
+            slot = Slot(id=f"{self.app.name}-{self._made}", since=now, created=now)
+            self.slots.append(slot)
+            self._spawn(self._start(slot))
+        self._most = max(self._most, len(self._living()))
+
+    def trim(self) -> None:
+        """Stop pristine replicas that recent demand did not need."""
+        while len(self._demand) > 1 and self._demand[1][0] <= self._clock() - _MEMORY:
+            self._demand.popleft()
+        wanted = max(demand for _, demand in self._demand) + self.limits.standbys
+        surplus = len(self._living()) - max(wanted, 1 if self.app.read_only else 0)
+        for slot in [slot for slot in self.slots if slot.state is State.PRISTINE][: max(surplus, 0)]:
+            self._remove(slot)
+            self._spawn(self._stop(slot.running()))
+
+    def _note_demand(self, demand: int) -> None:
+        if demand != self._demand[-1][1]:
+            self._demand.append((self._clock(), demand))
+
+    def _living(self) -> list[Slot]:
+        return [slot for slot in self.slots if slot.state is not State.BROKEN]
+
+    # --- background work
+
+    async def _start(self, slot: Slot) -> None:
+        began = self._clock()
+        try:
+            backend = await self._prepared()
+            replica = await self._in_time(backend.start(self.app, slot.id), "start")
+        except Exception as error:
+            self._failed_starts += 1
+            self._fail(slot, error, "could not be started")
+            self.failure = slot.why
+            _log.error("%s", slot.why)
+        else:
+            slot.replica = replica
+            self._ready(slot, self._starts, began)
+        self._changed()
+
+    async def _reset(self, slot: Slot) -> None:
+        began = self._clock()
+        replica = slot.running()
+        try:
+            slot.replica = await self._in_time(self._backend().reset(self.app, replica), "reset")
+        except Exception as error:
+            self._fail(slot, error, "could not be reset")
+            _log.error("%s", slot.why)
+            await self._stop(replica)
+        else:
+            self._ready(slot, self._resets, began)
+        self._changed()
+
+    def _ready(self, slot: Slot, durations: list[float], began: float) -> None:
+        now = self._clock()
+        self._failures = 0
+        self.failure = ""
+        durations.append(now - began)
+        slot.to(State.PRISTINE, now)
+
+    def _fail(self, slot: Slot, error: Exception, what: str) -> None:
+        self._failures += 1
+        text = str(error) if isinstance(error, WebArenaError) else f"{type(error).__name__}: {error}"
+        if not isinstance(error, WebArenaError):
+            _log.error("unexpected failure of %s", slot.id, exc_info=error)
+        last = self._failures >= _ATTEMPTS
+        tries = f"given up after {_ATTEMPTS} attempts" if last else f"attempt {self._failures} of {_ATTEMPTS}"
+        slot.to(State.BROKEN, self._clock(), f"the app {self.app.name!r} {what} ({tries}): {text}")
+        self._forget_broken(slot)
+
+    async def _prepared(self) -> Backend:
+        if self._preparation is None or (self._preparation.done() and not self._succeeded(self._preparation)):
+            self._preparation = asyncio.ensure_future(self._prepare())
+        # Shielded: a start that is cut off must not take the image build of all others with it.
+        return await asyncio.shield(self._preparation)
+
+    async def _prepare(self) -> Backend:
+        backend = self._make_backend()
+        await backend.prepare(self.app)
+        return backend
+
+    @staticmethod
+    def _succeeded(task: asyncio.Task[Backend]) -> bool:
+        return not task.cancelled() and task.exception() is None
+
+    async def _in_time(self, work: Awaitable[T], what: str) -> T:
+        try:
+            async with asyncio.timeout(self.app.start_timeout + _BACKSTOP):
+                return await work
+        except TimeoutError as error:
+            raise SiteError(f"its {what} took longer than {self.app.start_timeout:g} s (start_timeout)") from error
+
+    async def _difference(self, slot: Slot) -> str:
+        """Why the data of a released replica may differ from pristine; empty when it is known to be equal."""
+        replica = slot.running()
+        if self.app.reuse == "never":
+            return "its manifest says: reuse: never"
+        if replica.fingerprint is None:
+            return "it has no cheap fingerprint"
+        try:
+            present = await self._backend().fingerprint(self.app, replica)
+        except Exception as error:
+            return f"its fingerprint could not be taken: {error}"
+        return "" if present == replica.fingerprint else "its data differ from pristine"
+
+    async def _stop(self, replica: Replica) -> None:
+        try:
+            await self._backend().stop(self.app, replica)
+        except Exception:
+            _log.exception("could not stop %s", replica.id)
+
+    def _break(self, slot: Slot, why: str) -> None:
+        self._broken += 1
+        slot.to(State.BROKEN, self._clock(), f"replica {slot.id} broke: {why}")
+        _log.error("%s", slot.why)
+        self._spawn(self._stop(slot.running()))
+        self._forget_broken(slot)
+
+    def _forget_broken(self, slot: Slot) -> None:
+        if slot.state is State.BROKEN and not slot.holders and slot in self.slots:
+            self._remove(slot)
+
+    def _remove(self, slot: Slot) -> None:
+        self.slots.remove(slot)
+        self._past_life += self._clock() - slot.created
+        self._past_leased += slot.leased_seconds
+
+    async def close(self) -> None:
+        """Start nothing more; an unfinished preparation is cut off."""
+        self._closing = True
+        if self._preparation is not None and not self._preparation.done():
+            self._preparation.cancel()
+            await asyncio.wait([self._preparation])
+
+    # --- figures
+
+    def status(self) -> AppStatus:
+        """How it is now."""
+        now = self._clock()
+        return AppStatus(
+            app=self.app.name,
+            backend=self.app.backend,
+            replicas=tuple(slot.status(now) for slot in self.slots),
+            limit=self.limits.replicas,
+            problem=self.failure,
+        )
+
+    def report(self) -> AppReport:
+        """Its figures so far."""
+        now = self._clock()
+        life = self._past_life + sum(now - slot.created for slot in self.slots)
+        leased = self._past_leased + sum(
+            slot.leased_seconds + (now - slot.since if slot.state is State.LEASED else 0.0) for slot in self.slots
+        )
+        return AppReport(
+            app=self.app.name,
+            backend=self.app.backend,
+            leases=self._leases,
+            waits=Durations.of(self._waits),
+            handovers=Durations.of(self._handovers),
+            starts=Durations.of(self._starts),
+            resets=Durations.of(self._resets),
+            clean_hand_ons=self._clean,
+            broken=self._broken,
+            failed_starts=self._failed_starts,
+            most_replicas=self._most,
+            utilisation=leased / life if life > 0 else 0.0,
+        )

@@ -1,0 +1,206 @@
+"""Reads catalogues: finds the file, resolves ``extends``, reports every problem with its line."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from pytest_webarena.errors import Problem, UsageError, closest
+from pytest_webarena.sites.backends import BACKENDS
+from pytest_webarena.sites.format import APP, FILE, FORMAT_VERSION
+from pytest_webarena.sites.manifest import (
+    Account,
+    AppManifest,
+    Catalogue,
+    DatabaseManifest,
+    LoginRecipe,
+    SiteManifest,
+)
+from pytest_webarena.sites.wire import encode
+from pytest_webarena.tasks.nodes import MapNode, Node, compose
+from pytest_webarena.tasks.reading import Entries, Invalid, Reading, TooManyProblems, shown
+
+__all__ = ["read_catalogue"]
+
+_SHIPPED = Path(__file__).parent / "catalogue"
+_MAX_EXTENDS = 8
+_IGNORED = frozenset({"__pycache__"})
+
+
+class _Source:
+    """One app as it stands in one or more files: keys and the file each comes from."""
+
+    def __init__(self, node: Node, entries: Entries, folder: Path) -> None:
+        self.node = node
+        self.entries = entries
+        self.folder = folder
+
+
+def read_catalogue(name_or_path: str | Path) -> Catalogue:
+    """See `manifest.load_catalogue`."""
+    path = _find(str(name_or_path), Path())
+    sources = _sources(path, 0)
+    reading = Reading(str(path))
+    apps: dict[str, AppManifest] = {}
+    for name, source in sources.items():
+        app = _app(name, source, reading)
+        if app is not None:
+            _check_names(app, apps, source.node, reading)
+            apps[name] = app
+    _complain(reading.problems)
+    return Catalogue(name=path.stem, path=path, apps=apps)
+
+
+def _find(name: str, folder: Path) -> Path:
+    if "/" in name or "\\" in name or Path(name).suffix:
+        path = (folder / name).absolute()
+        if not path.is_file():
+            raise UsageError(f"expected a catalogue file at {path}, found none")
+        return path
+    shipped = {path.stem: path for path in _SHIPPED.glob("*.yaml")}
+    if name not in shipped:
+        raise UsageError(f"there is no catalogue {name!r}; {closest(name, shipped)}; or give the path of a YAML file")
+    return shipped[name]
+
+
+def _sources(path: Path, depth: int) -> dict[str, _Source]:
+    """The apps of a file and of those it extends, before they are read."""
+    root, problems = compose(path.read_bytes(), str(path))
+    _complain([replace(problem, expected=problem.expected.replace("'tasks'", "'apps'")) for problem in problems])
+    assert root is not None  # an empty file is a problem
+    reading = Reading(str(path))
+    try:
+        file = FILE.read(root, reading)
+    except TooManyProblems:
+        file = Invalid.INVALID
+    _complain(reading.problems)
+    assert isinstance(root, MapNode)
+    assert not isinstance(file, Invalid)
+    if (version := file["schema_version"]) > FORMAT_VERSION:
+        raise UsageError(f"{path}: expected a catalogue of version {FORMAT_VERSION} or older, found version {version}")
+    sources: dict[str, _Source] = {}
+    if file["extends"]:
+        if depth >= _MAX_EXTENDS:
+            raise UsageError(f"{path}: catalogues extend each other without end")
+        sources = _sources(_find(file["extends"], path.parent), depth + 1)
+    entries = reading.entries(root)
+    if "apps" in entries:
+        _, apps = entries["apps"]
+        if not isinstance(apps, MapNode):
+            reading.problem(apps, "a mapping from names to apps", shown(apps))
+        else:
+            for name, (_, node) in reading.entries(apps).items():
+                if not isinstance(node, MapNode):
+                    reading.problem(node, "a mapping (app)", shown(node))
+                    continue
+                own = reading.entries(node)
+                APP.check_keys(own, reading)
+                base = sources[name].entries if name in sources else {}
+                sources[name] = _Source(node, {**base, **own}, path.parent)
+    _complain(reading.problems)
+    return sources
+
+
+def _complain(problems: list[Problem]) -> None:
+    if problems:
+        raise UsageError("\n".join(str(problem) for problem in problems))
+
+
+def _app(name: str, source: _Source, reading: Reading) -> AppManifest | None:
+    assert isinstance(source.node, MapNode)
+    values = APP.read_entries(source.entries, source.node, reading)
+    if isinstance(values, Invalid):
+        return None
+    return _manifest(name, values, source, reading)
+
+
+def _manifest(name: str, values: Mapping[str, Any], source: _Source, reading: Reading) -> AppManifest | None:
+    backend = values["backend"]
+    if backend not in BACKENDS and ":" not in backend:
+        reading.problem(source.node, f"a backend ({', '.join(BACKENDS)} or module:class)", repr(backend))
+        return None
+    process = values["process"]
+    if process is not None and process.data:
+        process = replace(process, data=str((source.folder / process.data).absolute()))
+    app = AppManifest(
+        **{
+            **values,
+            "name": name,
+            "folder": source.folder,
+            "process": process,
+            "sites": tuple(
+                SiteManifest(
+                    name=site, host=given["host"], app=name, start=given["start"], default_user=given["user"]
+                )
+                for site, given in values["sites"].items()
+            ),
+            "login": {
+                site: LoginRecipe(kind="form", site=site, **given["sign_in"])
+                for site, given in values["sites"].items()
+                if given["sign_in"] is not None
+            },
+            "users": {
+                user: Account(username=given["username"] or user, password=given["password"], role=given["role"])
+                for user, given in values["users"].items()
+            },
+            "databases": {
+                database: DatabaseManifest(name=database, engine="sqlite", path=given["sqlite"])
+                for database, given in values["databases"].items()
+            },
+        }
+    )
+    return replace(app, digest=_digest(app))
+
+
+def _check_names(app: AppManifest, others: Mapping[str, AppManifest], node: Node, reading: Reading) -> None:
+    for other in others.values():
+        for site in app.sites:
+            for taken in other.sites:
+                if taken.name == site.name:
+                    reading.problem(node, "each site in one app", f"'{site.name}' again", f"also in '{other.name}'")
+                elif taken.host == site.host:
+                    reading.problem(node, "each host once", f"'{site.host}' again", f"also in '{other.name}'")
+
+
+def _digest(app: AppManifest) -> str:
+    """Hash of what decides the app's behaviour, as far as it can be told without running it."""
+    described = encode(replace(app, folder=Path(), max_replicas=None, standbys=None, digest=""))
+    total = hashlib.sha256(json.dumps(described, sort_keys=True).encode())
+    if app.process is not None and app.process.factory:
+        targets = (app.process.factory, app.process.seed, app.process.on_fork)
+        for module in sorted({target.partition(":")[0] for target in targets if target}):
+            total.update(_code_digest(module))
+    return total.hexdigest()[:16]
+
+
+@cache
+def _code_digest(module: str) -> bytes:
+    """Hash of a module's source files; of a package in a package, also of the modules beside it, which it may share."""
+    total = hashlib.sha256()
+    for path in sorted(_code_files(module)):
+        total.update(path.name.encode() + b"\0" + hashlib.sha256(path.read_bytes()).digest())
+    return total.digest()
+
+
+def _code_files(module: str) -> Iterator[Path]:
+    try:
+        spec = find_spec(module)
+    except (ImportError, ValueError):
+        spec = None
+    if spec is None or not spec.origin or not Path(spec.origin).is_file():
+        return  # starting the app will tell
+    origin = Path(spec.origin)
+    if not spec.submodule_search_locations:
+        yield origin
+        return
+    for path in origin.parent.rglob("*"):
+        if path.is_file() and not _IGNORED & set(path.parts) and path.suffix != ".pyc":
+            yield path
+    if "." in module:
+        yield from origin.parent.parent.glob("*.py")

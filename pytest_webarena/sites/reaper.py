@@ -1,0 +1,173 @@
+"""A process that outlives its owner just long enough to remove what the owner left behind.
+
+Run as a script; loads nothing but the standard library unless there are Docker objects to remove.
+Reads one JSON object per line from stdin and acts when stdin ends, which happens however the owner dies::
+
+    {"add": "dir",    "value": "/tmp/x"}              remove this tree
+    {"add": "pid",    "value": "12/345/boot"}         kill this process and its group, if it is still the same process
+    {"add": "wait",   "value": "12/345/boot"}         like pid, but let it end by itself for a while first
+    {"add": "mark",   "value": "NAME=value"}          kill every process that has this in its environment (Linux)
+    {"add": "docker", "value": "key=value"}           remove containers, networks, volumes and images with this label
+    {"drop": …, "value": …}                           the same again: no longer needed
+
+A process is named by pid, start time and boot id, so that a recycled pid is never killed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+__all__ = ["identity", "is_alive", "main", "reap", "remove_tree"]
+
+_PROC = Path("/proc")
+_HAS_PROC = Path("/proc/self/stat").exists()
+_GRACE = 8.0
+"""Seconds for a process that was registered with ``wait``."""
+_PATIENCE = 10.0
+"""Seconds spent on killing, and again on removing trees."""
+_POLL = 0.02
+
+
+def identity(pid: int | None = None) -> str:
+    """``pid/start time/boot id`` of a process, this one by default; empty parts where the system doesn't tell."""
+    pid = os.getpid() if pid is None else pid
+    return f"{pid}/{_start_time(pid)}/{_boot_id()}"
+
+
+def is_alive(process: str) -> bool:
+    """Whether the process named by `identity` still runs. A zombie, or another process with its pid, does not count."""
+    pid, _, rest = process.partition("/")
+    start, _, boot = rest.partition("/")
+    if boot != _boot_id() or not pid.isdigit():
+        return False
+    now = _start_time(int(pid))
+    return bool(now) and now == start
+
+
+def _start_time(pid: int) -> str:
+    if _HAS_PROC:
+        fields = _stat(pid)
+        return fields[19] if fields and fields[0] not in ("Z", "X") else ""
+    shown = subprocess.run(["ps", "-o", "stat=,lstart=", "-p", str(pid)], capture_output=True, text=True, check=False)
+    state, _, started = shown.stdout.strip().partition(" ")
+    return "" if state.startswith("Z") else started.strip()
+
+
+def _stat(pid: int) -> list[str]:
+    """Fields of /proc/PID/stat from the third (state) on; empty when there is no such process."""
+    try:
+        return (_PROC / str(pid) / "stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return []
+
+
+def _boot_id() -> str:
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    except OSError:
+        return ""
+
+
+def _pids() -> Iterator[int]:
+    if _HAS_PROC:
+        yield from (int(entry) for entry in os.listdir(_PROC) if entry.isdigit())
+
+
+def _kill(pid: int) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.kill(pid, signal.SIGKILL)
+
+
+def _group(process: str) -> list[int]:
+    """Living processes of the group that ``process`` leads or led, itself included."""
+    leader = int(process.partition("/")[0])
+    alive = is_alive(process)
+    if not alive and _start_time(leader):
+        return []  # its pid is somebody else's now, and a pid is never reused while its group still has members
+    members = [pid for pid in _pids() if (stat := _stat(pid)) and stat[0] not in ("Z", "X") and int(stat[2]) == leader]
+    return members if members or not alive else [leader]
+
+
+def _marked(mark: str) -> list[int]:
+    """Living processes, other than this one, that have ``mark`` in their environment."""
+    wanted = mark.encode()
+    found = []
+    for pid in _pids():
+        with contextlib.suppress(OSError):
+            if pid != os.getpid() and wanted in (_PROC / str(pid) / "environ").read_bytes().split(b"\0"):
+                found.append(pid)
+    return found
+
+
+def _kill_all(groups: Iterable[str], marks: Iterable[str]) -> None:
+    deadline = time.monotonic() + _PATIENCE
+    while time.monotonic() < deadline:
+        found = {pid for process in groups for pid in _group(process)}
+        found |= {pid for mark in marks for pid in _marked(mark)}
+        if not found:
+            return
+        for pid in found:
+            _kill(pid)
+        time.sleep(_POLL)
+
+
+def remove_tree(path: Path, *, patience: float = _PATIENCE) -> bool:
+    """Remove a directory tree, again and again while somebody still writes into it. Whether it is gone."""
+    deadline = time.monotonic() + patience
+    while True:
+        shutil.rmtree(path, ignore_errors=True)
+        if not path.exists():
+            return True
+        if time.monotonic() >= deadline:
+            return False
+        time.sleep(_POLL)
+
+
+def reap(things: Iterable[tuple[str, str]]) -> None:
+    """Remove all of ``things``, pairs of kind and value as in the module's docstring."""
+    by_kind: dict[str, list[str]] = {}
+    for kind, value in things:
+        by_kind.setdefault(kind, []).append(value)
+    waits = by_kind.get("wait", [])
+    deadline = time.monotonic() + _GRACE
+    while any(map(is_alive, waits)) and time.monotonic() < deadline:
+        time.sleep(_POLL)
+    _kill_all([*waits, *by_kind.get("pid", [])], by_kind.get("mark", []))
+    for label in by_kind.get("docker", []):
+        try:
+            # Only where the owner used Docker; it shows the way to the package in PYTHONPATH.
+            from pytest_webarena.sites.backends.docker import remove_labelled
+
+            remove_labelled(label)
+        except Exception as error:  # the trees below must go all the same
+            print(f"pytest-webarena: could not remove Docker objects labelled {label}: {error}", file=sys.stderr)
+    for path in by_kind.get("dir", []):
+        remove_tree(Path(path))
+
+
+def main() -> None:
+    """Listen to the owner on stdin; clean up after it when that ends."""
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+        signal.signal(getattr(signal, name), signal.SIG_IGN)
+    things: dict[tuple[str, str], None] = {}
+    for line in sys.stdin:
+        with contextlib.suppress(ValueError):  # a line cut short by the owner's death
+            order = json.loads(line)
+            if "add" in order:
+                things[order["add"], order["value"]] = None
+            else:
+                things.pop((order["drop"], order["value"]), None)
+    reap(things)
+
+
+if __name__ == "__main__":
+    main()

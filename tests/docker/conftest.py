@@ -1,0 +1,115 @@
+"""A real engine, apps to run on it, and a backend that must leave nothing behind."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import uuid
+from collections.abc import Callable, Coroutine, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import pytest
+
+from pytest_webarena.errors import SiteError
+from pytest_webarena.sites.backends.base import BackendContext
+from pytest_webarena.sites.manifest import AppManifest, DockerManifest, HttpReady, load_catalogue
+from pytest_webarena.sites.reaper import identity
+
+if TYPE_CHECKING:
+    from docker import DockerClient
+
+    from pytest_webarena.sites.backends.docker import DockerBackend
+
+T = TypeVar("T")
+Run = Callable[[Coroutine[Any, Any, T]], T]
+
+
+@pytest.fixture(scope="session")
+def engine() -> Iterator[DockerClient]:
+    """A client of an engine that answers. Without one: a skip, or a failure where WEBARENA_REQUIRE_DOCKER=1."""
+    try:
+        from pytest_webarena.sites.backends.docker import connect
+
+        client = connect()
+    except SiteError as error:
+        if os.environ.get("WEBARENA_REQUIRE_DOCKER") == "1":
+            pytest.fail(f"WEBARENA_REQUIRE_DOCKER=1, but {error}", pytrace=False)
+        pytest.skip(str(error))
+    yield client
+    client.close()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def base_image() -> Iterator[None]:
+    """Tests ask no registry for anything, unless the environment names a base image."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("WEBARENA_BASE_IMAGE", os.environ.get("WEBARENA_BASE_IMAGE") or "host")
+        yield
+
+
+@pytest.fixture(scope="session")
+def embedded_image(engine: DockerClient) -> str:
+    """Reference of the one image that the tests share."""
+    from pytest_webarena.sites.images import ensure_image
+
+    return ensure_image(engine, "embedded")
+
+
+@pytest.fixture
+def run() -> Iterator[Run[Any]]:
+    """Carries out coroutines, all of a test on one event loop."""
+    with asyncio.Runner() as runner:
+        yield runner.run
+
+
+@pytest.fixture
+def broker(tmp_path: Path) -> BackendContext:
+    """What a broker would give its backend."""
+    return BackendContext(run=f"test-{uuid.uuid4().hex[:12]}", owner=identity(), directory=tmp_path, environ={})
+
+
+@pytest.fixture
+def backend(engine: DockerClient, broker: BackendContext, run: Run[Any]) -> Iterator[DockerBackend]:
+    """A backend of its own; after the test it has closed and nothing with its label is left."""
+    from pytest_webarena.sites.backends.docker import DockerBackend
+
+    backend = DockerBackend(broker)
+    try:
+        yield backend
+    finally:
+        run(backend.close())
+    labels = [f"{key}={value}" for key, value in backend.leftovers().items()]
+    assert labels
+    assert not engine.containers.list(all=True, filters={"label": labels})
+    assert not engine.networks.list(filters={"label": labels})
+
+
+@pytest.fixture(scope="session")
+def homepage() -> AppManifest:
+    """The embedded start page as a container, as the shipped catalogue describes it."""
+    return load_catalogue("embedded-docker").apps["homepage"]
+
+
+@pytest.fixture(scope="session")
+def python_image(engine: DockerClient, embedded_image: str) -> str:
+    """An image with Python whose command is up to the test: the base of the one above."""
+    bases = [tag for image in engine.images.list(name="localhost/pytest-webarena-base") for tag in image.tags]
+    return os.environ["WEBARENA_BASE_IMAGE"] if os.environ["WEBARENA_BASE_IMAGE"] != "host" else bases[0]
+
+
+@pytest.fixture
+def nasty(python_image: str) -> Callable[..., AppManifest]:
+    """Makes apps that are a few lines of Python and misbehave."""
+
+    def make(code: str, *, start_timeout: float = 20, memory: str = "") -> AppManifest:
+        return AppManifest(
+            name="nasty",
+            backend="docker",
+            sites=(),
+            ready=(HttpReady(),),
+            start_timeout=start_timeout,
+            docker=DockerManifest(image=python_image, command=("python3", "-u", "-c", code), port=8080, memory=memory),
+        )
+
+    return make

@@ -1,0 +1,256 @@
+"""The Docker backend on a real engine: what a replica is, does and can't do."""
+
+from __future__ import annotations
+
+import asyncio
+import http.client
+import json
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_webarena.errors import SiteError, TaskError
+from pytest_webarena.sites.backends.base import BackendContext, Replica
+from pytest_webarena.sites.manifest import AppManifest, DockerManifest
+
+if TYPE_CHECKING:
+    from docker import DockerClient
+
+    from pytest_webarena.sites.backends.docker import DockerBackend
+
+pytestmark = pytest.mark.docker
+
+COUNT = "select count(*) from notes"
+SERVER = "import http.server; http.server.test(http.server.SimpleHTTPRequestHandler, port=8080)"
+
+
+def get(replica: Replica, path: str) -> tuple[int, str]:
+    connection = http.client.HTTPConnection(replica.host, replica.port, timeout=10)
+    try:
+        connection.request("GET", path, headers={"Host": "homepage.test"})
+        response = connection.getresponse()
+        return response.status, response.read().decode()
+    finally:
+        connection.close()
+
+
+def container_of(engine: DockerClient, replica: Replica) -> Any:
+    (container,) = engine.containers.list(all=True, filters={"label": f"pytest-webarena.replica={replica.id}"})
+    return container
+
+
+@pytest.fixture
+def replica(backend: DockerBackend, homepage: AppManifest, run: Callable[..., Any]) -> Replica:
+    run(backend.prepare(homepage))
+    started: Replica = run(backend.start(homepage, "homepage-1"))
+    return started
+
+
+def test_a_replica_answers_and_is_confined(
+    engine: DockerClient, backend: DockerBackend, homepage: AppManifest, broker: BackendContext, run: Callable[..., Any]
+) -> None:
+    assert homepage.docker
+    limited = replace(homepage.docker, memory="200m", cpus=1.5, shm_size="32m", env={"A_SETTING": "of the manifest"})
+    app = replace(homepage, docker=limited)
+    run(backend.prepare(app))
+    replica: Replica = run(backend.start(app, "homepage-1"))
+    status, text = get(replica, "/")
+    assert status == 200
+    assert "<html" in text
+    container = container_of(engine, replica)
+    config, host = container.attrs["Config"], container.attrs["HostConfig"]
+    assert replica.digest == container.attrs["Image"]
+    assert (
+        config["Labels"].items()
+        >= {
+            **backend.leftovers(),
+            "pytest-webarena.app": "homepage",
+            "pytest-webarena.owner": broker.owner,
+        }.items()
+    )
+    assert host["Memory"] == host["MemorySwap"] == 200 << 20
+    assert host["NanoCpus"] == 1_500_000_000
+    assert host["ShmSize"] == 32 << 20
+    assert "A_SETTING=of the manifest" in config["Env"]
+    assert host["Init"] is True
+    assert not host["Privileged"]
+    assert not host["PortBindings"]
+    assert not any(container.attrs["NetworkSettings"]["Ports"].values())
+    assert list(container.attrs["NetworkSettings"]["Networks"]) == [f"pytest-webarena-{broker.run}"]
+
+
+def test_nothing_gets_out(
+    engine: DockerClient, backend: DockerBackend, replica: Replica, homepage: AppManifest, run: Callable[..., Any]
+) -> None:
+    neighbour: Replica = run(backend.start(homepage, "homepage-2"))
+    assert get(neighbour, "/healthz")[0] == 200  # it would answer
+    code = f"""
+import json, socket, threading
+def connect(name, port):
+    try:
+        socket.create_connection((name, port), 1.5).close()
+        seen[name] = "connected"
+    except OSError as error:
+        seen[name] = type(error).__name__
+seen = {{}}
+places = [("127.0.0.1", 8080), ("192.0.2.1", 80), ("{neighbour.host}", 8080), ("shopping.example", 80)]
+threads = [threading.Thread(target=connect, args=place) for place in places]
+[thread.start() for thread in threads]
+[thread.join() for thread in threads]
+print(json.dumps(seen))
+"""
+    began = time.monotonic()
+    code_, output = container_of(engine, replica).exec_run(["python3", "-c", code])
+    seen = json.loads(output)
+    assert seen.pop("127.0.0.1") == "connected"
+    assert seen == {"192.0.2.1": "TimeoutError", neighbour.host: "TimeoutError", "shopping.example": "gaierror"}
+    assert time.monotonic() - began < 8  # an app that looks up names must not hang for long
+    assert code_ == 0
+
+
+def test_queries(backend: DockerBackend, replica: Replica, homepage: AppManifest, run: Callable[..., Any]) -> None:
+    def query(sql: str, *, write: bool = False, database: str = "") -> Any:
+        return run(backend.query(homepage, replica, database, sql, write=write))
+
+    assert query("select 'ü', 1.5, null, x'00ff'").rows == (("ü", 1.5, None, "base64:AP8="),)
+    (notes,) = query(COUNT, database="main").rows[0]
+    assert notes > 0
+    with pytest.raises(TaskError, match="readonly"):
+        query("delete from notes")
+    with pytest.raises(TaskError, match="no such table: nots"):
+        query("select * from nots")
+    assert query(COUNT).rows == ((notes,),)
+    query("delete from notes; delete from calculations", write=True)
+    assert query(COUNT).rows == ((0,),)
+    nowhere = replace(homepage, databases={"main": replace(homepage.databases["main"], path="nowhere.sqlite3")})
+    with pytest.raises(SiteError, match=r"there is no file /data.*/nowhere\.sqlite3"):
+        run(backend.query(nowhere, replica, "", "select 1", write=False))
+
+
+def test_a_reset_is_pristine(
+    engine: DockerClient, backend: DockerBackend, replica: Replica, homepage: AppManifest, run: Callable[..., Any]
+) -> None:
+    pristine = replica.fingerprint
+    assert pristine
+    get(replica, "/")
+    assert run(backend.fingerprint(homepage, replica)) == pristine  # reading changes nothing
+    before = run(backend.query(homepage, replica, "", COUNT, write=False))
+    run(backend.query(homepage, replica, "", "delete from notes where id = (select max(id) from notes)", write=True))
+    assert run(backend.fingerprint(homepage, replica)) != pristine
+    dirty = container_of(engine, replica).id
+
+    fresh = run(backend.reset(homepage, replica))
+
+    assert (fresh.id, fresh.generation, fresh.fingerprint) == ("homepage-1", 1, pristine)
+    assert run(backend.query(homepage, fresh, "", COUNT, write=False)) == before
+    assert run(backend.fingerprint(homepage, fresh)) == pristine
+    assert get(fresh, "/healthz")[0] == 200
+    assert container_of(engine, fresh).id != dirty
+
+
+def test_death_is_noticed_and_stopping_is_forgiving(
+    engine: DockerClient, backend: DockerBackend, replica: Replica, homepage: AppManifest, run: Callable[..., Any]
+) -> None:
+    assert run(backend.alive(homepage, replica)) == ""
+    container_of(engine, replica).kill()
+    why = run(backend.alive(homepage, replica))
+    assert "exit code 137" in why
+    assert "http://0.0.0.0:8080" in why  # the last line of its log
+    with pytest.raises(SiteError, match="exit code 137"):
+        run(backend.query(homepage, replica, "", COUNT, write=False))
+    run(backend.stop(homepage, replica))
+    run(backend.stop(homepage, replica))
+    assert "is gone" in run(backend.alive(homepage, replica))
+
+
+def test_stopping_waits_for_nobody(
+    backend: DockerBackend, nasty: Callable[..., AppManifest], run: Callable[..., Any]
+) -> None:
+    app = nasty(f"import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); {SERVER}")
+    run(backend.prepare(app))
+    replica = run(backend.start(app, "nasty-1"))
+    assert replica.fingerprint is None  # nobody knows where a foreign image keeps its state
+    began = time.monotonic()
+    run(backend.stop(app, replica))
+    assert time.monotonic() - began < 3
+
+
+EXITING = "print('no licence found'); raise SystemExit(3)"
+GREEDY = "print('allocating'); hog = b'x' * (200 << 20)"
+SLOW = "import time; print('still loading'); time.sleep(60)"
+ILL = """
+import http.server
+class Failing(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_error(500)
+http.server.HTTPServer(("", 8080), Failing).serve_forever()
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "settings", "expected"),
+    [
+        pytest.param(EXITING, {}, ["exit code 3", "no licence found"], id="exits"),
+        pytest.param(GREEDY, {"memory": "32m"}, ["more memory", "allocating"], id="greedy"),
+        pytest.param(SLOW, {"start_timeout": 2.0}, ["not ready within", "still loading"], id="slow"),
+        pytest.param(ILL, {"start_timeout": 2.0}, ["answered 500", "GET / HTTP"], id="ill"),
+    ],
+)
+def test_a_failed_start_explains_itself_and_leaves_nothing(
+    engine: DockerClient,
+    backend: DockerBackend,
+    nasty: Callable[..., AppManifest],
+    run: Callable[..., Any],
+    code: str,
+    settings: dict[str, Any],
+    expected: list[str],
+) -> None:
+    app = nasty(code, **settings)
+    run(backend.prepare(app))
+    began = time.monotonic()
+    with pytest.raises(SiteError) as caught:
+        run(backend.start(app, "nasty-1"))
+    assert time.monotonic() - began < 10
+    for text in expected:
+        assert text in str(caught.value)
+    wait_until_gone(engine, backend)
+
+
+def test_a_start_that_is_called_off_leaves_nothing(
+    engine: DockerClient, backend: DockerBackend, homepage: AppManifest, run: Callable[..., Any]
+) -> None:
+    async def call_off(seconds: float) -> None:
+        async with asyncio.timeout(seconds):
+            await backend.start(homepage, "homepage-1")
+
+    run(backend.prepare(homepage))
+    for seconds in (0.001, 0.1, 0.4):  # while it is made, while it starts, while it boots
+        with pytest.raises(TimeoutError):
+            run(call_off(seconds))
+    wait_until_gone(engine, backend, run)
+
+
+def test_what_can_not_run_says_so(
+    backend: DockerBackend, homepage: AppManifest, python_image: str, run: Callable[..., Any]
+) -> None:
+    absent = replace(homepage, docker=DockerManifest(image="localhost/absent:1"))
+    with pytest.raises(SiteError, match="docker pull localhost/absent:1"):
+        run(backend.prepare(absent))
+    misspelt = replace(homepage, docker=DockerManifest(image=python_image, command=("pyhton3",)))
+    run(backend.prepare(misspelt))
+    with pytest.raises(SiteError, match="pyhton3"):
+        run(backend.start(misspelt, "homepage-1"))
+    with pytest.raises(SiteError, match="no 'docker' section"):
+        run(backend.prepare(replace(homepage, docker=None)))
+
+
+def wait_until_gone(engine: DockerClient, backend: DockerBackend, run: Callable[..., Any] = asyncio.run) -> None:
+    """Failed starts are undone in the background; it must not take long."""
+    labels = [f"{key}={value}" for key, value in backend.leftovers().items()]
+    deadline = time.monotonic() + 10
+    while left := engine.containers.list(all=True, filters={"label": labels}, ignore_removed=True):
+        assert time.monotonic() < deadline, left
+        run(asyncio.sleep(0.05))

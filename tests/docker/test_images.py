@@ -1,0 +1,134 @@
+"""Images of the embedded apps: on this machine's Python, and on a base as a registry would give it."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import io
+import tarfile
+import uuid
+import zipfile
+from collections.abc import Iterator
+from importlib import metadata
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_webarena.errors import SiteError
+
+if TYPE_CHECKING:
+    from docker import DockerClient
+
+pytestmark = pytest.mark.docker
+
+
+def test_an_image_is_built_once(engine: DockerClient, embedded_image: str) -> None:
+    from pytest_webarena.sites.images import ensure_image
+
+    notes: list[str] = []
+    assert ensure_image(engine, "embedded", note=notes.append) == embedded_image
+    assert notes == []  # it says so when it builds
+    image = engine.images.get(embedded_image)
+    assert image.labels["pytest-webarena.image"] == "embedded"
+
+
+def test_what_is_in_it(engine: DockerClient, embedded_image: str) -> None:
+    look = (
+        "import os, sqlite3, ssl, flask, waitress; print(os.getuid(), os.listdir('/data/homepage'),"
+        " os.access('/data/homepage/main.sqlite3', os.W_OK), os.access('/opt/webarena', os.W_OK))"
+    )
+    output = engine.containers.run(embedded_image, ["-c", look], entrypoint="python3", remove=True, network_mode="none")
+    assert output.decode().strip() == "65532 ['main.sqlite3'] True False"
+
+
+@pytest.fixture
+def plain_base(engine: DockerClient) -> Iterator[tuple[str, str]]:
+    """Two bases with Python and pip but without Flask, as a registry has them: one that can't reach an index and one
+    with wheels at hand. They and what is built on them go away."""
+    from pytest_webarena.sites.backends.docker import remove_labelled
+    from pytest_webarena.sites.images import RECIPES
+    from pytest_webarena.sites.images.bases import HostBase
+    from pytest_webarena.sites.images.host_python import host_python, required_packages
+
+    pytest.importorskip("pip")
+    name, run = f"localhost/test-{uuid.uuid4().hex[:12]}", f"test-{uuid.uuid4().hex[:12]}"
+    host = HostBase(python=host_python(RECIPES["embedded"]))
+    pip = {f"pip/{file.as_posix()}": file.read_binary() for file in files_of("pip")}
+    wheels = {f"wheels/{file}": data for file, data in map(wheel, required_packages(RECIPES["embedded"]))}
+    place = host.python.purelib
+    bare = f"""
+FROM {host.provide(engine)}
+RUN rm -rf {place}
+COPY pip {place}
+ENV PIP_NO_INDEX=1 PIP_ROOT_USER_ACTION=ignore
+"""
+    recipes = {"bare": bare, "wheels": f"FROM {name}:bare\nCOPY wheels /wheels\nENV PIP_FIND_LINKS=/wheels\n"}
+    try:
+        for tag, recipe in recipes.items():
+            context = archive({"Dockerfile": recipe.encode(), **pip, **wheels})
+            engine.images.build(
+                fileobj=context, custom_context=True, tag=f"{name}:{tag}", labels={"pytest-webarena.run": run}, rm=True
+            )
+        yield f"{name}:bare", f"{name}:wheels"
+    finally:
+        remove_labelled(f"pytest-webarena.run={run}", client=engine, settle=0)
+
+
+def test_the_dockerfile_on_another_base(engine: DockerClient, plain_base: tuple[str, str]) -> None:
+    from pytest_webarena.sites.images import ensure_image
+
+    bare, wheels = plain_base
+    with pytest.raises(SiteError, match="No matching distribution"):
+        ensure_image(engine, "embedded", base=bare)
+    reference = ensure_image(engine, "embedded", base=wheels)
+    look = "import flask; from importlib.metadata import version; print(version('flask'), flask.__file__)"
+    output = engine.containers.run(
+        reference, ["-c", look], entrypoint="python3", remove=True, network_mode="none"
+    ).decode()
+    assert output.split()[0] == metadata.version("flask")
+    assert engine.images.get(reference).attrs["Config"]["User"] == "65532:65532"
+
+
+def test_a_base_that_is_nowhere(engine: DockerClient) -> None:
+    from pytest_webarena.sites.images import ensure_image
+
+    with pytest.raises(SiteError, match="WEBARENA_BASE_IMAGE=host"):
+        ensure_image(engine, "embedded", base="localhost/absent:1")
+
+
+def files_of(package: str) -> list[metadata.PackagePath]:
+    """Files of an installed distribution that came with it."""
+    made_here = {"RECORD", "INSTALLER", "REQUESTED"}
+    return [
+        file
+        for file in metadata.files(package) or []
+        if ".." not in file.parts and file.name not in made_here and file.suffix != ".pyc"
+    ]
+
+
+def wheel(package: str) -> tuple[str, bytes]:
+    """An installed distribution as a wheel again: file name and content."""
+    distribution = metadata.distribution(package)
+    tags = [line for line in (distribution.read_text("WHEEL") or "").splitlines() if line.startswith("Tag: ")]
+    name = f"{distribution.metadata['Name'].replace('-', '_').replace('.', '_')}-{distribution.version}"
+    content, record, folder = io.BytesIO(), "", ""
+    with zipfile.ZipFile(content, "w") as out:
+        for file in files_of(package):
+            data = file.read_binary()
+            out.writestr(file.as_posix(), data)
+            digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
+            record += f"{file.as_posix()},sha256={digest},{len(data)}\n"
+            folder = file.parts[0] if file.parts[0].endswith(".dist-info") else folder
+        out.writestr(f"{folder}/RECORD", f"{record}{folder}/RECORD,,\n")
+    return f"{name}-{tags[0].removeprefix('Tag: ')}.whl", content.getvalue()
+
+
+def archive(files: dict[str, bytes]) -> io.BytesIO:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as out:
+        for name, data in files.items():
+            info = tarfile.TarInfo(name)
+            info.size, info.mode = len(data), 0o644
+            out.addfile(info, io.BytesIO(data))
+    buffer.seek(0)
+    return buffer

@@ -1,0 +1,92 @@
+"""What people are told when no usable engine answers, and whose leftovers are whose."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from pytest_webarena.errors import SiteError
+from pytest_webarena.sites.backends.docker.engine import connect, require_local
+from pytest_webarena.sites.backends.docker.labels import HOST, OWNER, RUN, is_orphan, owner_labels
+from pytest_webarena.sites.reaper import identity
+
+SCRIPT = Path(__file__).parents[3] / "scripts" / "docker-engine"
+
+
+def test_no_engine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    address = f"unix://{tmp_path}/absent.sock"
+    monkeypatch.setenv("DOCKER_HOST", address)
+    with pytest.raises(SiteError) as caught:
+        connect()
+    for text in (f"expected a Docker engine at {address}", "systemctl start docker", "DOCKER_HOST", "'embedded'"):
+        assert text in str(caught.value)
+
+
+def test_an_address_that_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DOCKER_HOST", "carrier-pigeon://loft")
+    with pytest.raises(SiteError, match="expected a Docker engine at carrier-pigeon://loft"):
+        connect()
+
+
+def test_the_current_context_is_honoured(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    address = f"unix://{tmp_path}/of-the-context.sock"
+    folder = tmp_path / "contexts" / "meta" / hashlib.sha256(b"lab").hexdigest()
+    folder.mkdir(parents=True)
+    endpoints = {"docker": {"Host": address, "SkipTLSVerify": False}}
+    (folder / "meta.json").write_text(json.dumps({"Name": "lab", "Metadata": {}, "Endpoints": endpoints}))
+    (tmp_path / "config.json").write_text(json.dumps({"currentContext": "lab"}))
+    monkeypatch.delenv("DOCKER_HOST", raising=False)
+    monkeypatch.delenv("DOCKER_CONTEXT", raising=False)
+    monkeypatch.setenv("DOCKER_CONFIG", str(tmp_path))
+    with pytest.raises(SiteError, match=r"of-the-context\.sock"):
+        connect()
+
+
+@pytest.mark.parametrize(
+    ("url", "system", "usable"),
+    [
+        ("http+docker://localhost", "Debian GNU/Linux 12 (bookworm)", sys.platform == "linux"),
+        ("http+docker://localhost", "Docker Desktop", False),
+        ("https://far.example:2376", "Ubuntu 24.04 LTS", False),
+        ("http+docker://ssh", "Ubuntu 24.04 LTS", False),
+    ],
+)
+def test_containers_must_be_reachable(url: str, system: str, usable: bool) -> None:
+    client: Any = SimpleNamespace(api=SimpleNamespace(base_url=url), info=lambda: {"OperatingSystem": system})
+    if usable:
+        require_local(client)
+    else:
+        with pytest.raises(SiteError, match=r"can't be reached by their address"):
+            require_local(client)
+
+
+def test_orphans_are_those_whose_owner_is_known_to_be_dead() -> None:
+    labels = owner_labels("r1", identity())
+    assert labels[RUN] == "r1"
+    assert not is_orphan(labels)
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as child:
+        owned = owner_labels("r2", identity(child.pid))
+        assert not is_orphan(owned)
+        child.kill()
+    assert is_orphan(owned)
+    assert not is_orphan({**owned, HOST: "another/machine"})
+    assert not is_orphan({RUN: "r2"})  # not labelled by us
+    pid, start, boot = identity().split("/")
+    assert is_orphan({**labels, OWNER: f"{pid}/{start}/{boot}0"})  # before the last boot
+
+
+@pytest.mark.skipif(not SCRIPT.exists(), reason="only in a checkout")
+def test_the_script_leaves_other_engines_alone(tmp_path: Path) -> None:
+    environ = {**os.environ, "DOCKER_HOST": f"unix://{tmp_path}/absent.sock"}
+    done = subprocess.run([str(SCRIPT)], capture_output=True, text=True, env=environ, timeout=30, check=False)
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert "DOCKER_HOST" in done.stderr

@@ -1,0 +1,237 @@
+"""What goes into images built here, on which base, and when they are built anew."""
+
+from __future__ import annotations
+
+import io
+import tarfile
+from collections.abc import Callable
+from dataclasses import replace
+from importlib import metadata
+from pathlib import Path, PurePosixPath
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from docker.errors import APIError, BuildError, ImageNotFound
+
+from pytest_webarena.errors import SiteError
+from pytest_webarena.sites.images import bases, ensure_image
+from pytest_webarena.sites.images.host_python import HostPython, required_packages
+
+
+class Engine:
+    """As much of a Docker client as building images takes: images are names with ids."""
+
+    def __init__(self, *present: str, pullable: tuple[str, ...] = ()) -> None:
+        self.present = {name: f"sha256:{name}" for name in present}
+        self.pullable = pullable
+        self.built: list[dict[str, Any]] = []
+        self.pulled: list[str] = []
+        self.failure: Exception | None = None
+        self.images = SimpleNamespace(
+            get=self.get, pull=self.pull, build=self.build, list=self.by_repository, remove=self.present.pop
+        )
+        self.api = SimpleNamespace(import_image_from_data=self.load)
+
+    def get(self, name: str) -> Any:
+        if name not in self.present:
+            raise ImageNotFound(f"no {name}")
+        return SimpleNamespace(id=self.present[name])
+
+    def by_repository(self, *, name: str) -> list[Any]:
+        found = [tag for tag in self.present if tag.startswith(f"{name}:")]
+        # Dates don't follow the order of names.
+        return [
+            SimpleNamespace(tags=[tag], attrs={"Created": f"2026-01-{day:02}"})
+            for day, tag in enumerate(found, start=1)
+        ]
+
+    def pull(self, name: str) -> None:
+        self.pulled.append(name)
+        if name not in self.pullable:
+            raise APIError("no such host")
+        self.present[name] = f"sha256:{name}"
+
+    def load(self, data: bytes, *, repository: str, tag: str, changes: list[str]) -> None:
+        assert data
+        self.present[f"{repository}:{tag}"] = "sha256:imported"
+
+    def build(self, *, tag: str, **settings: Any) -> None:
+        if self.failure:
+            raise self.failure
+        self.built.append({"tag": tag, **settings})
+        self.present[tag] = f"sha256:{tag}"
+
+
+@pytest.fixture
+def python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> HostPython:
+    """A small stand-in for this machine's Python."""
+    stdlib = tmp_path / "lib" / "python3"
+    files = [
+        "os.py",
+        "json/__init__.py",
+        "__pycache__/os.pyc",
+        "__pycache__/os.opt-2.pyc",
+        "test/big.py",
+        "config-3/x.a",
+    ]
+    for name in [*files, "site-packages/private.py", "lib-dynload/_tkinter.so", "lib-dynload/_json.so"]:
+        (stdlib / name).parent.mkdir(parents=True, exist_ok=True)
+        (stdlib / name).write_text(name)
+    for name in ("python3", "sh", "libc.so.6"):
+        (tmp_path / name).write_text(name)
+        (tmp_path / name).chmod(0o755)
+    described = HostPython(
+        executable=tmp_path / "python3",
+        stdlib=stdlib,
+        purelib=PurePosixPath("/usr/lib/packages"),
+        shell=tmp_path / "sh",
+        libraries=(tmp_path / "libc.so.6",),
+        packages=required_packages(["markupsafe"]),
+    )
+    monkeypatch.setattr(bases, "host_python", lambda packages: described)
+    monkeypatch.delenv("WEBARENA_BASE_IMAGE", raising=False)
+    return described
+
+
+@pytest.fixture
+def build(python: HostPython) -> Callable[..., tuple[str, list[str]]]:
+    def build(engine: Any, **settings: Any) -> tuple[str, list[str]]:
+        notes: list[str] = []
+        return ensure_image(engine, "embedded", note=notes.append, **settings), notes
+
+    return build
+
+
+Build = Callable[..., tuple[str, list[str]]]
+
+
+def base_of(engine: Engine) -> str:
+    (built,) = engine.built
+    return str(built["buildargs"]["BASE"])
+
+
+def test_a_slim_python_that_is_there_is_the_base(build: Build) -> None:
+    engine = Engine(bases.DEFAULT)
+    build(engine)
+    assert base_of(engine) == bases.DEFAULT
+    assert engine.built[0]["network_mode"] == "default"  # pip needs a network
+    assert engine.pulled == []
+
+
+def test_else_it_is_pulled(build: Build) -> None:
+    engine = Engine(pullable=(bases.DEFAULT,))
+    build(engine)
+    assert base_of(engine) == bases.DEFAULT
+
+
+def test_else_the_base_is_made_of_this_python_and_that_is_said(build: Build, python: HostPython) -> None:
+    engine = Engine()
+    reference, notes = build(engine)
+    assert base_of(engine) == f"localhost/pytest-webarena-base:{python.digest}"
+    assert engine.built[0]["network_mode"] == "none"
+    assert "no such host" in notes[0]
+    assert "WEBARENA_BASE_IMAGE=host" in notes[0]
+    again, notes = build(engine)
+    assert (again, notes) == (reference, [])
+    assert engine.pulled == [bases.DEFAULT]  # what is there is not asked for again
+    assert len(engine.built) == 1
+
+
+def test_this_python_can_be_asked_for(build: Build, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WEBARENA_BASE_IMAGE", "host")
+    engine = Engine(bases.DEFAULT)
+    build(engine)
+    assert base_of(engine).startswith("localhost/pytest-webarena-base:")
+
+
+def test_a_named_base_is_the_only_one(build: Build) -> None:
+    engine = Engine(bases.DEFAULT, "mirror.example/python:3.12")
+    build(engine, base="mirror.example/python:3.12")
+    assert base_of(engine) == "mirror.example/python:3.12"
+    with pytest.raises(SiteError, match=r"absent:1 is not on this engine.*\n.*WEBARENA_BASE_IMAGE=host"):
+        build(engine, base="absent:1")
+
+
+def test_the_name_changes_with_the_base_and_the_packages(
+    build: Build, python: HostPython, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = Engine(bases.DEFAULT)
+    first, _ = build(engine)
+    engine.present[bases.DEFAULT] = "sha256:newer"
+    second, _ = build(engine)
+    real = metadata.version
+    monkeypatch.setattr(metadata, "version", lambda name: "99" if name == "flask" else real(name))
+    third, _ = build(engine)
+    assert len({first, second, third}) == 3
+    assert "flask==99" in engine.built[-1]["buildargs"]["PACKAGES"].split()
+
+
+def test_the_context_holds_the_embedded_apps_and_nothing_of_the_rest(build: Build) -> None:
+    engine = Engine(bases.DEFAULT)
+    build(engine)
+    with tarfile.open(fileobj=engine.built[0]["fileobj"]) as context:
+        names = set(context.getnames())
+    assert engine.built[0]["dockerfile"] in names
+    assert {"pytest_webarena/errors.py", "pytest_webarena/embedded/serve.py"} <= names
+    assert not any("__pycache__" in name or name.startswith("pytest_webarena/browser") for name in names)
+
+
+def test_a_failing_build_shows_the_end_of_its_log(build: Build) -> None:
+    engine = Engine(bases.DEFAULT)
+    engine.failure = BuildError("exit code 1", iter([{"stream": "Step 3/9\n"}, {"stream": "no space left\n"}]))
+    with pytest.raises(SiteError, match=r"failed: exit code 1\nStep 3/9\nno space left"):
+        build(engine)
+
+
+def test_old_images_are_forgotten(build: Build) -> None:
+    engine = Engine(bases.DEFAULT)
+    made = []
+    for version in range(7):
+        engine.present[bases.DEFAULT] = f"sha256:{version}"
+        made.append(build(engine)[0])
+    assert len(set(made)) == 7
+    assert [name for name in made if name in engine.present] == made[-5:]
+    assert bases.DEFAULT in engine.present
+
+
+def test_unknown_recipe() -> None:
+    with pytest.raises(SiteError, match="did you mean 'embedded'"):
+        ensure_image(Engine(), "embeded")  # type: ignore[arg-type]
+
+
+def test_the_tar_has_what_runs_python_and_no_ballast(python: HostPython) -> None:
+    with tarfile.open(fileobj=io.BytesIO(python.tar())) as archive:
+        members = {f"/{member.name}": member for member in archive}
+    lib = str(python.stdlib)
+    assert {str(python.executable), str(python.libraries[0]), "/bin/sh", "/etc/passwd"} <= set(members)
+    assert {
+        f"{lib}/os.py",
+        f"{lib}/json/__init__.py",
+        f"{lib}/__pycache__/os.pyc",
+        f"{lib}/lib-dynload/_json.so",
+    } <= set(members)
+    assert "/usr/lib/packages/markupsafe/__init__.py" in members
+    ballast = ("test", "config-3", "site-packages", "_tkinter", "opt-2")
+    assert not [name for name in members if any(part in name.removeprefix(lib) for part in ballast) and lib in name]
+    assert members["/usr/local/bin/python3"].linkname == str(python.executable)
+    assert members["/tmp"].mode == 0o1777
+    assert members[str(python.stdlib)].mode & 0o005 == 0o005  # whatever it is here, the container's user must get in
+    assert members[str(python.executable)].mode == 0o755
+
+
+def test_the_base_changes_with_what_it_is_made_of(python: HostPython) -> None:
+    assert replace(python).digest == python.digest
+    assert replace(python, packages=()).digest != python.digest
+    python.executable.write_text("another build")
+    before = python.digest
+    python.executable.write_text("yet another build")
+    assert python.digest != before
+
+
+def test_required_packages_are_followed() -> None:
+    found = required_packages(["flask"])
+    assert {"flask", "jinja2", "markupsafe", "werkzeug"} <= set(found)
+    assert list(found) == sorted(found)
+    with pytest.raises(SiteError, match="pip install nowhere-to-be-found"):
+        required_packages(["nowhere-to-be-found"])

@@ -1,0 +1,316 @@
+"""Every page that can be reached: it answers, it is sound HTML, it loads nothing from elsewhere, it writes nothing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, urldefrag, urljoin, urlsplit
+
+import pytest
+from werkzeug.test import Client
+
+from pytest_webarena.embedded import homepage
+
+_VOID = {"br", "hr", "img", "input", "link", "meta"}
+_SITE = "http://homepage.test"
+_SIBLINGS = ("http://shopping.test/",)
+
+
+class _Page(HTMLParser):
+    """Reads a page strictly: every element is closed, in order."""
+
+    def __init__(self, url: str, html: str) -> None:
+        super().__init__()
+        self.url = url
+        self.open: list[str] = []
+        self.problems: list[str] = []
+        self.ids: list[str] = []
+        self.links: list[str] = []
+        self.headings: list[int] = []
+        self.tags: list[str] = []
+        self.labelled: set[str] = set()
+        self.fields: list[dict[str, str | None]] = []
+        self.named: list[tuple[str, str]] = []
+        self.texts: list[str] = []
+        self.attributes: dict[str, dict[str, str | None]] = {}
+        self.feed(html)
+        self.close()
+        if self.open:
+            self.problems.append(f"never closed: {self.open}")
+
+    def handle_decl(self, decl: str) -> None:
+        if decl.lower() != "doctype html":
+            self.problems.append(f"odd declaration {decl}")
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        values = dict(attrs)
+        if len(values) != len(attrs):
+            self.problems.append(f"an attribute twice in <{tag}>")
+        self.tags.append(tag)
+        self.attributes.setdefault(tag, values)
+        if tag not in _VOID:
+            self.open.append(tag)
+        if "id" in values:
+            self.ids.append(values["id"] or "")
+        for name in ("href", "src", "action"):
+            if name in values:
+                self.links.append(values[name] or "")
+        if re.fullmatch("h[1-6]", tag):
+            self.headings.append(int(tag[1]))
+        if tag == "label":
+            self.labelled.add(values.get("for") or "")
+        if tag in ("input", "select", "textarea") and values.get("type") != "hidden":
+            self.fields.append(values)
+        if tag in ("a", "button"):
+            self.named.append((tag, values.get("aria-label") or ""))
+            self.texts.append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        if not self.open or self.open.pop() != tag:
+            self.problems.append(f"</{tag}> at {self.getpos()} closes something else")
+
+    def handle_data(self, data: str) -> None:
+        if self.texts and any(tag in ("a", "button") for tag in self.open):
+            self.texts[-1] += data
+
+
+def _crawl(client: Client) -> Iterator[_Page]:
+    """Every page that links and the search forms lead to, each once."""
+    waiting = [
+        "/",
+        "/manuals/?q=bicycle+ferry",
+        "/manuals/?q=xyzzy",
+        "/scratchpad/?q=the&sort=title",
+        "/scratchpad/?q=xyzzy",
+        "/calculator?expression=1/0",
+        "/calculator?expression=2^10",
+        "/converter?value=3&from=league&to=km",
+        "/converter?value=3&from=league&to=kg",
+        "/passwords?q=xyzzy",
+        "/account",
+    ]
+    seen = set(waiting)
+    while waiting:
+        path = waiting.pop()
+        with client.get(path) as response:
+            if response.status_code == 303:
+                target = urlsplit(urljoin(_SITE + path, response.location))
+                if target.path not in seen:
+                    seen.add(target.path)
+                    waiting.append(target.path)
+                continue
+            assert response.status_code == 200, path
+            if response.mimetype != "text/html":
+                continue
+            page = _Page(path, response.get_data(as_text=True))
+        yield page
+        for link in page.links:
+            url = urldefrag(urljoin(_SITE + path, link)).url
+            if url.startswith(_SITE) and (local := url.removeprefix(_SITE)) not in seen:
+                if local not in ("/signout", "/calculator/clear") and not re.search(r"/(pin|delete)$", local):
+                    waiting.append(local)
+                elif local.endswith("/delete"):
+                    waiting.append(local)  # a page that asks; the form on it posts
+                seen.add(local)
+
+
+@pytest.fixture(params=["visitor", "mara"])
+def somebody(request: pytest.FixtureRequest) -> Client:
+    client: Client = request.getfixturevalue(request.param)
+    return client
+
+
+def test_all_pages_are_sound(somebody: Client, data_dir: Path) -> None:
+    before = {path.name: path.read_bytes() for path in data_dir.iterdir()}
+
+    pages = {page.url: page for page in _crawl(somebody)}
+
+    assert len(pages) > 70
+    for url, page in pages.items():
+        assert not page.problems, f"{url}: {page.problems}"
+        assert page.headings.count(1) == 1, url
+        assert page.headings[0] in (1, 2), url
+        assert all(deeper - level <= 1 for level, deeper in zip(page.headings, page.headings[1:], strict=False)), url
+        assert [page.tags.count(tag) for tag in ("main", "header", "footer", "title")] == [1, 1, 1, 1], url
+        assert page.attributes["html"].get("lang") == "en"
+        assert len(page.ids) == len(set(page.ids)), url
+        assert not _unlabelled(page), url
+        assert all(label or text.strip() for (_, label), text in zip(page.named, page.texts, strict=True)), url
+        foreign = [link for link in page.links if urlsplit(link).netloc and link not in _SIBLINGS]
+        assert not foreign, url
+    for url, page in pages.items():
+        for link in page.links:
+            target = urlsplit(urljoin(_SITE + url, link))
+            if target.fragment and target.path in pages:
+                assert target.fragment in pages[target.path].ids, f"{url} leads to {link}"
+    assert before == {path.name: path.read_bytes() for path in data_dir.iterdir()}
+
+
+def _unlabelled(page: _Page) -> list[dict[str, str | None]]:
+    return [field for field in page.fields if not (field.get("aria-label") or field.get("id") in page.labelled)]
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [
+        ("GET", "/nowhere", 404),
+        ("GET", "/scratchpad/9999", 404),
+        ("GET", "/scratchpad/9999/edit", 404),
+        ("POST", "/scratchpad/9999/delete", 404),
+        ("GET", "/manuals/nowhere", 404),
+        ("GET", "/calendar/2025-13", 404),
+        ("GET", "/calendar/1999-01", 404),
+        ("GET", "/calendar/events/nowhere", 404),
+        ("POST", "/manuals/", 405),
+        ("GET", "/signout", 405),
+    ],
+)
+def test_errors_are_proper_pages(visitor: Client, method: str, path: str, status: int) -> None:
+    response = visitor.open(path, method=method)
+
+    page = _Page(path, response.get_data(as_text=True))
+    assert response.status_code == status
+    assert not page.problems
+    assert page.headings == [1]
+    assert "/" in page.links
+
+
+def test_too_large_a_form_is_refused_with_a_page(visitor: Client) -> None:
+    response = visitor.post("/scratchpad/new", data={"title": "a", "body": "x" * 300_000})
+
+    assert response.status_code == 413
+    assert "<h1>" in response.get_data(as_text=True)
+
+
+def test_a_crash_is_a_page_too(data_dir: Path) -> None:
+    (data_dir / "main.sqlite3").unlink()
+    client = Client(homepage.create_app(data_dir))
+
+    response = client.get("/")
+
+    assert response.status_code == 500
+    assert "Something went wrong on our side." in response.get_data(as_text=True)
+
+
+def test_forms_with_mistakes_are_sound_pages(mara: Client) -> None:
+    for path, data in [
+        ("/signin", {"username": "mara.linden", "password": "wrong"}),
+        ("/scratchpad/new", {"title": "", "body": "kept", "label": "x" * 25}),
+        ("/calculator", {"expression": "1/0"}),
+    ]:
+        response = mara.post(path, data=data)
+        page = _Page(path, response.get_data(as_text=True))
+        assert response.status_code == 422, path
+        assert not page.problems, path
+        assert 'role="alert"' in response.get_data(as_text=True), path
+        assert not _unlabelled(page), path
+
+
+def test_static_files_refer_to_nothing_else(visitor: Client) -> None:
+    for name in ("style.css", "calculator.js", "icon.svg"):
+        with visitor.get(f"/static/{name}") as response:
+            text = response.get_data(as_text=True).replace('xmlns="http://www.w3.org/2000/svg"', "")
+            assert response.status_code == 200
+        assert not re.search(r"https?:|//[a-z]|@import|url\(", text), name
+
+
+def test_pages_forbid_other_sources_and_are_never_reused(visitor: Client) -> None:
+    response = visitor.get("/")
+
+    assert response.headers["Content-Security-Policy"].startswith("default-src 'self'")
+    assert response.headers["Cache-Control"] == "no-store"
+    with visitor.get("/static/style.css") as static:
+        assert "max-age" in static.headers["Cache-Control"]
+
+
+def test_what_people_write_is_never_markup(mara: Client) -> None:
+    nasty = "<script>alert(1)</script>\"'&amp;"
+    mara.post("/scratchpad/new", data={"title": nasty, "body": nasty, "label": '"><b>'})
+    for path in ("/scratchpad/", "/", f"/scratchpad/?q={quote(nasty)}", f"/manuals/?q={quote(nasty)}"):
+        html = mara.get(path).get_data(as_text=True)
+        assert "<script>alert" not in html, path
+        assert "<b>" not in html, path
+
+
+def test_only_configured_sites_are_linked(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def links(**options: Any) -> set[str]:
+        html = Client(homepage.create_app(data_dir, **options)).get("/").get_data(as_text=True)
+        return {link for link in re.findall(r'href="([^"]+)"', html) if link.startswith("http")}
+
+    both = {"shopping": "http://shopping.test/", "reddit": "http://reddit.test/"}
+    assert links(sites=both) == set(both.values())
+    assert links(sites={}) == set()
+
+    monkeypatch.setenv("WEBARENA_SITES", "homepage=http://homepage.test/, shopping=http://shopping.test/")
+    assert links() == {"http://shopping.test/"}
+    monkeypatch.delenv("WEBARENA_SITES")
+    assert links() == set()
+
+
+def test_start_page_shows_what_comes_next(visitor: Client) -> None:
+    html = visitor.get("/").get_data(as_text=True)
+
+    assert "Wednesday 14 May 2025" in html
+    assert re.findall(r'/calendar/events/([a-z-]+)"', html) == ["boats", "book-market", "regatta", "stone-week"]
+
+
+def test_passwords_lists_everybody_and_can_be_narrowed(visitor: Client) -> None:
+    html = visitor.get("/passwords").get_data(as_text=True)
+    assert all(f"<code>{password}</code>" in html for password in homepage.ACCOUNTS.values())
+
+    html = visitor.get("/passwords?q=Shepherd").get_data(as_text=True)
+    assert "1 account for" in html
+    assert "callum.reedy" in html
+    assert "mara.linden" not in html
+
+
+def test_calendar_opens_at_this_month_and_pages_through_the_year(visitor: Client) -> None:
+    response = visitor.get("/calendar/")
+    assert response.status_code == 303
+    assert response.location == "/calendar/2025-05"
+
+    html = visitor.get("/calendar/2025-05").get_data(as_text=True)
+    assert re.search(r'class="today" aria-current="date"><span>14</span>', html)
+
+    html = visitor.get("/calendar/2025-12").get_data(as_text=True)
+    assert html.count('href="/calendar/events/harbour-lights"') == 10  # nine days and the list
+    assert "/calendar/2025-11" in html
+    assert "/calendar/2026-01" in html
+    assert "2024-12" not in visitor.get("/calendar/2025-01").get_data(as_text=True)
+
+
+def test_event_page_tells_place_days_and_price(visitor: Client) -> None:
+    text = re.sub(r"<[^>]+>", " ", visitor.get("/calendar/events/regatta").get_data(as_text=True))
+
+    assert "Ivesham, TM9" in text
+    assert "Saturday 14 June 2025" in text
+    assert "Sunday 15 June 2025" in text
+    assert "12 crowns" in text
+
+
+def test_healthz_needs_the_data_and_leaves_the_clock_alone(
+    visitor: Client, data_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def read() -> None:
+        raise AssertionError("the clock was read")
+
+    monkeypatch.setattr("pytest_webarena.embedded.clock.now", read)
+    assert visitor.get("/healthz").get_data(as_text=True) == "ok\n"
+
+    monkeypatch.undo()
+    (data_dir / "main.sqlite3").unlink()
+    assert visitor.get("/healthz").status_code == 500
+
+
+def test_labels_that_contain_special_characters_lead_back_to_their_notes(
+    mara: Client, rows: Callable[..., list[tuple[Any, ...]]]
+) -> None:
+    mara.post("/scratchpad/new", data={"title": "Tea", "label": "milk & sugar?"})
+    html = mara.get("/scratchpad/").get_data(as_text=True)
+    [link] = re.findall(r'href="(/scratchpad/\?label=milk[^"]+)"', html)
+
+    assert rows("SELECT label FROM notes WHERE title = 'Tea'") == [("milk & sugar?",)]
+    assert "1 note labelled" in mara.get(link).get_data(as_text=True)

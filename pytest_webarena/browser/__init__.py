@@ -1,0 +1,1 @@
+"""The browser room: one browser per worker, one session per trial; observation and action execution."""

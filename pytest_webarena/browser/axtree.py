@@ -1,0 +1,252 @@
+"""The accessibility tree as WebArena's text: pure formatting of what the browser answered.
+
+One line per node, tabs for depth: ``[id] role 'name' property: value``. Ids are the browser's backend node ids: an
+element keeps its own as long as it lives. What is left out and what lines look like follows the original harness,
+without its defects: a chosen option and the value of a field are shown, iframes are not cut off, text boxes of the
+layout (``InlineTextBox``) and bare line breaks don't appear, the 0.6 overlap ratio, which never worked, is "any pixel
+in the viewport", and a text is left out only when an element around it says it already, not when any of the three lines
+before happens to contain it (``1`` after ``10``). A field's inner parts are folded into its value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pytest_webarena.browser.config import ObservationConfig
+from pytest_webarena.browser.messages import writable
+from pytest_webarena.browser.snapshot import Box, DocumentLayout
+
+__all__ = ["ElementInfo", "RenderedTree", "render_tree"]
+
+AXNode = Mapping[str, Any]
+
+_DROPPED_ROLES = frozenset({"InlineTextBox", "LineBreak"})
+"""With everything below them."""
+_RISEN_ROLES = frozenset({"MenuListPopup"})
+"""Not printed; what is below them is."""
+_PLAIN_ROLES = frozenset({
+    "generic", "img", "list", "strong", "paragraph", "banner", "navigation", "Section", "LabelText", "Legend",
+    "listitem",
+})  # fmt: skip
+"""Not printed when they have neither a name nor a property."""
+_HIDDEN_PROPERTIES = frozenset({"focusable", "editable", "readonly", "level", "settable", "multiline", "invalid"})
+_VALUELESS_ROLES = frozenset({"RootWebArea", "generic", "link", "StaticText"})
+_OPTION = frozenset({"option", "menuitem"})
+_NAMED_BY_CONTENT = frozenset({
+    "button", "cell", "checkbox", "columnheader", "DisclosureTriangle", "gridcell", "heading", "LabelText", "Legend",
+    "link", "menuitem", "menuitemcheckbox", "menuitemradio", "option", "radio", "row", "rowheader", "switch", "tab",
+    "tooltip", "treeitem",
+})  # fmt: skip
+"""Roles whose name is the text inside them; that text is not printed again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ElementInfo:
+    """What an id stood for when it was shown."""
+
+    backend: int
+    node_name: str
+    """Of the DOM node, e.g. ``BUTTON`` or ``#text``."""
+    role: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RenderedTree:
+    """A page as text."""
+
+    lines: tuple[str, ...]
+    elements: Mapping[str, ElementInfo]
+    title: str
+    focused: str
+    """``[id] role 'name'`` of the focused element; empty when nothing but the page has the focus."""
+
+
+@dataclass(slots=True)
+class _Select:
+    """A ``<select>`` whose options are being listed."""
+
+    id: int
+    listed: int = 0
+    left_out: int = 0
+
+
+@dataclass(slots=True)
+class _Work:
+    """A node still to be visited, or (with ``mark``) the end of one."""
+
+    node: AXNode | None
+    depth: int
+    layout: DocumentLayout
+    view: Box
+    box: Box | None
+    """Of the nearest ancestor that has one."""
+    said: str = ""
+    """Names of the printed ancestors that are named by their content."""
+    select: _Select | None = None
+    mark: int | None = None
+    """How many nodes had been seen when this one was visited."""
+
+
+@dataclass(slots=True)
+class _Output:
+    lines: list[str] = field(default_factory=list)
+    elements: dict[str, ElementInfo] = field(default_factory=dict)
+    focused: str = ""
+    seen: int = 0
+    """Nodes that show, printed or not."""
+
+
+def render_tree(
+    trees: Mapping[str, Sequence[AXNode]], layouts: Sequence[DocumentLayout], config: ObservationConfig
+) -> RenderedTree:
+    """Lines of the page whose main frame is ``layouts[0]``.
+
+    ``trees`` maps frame ids to the nodes of ``Accessibility.getFullAXTree``; a frame without one shows up as a bare
+    ``Iframe`` line. Linear in the number of nodes.
+    """
+    main = layouts[0]
+    documents = {layout.frame_id: layout for layout in layouts}
+    by_id: dict[tuple[str, str], AXNode] = {}
+    for frame, nodes in trees.items():
+        for node in nodes:
+            by_id.setdefault((frame, node["nodeId"]), node)
+    out = _Output()
+    nodes = trees.get(main.frame_id) or ()
+    title = _text(nodes[0].get("name", {}).get("value")) if nodes else ""
+    stack = [_Work(nodes[0], 0, main, main.window, main.window)] if nodes else []
+    while stack:
+        work = stack.pop()
+        if work.node is None:
+            _finish(work, out, config)
+            continue
+        node, layout = work.node, work.layout
+        role = _role(node)
+        if role in _DROPPED_ROLES:
+            continue
+        backend = node.get("backendDOMNodeId")
+        node_name = layout.names.get(backend, "") if backend is not None else ""
+        own_box = layout.boxes.get(backend) if backend is not None else None
+        is_root = backend is not None and node_name == "#document"
+        box = own_box or work.box
+        select = _Select(backend) if node_name == "SELECT" and backend is not None else work.select
+        printed = _visible(backend, node_name, own_box, work, config) and _prints(
+            node, role, layout is main or not is_root
+        )
+        if printed and select is not None and role in _OPTION:
+            if select.listed >= config.max_options and not _property(node, "selected"):
+                select.left_out += 1
+                printed = False
+            else:
+                select.listed += 1
+        if own_box is not None and own_box.overlaps(work.view):
+            out.seen += 1
+        if printed:
+            assert backend is not None
+            printed = _emit(node, role, backend, node_name, work, out, config)
+        depth = work.depth + 1 if printed else work.depth
+        said = (
+            f"{work.said}\n{_text(node['name'].get('value'))}" if printed and role in _NAMED_BY_CONTENT else work.said
+        )
+        if select is not work.select:
+            stack.append(_Work(None, depth, layout, work.view, box, select=select))
+        if printed and own_box is None and node_name and not is_root and role not in _OPTION:
+            stack.append(_Work(None, depth, layout, work.view, box, mark=out.seen))
+        if node_name in ("INPUT", "TEXTAREA"):
+            continue
+        child_frame = layout.frames.get(backend) if backend is not None else None
+        if child_frame is not None:
+            child = documents.get(child_frame)
+            if child is not None and trees.get(child_frame):
+                view = child.window.clip(work.view)
+                stack.append(_Work(trees[child_frame][0], depth, child, view, child.window))
+            continue
+        for child_id in reversed(node.get("childIds", ())):
+            child_node = by_id.get((layout.frame_id, child_id))
+            if child_node is not None:
+                stack.append(_Work(child_node, depth, layout, work.view, box, said=said, select=select))
+    return RenderedTree(lines=tuple(out.lines), elements=out.elements, title=title, focused=out.focused)
+
+
+def _finish(work: _Work, out: _Output, config: ObservationConfig) -> None:
+    """The end of a node: what is said after its children, or the node itself taken back."""
+    if work.mark is not None:
+        # It has no box of its own (display: contents), so it is there only if something in it is.
+        if config.current_viewport_only and out.seen == work.mark:
+            out.lines.pop()
+    elif work.select is not None and work.select.left_out:
+        more = f"… {work.select.left_out} more options; to choose one of them, type its text into [{work.select.id}]"
+        out.lines.append("\t" * work.depth + more)
+
+
+def _visible(backend: int | None, node_name: str, own: Box | None, work: _Work, config: ObservationConfig) -> bool:
+    if backend is None:
+        return False
+    if not config.current_viewport_only or node_name == "#document":
+        return True
+    if own is not None:
+        return own.overlaps(work.view)
+    if node_name and node_name not in ("OPTION", "OPTGROUP"):
+        return True  # no box: taken back in `_finish` unless something in it shows
+    # Parts of a control and options of a closed list are not in the snapshot: they are where the control is.
+    return work.box is not None and work.box.overlaps(work.view)
+
+
+def _prints(node: AXNode, role: str, root_prints: bool) -> bool:
+    return root_prints and not node.get("ignored") and "name" in node and role not in _RISEN_ROLES
+
+
+def _emit(
+    node: AXNode, role: str, backend: int, node_name: str, work: _Work, out: _Output, config: ObservationConfig
+) -> bool:
+    """Add the node's line, if the rules let it have one."""
+    name = _text(node["name"].get("value"))
+    properties = _properties(node, config)
+    value = _value(node, role, name)
+    if value is not None:
+        properties.append(f"value: {value!r}")
+    if not name.strip() and ((role in _PLAIN_ROLES and not properties) or role == "listitem"):
+        return False
+    if role == "StaticText" and (not name.strip() or name.strip() in work.said):
+        return False
+    out.lines.append("\t" * work.depth + " ".join([f"[{backend}] {role} {name!r}", *properties]))
+    out.elements[str(backend)] = ElementInfo(backend=backend, node_name=node_name, role=role, name=name)
+    if role != "RootWebArea" and _property(node, "focused"):
+        out.focused = f"[{backend}] {role} {name!r}"
+    return True
+
+
+def _properties(node: AXNode, config: ObservationConfig) -> list[str]:
+    found = []
+    for each in node.get("properties", ()):
+        name = each["name"]
+        if name in _HIDDEN_PROPERTIES or (name == "url" and not config.link_urls):
+            continue
+        if "value" in each.get("value", {}):
+            found.append(f"{name}: {each['value']['value']}")
+    return found
+
+
+def _value(node: AXNode, role: str, name: str) -> Any:
+    """What a field holds; None when it says nothing that the line doesn't."""
+    value = node.get("value", {}).get("value")
+    if value in (None, "") or role in _VALUELESS_ROLES or _property(node, "editable") == "richtext":
+        return None
+    return _text(value) if isinstance(value, str) else value
+
+
+def _property(node: AXNode, name: str) -> Any:
+    for each in node.get("properties", ()):
+        if each["name"] == name:
+            return each.get("value", {}).get("value")
+    return None
+
+
+def _role(node: AXNode) -> str:
+    return str(node.get("role", {}).get("value", ""))
+
+
+def _text(value: object) -> str:
+    return writable(value if isinstance(value, str) else "" if value is None else str(value))

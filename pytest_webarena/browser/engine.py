@@ -1,0 +1,205 @@
+"""One browser per worker: starts it, hands out sessions, starts another one after a crash."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+from playwright.async_api import Browser, BrowserType, Playwright, async_playwright
+from playwright.async_api import Error as PlaywrightError
+
+from pytest_webarena.browser.config import EngineConfig, SessionConfig
+from pytest_webarena.browser.launch import BrowserChoice, find_browser, is_sandbox_failure, launch_options
+from pytest_webarena.browser.loop import LoopThread
+from pytest_webarena.browser.messages import first_line
+from pytest_webarena.browser.session import Session
+from pytest_webarena.errors import BrowserError
+
+__all__ = ["BrowserEngine", "EngineConfig"]
+
+logger = logging.getLogger("pytest_webarena.browser")
+
+
+class BrowserEngine:
+    """A worker's browser. Nothing is started before the first session; `close` ends everything.
+
+    One loop thread, one Playwright driver, one browser process; each session is a fresh context in it. A browser that
+    crashed or was killed is replaced when the next session begins. Thread-safe.
+    """
+
+    def __init__(self, config: EngineConfig | None = None) -> None:
+        self._config = config or EngineConfig()
+        self._thread: LoopThread | None = None
+        self._playwright: Playwright | None = None
+        self._browser: Browser | None = None
+        self._choice: BrowserChoice | None = None
+        self._launching: asyncio.Lock | None = None
+        self._closed = False
+
+    def __enter__(self) -> BrowserEngine:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.close()
+
+    @property
+    def choice(self) -> BrowserChoice:
+        """The browser in use, with its version. Starts it when it is not running."""
+        self._call(self.browser(), timeout=2 * self._config.deadlines.launch, what="starting the browser")
+        assert self._choice is not None
+        return self._choice
+
+    @property
+    def version(self) -> str:
+        """Name and version of the browser, for records, e.g. ``chromium-headless-shell 156.0.8078.79``."""
+        choice = self.choice
+        return f"{choice.name} {choice.version}"
+
+    @contextmanager
+    def session(self, config: SessionConfig) -> Iterator[Session]:
+        """A fresh context for one trial, closed at the end whatever happened in it."""
+        limits = config.deadlines
+        session = Session(self, config)
+        try:
+            opening = session.start()
+            self._call(
+                opening, timeout=2 * self._config.deadlines.launch + limits.context, what="opening a browser context"
+            )
+            yield session
+        finally:
+            session.close()
+
+    def close(self) -> None:
+        """End the browser, the driver and the thread, by force if they don't go by themselves in time."""
+        self._closed = True
+        thread, self._thread = self._thread, None
+        if thread is None:
+            return
+        seconds = self._config.deadlines.close
+        try:
+            thread.call(self._shut_down(), timeout=2 * seconds, what="closing the browser")
+        except BrowserError as error:
+            logger.warning("%s; its processes are killed", error)
+        finally:
+            thread.kill_children()
+            thread.stop(seconds)
+
+    async def browser(self) -> Browser:
+        """The running browser (on the loop); a new one when the last one is gone."""
+        if self._launching is None:
+            self._launching = asyncio.Lock()
+        async with self._launching:
+            if self._browser is None or not self._browser.is_connected():
+                self._browser = await self._launch()
+            return self._browser
+
+    async def discard(self, browser: Browser) -> None:
+        """Give up on ``browser``, which stopped answering: the next session gets another one."""
+        if self._browser is browser:
+            self._browser = None
+        with contextlib.suppress(PlaywrightError, TimeoutError):
+            async with asyncio.timeout(self._config.deadlines.close):
+                await browser.close()
+
+    def _call(self, coroutine: Any, *, timeout: float, what: str) -> Any:
+        return self.thread.call(coroutine, timeout=timeout, what=what)
+
+    @property
+    def thread(self) -> LoopThread:
+        """The loop that everything of this engine runs on."""
+        if self._closed:
+            raise BrowserError("the browser of this worker has been closed; make a new BrowserEngine")
+        if self._thread is None:
+            temp = self._config.temp_dir
+            if temp is not None:
+                temp.mkdir(parents=True, exist_ok=True)
+            env = dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(temp.resolve())) if temp is not None else {}
+            self._thread = LoopThread("pytest-webarena-browser", env)
+        return self._thread
+
+    async def _launch(self) -> Browser:
+        try:
+            return await self._launch_with(await self._driver())
+        except BrowserError:
+            if self._playwright is None or not await self._driver_is_gone():
+                raise
+        self._playwright = None  # the driver died, too: once more from the beginning
+        return await self._launch_with(await self._driver())
+
+    async def _driver(self) -> Playwright:
+        if self._playwright is None:
+            try:
+                async with asyncio.timeout(self._config.deadlines.launch):
+                    self._playwright = await async_playwright().start()
+            except (OSError, PlaywrightError, TimeoutError) as error:
+                raise BrowserError(f"Playwright's driver did not start: {first_line(error)}") from error
+        return self._playwright
+
+    async def _driver_is_gone(self) -> bool:
+        """Whether the driver no longer answers; asked only after a launch failed."""
+        assert self._playwright is not None
+        try:
+            async with asyncio.timeout(2.0):
+                request = await self._playwright.request.new_context()
+                await request.dispose()
+        except (PlaywrightError, TimeoutError):
+            return True
+        return False
+
+    async def _launch_with(self, playwright: Playwright) -> Browser:
+        config = self._config
+        headed = config.launch_args.get("headless") is False
+        channel = config.launch_args.get("channel")
+        explicit = config.executable or config.launch_args.get("executable_path")
+        if channel and not explicit:
+            choice = BrowserChoice(executable=None, name=str(channel))
+        else:
+            choice = find_browser(explicit, browser_name=config.browser_name, headed=headed)
+        options = launch_options(choice, config.launch_args, proxy=config.proxy)
+        kind: BrowserType = getattr(playwright, config.browser_name)
+        try:
+            browser = await self._start(kind, options)
+        except PlaywrightError as error:
+            if not (options.get("chromium_sandbox") and is_sandbox_failure(str(error))):
+                raise _launch_error(choice, error) from error
+            logger.warning("%s: this machine has no usable sandbox for it; started without", choice.name)
+            try:
+                browser = await self._start(kind, {**options, "chromium_sandbox": False})
+            except PlaywrightError as again:
+                raise _launch_error(choice, again) from again
+        self._choice = replace(choice, version=browser.version)
+        return browser
+
+    async def _start(self, kind: BrowserType, options: dict[str, Any]) -> Browser:
+        seconds = self._config.deadlines.launch
+        try:
+            async with asyncio.timeout(seconds):
+                return await kind.launch(**{"timeout": seconds * 1000, **options})
+        except TimeoutError as error:
+            raise BrowserError(
+                f"expected the browser to start within {seconds:g} s, found it still starting"
+            ) from error
+
+    async def _shut_down(self) -> None:
+        seconds = self._config.deadlines.close
+        if self._browser is not None:
+            with contextlib.suppress(PlaywrightError, TimeoutError):
+                async with asyncio.timeout(seconds):
+                    await self._browser.close()
+        if self._playwright is not None:
+            with contextlib.suppress(PlaywrightError, TimeoutError):
+                async with asyncio.timeout(seconds):
+                    await self._playwright.stop()
+
+
+def _launch_error(choice: BrowserChoice, error: PlaywrightError) -> BrowserError:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    logs = [line for line in lines if "ERROR" in line or "error while loading" in line or "Executable doesn't" in line]
+    detail = "\n    ".join(dict.fromkeys([*lines[:1], *logs[-5:]]))
+    where = f" ({choice.executable})" if choice.executable else ""
+    return BrowserError(f"{choice.name}{where} did not start: {detail}")

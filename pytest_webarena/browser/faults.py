@@ -1,0 +1,35 @@
+"""What can go wrong with a page, inside the browser room. Only `BrowserError` and its kin leave it."""
+
+from __future__ import annotations
+
+from pytest_webarena.errors import BrowserError
+
+__all__ = ["ActionFailed", "DialogOpened", "PageCrashed", "ScriptFailed", "TabClosed", "Unresponsive"]
+
+
+class ActionFailed(Exception):
+    """The action had no effect; the text is the sentence for the agent."""
+
+
+class ScriptFailed(Exception):
+    """JavaScript that ran in the page threw; the text is what it threw."""
+
+
+class DialogOpened(Exception):
+    """A native dialog opened that is left to the agent; what was going on continues once it is answered."""
+
+
+class TabClosed(Exception):
+    """The tab is gone: the page closed itself, or somebody closed it."""
+
+
+class Unresponsive(Exception):
+    """The page did not answer in time; it is probably running a script without end."""
+
+    def __init__(self, what: str, seconds: float) -> None:
+        self.what, self.seconds = what, seconds
+        super().__init__(f"{what}: no answer from the page within {seconds:.3g} s")
+
+
+class PageCrashed(BrowserError):
+    """The process that rendered the page died."""

@@ -1,0 +1,40 @@
+"""Text grammars: what an agent may write, turned into `actions` values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from pytest_webarena.actions import Action
+from pytest_webarena.browser.grammars import webarena
+from pytest_webarena.errors import UsageError, closest
+
+__all__ = ["Grammar", "grammar", "grammars"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grammar:
+    """A way to write actions."""
+
+    name: str
+    parse: Callable[[str], Action]
+    """Turns a reply into an action; `Invalid` for whatever is none. Never raises."""
+    describe: Callable[[], str]
+    """The grammar explained, for prompts."""
+
+
+_GRAMMARS: Mapping[str, Grammar] = {
+    "webarena": Grammar(name="webarena", parse=webarena.parse, describe=webarena.describe),
+}
+
+
+def grammars() -> tuple[str, ...]:
+    """The names of all grammars."""
+    return tuple(_GRAMMARS)
+
+
+def grammar(name: str) -> Grammar:
+    """The grammar of that name; an unknown name is a `UsageError` that lists the known ones."""
+    if name not in _GRAMMARS:
+        raise UsageError(f"unknown action grammar {name!r}; {closest(name, _GRAMMARS)}")
+    return _GRAMMARS[name]

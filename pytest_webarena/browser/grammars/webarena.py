@@ -1,0 +1,171 @@
+"""WebArena's id grammar: one action inside a pair of triple backticks, e.g. ```` ```click [42]``` ````.
+
+Accepts what the original harness accepts and reads it the same way, its quirks included: the verb is what stands before
+the first bracket, arguments are found anywhere, ``type`` presses Enter unless told not to and does not clear the field.
+Differences, all where the original crashed, did nothing or lost the text: any Unicode may be typed, typed text and
+answers may have several lines, key names have aliases (``ctrl``, ``esc``, ``space``), ``scroll [direction=down]``
+scrolls, ``page_focus`` is ``tab_focus``, ``noop`` exists, and an invalid reply says what was wrong.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+
+from pytest_webarena.actions import (
+    Action,
+    Back,
+    Click,
+    CloseTab,
+    Element,
+    FocusTab,
+    Forward,
+    Goto,
+    Hover,
+    Invalid,
+    NewTab,
+    Noop,
+    Press,
+    Scroll,
+    Stop,
+    Type,
+)
+from pytest_webarena.errors import closest
+
+__all__ = ["describe", "parse"]
+
+_FENCE = re.compile(r"```(.*?)```", re.DOTALL)
+
+_Reader = Callable[[str], Action | None]
+"""Reads the text of an action; None when its arguments are not as they should be."""
+
+
+def parse(text: str) -> Action:
+    """The action in an agent's reply; `Invalid` with a reason for the agent when there is none. Never raises.
+
+    >>> parse("The search box is 164. ```type [164] [coffee] [1]```")
+    Type(target=Element(id='164'), text='coffee', clear=False, enter=True)
+    """
+    fence = _FENCE.search(text)
+    if fence is None:
+        if text.count("```") == 1:
+            return Invalid(text, "The closing ``` is missing. Put one action between two ```, e.g. ```click [42]```.")
+        return Invalid(text, "No action found. Put one action between two ```, e.g. ```click [42]```.")
+    action = fence[1].strip()
+    if not action:
+        return Invalid(text, "There is nothing between the ```. Put one action there, e.g. ```click [42]```.")
+    verb = action.partition("[")[0].strip() if "[" in action else action.split()[0]
+    if verb not in _VERBS:
+        known = closest(verb[:40], _VERBS)
+        return Invalid(text, f"{verb[:80]!r} is no action; {known}. The action comes first inside the ```.")
+    form, read = _VERBS[verb]
+    parsed = read(action)
+    if parsed is None:
+        return Invalid(text, f"{action[:200]!r} is not a valid {verb} action. The format is: {form}")
+    return parsed
+
+
+def describe() -> str:
+    """The grammar in a few lines, for prompts."""
+    return _DESCRIPTION
+
+
+def _with_id(make: Callable[[Element], Action], verb: str) -> _Reader:
+    pattern = re.compile(verb + r" ?\[(\d+)\]", re.ASCII)
+
+    def read(text: str) -> Action | None:
+        match = pattern.search(text)
+        return make(Element(match[1])) if match else None
+
+    return read
+
+
+_TYPE = r"type ?\[(\d+)\] ?\[(.+)\] ?\[(\d+)\]"
+# One line first, as upstream; text over several lines, which upstream could not read, second.
+_TYPE_LINE, _TYPE_LINES = re.compile(_TYPE, re.ASCII), re.compile(_TYPE, re.ASCII | re.DOTALL)
+
+
+def _type(text: str) -> Action | None:
+    if not text.endswith(("[0]", "[1]")):
+        text += " [1]"
+    match = _TYPE_LINE.search(text) or _TYPE_LINES.search(text)
+    return Type(Element(match[1]), match[2], enter=match[3] == "1") if match else None
+
+
+def _with_text(make: Callable[[str], Action], pattern: str) -> _Reader:
+    compiled = re.compile(pattern)
+
+    def read(text: str) -> Action | None:
+        match = compiled.search(text)
+        return make(match[1]) if match else None
+
+    return read
+
+
+_SCROLL = re.compile(r"scroll ?\[?(?:direction ?= ?)?(up|down)\]?")
+
+
+def _scroll(text: str) -> Action | None:
+    match = _SCROLL.search(text)
+    if match is None:
+        return None
+    return Scroll("up" if match[1] == "up" else "down")
+
+
+_TAB = re.compile(r"(?:tab|page)_focus ?\[(\d+)\]", re.ASCII)
+
+
+def _tab_focus(text: str) -> Action | None:
+    match = _TAB.search(text)
+    # More digits than any tab number has; int() itself refuses thousands of them.
+    return FocusTab(int(match[1])) if match and len(match[1]) < 10 else None
+
+
+_STOP_LINE, _STOP_LINES = re.compile(r"stop ?\[(.+)\]"), re.compile(r"stop ?\[(.+)\]", re.DOTALL)
+
+
+def _stop(text: str) -> Action:
+    match = _STOP_LINE.search(text) or _STOP_LINES.search(text)
+    return Stop(match[1] if match else "")
+
+
+_META = re.compile(r"\bmeta\b", re.IGNORECASE)
+
+
+def _press(keys: str) -> Action:
+    return Press(_META.sub("ControlOrMeta", keys))  # upstream: Meta means Control off macOS
+
+
+_VERBS: Mapping[str, tuple[str, _Reader]] = {
+    "click": ("click [id]", _with_id(Click, "click")),
+    "hover": ("hover [id]", _with_id(Hover, "hover")),
+    "type": ("type [id] [text] [1] (or [0] to type without pressing Enter)", _type),
+    "press": ("press [key], e.g. press [Control+a]", _with_text(_press, r"press ?\[(.+)\]")),
+    "scroll": ("scroll [down] or scroll [up]", _scroll),
+    "goto": ("goto [address]", _with_text(Goto, r"goto ?\[(.+)\]")),
+    "new_tab": ("new_tab", lambda text: NewTab()),
+    "close_tab": ("close_tab", lambda text: CloseTab()),
+    "tab_focus": ("tab_focus [number of the tab]", _tab_focus),
+    "page_focus": ("tab_focus [number of the tab]", _tab_focus),  # what upstream's own history texts call it
+    "go_back": ("go_back", lambda text: Back()),
+    "go_forward": ("go_forward", lambda text: Forward()),
+    "noop": ("noop", lambda text: Noop()),
+    "stop": ("stop [answer]", _stop),
+}
+
+_DESCRIPTION = """\
+Reply with one action between two ```, for example: I open the cart. ```click [42]```
+The number in brackets is the id that the observation shows before an element.
+
+click [id]                 click the element
+hover [id]                 move the mouse over it
+type [id] [text] [1]       click it, type the text and press Enter; [0] instead of [1] leaves Enter out;
+                           what the field already holds stays; in a drop-down list it chooses the option of that name
+press [key]                press a key or a combination: Enter, Tab, Escape, ArrowDown, Control+a, …
+scroll [down]              scroll the page by one screen; or scroll [up]
+goto [address]             open an address in the current tab
+go_back                    go back to the page before; go_forward goes the other way
+new_tab                    open an empty tab; close_tab closes the current one
+tab_focus [number]         make a tab current; the first line of the observation numbers them from 0
+stop [answer]              end the task; give the answer if the task asks for one, or N/A if it can't be done
+"""

@@ -1,0 +1,68 @@
+"""Which addresses a tab may show: web pages only. Where they may lead is the gateway's matter."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import urljoin, urlsplit
+
+__all__ = ["RefusedAddress", "allowed_in_tab", "resolve_address"]
+
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+_HOST = re.compile(r"(localhost|\[[0-9a-f:]+\]|[\w-]+(\.[\w-]+)+)(:\d+)?([/?#].*)?", re.IGNORECASE)
+
+
+class RefusedAddress(Exception):
+    """The address is not one that a tab may be sent to; the text says why."""
+
+
+def allowed_in_tab(url: str) -> bool:
+    """Whether a tab may stay at ``url``, wherever it came from.
+
+    >>> allowed_in_tab("http://shop.test/"), allowed_in_tab("file:///etc/passwd")
+    (True, False)
+    """
+    scheme = url.partition(":")[0].lower()
+    if scheme == "about":
+        return url.lower().split("#")[0].split("?")[0] in ("about:blank", "about:srcdoc")
+    if scheme == "blob":
+        return url.lower().startswith(("blob:http://", "blob:https://"))
+    # Chromium's own page for a failed navigation has this address.
+    return scheme in ("http", "https", "") or url.startswith("chrome-error://chromewebdata")
+
+
+def resolve_address(url: str, base: str) -> str:
+    """The full address that ``goto url`` means in a tab at ``base``; `RefusedAddress` when it is none or not allowed.
+
+    >>> resolve_address("/cart", "http://shop.test/item/4")
+    'http://shop.test/cart'
+    >>> resolve_address("shop.test/cart", "about:blank")
+    'http://shop.test/cart'
+    """
+    url = "".join(character for character in url.strip() if character.isprintable())
+    if not url:
+        raise RefusedAddress("expected an address to go to, found none")
+    if url.lower() == "about:blank":
+        return "about:blank"
+    scheme = _SCHEME.match(url)
+    if scheme and not _HOST.fullmatch(url):
+        if scheme[0].lower() not in ("http:", "https:"):
+            raise RefusedAddress(f"{_short(url)} can't be opened: only http and https addresses can")
+    elif url.startswith(("/", "?", "#")):
+        if not base.lower().startswith(("http://", "https://")):
+            raise RefusedAddress(f"{_short(url)} is no full address and the tab shows no site; give http://…")
+        url = urljoin(base, url)
+    elif _HOST.fullmatch(url):
+        url = f"http://{url}"
+    else:
+        raise RefusedAddress(f"{_short(url)} is no address; give a full one (http://…) or a path (/…)")
+    try:
+        if not urlsplit(url).hostname:
+            raise ValueError("no host name")
+        _ = urlsplit(url).port
+    except ValueError as error:
+        raise RefusedAddress(f"{_short(url)} is no address: {error}") from error
+    return url
+
+
+def _short(url: str) -> str:
+    return url if len(url) <= 100 else url[:99] + "…"

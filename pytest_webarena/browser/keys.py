@@ -1,0 +1,70 @@
+"""Key names as agents write them, turned into the ones Playwright knows."""
+
+from __future__ import annotations
+
+import difflib
+
+__all__ = ["UnknownKey", "playwright_keys"]
+
+_NAMED = (
+    "Alt", "AltGraph", "ArrowDown", "ArrowLeft", "ArrowRight", "ArrowUp", "Backspace", "CapsLock", "ContextMenu",
+    "Control", "ControlOrMeta", "Delete", "End", "Enter", "Escape", "Home", "Insert", "Meta", "NumLock", "PageDown",
+    "PageUp", "Pause", "PrintScreen", "ScrollLock", "Shift", "Space", "Tab", *(f"F{n}" for n in range(1, 13)),
+)  # fmt: skip
+_BY_LOWER = {name.lower(): name for name in _NAMED}
+_ALIASES = {
+    "ctrl": "Control", "cmd": "ControlOrMeta", "command": "ControlOrMeta", "cmdorctrl": "ControlOrMeta",
+    "option": "Alt", "win": "Meta", "windows": "Meta", "super": "Meta", "esc": "Escape", "return": "Enter",
+    "del": "Delete", "ins": "Insert", "bksp": "Backspace", "spacebar": "Space", "up": "ArrowUp", "down": "ArrowDown",
+    "left": "ArrowLeft", "right": "ArrowRight", "pgup": "PageUp", "pgdn": "PageDown", "pgdown": "PageDown",
+    "plus": "+", "minus": "-",
+}  # fmt: skip
+_MODIFIERS = frozenset({"Alt", "Control", "ControlOrMeta", "Meta", "Shift"})
+
+
+class UnknownKey(Exception):
+    """No such key; the text names near ones."""
+
+
+def playwright_keys(keys: str) -> str:
+    """Names and combination as Playwright wants them, whatever their case and spelling.
+
+    Any single character is a key. ``ControlOrMeta`` is the platform's own: Meta on macOS, else Control.
+
+    >>> playwright_keys("ctrl+shift+arrowleft")
+    'Control+Shift+ArrowLeft'
+    >>> playwright_keys("CMD + a")
+    'ControlOrMeta+a'
+    """
+    parts = _split(keys)
+    names = [_name(part) for part in parts]
+    for name in names[:-1]:
+        if name not in _MODIFIERS:
+            raise UnknownKey(f"{keys!r}: {name} can't be held down; put Control, Shift, Alt or Meta before one key")
+    if len(names) > 1 and "Shift" not in names and names[-1].isalpha() and len(names[-1]) == 1:
+        names[-1] = names[-1].lower()  # "Ctrl+A" means the shortcut; an upper-case key would press Shift as well
+    return "+".join(names)
+
+
+def _split(keys: str) -> list[str]:
+    """The parts between plus signs; ``Control++`` and ``+`` mean the plus key itself."""
+    keys = keys.strip() or keys
+    if keys.strip() == "":
+        return ["Space"] if keys else [""]
+    if keys == "+":
+        return ["+"]
+    if keys.endswith("++"):
+        return [*(part.strip() for part in keys[:-2].split("+")), "+"]
+    return [part.strip() for part in keys.split("+")]
+
+
+def _name(part: str) -> str:
+    if len(part) == 1:
+        return part
+    lower = part.lower()
+    name = _BY_LOWER.get(lower) or _ALIASES.get(lower) or _BY_LOWER.get(lower.replace(" ", "").replace("_", ""))
+    if name:
+        return name
+    near = difflib.get_close_matches(part.title().replace(" ", ""), _NAMED, n=1, cutoff=0.6)
+    hint = f"did you mean {near[0]}?" if near else "known are single characters and names such as Enter, Tab, ArrowDown"
+    raise UnknownKey(f"there is no key {part!r}; {hint}" if part else f"expected a key, found none; {hint}")

@@ -1,0 +1,163 @@
+"""Finds the browser to start and says how to start it."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from pytest_webarena.browser.config import BrowserName
+from pytest_webarena.errors import BrowserError
+from pytest_webarena.sites.gateway.egress import CHROMIUM_EGRESS_ARGS, PROXY_BYPASS
+
+__all__ = ["BrowserChoice", "find_browser", "is_sandbox_failure", "launch_options"]
+
+_ON_PATH = (
+    "chromium-headless-shell",
+    "chrome-headless-shell",
+    "chromium",
+    "chromium-browser",
+    "google-chrome",
+    "google-chrome-stable",
+    "chrome",
+)
+_MAC = ("Chromium.app/Contents/MacOS/Chromium", "Google Chrome.app/Contents/MacOS/Google Chrome")
+_WINDOWS = (r"Chromium\Application\chrome.exe", r"Google\Chrome\Application\chrome.exe")
+
+_QUIET_ARGS = ("--no-first-run", "--no-default-browser-check")
+"""No calls home: every request of a run belongs to a task."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BrowserChoice:
+    """The browser that will be started."""
+
+    executable: str | None
+    """None: Playwright starts its own build, or the channel that was asked for."""
+    name: str
+    """For messages and records, e.g. ``chromium-headless-shell`` or ``chromium (Playwright)``."""
+    version: str = ""
+    """As the running browser reports it; empty before its start."""
+
+
+def find_browser(
+    explicit: str | None = None, *, browser_name: BrowserName = "chromium", headed: bool = False
+) -> BrowserChoice:
+    """The first of: ``explicit``, Playwright's own build if installed, a browser of the system.
+
+    A headless shell has no window, so it is passed over when ``headed``. `BrowserError` says what to install.
+    """
+    if explicit:
+        return _explicit(explicit)
+    if _playwright_has(browser_name, headed=headed):
+        return BrowserChoice(executable=None, name=f"{browser_name} (Playwright)")
+    if browser_name == "chromium":
+        for path in _system_candidates():
+            if not (headed and "headless-shell" in path.name):
+                return BrowserChoice(executable=str(path), name=path.stem if path.suffix == ".exe" else path.name)
+    raise BrowserError(_what_to_install(browser_name, headed))
+
+
+def launch_options(choice: BrowserChoice, launch_args: Mapping[str, Any], *, proxy: str) -> dict[str, Any]:
+    """Keyword arguments for Playwright's ``launch``: the user's, with our way out, args and sandbox."""
+    options = {key: value for key, value in launch_args.items() if value is not None}
+    options["proxy"] = {"server": proxy, "bypass": PROXY_BYPASS}
+    if choice.executable is not None:
+        options["executable_path"] = choice.executable
+        options.pop("channel", None)
+    # Ctrl-C must reach pytest, which still wants to read the pages; it closes the browser itself.
+    options |= {"handle_sigint": False, "handle_sigterm": False, "handle_sighup": False}
+    if "chromium" in choice.name or "chrome" in choice.name or "channel" in options:
+        given = [str(arg) for arg in options.get("args", ())]
+        options["args"] = list(dict.fromkeys([*_QUIET_ARGS, *CHROMIUM_EGRESS_ARGS, *given]))
+        options.setdefault("chromium_sandbox", not _is_root())
+    return options
+
+
+def is_sandbox_failure(message: str) -> bool:
+    """Whether a failed launch says that this machine has no usable sandbox for the browser."""
+    return any(text in message for text in ("No usable sandbox", "SUID sandbox", "zygote_host_impl_linux", "sandbox!"))
+
+
+def _explicit(executable: str) -> BrowserChoice:
+    path = shutil.which(executable) or shutil.which(str(Path(executable).expanduser()))
+    if path is None:
+        raise BrowserError(
+            f"browser executable: expected an executable file, found none at {executable!r}; "
+            "give the path of a Chromium or Chrome, or leave the option out to have one found"
+        )
+    return BrowserChoice(executable=path, name=Path(path).stem if path.endswith(".exe") else Path(path).name)
+
+
+def _is_root() -> bool:
+    return hasattr(os, "geteuid") and os.geteuid() == 0
+
+
+def _playwright_has(browser_name: BrowserName, *, headed: bool) -> bool:
+    """Whether ``playwright install`` left the build that this Playwright would start. No driver is started to ask."""
+    wanted = "chromium-headless-shell" if browser_name == "chromium" and not headed else browser_name
+    spec = find_spec("playwright")
+    if spec is None or spec.origin is None:
+        return False
+    package = Path(spec.origin).parent / "driver" / "package"
+    try:
+        listing = json.loads((package / "browsers.json").read_text("utf-8"))["browsers"]
+    except (OSError, ValueError, KeyError):
+        return False
+    revisions = {
+        str(revision)
+        for browser in listing
+        if browser.get("name") == wanted
+        for revision in (browser.get("revision"), *browser.get("revisionOverrides", {}).values())
+    }
+    folder = wanted.replace("-", "_")
+    return any(
+        (_registry(package) / f"{folder}-{revision}" / "INSTALLATION_COMPLETE").exists() for revision in revisions
+    )
+
+
+def _registry(package: Path) -> Path:
+    """Where Playwright keeps its browsers."""
+    configured = os.environ.get("PLAYWRIGHT_BROWSERS_PATH", "")
+    if configured == "0":
+        return package / ".local-browsers"
+    if configured:
+        return Path(configured)
+    if platform.system() == "Darwin":
+        return Path.home() / "Library" / "Caches" / "ms-playwright"
+    if platform.system() == "Windows":
+        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local") / "ms-playwright"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "ms-playwright"
+
+
+def _system_candidates() -> list[Path]:
+    found = [Path(path) for name in _ON_PATH if (path := shutil.which(name))]
+    usual: list[Path] = []
+    if platform.system() == "Darwin":
+        usual = [root / name for root in (Path("/Applications"), Path.home() / "Applications") for name in _MAC]
+    elif platform.system() == "Windows":
+        roots = [os.environ.get(name) for name in ("PROGRAMFILES", "PROGRAMFILES(X86)", "LOCALAPPDATA")]
+        usual = [Path(root) / name for root in roots if root for name in _WINDOWS]
+    return found + [path for path in usual if path.exists()]
+
+
+def _what_to_install(browser_name: BrowserName, headed: bool) -> str:
+    if browser_name != "chromium":
+        return (
+            f"expected Playwright's {browser_name}, found it not installed; run: playwright install {browser_name}\n"
+            "(observing pages needs Chromium for now)"
+        )
+    system = "chromium" if headed else "chromium-headless-shell"
+    kind = "a Chromium or Chrome with a window" if headed else "a Chromium or Chrome"
+    return (
+        f"expected {kind}, found neither Playwright's own nor one of {', '.join(_ON_PATH)} on the PATH; run one of\n"
+        "    playwright install chromium\n"
+        f"    apt-get install {system}        (Debian)\n"
+        "or give one with --browser-executable=PATH"
+    )

@@ -1,0 +1,154 @@
+"""Looks at the tabs: the observation, screenshots, the final state. Nothing here changes a page."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+
+from playwright.async_api import Error as PlaywrightError
+
+from pytest_webarena.browser.config import SessionConfig
+from pytest_webarena.browser.faults import DialogOpened, PageCrashed, TabClosed, Unresponsive
+from pytest_webarena.browser.guards import allowed_in_tab
+from pytest_webarena.browser.loop import Deadline
+from pytest_webarena.browser.messages import writable
+from pytest_webarena.browser.observation import (
+    ExactExtractor,
+    Extraction,
+    Extractor,
+    Observation,
+    TabInfo,
+    cut_lines,
+    tab_line,
+)
+from pytest_webarena.browser.settle import settle
+from pytest_webarena.browser.tab import Tab
+from pytest_webarena.browser.tabs import Tabs
+from pytest_webarena.errors import BrowserError
+from pytest_webarena.evidence import TabState
+
+__all__ = ["look", "screenshot_of", "states_of"]
+
+_QUALITY = 80
+_TRIES = 3
+"""How often a page that goes elsewhere while it is read is read again."""
+
+
+async def look(
+    tabs: Tabs, config: SessionConfig, deadline: Deadline, extractor: Extractor | None = None
+) -> Observation:
+    """The current tab as the agent sees it."""
+    tab = tabs.current
+    if not tab.is_observable:
+        raise BrowserError("observing pages needs Chromium for now; run with --browser chromium")
+    if tab.dialogs.open is not None:
+        return await _dialog_observation(tabs)
+    try:
+        extraction = await _extract(tab, config, deadline, extractor or ExactExtractor())
+    except DialogOpened:
+        return await _dialog_observation(tabs)
+    infos = await _infos(tabs, extraction.title)
+    shot = (
+        await screenshot_of(tab, seconds=deadline.left(config.deadlines.hang))
+        if config.observation.screenshot
+        else None
+    )
+    text = "\n".join([tab_line(infos), "", *extraction.lines])
+    return Observation(
+        text=cut_lines(text, config.observation.max_chars),
+        url=tab.url,
+        title=extraction.title,
+        tabs=infos,
+        focused=extraction.focused,
+        scroll=extraction.scroll,
+        viewport=_viewport(tab),
+        screenshot=shot,
+    )
+
+
+async def screenshot_of(tab: Tab, *, seconds: float) -> bytes:
+    """The viewport as JPEG; empty while a dialog is open."""
+    if tab.dialogs.open is not None:
+        return b""
+    try:
+        if not tab.is_observable:
+            return await tab.run(tab.page.screenshot(type="jpeg", quality=_QUALITY), seconds, "taking a screenshot")
+        parameters = {"format": "jpeg", "quality": _QUALITY, "optimizeForSpeed": True}
+        answer = await tab.send("Page.captureScreenshot", parameters, seconds=seconds)
+    except DialogOpened:
+        return b""
+    return base64.b64decode(answer["data"])
+
+
+async def states_of(tabs: Tabs, *, seconds: float) -> tuple[TabState, ...]:
+    """URL, title and DOM of every tab."""
+
+    async def html(tab: Tab) -> str:
+        if not allowed_in_tab(tab.page.url):
+            return ""
+        try:
+            return writable(await tab.run(tab.page.content(), seconds, "reading a tab"))
+        except (Unresponsive, DialogOpened, TabClosed, PageCrashed, PlaywrightError):
+            return ""  # what is known without the page's help is still recorded
+
+    infos = await _infos(tabs, None)
+    pages = await asyncio.gather(*(html(tab) for tab in tabs))
+    return tuple(
+        TabState(url=info.url, title=info.title, html=page, active=info.active)
+        for info, page in zip(infos, pages, strict=True)
+    )
+
+
+async def _extract(tab: Tab, config: SessionConfig, deadline: Deadline, extractor: Extractor) -> Extraction:
+    limits = config.deadlines
+    attempt = 0
+    while True:
+        attempt += 1
+        if tab.is_navigating() or attempt > 1:
+            await settle(
+                tab, cap=limits.settle, navigation=deadline.left(limits.navigation), hang=deadline.left(limits.hang)
+            )
+        if not allowed_in_tab(tab.page.url):
+            await tab.run(tab.page.goto("about:blank", timeout=5000), deadline.left(5.0), "leaving a refused address")
+        document = tab.document
+        try:
+            extraction = await extractor.extract(tab, config.observation, seconds=deadline.left(limits.hang))
+        except PlaywrightError:
+            if attempt == _TRIES:
+                raise
+        except Unresponsive:
+            if not tab.is_navigating() or deadline.over:
+                raise  # while another document is on its way, the browser holds calls back
+        else:
+            if tab.document == document or attempt == _TRIES:
+                tab.elements.update(extraction.elements)
+                return extraction
+
+
+async def _dialog_observation(tabs: Tabs) -> Observation:
+    """A page with an open dialog can't be read: its scripts and its painting stand still."""
+    infos = await _infos(tabs, None)
+    tab = tabs.current
+    dialog = tab.dialogs.describe() or "dialog"
+    return Observation(
+        text="\n".join([tab_line(infos), "", f"A dialog is open: {dialog}"]),
+        url=tab.url,
+        title=next((info.title for info in infos if info.active), ""),
+        tabs=infos,
+        dialog=dialog,
+        viewport=_viewport(tab),
+    )
+
+
+def _viewport(tab: Tab) -> tuple[int, int]:
+    size = tab.page.viewport_size
+    return (size["width"], size["height"]) if size else (0, 0)
+
+
+async def _infos(tabs: Tabs, current_title: str | None) -> tuple[TabInfo, ...]:
+    async def info(tab: Tab) -> TabInfo:
+        active = tab is tabs.current
+        title = current_title if active and current_title is not None else await tab.title()
+        return TabInfo(title=title, url=tab.url, active=active)
+
+    return tuple(await asyncio.gather(*(info(tab) for tab in tabs)))

@@ -1,0 +1,132 @@
+"""An event loop on a thread of its own, called from synchronous code with a deadline on every call."""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import contextlib
+import logging
+import os
+import sys
+import threading
+import time
+from collections.abc import Coroutine, Mapping
+from typing import Any, TypeVar
+
+from pytest_webarena.errors import BrowserError
+
+__all__ = ["Deadline", "LoopThread"]
+
+T = TypeVar("T")
+
+_GRACE = 5.0
+"""How much longer than its own deadline a call may take before the loop itself is considered stuck, in seconds."""
+
+logger = logging.getLogger("pytest_webarena.browser")
+
+_Loop: type[asyncio.AbstractEventLoop]
+if sys.platform == "win32":
+    _Loop = asyncio.ProactorEventLoop
+else:
+    _Loop = asyncio.SelectorEventLoop
+
+
+class _SpawningLoop(_Loop):  # type: ignore[misc, valid-type]  # the base differs by platform
+    """Gives every process it starts an environment of our choice and a session of its own.
+
+    That is how Playwright's driver, which takes no such options, gets another TMPDIR without touching this process,
+    and is kept from the terminal's Ctrl-C: the driver goes when its pipe closes.
+    """
+
+    extra_env: Mapping[str, str] = {}
+    children: list[asyncio.SubprocessTransport]
+
+    async def subprocess_exec(self, *args: Any, env: Mapping[str, str] | None = None, **options: Any) -> Any:
+        environment = {**(os.environ if env is None else env), **self.extra_env}
+        if sys.platform != "win32":
+            options.setdefault("start_new_session", True)
+        transport, protocol = await super().subprocess_exec(*args, env=environment, **options)
+        self.children.append(transport)
+        return transport, protocol
+
+
+class Deadline:
+    """A point in time by which something must be over."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self._end = time.monotonic() + seconds
+
+    def left(self, at_most: float = float("inf")) -> float:
+        """Seconds left, never negative, never more than ``at_most``."""
+        return max(0.0, min(self._end - time.monotonic(), at_most))
+
+    @property
+    def over(self) -> bool:
+        """Whether it has passed."""
+        return self.left() == 0.0
+
+
+class LoopThread:
+    """Runs coroutines on one loop, in a daemon thread: a process can exit whatever the loop is doing."""
+
+    def __init__(self, name: str, extra_env: Mapping[str, str] | None = None) -> None:
+        self._loop = _SpawningLoop()
+        self._loop.extra_env = dict(extra_env or {})
+        self._loop.children = []
+        self._loop.set_exception_handler(_log_exception)
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+        self._thread.start()
+
+    def call(self, coroutine: Coroutine[Any, Any, T], *, timeout: float, what: str) -> T:
+        """Run ``coroutine`` and return its result; `BrowserError` when it takes longer than ``timeout`` seconds."""
+        if self._loop.is_closed():
+            coroutine.close()
+            raise BrowserError(f"{what}: the browser room is closed")
+
+        async def bounded() -> T:
+            async with asyncio.timeout(timeout):
+                return await coroutine
+
+        future = asyncio.run_coroutine_threadsafe(bounded(), self._loop)
+        try:
+            return future.result(timeout + _GRACE)
+        except (TimeoutError, concurrent.futures.TimeoutError) as error:
+            future.cancel()
+            raise BrowserError(f"{what}: expected an answer of the browser within {timeout:g} s, found none") from error
+        except BaseException:  # Ctrl-C or pytest-timeout: don't leave the work running behind
+            future.cancel()
+            raise
+
+    def kill_children(self) -> None:
+        """End the processes that were started on this loop and still run."""
+        for transport in self._loop.children:
+            with contextlib.suppress(ProcessLookupError, RuntimeError):
+                if transport.get_returncode() is None:
+                    transport.kill()
+
+    def stop(self, timeout: float) -> None:
+        """Cancel what still runs and end the thread; gives up waiting after ``timeout`` seconds."""
+        if not self._loop.is_closed():
+            with contextlib.suppress(RuntimeError):
+                self._loop.call_soon_threadsafe(self._loop.stop)
+            self._thread.join(timeout)
+
+    def _run(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        try:
+            self._loop.run_forever()
+            tasks = asyncio.all_tasks(self._loop)
+            for task in tasks:
+                task.cancel()
+            if tasks:
+                self._loop.run_until_complete(asyncio.wait(tasks, timeout=1.0))
+            self._loop.run_until_complete(self._loop.shutdown_asyncgens())
+        finally:
+            asyncio.set_event_loop(None)
+            self._loop.close()
+
+
+def _log_exception(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """Left-over failures of background work: a closed page often leaves some. They go to the log, not to stderr."""
+    logger.debug("in the browser loop: %s", context.get("message"), exc_info=context.get("exception"))

@@ -1,0 +1,65 @@
+"""Browser faults in words: Playwright's errors made short enough for an agent or a report."""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["first_line", "net_error", "shorten", "writable"]
+
+_CALL = re.compile(r"^[A-Za-z]+\.[a-z_A-Z]+: ")
+_NET = re.compile(r"net::(ERR_[A-Z_0-9]+)")
+
+_NET_WORDS = {
+    "ERR_NAME_NOT_RESOLVED": "no such site",
+    "ERR_CONNECTION_REFUSED": "the site refused the connection",
+    "ERR_CONNECTION_RESET": "the site broke off the connection",
+    "ERR_EMPTY_RESPONSE": "the site sent nothing",
+    "ERR_PROXY_CONNECTION_FAILED": "this address can't be reached from here",
+    "ERR_TUNNEL_CONNECTION_FAILED": "this address can't be reached from here",
+    "ERR_TOO_MANY_REDIRECTS": "the site redirects in a loop",
+    "ERR_INVALID_URL": "not a valid address",
+    "ERR_UNSAFE_PORT": "this port can't be reached from here",
+    "ERR_CERT_AUTHORITY_INVALID": "the site's certificate is not trusted",
+}
+
+
+def first_line(error: BaseException) -> str:
+    """What went wrong, without Playwright's call prefix and call log.
+
+    >>> first_line(Exception("Page.goto: net::ERR_FAILED at http://a.test/\\nCall log:\\n  - navigating"))
+    'net::ERR_FAILED at http://a.test/'
+    """
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return _CALL.sub("", lines[0]) if lines else type(error).__name__
+
+
+def net_error(error: BaseException) -> str:
+    """A failed navigation in words; empty when ``error`` is no network error.
+
+    >>> net_error(Exception("Page.goto: net::ERR_TOO_MANY_REDIRECTS at http://a.test/"))
+    'the site redirects in a loop (ERR_TOO_MANY_REDIRECTS)'
+    """
+    match = _NET.search(str(error))
+    if match is None:
+        return ""
+    code = match[1]
+    return f"{_NET_WORDS.get(code, 'the page could not be loaded')} ({code})"
+
+
+def shorten(text: str, length: int = 200) -> str:
+    """``text`` on one line, at most ``length`` characters.
+
+    >>> shorten("one\\n  two   three", 9)
+    'one two …'
+    """
+    line = " ".join(text.split())
+    return line if len(line) <= length else line[: length - 1] + "…"
+
+
+def writable(text: str) -> str:
+    """``text`` as it can be written to a file: halves of surrogate pairs, which pages may hold, become ``?``.
+
+    >>> writable("caf\\u00e9 \\ud83d")
+    'café ?'
+    """
+    return text.encode("utf-8", "replace").decode("utf-8")

@@ -1,0 +1,149 @@
+"""Reads pages for checks: the current tab as it is, or an address in a page of our own that the agent never sees."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+
+from playwright.async_api import Error as PlaywrightError
+
+from pytest_webarena.browser.config import Deadlines
+from pytest_webarena.browser.faults import ScriptFailed, TabClosed, Unresponsive
+from pytest_webarena.browser.guards import RefusedAddress, resolve_address
+from pytest_webarena.browser.loop import Deadline
+from pytest_webarena.browser.messages import first_line, net_error, shorten, writable
+from pytest_webarena.browser.records import PageReading
+from pytest_webarena.browser.settle import settle
+from pytest_webarena.browser.tab import Tab
+from pytest_webarena.browser.tabs import Tabs
+from pytest_webarena.errors import BrowserError, SiteError, TaskError
+
+__all__ = ["read_address", "read_tab"]
+
+_LATE = 1.0
+"""How much longer a fresh page is given to show a first match, in seconds: it has come to rest before."""
+
+_PAGE_TEXT = "() => document.body ? document.body.innerText : document.documentElement.textContent"
+
+_TEXT_OF = r"""
+const textOf = el => {
+  if (!(el instanceof Element)) return el.textContent || '';
+  if (el.localName === 'select') return [...el.selectedOptions].map(o => o.label).join(', ');
+  if (['input', 'textarea'].includes(el.localName) && !['submit', 'button', 'reset', 'image'].includes(el.type)) {
+    return ['checkbox', 'radio'].includes(el.type) ? String(el.checked) : el.value;
+  }
+  return el.localName === 'input' ? el.value : el.innerText ?? el.textContent ?? '';
+};
+"""
+
+_TEXTS = "elements => {" + _TEXT_OF + "return elements.map(textOf); }"
+
+# `(0, eval)` takes an expression or statements, as the address bar of the developer tools does.
+_SCRIPT = (
+    "async source => {"
+    + _TEXT_OF
+    + """
+  const plain = value => value instanceof Node ? textOf(value)
+    : value instanceof NodeList || value instanceof HTMLCollection ? [...value].map(textOf)
+    : Array.isArray(value) ? value.map(plain) : value;
+  const value = plain(await (0, eval)(source));
+  return value === undefined ? null : value;
+}"""
+)
+
+
+async def read_address(
+    tabs: Tabs, url: str, locate: str | None, prepare: Sequence[str], limits: Deadlines, deadline: Deadline
+) -> PageReading:
+    """Open ``url`` in a hidden page of the session's context, read it, close it."""
+    try:
+        url = resolve_address(url, tabs.current.url)
+    except RefusedAddress as error:
+        raise TaskError(f"a check opens a page: {error}") from error
+    tab = await tabs.open_hidden()
+    try:
+        seconds = deadline.left(limits.navigation)
+        try:
+            response = await tab.run(
+                tab.page.goto(url, wait_until="commit", timeout=seconds * 1000), seconds + 1.0, f"opening {url}"
+            )
+        except (PlaywrightError, Unresponsive) as error:
+            reason = net_error(error) or shorten(first_line(error))
+            raise SiteError(f"a check opens {url}: expected a page within {seconds:.3g} s, found: {reason}") from error
+        with contextlib.suppress(Unresponsive):  # then reading says so
+            await settle(tab, cap=limits.settle, navigation=seconds, hang=deadline.left(limits.hang))
+        status = response.status if response is not None else None
+        return await read_tab(tab, locate, prepare, limits, deadline, status=status, wait=_LATE)
+    finally:
+        with contextlib.suppress(PlaywrightError, Unresponsive, TabClosed, BrowserError):
+            await tab.run(tab.page.close(), limits.close, "closing a page", despite_dialog=True)
+
+
+async def read_tab(
+    tab: Tab,
+    locate: str | None,
+    prepare: Sequence[str],
+    limits: Deadlines,
+    deadline: Deadline,
+    *,
+    status: int | None = None,
+    wait: float = 0.0,
+) -> PageReading:
+    """Read what ``tab`` shows. Changes nothing but what ``prepare`` does."""
+    hang = deadline.left(limits.hang)
+    try:
+        for source in prepare:
+            try:
+                await tab.evaluate(_SCRIPT, source, seconds=hang, what="preparing a page for a check")
+            except ScriptFailed as error:
+                return PageReading(
+                    url=tab.url, status=status, texts=(), error=f"preparation {shorten(source)!r}: {error}"
+                )
+        if prepare:
+            await settle(tab, cap=limits.settle, navigation=deadline.left(limits.navigation), hang=hang)
+        if locate is None:
+            text = await tab.evaluate(_PAGE_TEXT, seconds=hang, what="reading a page")
+            html = await tab.run(tab.page.content(), hang, "reading a page")
+            return PageReading(url=tab.url, status=status, texts=(writable(text or ""),), html=writable(html))
+        if locate.startswith("js="):
+            return await _read_script(tab, locate.removeprefix("js="), status, hang)
+        return await _read_selector(tab, locate, status, hang, wait)
+    except ScriptFailed as error:
+        return PageReading(url=tab.url, status=status, texts=(), error=str(error))
+    except Unresponsive as error:
+        raise BrowserError(f"a check reads {tab.url}: {error}") from error
+
+
+async def _read_script(tab: Tab, source: str, status: int | None, hang: float) -> PageReading:
+    try:
+        value = await tab.evaluate(_SCRIPT, source, seconds=hang, what="reading a page")
+    except ScriptFailed as error:
+        return PageReading(url=tab.url, status=status, texts=(), error=str(error))
+    values = value if isinstance(value, list) else [] if value is None else [value]
+    texts = tuple(writable(each) if isinstance(each, str) else _as_text(each) for each in values)
+    return PageReading(url=tab.url, status=status, texts=texts, value=value)
+
+
+async def _read_selector(tab: Tab, selector: str, status: int | None, hang: float, wait: float) -> PageReading:
+    matches = tab.page.locator(selector)
+    try:
+        if wait:
+            with contextlib.suppress(PlaywrightError):
+                await tab.run(
+                    matches.first.wait_for(state="attached", timeout=wait * 1000), hang + wait, "reading a page"
+                )
+        texts = await tab.run(matches.evaluate_all(_TEXTS), hang, f"reading {selector!r}")
+    except PlaywrightError as error:
+        raise TaskError(
+            f"expected a Playwright selector, found {selector!r}: {shorten(first_line(error), 300)}"
+        ) from error
+    return PageReading(url=tab.url, status=status, texts=tuple(map(writable, texts)))
+
+
+def _as_text(value: object) -> str:
+    """As JavaScript would write it."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return "null" if value is None else str(value)

@@ -1,0 +1,72 @@
+"""What a session reports: outcomes of actions, events of pages, readings for checks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from pytest_webarena.evidence import JsonValue, TargetRecord
+
+__all__ = ["DownloadRecord", "EventKind", "Outcome", "PageEvent", "PageReading"]
+
+EventKind = Literal["dialog", "download", "popup", "refused", "script_stopped", "tab_closed", "loading"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageEvent:
+    """Something that happened by itself; ``text`` is the sentence the agent is told."""
+
+    kind: EventKind
+    text: str
+    url: str = ""
+    """Of the page concerned."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DownloadRecord:
+    """A file that a page sent to be saved."""
+
+    url: str
+    name: str
+    """As the site suggests it."""
+    path: str
+    """Where it is until the session ends; empty while it is coming in or when it failed."""
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """How an action went."""
+
+    error: str = ""
+    """Why it had no effect, for the agent; empty when it worked."""
+    url_before: str = ""
+    url_after: str = ""
+    target: TargetRecord | None = None
+    """The element it hit, if it had one."""
+    value: str | None = None
+    """Typed text, chosen options, pressed keys or the address gone to."""
+    tab: int = 0
+    """The tab acted on, from 0."""
+    events: tuple[PageEvent, ...] = ()
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    """How long ``act`` (finding and acting) and ``settle`` (waiting for the page) took."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageReading:
+    """What a check read from a page."""
+
+    url: str
+    """Where the page ended up."""
+    status: int | None
+    """HTTP status of the page; None for the current tab, whose answer is long gone, and for ``about:blank``."""
+    texts: tuple[str, ...]
+    """Visible text of each match, the value for form fields; the whole page's visible text without a locator."""
+    html: str = ""
+    """The serialised DOM; only without a locator."""
+    value: JsonValue = None
+    """Result of a ``js=`` locator as it came from the page."""
+    error: str = ""
+    """What a ``js=`` locator or a preparation threw in the page; then there are no texts."""

@@ -1,0 +1,44 @@
+"""Gets a page back that has stopped answering: stops its script, or puts an empty tab in its place."""
+
+from __future__ import annotations
+
+from playwright.async_api import Error as PlaywrightError
+
+from pytest_webarena.browser.faults import ScriptFailed, TabClosed, Unresponsive
+from pytest_webarena.browser.messages import shorten
+from pytest_webarena.browser.records import PageEvent
+from pytest_webarena.browser.tab import Tab
+from pytest_webarena.browser.tabs import Tabs
+
+__all__ = ["recover"]
+
+_STOP = 2.0
+"""How long a script may take to be stopped, in seconds. It takes milliseconds, or never happens."""
+_PING = 1.0
+
+
+async def recover(tabs: Tabs, tab: Tab) -> PageEvent:
+    """Make ``tab`` usable within about five seconds; returns what the agent is told.
+
+    ``Runtime.terminateExecution`` interrupts ``while (true)`` within milliseconds, and an endless row of alerts between
+    two of them. `BrowserError` when not even an empty tab can be had.
+    """
+    url = tab.url
+    looping = tab.dialogs.looping
+    tab.dialogs.drain()
+    try:
+        await tab.send("Runtime.terminateExecution", seconds=_STOP)
+        try:
+            await tab.evaluate("() => 1", seconds=_PING, what="asking the page")
+        except ScriptFailed:  # the order to stop may hit the question itself
+            await tab.evaluate("() => 1", seconds=_PING, what="asking the page")
+    except (Unresponsive, ScriptFailed, PlaywrightError, TabClosed):
+        await tabs.replace(tab)
+        what = "kept opening dialogs" if looping else "stopped responding"
+        return PageEvent(
+            kind="tab_closed", text=f"The page {shorten(url)} {what} and was closed; the tab is empty.", url=url
+        )
+    finally:
+        tab.dialogs.drained()
+    what = "kept opening dialogs" if looping else "stopped responding: it ran a script without end"
+    return PageEvent(kind="script_stopped", text=f"The page {what}; its script was stopped.", url=url)

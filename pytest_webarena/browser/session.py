@@ -1,0 +1,329 @@
+"""One trial's browser context, for synchronous callers: open, look, act, read. Every call ends by its deadline."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Coroutine, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from playwright.async_api import BrowserContext, Download
+from playwright.async_api import Error as PlaywrightError
+
+from pytest_webarena.actions import Action, Invalid, Noop, Stop
+from pytest_webarena.browser.config import Deadlines, ObservationConfig, SessionConfig
+from pytest_webarena.browser.context import open_context
+from pytest_webarena.browser.execute import Performed, perform
+from pytest_webarena.browser.faults import DialogOpened, TabClosed, Unresponsive
+from pytest_webarena.browser.guards import RefusedAddress, resolve_address
+from pytest_webarena.browser.looking import look, screenshot_of, states_of
+from pytest_webarena.browser.loop import Deadline
+from pytest_webarena.browser.messages import first_line, net_error, shorten
+from pytest_webarena.browser.observation import Observation
+from pytest_webarena.browser.reading import read_address, read_tab
+from pytest_webarena.browser.records import DownloadRecord, Outcome, PageEvent, PageReading
+from pytest_webarena.browser.recovery import recover
+from pytest_webarena.browser.settle import settle
+from pytest_webarena.browser.tab import Tab
+from pytest_webarena.browser.tabs import Tabs
+from pytest_webarena.browser.targets import OBJECT_GROUP
+from pytest_webarena.errors import BrowserError, SiteError, TaskError
+from pytest_webarena.evidence import TabState
+
+if TYPE_CHECKING:
+    from pytest_webarena.browser.engine import BrowserEngine
+
+__all__ = [
+    "Deadlines",
+    "DownloadRecord",
+    "ObservationConfig",
+    "Outcome",
+    "PageEvent",
+    "PageReading",
+    "Session",
+    "SessionConfig",
+]
+
+T = TypeVar("T")
+
+_RESERVE = 0.25
+"""Share of a step's time kept for getting a page back that has stopped answering."""
+
+
+class Session:
+    """Made by `BrowserEngine.session`. Thread-safe: calls from several threads take turns.
+
+    Raises `BrowserError` when the browser or the page's process crashed or stopped answering for good. What a page does
+    (dialogs, pop-ups, downloads, scripts without end, closing itself) is dealt with and told to the agent instead.
+    """
+
+    def __init__(self, engine: BrowserEngine, config: SessionConfig) -> None:
+        self._engine = engine
+        self._config = config
+        self._limits = config.deadlines
+        self._context: BrowserContext | None = None
+        self._tabs_or_none: Tabs | None = None
+        self._lock: asyncio.Lock | None = None
+        self._events: list[PageEvent] = []
+        self._told = 0
+        self._error = ""
+        self._downloads: list[DownloadRecord] = []
+        self._receiving: set[asyncio.Task[None]] = set()
+
+    # --- what callers use
+
+    @property
+    def config(self) -> SessionConfig:
+        """What it was made with."""
+        return self._config
+
+    def open_tabs(self, urls: Sequence[str]) -> None:
+        """Load ``urls``, one tab each, as the only tabs; the first is current. `SiteError` if one can't be loaded."""
+        self._call(self._open_tabs(urls), self._limits.step * max(1, len(urls)), "opening the first pages")
+
+    def observe(self) -> Observation:
+        """What the agent sees now. Changes nothing; `Observation.notes` tells what happened since the last call."""
+        return self._call(self._observe(), self._limits.step, "observing the page")
+
+    def execute(self, action: Action) -> Outcome:
+        """Carry out ``action`` and wait until the page has dealt with it. What failed is in ``Outcome.error``."""
+        return self._call(self._execute(action), self._limits.step, f"executing {action.kind}")
+
+    def note_error(self, text: str) -> None:
+        """Have the next observation say why the last action had no effect: for those that never got here."""
+        self._error = text
+
+    def screenshot(self) -> bytes:
+        """The current viewport as JPEG; empty while a native dialog is open, for then nothing can be painted."""
+        return self._call(self._screenshot(), self._limits.step, "taking a screenshot")
+
+    def tabs(self) -> tuple[TabState, ...]:
+        """All tabs with their serialised DOM. A page that doesn't answer has an empty one."""
+        return self._call(self._states(), self._limits.step, "reading the tabs")
+
+    def read_page(self, *, open: str | None, locate: str | None, prepare: Sequence[str] = ()) -> PageReading:
+        """Read the current tab (``open=None``) or an address in a hidden page with the same cookies.
+
+        ``locate`` is a Playwright selector, ``js=`` and an expression, or None for the whole page; ``prepare`` are
+        JavaScript sources run before. The agent's tabs are left alone. `TaskError` for a selector that is none,
+        `SiteError` for an address that can't be loaded.
+        """
+        reading = self._read(open, locate, tuple(prepare))
+        return self._call(reading, self._limits.step + self._limits.navigation, "reading a page")
+
+    def storage_state(self) -> dict[str, Any]:
+        """Cookies and local storage, for `SessionConfig.storage_state` of another session."""
+        return self._call(self._storage_state(), self._limits.context, "reading the storage state")
+
+    def downloads(self) -> tuple[DownloadRecord, ...]:
+        """Files that pages have sent to be saved, in order. Their files vanish with the session."""
+        return tuple(self._downloads)
+
+    def close(self) -> None:
+        """End the context. Never raises: what is stuck is left behind with the browser, which is then replaced."""
+        with contextlib.suppress(BrowserError):
+            limit = 3 * self._limits.close + (60.0 if self._config.trace else 0.0)
+            self._engine.thread.call(self._close(), timeout=limit, what="closing a browser context")
+
+    # --- on the loop
+
+    async def start(self) -> None:
+        """Open the context (on the loop); `BrowserEngine.session` calls it."""
+        self._lock = asyncio.Lock()
+        self._context = await open_context(self._engine, self._config)
+        self._tabs_or_none = Tabs(self._context, self._config, self._events.append, self._on_download)
+        await self._tabs.sync()
+
+    def _call(self, coroutine: Coroutine[Any, Any, T], seconds: float, what: str) -> T:
+        return self._engine.thread.call(self._in_turn(coroutine), timeout=seconds + 1.0, what=what)
+
+    async def _in_turn(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        if self._context is None or self._lock is None:
+            coroutine.close()
+            raise BrowserError("the session is closed")
+        async with self._lock:
+            try:
+                return await coroutine
+            except (Unresponsive, DialogOpened, TabClosed) as error:
+                raise BrowserError(f"the page can't be used: {error or 'a dialog is open'}") from error
+            except PlaywrightError as error:
+                raise BrowserError(shorten(first_line(error), 300)) from error
+
+    @property
+    def _tabs(self) -> Tabs:
+        assert self._tabs_or_none is not None
+        return self._tabs_or_none
+
+    def _budget(self) -> Deadline:
+        """A step's time, less what getting a stuck page back may take."""
+        return Deadline(self._limits.step * (1 - _RESERVE))
+
+    async def _open_tabs(self, urls: Sequence[str]) -> None:
+        fresh = []
+        for url in urls or ("about:blank",):
+            tab = await self._tabs.open(current=False)
+            fresh.append(tab)
+            await self._load(tab, url)
+        await self._tabs.close_all_but(fresh)
+        self._error = ""
+        self._told = len(self._events)
+
+    async def _load(self, tab: Tab, url: str) -> None:
+        seconds = self._limits.navigation
+        try:
+            address = resolve_address(url, "about:blank")
+            going = tab.page.goto(address, wait_until="commit", timeout=seconds * 1000)
+            response = await tab.run(going, seconds + 1.0, f"opening {url}")
+            await settle(tab, cap=self._limits.settle, navigation=seconds, hang=self._limits.hang)
+        except RefusedAddress as error:
+            raise TaskError(f"the first page of a task: {error}") from error
+        except (PlaywrightError, Unresponsive, TabClosed) as error:
+            reason = net_error(error) or shorten(first_line(error))
+            raise SiteError(f"{url}: expected a page within {seconds:g} s, found: {reason}") from error
+        except DialogOpened:
+            return
+        if response is not None and response.status >= 500:
+            raise SiteError(f"{url}: expected a page, found HTTP status {response.status}")
+
+    async def _observe(self) -> Observation:
+        budget = self._budget()
+        await self._tabs.sync()
+        tab = self._tabs.current
+        if tab.dialogs.looping and tab.dialogs.open is not None:
+            await self._recover(tab)
+        try:
+            observation = await look(self._tabs, self._config, budget)
+        except Unresponsive:
+            await self._recover(self._tabs.current)
+            observation = await look(self._tabs, self._config, Deadline(self._limits.step * _RESERVE))
+        except TabClosed:
+            await self._tabs.sync()
+            observation = await look(self._tabs, self._config, budget)
+        news = [event.text for event in self._events[self._told :] if event.text != self._error]
+        self._told = len(self._events)
+        return observation.with_news(error=self._error, notes=news)
+
+    async def _execute(self, action: Action) -> Outcome:
+        budget = self._budget()
+        await self._tabs.sync()
+        tab = self._tabs.current
+        tab.dialogs.new_action()
+        number, url_before = self._tabs.index(tab), tab.url
+        first_event, requests = len(self._events), tuple(tab.inflight)
+        began = time.monotonic()
+        done = Performed()
+        acted: float | None = None
+        stuck = ""
+        try:
+            with contextlib.suppress(TabClosed):  # a page may well close itself when it is clicked
+                done = await perform(self._tabs, action, self._limits, budget)
+            acted = time.monotonic()
+            if not isinstance(action, Noop | Stop | Invalid):
+                await self._settle(tab, requests, budget)
+        except DialogOpened:
+            if tab.dialogs.looping:
+                stuck = await self._recover(tab)
+        except Unresponsive:
+            stuck = await self._recover(tab)
+        ended = time.monotonic()
+        await self._tabs.sync()
+        self._release_objects(tab)
+        self._error = stuck or done.error
+        return Outcome(
+            error=self._error,
+            url_before=url_before,
+            url_after=self._tabs.current.url,
+            target=done.target,
+            value=done.value,
+            tab=number,
+            events=tuple(self._events[first_event:]),
+            seconds={"act": round((acted or ended) - began, 4), "settle": round(ended - (acted or ended), 4)},
+        )
+
+    async def _settle(self, tab: Tab, requests: Sequence[Any], budget: Deadline) -> None:
+        """Wait for what the action set in motion, in its tab and in the one it opened."""
+        limits = self._limits
+        with contextlib.suppress(TabClosed):
+            self._events += await settle(
+                tab,
+                before=requests,
+                cap=limits.settle,
+                navigation=budget.left(limits.navigation),
+                hang=budget.left(limits.hang),
+            )
+            await self._tabs.wait_for_popups(tab, budget.left(limits.navigation))
+        await self._tabs.sync()
+        if self._tabs.current is not tab:
+            self._events += await settle(
+                self._tabs.current,
+                cap=limits.settle,
+                navigation=budget.left(limits.navigation),
+                hang=budget.left(limits.hang),
+            )
+
+    async def _recover(self, tab: Tab) -> str:
+        event = await recover(self._tabs, tab)
+        self._events.append(event)
+        return event.text
+
+    def _release_objects(self, tab: Tab) -> None:
+        if not tab.closed and tab.is_observable:
+            tab.in_background(
+                tab.send("Runtime.releaseObjectGroup", {"objectGroup": OBJECT_GROUP}, seconds=self._limits.hang)
+            )
+
+    async def _screenshot(self) -> bytes:
+        await self._tabs.sync()
+        return await screenshot_of(self._tabs.current, seconds=self._budget().left())
+
+    async def _states(self) -> tuple[TabState, ...]:
+        await self._tabs.sync()
+        return await states_of(self._tabs, seconds=self._limits.hang)
+
+    async def _read(self, open: str | None, locate: str | None, prepare: tuple[str, ...]) -> PageReading:
+        await self._tabs.sync()
+        deadline = Deadline(self._limits.step)
+        if open is None:
+            return await read_tab(self._tabs.current, locate, prepare, self._limits, deadline)
+        return await read_address(self._tabs, open, locate, prepare, self._limits, deadline)
+
+    async def _storage_state(self) -> dict[str, Any]:
+        assert self._context is not None
+        state: Mapping[str, Any] = await self._context.storage_state()
+        return dict(state)
+
+    async def _close(self) -> None:
+        context, self._context = self._context, None
+        if context is None:
+            return
+        for task in self._receiving:
+            task.cancel()
+        seconds = self._limits.close
+        if self._config.trace is not None:
+            with contextlib.suppress(PlaywrightError, TimeoutError):
+                async with asyncio.timeout(60.0):
+                    await context.tracing.stop(path=self._config.trace)
+        try:
+            async with asyncio.timeout(seconds):
+                await context.close()
+        except (PlaywrightError, TimeoutError):
+            if context.browser is not None:
+                await self._engine.discard(context.browser)
+
+    def _on_download(self, download: Download) -> None:
+        number = len(self._downloads)
+        name = download.suggested_filename
+        self._downloads.append(DownloadRecord(url=download.url, name=name, path=""))
+        self._events.append(PageEvent(kind="download", text=f"The file {name!r} was downloaded.", url=download.url))
+
+        async def receive() -> None:
+            try:
+                path, error = str(await download.path()), ""
+            except PlaywrightError as failure:
+                path, error = "", first_line(failure)
+            self._downloads[number] = DownloadRecord(url=download.url, name=name, path=path, error=error)
+
+        task = asyncio.ensure_future(receive())
+        self._receiving.add(task)
+        task.add_done_callback(self._receiving.discard)

@@ -1,0 +1,91 @@
+"""Waiting until a page has dealt with an action: by events, with a cap, never a fixed sleep."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from playwright.async_api import Error as PlaywrightError
+from playwright.async_api import Request
+
+from pytest_webarena.browser.faults import ScriptFailed, Unresponsive
+from pytest_webarena.browser.loop import Deadline
+from pytest_webarena.browser.messages import shorten
+from pytest_webarena.browser.records import PageEvent
+from pytest_webarena.browser.tab import Tab
+
+__all__ = ["settle"]
+
+_CALM = 0.034
+"""How long a page that shows no reaction at all is watched, in seconds: two frames."""
+_QUIET = 0.1
+"""How long a page that did react has to stay unchanged, in seconds."""
+_RESTLESS_CAP = 0.5
+"""The cap for a page known never to come to rest, in seconds."""
+
+# Resolves to [came to rest, number of changes]. Watches, writes nothing into the page.
+_WATCH = """(calm, quiet, cap) => new Promise(resolve => {
+  const start = performance.now();
+  let last = start, changes = 0;
+  const observer = new MutationObserver(list => { changes += list.length; last = performance.now(); });
+  observer.observe(document, {subtree: true, childList: true, attributes: true, characterData: true});
+  const look = () => {
+    const now = performance.now(), need = changes ? quiet : calm;
+    const rest = document.readyState === 'complete' && now - last >= need;
+    if (rest || now - start >= cap) {
+      observer.disconnect();
+      resolve([rest, changes]);
+    } else {
+      setTimeout(look, Math.max(8, need - (now - last)));
+    }
+  };
+  setTimeout(look, calm);
+})"""
+
+
+async def settle(
+    tab: Tab, *, before: Iterable[Request] = (), cap: float, navigation: float, hang: float
+) -> tuple[PageEvent, ...]:
+    """Return when ``tab`` is at rest: no navigation under way, the document loaded, its requests answered, no changes.
+
+    ``before`` are requests that were under way before the action: not waited for. A navigation may take ``navigation``
+    seconds to begin to arrive; whatever has arrived is waited for at most ``cap`` seconds. Pages that never rest
+    (animation, polling) hit the cap once and are given half a second from then on. Returns what the agent should know.
+    Raises as `Tab.run`: `Unresponsive` after ``hang`` seconds without an answer.
+    """
+    old = set(before)
+    arrival, rest = Deadline(navigation), Deadline(cap)
+    document = tab.document
+    while not rest.over:
+        if tab.is_navigating():
+            await tab.changed(arrival.left())
+            if arrival.over:
+                return (PageEvent(kind="loading", text=f"{shorten(tab.url)} is still loading.", url=tab.url),)
+            rest = Deadline(cap)
+            continue
+        if tab.document != document:
+            document, rest = tab.document, Deadline(cap)
+        limit = rest.left(_RESTLESS_CAP if tab.restless else cap)
+        try:
+            calm, changes = await tab.evaluate(
+                _WATCH, _CALM * 1000, _QUIET * 1000, limit * 1000, seconds=hang + limit, what="waiting for the page"
+            )
+        except Unresponsive:
+            if not tab.is_navigating():
+                raise
+            continue  # the browser holds calls back while another document is on its way
+        except (ScriptFailed, PlaywrightError):
+            if tab.document == document and not tab.is_navigating():
+                return ()  # a document that can't be watched: nothing to wait for
+            continue
+        if tab.is_navigating() or tab.document != document:
+            continue
+        if not calm:
+            tab.restless = tab.restless or changes > 0
+            return ()
+        pending = [key for request, key in tab.inflight.items() if request not in old and key not in tab.endless]
+        if not pending:
+            return ()
+        await tab.changed(rest.left())
+        if rest.over:
+            tab.endless.update(pending)
+    return ()

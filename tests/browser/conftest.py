@@ -1,0 +1,194 @@
+"""A real headless browser and small sites behind a loopback proxy; fails without a browser where one is required."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from pytest_webarena.browser.config import Deadlines, EngineConfig, SessionConfig
+from pytest_webarena.browser.engine import BrowserEngine
+from pytest_webarena.browser.launch import find_browser
+from pytest_webarena.browser.session import Session
+from pytest_webarena.errors import BrowserError
+
+SITE = "http://a.test"
+QUICK = Deadlines(step=12.0, navigation=4.0, settle=1.5, selector=1.0, hang=1.5, close=5.0)
+"""Short enough for tests of pages that hang, long enough for a busy machine."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What arrived at the server."""
+
+    method: str
+    url: str
+    headers: dict[str, str]
+    body: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """What the server answers."""
+
+    body: str | bytes = ""
+    status: int = 200
+    headers: dict[str, str] = field(default_factory=dict)
+
+
+Page = str | Reply | Callable[[Request], "str | Reply"]
+
+
+class Web:
+    """Sites by address, served by one loopback server that is their proxy as well: any host name leads here."""
+
+    def __init__(self) -> None:
+        self.pages: dict[str, Page] = {}
+        self.requests: list[Request] = []
+        self.released = threading.Event()
+        """Handlers that hang wait for it, so that a test never leaves one behind."""
+        web = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_GET(self) -> None:
+                length = int(self.headers.get("Content-Length") or 0)
+                body = self.rfile.read(length).decode()
+                request = Request(method=self.command, url=self.path, headers=dict(self.headers), body=body)
+                reply = web.answer(request)
+                content = reply.body.encode() if isinstance(reply.body, str) else reply.body
+                try:
+                    self.send_response(reply.status)
+                    headers = {"Content-Type": "text/html; charset=utf-8", **reply.headers}
+                    for name, value in headers.items():
+                        self.send_header(name, value)
+                    self.send_header("Content-Length", str(len(content)))
+                    self.end_headers()
+                    self.wfile.write(content)
+                except OSError:
+                    self.close_connection = True
+
+            do_POST = do_GET
+
+            def log_message(self, format: str, *args: Any) -> None:
+                pass
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self._server.daemon_threads = True
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
+        self._thread.start()
+        self.proxy = f"http://127.0.0.1:{self._server.server_port}"
+
+    def answer(self, request: Request) -> Reply:
+        """The page at the request's address; 404 when there is none."""
+        self.requests.append(request)
+        parts = urlsplit(request.url)
+        page = self.pages.get(f"{parts.scheme}://{parts.netloc}{parts.path}")
+        if page is None:
+            return Reply(body="<title>Not found</title>Not found", status=404)
+        made = page(request) if callable(page) else page
+        return Reply(body=made) if isinstance(made, str) else made
+
+    def put(self, path: str, page: Page) -> str:
+        """Serve ``page`` at ``path`` of the site ``a.test`` (or at a full address); the address."""
+        url = path if "://" in path else SITE + path
+        self.pages[url] = page
+        return url
+
+    def redirect(self, path: str, to: str) -> str:
+        """Send visitors of ``path`` to ``to``."""
+        return self.put(path, Reply(status=302, headers={"Location": to}))
+
+    def file(self, path: str, content: str | bytes, content_type: str, **headers: str) -> str:
+        """Serve something that is no page."""
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        return self.put(path, Reply(body=content, headers={"Content-Type": content_type, **named}))
+
+    def slow(self, path: str, seconds: float, body: str) -> str:
+        """A page that takes its time."""
+
+        def answer(request: Request) -> str:
+            self.released.wait(seconds)
+            return body
+
+        return self.put(path, answer)
+
+    def close(self) -> None:
+        self.released.set()
+        self._server.shutdown()
+        self._server.server_close()
+
+
+@pytest.fixture(scope="session")
+def browser_executable() -> str | None:
+    """A browser that can be started; without one the test is skipped, or fails where one is required."""
+    try:
+        return find_browser(os.environ.get("WEBARENA_TEST_BROWSER")).executable
+    except BrowserError as error:
+        if os.environ.get("WEBARENA_REQUIRE_BROWSER") == "1":
+            raise
+        pytest.skip(str(error))
+
+
+@pytest.fixture(scope="session")
+def engine(browser_executable: str | None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrowserEngine]:
+    """The browser that the tests share. Those that kill one make their own."""
+    config = EngineConfig(executable=browser_executable, temp_dir=tmp_path_factory.mktemp("browser"))
+    with BrowserEngine(config) as engine:
+        yield engine
+
+
+@pytest.fixture
+def web() -> Iterator[Web]:
+    """Sites of one test."""
+    web = Web()
+    yield web
+    web.close()
+
+
+OpenSession = Callable[..., Session]
+
+
+@pytest.fixture
+def open_session(engine: BrowserEngine, web: Web) -> Iterator[OpenSession]:
+    """Opens sessions with short deadlines that reach ``web``; keyword arguments as `SessionConfig`."""
+    with ExitStack() as stack:
+
+        def open_(**options: Any) -> Session:
+            config = SessionConfig(**{"proxy": web.proxy, "deadlines": QUICK, **options})
+            return stack.enter_context(engine.session(config))
+
+        yield open_
+
+
+@pytest.fixture
+def session(open_session: OpenSession) -> Session:
+    """A fresh context with an empty tab."""
+    return open_session()
+
+
+@pytest.fixture
+def show(session: Session, web: Web) -> Callable[[str], Session]:
+    """Shows HTML at ``http://a.test/`` in the session."""
+
+    def show(html: str) -> Session:
+        session.open_tabs([web.put("/", html)])
+        return session
+
+    return show
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    here = Path(__file__).parent
+    for item in items:
+        if here in item.path.parents:
+            item.add_marker(pytest.mark.browser)

@@ -1,0 +1,241 @@
+"""Pages that misbehave: each ends as a message to the agent or a named error, in time, and the session goes on or closes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_webarena.actions import Click, CloseTab, FocusTab, Goto, NewTab, Noop, Selector, Type
+from pytest_webarena.browser.session import Session
+from pytest_webarena.errors import BrowserError, SiteError
+
+if TYPE_CHECKING:
+    from tests.browser.conftest import Web
+
+Show = Callable[[str], Session]
+OpenSession = Callable[..., Session]
+STEP = 12.0
+"""The step deadline of the sessions here, in seconds."""
+
+
+def test_a_script_without_end_is_stopped_and_told(show: Show) -> None:
+    session = show("<title>H</title><button onclick='while (true) {}'>B</button><p>Alive")
+    began = time.monotonic()
+    outcome = session.execute(Click(Selector("text=B")))
+    assert time.monotonic() - began < STEP
+    assert outcome.error == "The page http://a.test/ stopped responding: it ran a script without end; its script was stopped."
+    assert [event.kind for event in outcome.events] == ["script_stopped"]
+    observation = session.observe()
+    assert "'Alive'" in observation.text
+    assert observation.error == outcome.error
+    assert observation.notes == ()  # said once
+
+
+def test_a_page_that_hangs_by_itself_can_still_be_looked_at(show: Show) -> None:
+    session = show("<p>Alive</p><script>setTimeout(() => { while (true) {} }, 150)</script>")
+    session.execute(Noop())
+    time.sleep(0.3)  # until the script runs: nothing tells when it does
+    began = time.monotonic()
+    observation = session.observe()
+    assert time.monotonic() - began < STEP
+    assert "'Alive'" in observation.text
+    assert observation.notes == ("The page http://a.test/ stopped responding: it ran a script without end; its script was stopped.",)
+
+
+def test_a_page_that_hangs_again_and_again_is_closed(show: Show) -> None:
+    session = show("<p>x<script>setInterval(() => { const end = Date.now() + 60000; while (Date.now() < end) {} }, 1)</script>")
+    began = time.monotonic()
+    observation = session.observe()
+    assert time.monotonic() - began < 2 * STEP
+    assert observation.notes[-1] in (
+        "The page http://a.test/ stopped responding and was closed; the tab is empty.",
+        "The page http://a.test/ stopped responding: it ran a script without end; its script was stopped.",
+    )
+    assert session.execute(Goto("about:blank")).error == ""
+
+
+def test_a_hung_page_does_not_hold_up_closing(open_session: OpenSession, web: Web) -> None:
+    session = open_session()
+    session.open_tabs([web.put("/", "<script>setTimeout(() => { while (true) {} }, 100)</script>")])
+    time.sleep(0.3)  # until the script runs
+    began = time.monotonic()
+    session.close()
+    assert time.monotonic() - began < 4.0
+    with pytest.raises(BrowserError, match="the session is closed"):
+        session.observe()
+
+
+def test_endless_alerts_are_broken_off(show: Show) -> None:
+    session = show("<button onclick='while (true) alert(1)'>B</button><p>Alive")
+    began = time.monotonic()
+    outcome = session.execute(Click(Selector("text=B")))
+    assert time.monotonic() - began < STEP
+    assert outcome.error == "The page http://a.test/ kept opening dialogs; its script was stopped."
+    assert sum(event.kind == "dialog" for event in outcome.events) == 10
+    assert "'Alive'" in session.observe().text
+
+
+def test_alerts_from_a_timer_do_not_stop_a_trial(show: Show) -> None:
+    session = show("<p>Alive</p><script>setInterval(() => alert('again'), 5)</script>")
+    began = time.monotonic()
+    for _ in range(3):
+        assert "'Alive'" in session.observe().text
+        session.execute(Noop())
+    assert time.monotonic() - began < 3 * STEP
+
+
+def test_a_crashed_page_is_a_named_error(show: Show) -> None:
+    session = show("<p>x")
+    crash_renderer(session)
+    began = time.monotonic()
+    with pytest.raises(BrowserError, match=r"the process that rendered http://a.test/ crashed"):
+        session.observe()
+    with pytest.raises(BrowserError, match="crashed"):
+        session.execute(Click(Selector("text=x")))
+    assert session.tabs()[0].url == "http://a.test/"  # what is known without the page can still be recorded
+    session.close()
+    assert time.monotonic() - began < 4.0
+
+
+def crash_renderer(session: Session) -> None:
+    """End the process of the current page, as running out of memory would."""
+    tab = session._tabs.current
+
+    async def crash() -> None:
+        tab.in_background(tab.send("Page.crash", seconds=1.0))
+        while True:
+            await tab.changed(2.0)
+
+    with pytest.raises(BrowserError):
+        session._engine.thread.call(crash(), timeout=5.0, what="crashing a page")
+
+
+def test_other_tabs_survive_a_crash(show: Show) -> None:
+    session = show("<p>x")
+    session.execute(NewTab())
+    crash_renderer(session)
+    assert session.execute(CloseTab()).error == ""
+    assert "'x'" in session.observe().text
+
+
+def test_a_page_that_closes_itself(show: Show, web: Web) -> None:
+    web.put("/pop", "<title>Pop</title><button onclick='window.close()'>Close</button>")
+    session = show("<title>Main</title><a href=/pop target=_blank rel=opener>Open</a>")
+    session.execute(Click(Selector("text=Open")))
+    assert session.observe().title == "Pop"
+    outcome = session.execute(Click(Selector("text=Close")))
+    assert outcome.error == ""
+    observation = session.observe()
+    assert observation.title == "Main"
+    assert observation.notes == ("The current tab was closed by its page.",)
+
+
+def test_pop_ups_become_tabs(show: Show, web: Web) -> None:
+    web.slow("/late", 0.3, "<title>Late</title><p>Here")
+    session = show("<title>Main</title><button onclick='open(`/late`)'>Open</button>")
+    outcome = session.execute(Click(Selector("text=Open")))
+    assert [event.kind for event in outcome.events] == ["popup"]
+    observation = session.observe()  # it has been waited for
+    assert observation.text.split("\n")[0] == "Tab 0: Main | Tab 1 (current): Late"
+    assert "'Here'" in observation.text
+    assert observation.notes == ("The page opened a new tab: http://a.test/late.",)
+
+
+def test_a_storm_of_pop_ups_ends_at_the_limit(open_session: OpenSession, web: Web) -> None:
+    session = open_session(max_tabs=4)
+    session.open_tabs([web.put("/", "<button onclick='for (let i = 0; i < 15; i++) open(`/p${i}`)'>B</button>")])
+    outcome = session.execute(Click(Selector("text=B")))
+    assert outcome.error == ""
+    assert len(session.observe().tabs) == 4
+    assert any("more than 4 tabs" in event.text for event in outcome.events)
+
+
+def test_downloads_are_recorded_not_shown(show: Show, web: Web) -> None:
+    web.file("/report", "a,b\n1,2\n", "text/csv", Content_Disposition="attachment; filename=report.csv")
+    session = show("<title>Main</title><a href=/report>Get it</a>")
+    outcome = session.execute(Click(Selector("text=Get it")))
+    assert (outcome.error, outcome.url_after) == ("", "http://a.test/")
+    assert session.execute(Goto("/report")).error == ""
+    observation = session.observe()
+    assert observation.title == "Main"
+    assert observation.notes == ("The file 'report.csv' was downloaded.",) * 2
+    deadline = time.monotonic() + 5
+    while not all(download.path for download in session.downloads()):
+        assert time.monotonic() < deadline
+        session.execute(Noop())
+    first = session.downloads()[0]
+    assert (first.url, first.name, first.error) == ("http://a.test/report", "report.csv", "")
+    with open(first.path) as file:
+        assert file.read() == "a,b\n1,2\n"
+
+
+@pytest.mark.parametrize("url", ["data:text/html,<p>data</p>", "file:///etc/passwd", "chrome://version", "javascript:document.title='js'"])
+def test_links_to_other_schemes_lead_nowhere(show: Show, url: str) -> None:
+    session = show(f'<title>Main</title><a href="{url}">Go</a><a target=_blank href="{url}">New</a>')
+    for link in ("Go", "New"):
+        session.execute(Click(Selector(f"text={link}")))
+        observation = session.observe()
+        assert observation.url.startswith(("http://a.test/", "about:blank"))
+        assert "root:" not in observation.text
+        session.execute(FocusTab(0))
+
+
+def test_an_address_that_must_not_be_shown_is_left(show: Show) -> None:
+    session = show("<title>Main</title>")
+    tab = session._tabs.current
+    # No page can do this; a browser's own shortcut or a flaw of it might.
+    session._engine.thread.call(tab.page.goto("data:text/html,<p>secret</p>"), timeout=5.0, what="going there")
+    observation = session.observe()
+    assert observation.url == "about:blank"
+    assert "secret" not in observation.text
+    assert observation.notes == ("The page led to data:text/html,<p>secret</p>, which can't be opened here; the tab was emptied.",)
+
+
+def test_a_site_that_does_not_answer(show: Show, web: Web) -> None:
+    web.slow("/never", 60.0, "")
+    session = show("<title>Main</title><a href=/never>Go</a>")
+    began = time.monotonic()
+    assert session.execute(Goto("/never")).error == "http://a.test/never did not answer within 4 s."
+    assert time.monotonic() - began < STEP
+
+
+def test_a_click_to_a_site_that_does_not_answer(show: Show, web: Web) -> None:
+    web.slow("/never", 60.0, "")
+    session = show("<title>Main</title><a href=/never>Go</a>")
+    began = time.monotonic()
+    outcome = session.execute(Click(Selector("text=Go")))
+    assert time.monotonic() - began < STEP
+    assert [event.text for event in outcome.events] == ["http://a.test/ is still loading."]
+
+
+def test_the_first_page_must_load(session: Session, web: Web) -> None:
+    with pytest.raises(SiteError, match=r"https://a\.test/: expected a page within 4 s, found: .*ERR_TUNNEL"):
+        session.open_tabs(["https://a.test/"])
+    web.put("http://b.test/", lambda request: _broken())
+    web.slow("/never", 60.0, "")
+    with pytest.raises(SiteError, match="expected a page within 4 s"):
+        session.open_tabs(["http://a.test/never"])
+
+
+def _broken() -> str:
+    raise OSError
+
+
+def test_huge_pages_stay_within_the_deadline(show: Show) -> None:
+    session = show("<p>x</p><script>const d = document.createElement('div'); d.innerHTML = '<p>row</p>'.repeat(15000); document.body.append(d)</script>")
+    began = time.monotonic()
+    assert "'row'" in session.observe().text
+    assert time.monotonic() - began < STEP
+
+
+def test_leaving_a_page_that_asks_to_stay(show: Show, web: Web) -> None:
+    web.put("/next", "<title>Next</title>")
+    session = show("<title>Main</title><input><script>onbeforeunload = event => event.preventDefault()</script>")
+    session.execute(Type(Selector("css=input"), "typed"))  # without it no browser asks
+    outcome = session.execute(Goto("/next"))
+    assert outcome.error == ""
+    assert session.observe().title == "Next"
+    assert [event.text for event in outcome.events] == ['A "leave page?" dialog opened; it was accepted.']

@@ -1,0 +1,486 @@
+"""The gateway with a real browser: sites by their names, and no other way out."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+import threading
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+from playwright.async_api import Browser, BrowserContext, Page, Playwright, async_playwright
+from playwright.async_api import Error as PlaywrightError
+from websockets.asyncio.server import ServerConnection, serve
+
+from pytest_webarena.browser.launch import BrowserChoice, launch_options
+from pytest_webarena.sites.gateway import Gateway, GatewaySession
+from pytest_webarena.sites.gateway.egress import CHROMIUM_EGRESS_ARGS, DENY_ALL_PROXY, PROXY_BYPASS
+
+T = TypeVar("T")
+
+HOME = "http://homepage.test"
+DEADLINE = 60.0
+HTML = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"
+
+
+class Site:
+    """Answers by path; counts connections and remembers request heads."""
+
+    def __init__(self) -> None:
+        self.port = 0
+        self.heads: list[str] = []
+        self.connections = 0
+        self.go_on = asyncio.Event()
+
+    async def handle(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connections += 1
+        try:
+            while True:
+                head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
+                self.heads.append(head)
+                length = [line for line in head.lower().split("\r\n") if line.startswith("content-length:")]
+                size = 0
+                while length and size < int(length[0].split(":")[1]):
+                    size += len(await reader.read(1 << 18))
+                await self.answer(head.split(" ")[1], size, writer)
+        except (asyncio.IncompleteReadError, ConnectionError):
+            pass
+        finally:
+            writer.close()
+
+    async def answer(self, path: str, size: int, writer: asyncio.StreamWriter) -> None:
+        if path == "/upload":
+            _send(writer, str(size).encode())
+        elif path == "/cookie":
+            writer.write(HTML + b"Set-Cookie: who=me\r\nContent-Length: 2\r\n\r\nok")
+        elif path == "/page":
+            parts = "".join(f"<script src='/{index}.js'></script>" for index in range(20))
+            _send(writer, f"<title>Page</title><script>n = 0</script>{parts}".encode())
+        elif path.endswith(".js"):
+            _send(writer, b"n += 1")
+        elif path == "/large":
+            writer.write(HTML + b"Content-Length: 33554432\r\n\r\n")
+            for _ in range(128):
+                writer.write(bytes(1 << 18))
+                await writer.drain()
+        elif path == "/stream":
+            writer.write(HTML + b"Transfer-Encoding: chunked\r\n\r\n5\r\nfirst\r\n")
+            await self.go_on.wait()
+            writer.write(b"4\r\nlast\r\n0\r\n\r\n")
+        else:
+            _send(writer, b"<title>Home</title><h1>Hello</h1>")
+        await writer.drain()
+
+
+class Udp(asyncio.DatagramProtocol):
+    """Counts packets."""
+
+    def __init__(self) -> None:
+        self.packets = 0
+
+    def datagram_received(self, data: bytes, addr: object) -> None:
+        self.packets += 1
+
+
+class Lab:
+    """One event loop with a browser, a gateway and sites."""
+
+    def __init__(self, executable: str | None) -> None:
+        self.choice = BrowserChoice(executable=executable, name="chromium")
+        self.loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self.loop.run_forever, daemon=True)
+        self._thread.start()
+        self.gateway = Gateway()
+        self.playwright: Playwright
+        self.browser: Browser
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        return asyncio.run_coroutine_threadsafe(work, self.loop).result(DEADLINE)
+
+    async def start(self) -> None:
+        self._manager = async_playwright()
+        self.playwright = await self._manager.start()
+        self.browser = await self.launch()
+
+    async def launch(self, *more: str, without: str = "\0") -> Browser:
+        """A browser as the plugin starts it; ``more`` flags, and none that begins with ``without``."""
+        options = launch_options(self.choice, {"args": more}, proxy=DENY_ALL_PROXY)
+        options["args"] = [arg for arg in options["args"] if without not in arg]
+        return await self.playwright.chromium.launch(**options)
+
+    @asynccontextmanager
+    async def site(self) -> AsyncIterator[Site]:
+        site = Site()
+        server = await asyncio.start_server(site.handle, "127.0.0.1", 0)
+        site.port = server.sockets[0].getsockname()[1]
+        try:
+            yield site
+        finally:
+            server.close()
+
+    @asynccontextmanager
+    async def world(self, browser: Browser | None = None) -> AsyncIterator[tuple[Page, GatewaySession, Site]]:
+        """A page whose context reaches http://homepage.test, and nothing else."""
+        async with self.site() as site:
+            session = await self.gateway.open()
+            session.route("homepage.test", "127.0.0.1", site.port)
+            context = await self.context(session, browser)
+            try:
+                yield await context.new_page(), session, site
+            finally:
+                await context.close()
+                await session.close()
+
+    async def context(self, session: GatewaySession, browser: Browser | None = None) -> BrowserContext:
+        proxy: Any = {"server": f"http://127.0.0.1:{session.port}", "bypass": PROXY_BYPASS}
+        return await (browser or self.browser).new_context(proxy=proxy)
+
+    async def stop(self) -> None:
+        await self.browser.close()
+        await self._manager.__aexit__()
+        await self.gateway.close()
+
+    def close(self) -> None:
+        try:
+            self.run(self.stop())
+        finally:
+            self.loop.call_soon_threadsafe(self.loop.stop)
+            self._thread.join(10)
+            self.loop.close()
+
+
+@pytest.fixture(scope="module")
+def lab(browser_executable: str | None) -> Iterator[Lab]:
+    lab = Lab(browser_executable)
+    lab.run(lab.start())
+    yield lab
+    lab.close()
+
+
+Test = Callable[[Page, GatewaySession, Site], Awaitable[None]]
+
+
+def with_page(lab: Lab, test: Test) -> None:
+    async def work() -> None:
+        async with lab.world() as (page, session, site):
+            await test(page, session, site)
+
+    lab.run(work())
+
+
+def test_page_with_many_parts(lab: Lab) -> None:
+    async def test(page: Page, session: GatewaySession, site: Site) -> None:
+        response = await page.goto(f"{HOME}/page")
+        assert response is not None
+        assert (response.status, await page.title(), await page.evaluate("n")) == (200, "Page", 20)
+        assert page.url == f"{HOME}/page"
+        assert all("\r\nHost: homepage.test\r\n" in head for head in site.heads)
+        assert not any("proxy" in head.lower() for head in site.heads)
+        # The browser never opens more than six connections to a host, and the pool needs no more than that.
+        assert site.connections <= 6
+        logged = {record.url: record.status for record in session.requests()}
+        assert {f"{HOME}/{index}.js" for index in range(20)} < set(logged)
+        assert set(logged.values()) == {200}
+        assert session.unsafe == ""
+
+    with_page(lab, test)
+
+
+def test_cookies_stay_with_their_host(lab: Lab) -> None:
+    async def test(page: Page, session: GatewaySession, site: Site) -> None:
+        session.route("wikipedia.test", "127.0.0.1", site.port)
+        await page.goto(f"{HOME}/cookie")
+        await page.goto("http://wikipedia.test/")
+        await page.goto(f"{HOME}/again")
+        sent = {head.split(" ")[1]: "Cookie: who=me" in head for head in site.heads if "favicon" not in head}
+        assert sent == {"/cookie": False, "/": False, "/again": True}
+
+    with_page(lab, test)
+
+
+def test_replicas_swap_under_the_same_name(lab: Lab) -> None:
+    async def test(page: Page, session: GatewaySession, site: Site) -> None:
+        await page.goto(f"{HOME}/cookie")
+        async with lab.site() as other:
+            session.route("homepage.test", "127.0.0.1", other.port)
+            await page.reload()
+            assert "Cookie: who=me" in other.heads[0]
+
+    with_page(lab, test)
+
+
+def test_websocket(lab: Lab) -> None:
+    async def echo(connection: ServerConnection) -> None:
+        async for message in connection:
+            await connection.send(message)
+
+    async def test(page: Page, session: GatewaySession, site: Site) -> None:
+        async with serve(echo, "127.0.0.1", 0, max_size=None, compression=None) as server:
+            session.route("live.test", "127.0.0.1", next(iter(server.sockets)).getsockname()[1], port=8080)
+            await page.goto(HOME)
+            script = """() => new Promise((resolve, reject) => {
+                const socket = new WebSocket('ws://live.test:8080/chat?room=1'), got = [];
+                socket.binaryType = 'arraybuffer';
+                socket.onopen = () => { socket.send('hello'); socket.send(new Uint8Array(1 << 20)) };
+                socket.onmessage = event => {
+                    got.push(event.data.byteLength || event.data);
+                    if (got.length == 2) socket.close();
+                };
+                socket.onclose = event => resolve([...got, event.wasClean]);
+            })"""
+            assert await page.evaluate(script) == ["hello", 1 << 20, True]
+        assert session.unsafe_hosts == {"live.test": "WebSocket http://live.test:8080/chat?room=1"}
+        handshake = session.requests()[-1]
+        assert (handshake.url, handshake.status) == ("http://live.test:8080/chat?room=1", 101)
+        assert handshake.response_bytes > 1 << 20
+
+    with_page(lab, test)
+
+
+ATTEMPTS = {
+    "fetch": "url => fetch(url, {mode: 'no-cors'}).then(response => response.text())",
+    "image": """url => new Promise((resolve, reject) => {
+        const image = new Image(); image.onload = resolve; image.onerror = reject; image.src = url })""",
+    "frame": """url => new Promise(resolve => {
+        const frame = document.createElement('iframe'); frame.onload = resolve; frame.src = url;
+        document.body.append(frame) })""",
+    "socket": """url => new Promise((resolve, reject) => {
+        const socket = new WebSocket(url.replace('http', 'ws')); socket.onopen = resolve; socket.onerror = reject })""",
+}
+
+
+@pytest.mark.parametrize("how", ATTEMPTS)
+def test_foreign_references_fail_fast_and_reach_nobody(lab: Lab, how: str) -> None:
+    async def test(page: Page, session: GatewaySession, site: Site) -> None:
+        await page.goto(HOME)
+        async with lab.site() as outside:
+            for url in (
+                "http://example.com/",
+                "https://example.com/",
+                "http://homepage.test:8080/",
+                "https://homepage.test/",
+                # The rule that loopback bypasses every proxy is off.
+                f"http://127.0.0.1:{outside.port}/",
+                f"http://localhost:{outside.port}/",
+                f"http://app.localhost:{outside.port}/",
+                f"http://[::1]:{outside.port}/",
+                f"http://169.254.169.254:{outside.port}/",
+            ):
+                started = time.monotonic()
+                try:
+                    await page.evaluate(ATTEMPTS[how], url)
+                except PlaywrightError:
+                    pass
+                else:
+                    # These do not tell their page whether it worked.
+                    assert how in ("fetch", "frame"), url
+                assert time.monotonic() - started < 1, url
+            assert outside.connections == 0
+        refused = [record for record in session.requests() if record.refused]
+        assert len(refused) >= 9
+        assert {record.status for record in refused} == {403}
+
+    with_page(lab, test)
+
+
+def test_cross_origin_fetch_to_a_foreign_host_is_an_error_for_the_page(lab: Lab) -> None:
+    async def test(page: Page, session: GatewaySession, site: Site) -> None:
+        await page.goto(HOME)
+        for options in ("{}", "{method: 'POST', body: 'x'}", "{method: 'PUT', headers: {'X-A': 'b'}}"):
+            with pytest.raises(PlaywrightError, match="Failed to fetch"):
+                await page.evaluate(f"fetch('http://example.com/', {options})")
+        assert session.unsafe == ""
+
+    with_page(lab, test)
+
+
+def test_foreign_page_says_what_can_be_reached(lab: Lab) -> None:
+    async def test(page: Page, session: GatewaySession, site: Site) -> None:
+        response = await page.goto("http://example.com/shop?x=1")
+        assert response is not None
+        assert response.status == 403
+        assert await page.title() == "example.com can't be reached"
+        assert "not one of this task's sites" in await page.inner_text("p")
+        await page.click("text=http://homepage.test/")
+        await page.wait_for_url(f"{HOME}/")
+
+    with_page(lab, test)
+
+
+def test_https_navigation_is_refused_at_once(lab: Lab) -> None:
+    async def test(page: Page, session: GatewaySession, site: Site) -> None:
+        started = time.monotonic()
+        with pytest.raises(PlaywrightError, match="ERR_TUNNEL_CONNECTION_FAILED"):
+            await page.goto("https://example.com/")
+        assert time.monotonic() - started < 1
+
+    with_page(lab, test)
+
+
+def test_dead_site_shows_a_page(lab: Lab) -> None:
+    async def test(page: Page, session: GatewaySession, site: Site) -> None:
+        session.route("gone.test", "127.0.0.1", 1)
+        response = await page.goto("http://gone.test/")
+        assert response is not None
+        assert response.status == 502
+        assert await page.inner_text("h1") == "gone.test does not work"
+        assert "gone.test" in session.upstream_error
+
+    with_page(lab, test)
+
+
+def test_context_without_a_session_reaches_nothing(lab: Lab) -> None:
+    async def work() -> None:
+        async with lab.site() as outside:
+            context = await lab.browser.new_context()
+            try:
+                page = await context.new_page()
+                for url in (HOME, "https://example.com/", f"http://127.0.0.1:{outside.port}/"):
+                    started = time.monotonic()
+                    with pytest.raises(PlaywrightError, match="ERR_PROXY_CONNECTION_FAILED"):
+                        await page.goto(url)
+                    assert time.monotonic() - started < 1
+                    await page.close()
+                    page = await context.new_page()
+            finally:
+                await context.close()
+            assert outside.connections == 0
+
+    lab.run(work())
+
+
+STUN = """async url => {
+    const peer = new RTCPeerConnection({iceServers: [{urls: url}]});
+    peer.createDataChannel('x');
+    const complete = new Promise(resolve => {
+        peer.onicegatheringstatechange = () => { if (peer.iceGatheringState == 'complete') resolve() } });
+    await peer.setLocalDescription(await peer.createOffer());
+    await Promise.race([complete, new Promise(resolve => setTimeout(resolve, 1000))]);
+    peer.close();
+}"""
+
+
+def test_webrtc_sends_nothing_past_the_proxy(lab: Lab) -> None:
+    async def packets(browser: Browser) -> int:
+        transport, udp = await asyncio.get_running_loop().create_datagram_endpoint(Udp, local_addr=("127.0.0.1", 0))
+        try:
+            async with lab.world(browser) as (page, _, _):
+                await page.goto(HOME)
+                await page.evaluate(STUN, f"stun:127.0.0.1:{transport.get_extra_info('sockname')[1]}")
+        finally:
+            transport.close()
+        return udp.packets
+
+    async def work() -> None:
+        assert await packets(lab.browser) == 0
+        # The counter-check: without the flags the packets do come, so the listener would have seen them.
+        unprotected = await lab.launch(without="webrtc-ip-handling-policy")
+        try:
+            assert await packets(unprotected) > 0
+        finally:
+            await unprotected.close()
+
+    lab.run(work())
+
+
+def test_browser_opens_no_socket_but_to_the_gateway_and_looks_up_no_name(lab: Lab, tmp_path: Path) -> None:
+    """By the browser's own record of its network stack, which also sees what never leaves the machine."""
+    log = tmp_path / "net.json"
+
+    async def work() -> int:
+        browser = await lab.launch(f"--log-net-log={log}")
+        try:
+            async with lab.world(browser) as (page, session, _):
+                await page.goto(f"{HOME}/page")
+                await page.evaluate("""() => {
+                    for (const [rel, href] of [['dns-prefetch', '//prefetch.example'], ['preconnect', 'https://pre.example'],
+                        ['prefetch', 'http://prefetch.example/x'], ['stylesheet', 'https://cdn.example/a.css']]) {
+                        const link = document.createElement('link'); link.rel = rel; link.href = href;
+                        document.head.append(link);
+                    }
+                    navigator.sendBeacon('https://beacon.example/', 'x');
+                }""")
+                await page.evaluate("fetch('https://last.example/').catch(() => 0)")
+                await page.evaluate(STUN, "stun:stun.example:3478")
+                return session.port
+        finally:
+            await browser.close()
+
+    port = lab.run(work())
+    record = json.loads(log.read_text("utf-8"))
+    names = {number: name for name, number in record["constants"]["logEventTypes"].items()}
+    events = [(names[event["type"]], event.get("params", {})) for event in record["events"]]
+    addresses = {params["address"] for name, params in events if name.startswith("TCP_CONNECT") and "address" in params}
+    assert f"127.0.0.1:{port}" in addresses
+    assert addresses <= {f"127.0.0.1:{port}", DENY_ALL_PROXY.removeprefix("http://")}
+    # Not UDP_CONNECT: Chromium "connects" a UDP socket to see whether there is a route for IPv6; that sends nothing.
+    forbidden = {
+        "UDP_BYTES_SENT",
+        "HOST_RESOLVER_MANAGER_CREATE_JOB",
+        "HOST_RESOLVER_MANAGER_JOB",
+        "HOST_RESOLVER_SYSTEM_TASK",
+        "HOST_RESOLVER_DNS_TASK",
+    }
+    assert forbidden <= set(names.values()), "this Chromium names its events differently"
+    assert not forbidden & {name for name, _ in events}
+
+
+def test_large_upload_and_download(lab: Lab) -> None:
+    async def test(page: Page, session: GatewaySession, site: Site) -> None:
+        await page.goto(HOME)
+        size = 32 * 1024 * 1024
+        up = "size => fetch('/upload', {method: 'POST', body: new Blob([new Uint8Array(size)])}).then(r => r.text())"
+        assert await page.evaluate(up, size) == str(size)
+        assert await page.evaluate("fetch('/large').then(r => r.arrayBuffer()).then(b => b.byteLength)") == size
+        assert session.unsafe == f"POST {HOME}/upload"
+        upload = next(record for record in session.requests() if record.method == "POST")
+        assert upload.request_bytes == size
+        assert upload.request_body == "base64:" + base64.b64encode(bytes(65536)).decode()
+
+    with_page(lab, test)
+
+
+def test_response_is_passed_on_as_it_comes(lab: Lab) -> None:
+    async def test(page: Page, session: GatewaySession, site: Site) -> None:
+        await page.goto(HOME)
+        first = """async () => {
+            reader = (await fetch('/stream')).body.getReader();
+            return new TextDecoder().decode((await reader.read()).value);
+        }"""
+        assert await page.evaluate(first) == "first"
+        site.go_on.set()
+        assert await page.evaluate("reader.read().then(part => new TextDecoder().decode(part.value))") == "last"
+
+    with_page(lab, test)
+
+
+def test_playwright_api_requests_are_read_too(lab: Lab) -> None:
+    """They come through a tunnel even for plain HTTP; still they are logged and judged by their method."""
+
+    async def test(page: Page, session: GatewaySession, site: Site) -> None:
+        await page.goto(f"{HOME}/cookie")
+        response = await page.context.request.get(f"{HOME}/api")
+        assert response.status == 200
+        assert "cookie: who=me" in site.heads[-1]
+        assert session.requests()[-1].url == f"{HOME}/api"
+        assert session.unsafe == ""
+        await page.context.request.post(f"{HOME}/api", data="x")
+        assert session.unsafe == f"POST {HOME}/api"
+        for url in ("http://example.com/", "https://example.com/"):
+            assert (await page.context.request.get(url)).status == 403
+
+    with_page(lab, test)
+
+
+def test_no_flag_is_a_feature_list() -> None:
+    """Chromium takes the last --disable-features only: one of ours would undo Playwright's."""
+    assert not [arg for arg in CHROMIUM_EGRESS_ARGS if arg.startswith(("--disable-features", "--enable-features"))]
+
+
+def _send(writer: asyncio.StreamWriter, content: bytes) -> None:
+    writer.write(HTML + b"Content-Length: %d\r\n\r\n%s" % (len(content), content))

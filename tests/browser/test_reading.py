@@ -1,0 +1,151 @@
+"""What checks read of pages, and that the agent never notices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_webarena.actions import Goto, NewTab, Scroll
+from pytest_webarena.browser.session import Session
+from pytest_webarena.errors import BrowserError, SiteError, TaskError
+
+if TYPE_CHECKING:
+    from tests.browser.conftest import Request, Web
+
+Show = Callable[[str], Session]
+PAGE = """<title>T</title><h1>Head &amp; line</h1><p class=x>One</p><p class=x>Two <b>bold</b></p><p hidden>Hidden</p>
+<input value=typed><textarea>area</textarea><select><option>A<option selected>B</select><input type=checkbox checked>"""
+
+
+@pytest.mark.parametrize(
+    ("locate", "texts"),
+    [
+        ("css=.x", ("One", "Two bold")),
+        ("role=heading", ("Head & line",)),
+        ("text=One", ("One",)),
+        ("css=input >> nth=0", ("typed",)),
+        ("css=textarea", ("area",)),
+        ("css=select", ("B",)),
+        ("css=[type=checkbox]", ("true",)),
+        ("css=.none", ()),
+        ("js=document.title", ("T",)),
+        ("js=1 + 1", ("2",)),
+        ("js=2.5", ("2.5",)),
+        ("js=null", ()),
+        ("js=document.querySelector('.none')", ()),
+        ("js=document.querySelector('h1')", ("Head & line",)),
+        ("js=document.querySelectorAll('.x')", ("One", "Two bold")),
+        ("js=[...document.querySelectorAll('.x')].map(e => e.innerText)", ("One", "Two bold")),
+        ("js=const a = 1; a > 0", ("true",)),
+        ("js=Promise.resolve('later')", ("later",)),
+    ],
+)
+@pytest.mark.parametrize("fresh", [False, True])
+def test_locators(show: Show, locate: str, texts: tuple[str, ...], fresh: bool) -> None:
+    session = show(PAGE)
+    reading = session.read_page(open="http://a.test/" if fresh else None, locate=locate)
+    assert (reading.texts, reading.error) == (texts, "")
+    assert (reading.url, reading.status) == ("http://a.test/", 200 if fresh else None)
+
+
+def test_values_keep_their_type(show: Show) -> None:
+    session = show(PAGE)
+    assert session.read_page(open=None, locate="js=({a: [1, true, null]})").value == {"a": [1, True, None]}
+    assert session.read_page(open=None, locate="js=undefined").value is None
+
+
+def test_the_whole_page(show: Show) -> None:
+    reading = show(PAGE).read_page(open=None, locate=None)
+    assert "Two bold" in reading.texts[0]
+    assert "Hidden" not in reading.texts[0]
+    assert "<p hidden" in reading.html
+
+
+def test_what_a_script_throws_is_recorded(show: Show) -> None:
+    session = show(PAGE)
+    reading = session.read_page(open=None, locate="js=document.querySelector('.none').innerText")
+    assert reading.texts == ()
+    assert reading.error.startswith("TypeError: Cannot read properties of null")
+    assert "SyntaxError" in session.read_page(open=None, locate="js=((").error
+
+
+def test_preparations_run_before(show: Show) -> None:
+    session = show("<details><summary>S</summary><p>inside</p></details>")
+    opened = session.read_page(
+        open="http://a.test/", locate="js=document.querySelector('details').open", prepare=["document.querySelector('summary').click()"]
+    )
+    assert opened.texts == ("true",)
+    failed = session.read_page(open="http://a.test/", locate="css=p", prepare=["nonsense()", "document.body.remove()"])
+    assert failed.texts == ()
+    assert "nonsense is not defined" in failed.error
+
+
+def test_the_agents_tabs_are_left_alone(session: Session, web: Web) -> None:
+    web.put("/", "<title>Agent</title><p>x<div style='height:3000px'>")
+    web.put("/other", "<title>Other</title><p>o<script>open('/pop'); alert('hi')</script>")
+    session.open_tabs(["http://a.test/"])
+    session.execute(Scroll("down"))
+    before = session.observe()
+    assert session.read_page(open="/other", locate="css=p").texts == ("o",)
+    after = session.observe()
+    assert (after.text, after.tabs, after.scroll) == (before.text, before.tabs, before.scroll)
+    assert [state.url for state in session.tabs()] == ["http://a.test/"]
+
+
+def test_a_fresh_page_has_the_agents_cookies(session: Session, web: Web) -> None:
+    web.put("/in", "<script>document.cookie = 'who=ada'</script>")
+    web.put("/who", lambda request: f"<p>{request.headers.get('Cookie', 'nobody')}</p>")
+    session.open_tabs(["http://a.test/in"])
+    assert session.read_page(open="/who", locate="css=p").texts == ("who=ada",)
+
+
+def test_redirects_and_errors_are_reported(session: Session, web: Web) -> None:
+    web.redirect("/from", "/to")
+    web.put("/to", "<p>to")
+    reading = session.read_page(open="http://a.test/from", locate="css=p")
+    assert (reading.url, reading.status, reading.texts) == ("http://a.test/to", 200, ("to",))
+    assert session.read_page(open="http://a.test/gone", locate=None).status == 404
+    with pytest.raises(SiteError, match="expected a page within 4 s, found: .*ERR_TUNNEL"):
+        session.read_page(open="https://a.test/", locate=None)
+
+
+def test_what_arrives_late_is_found(session: Session, web: Web) -> None:
+    web.put("/", "<script>setTimeout(() => document.body.innerHTML = '<p>late</p>', 400)</script>")
+    assert session.read_page(open="http://a.test/", locate="css=p").texts == ("late",)
+
+
+@pytest.mark.parametrize(
+    ("page", "locate", "message"),
+    [
+        (None, "css=:::", "expected a Playwright selector, found 'css=:::'"),
+        ("file:///etc/passwd", None, "only http and https"),
+        ("/relative", None, "no full address"),
+    ],
+)
+def test_faults_of_a_task_are_named(session: Session, page: str | None, locate: str | None, message: str) -> None:
+    with pytest.raises(TaskError, match=message):
+        session.read_page(open=page, locate=locate)
+
+
+def test_a_page_that_hangs_is_a_browser_error_and_leaves_nothing(session: Session, web: Web) -> None:
+    web.put("/", "<p>x<script>setTimeout(() => { while (true) {} }, 0)</script>")
+    session.open_tabs(["about:blank"])
+    with pytest.raises(BrowserError, match="no answer from the page"):
+        session.read_page(open="http://a.test/", locate="css=p")
+    assert session.execute(NewTab()).error == ""
+    assert len(session.observe().tabs) == 2
+
+
+def test_the_final_state_of_all_tabs(session: Session, web: Web) -> None:
+    web.put("/a", "<title>A</title><p id=p>-<script>p.textContent = 'made by script'</script>")
+    web.put("/b", "<title>B</title>")
+    session.open_tabs(["http://a.test/a", "http://a.test/b"])
+    session.execute(Goto("http://a.test/a#here"))
+    states = session.tabs()
+    assert [(state.url, state.title, state.active) for state in states] == [
+        ("http://a.test/a#here", "A", True),
+        ("http://a.test/b", "B", False),
+    ]
+    assert "made by script</p>" in states[0].html.replace("\n", "") or "made by script" in states[0].html

@@ -1,0 +1,75 @@
+"""When two actions count as a repetition."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_webarena.actions import (
+    Back,
+    Click,
+    CloseTab,
+    Element,
+    FocusTab,
+    Forward,
+    Goto,
+    Hover,
+    Invalid,
+    NewTab,
+    Noop,
+    Press,
+    Scroll,
+    Select,
+    Stop,
+    Type,
+)
+from pytest_webarena.browser.equivalence import equivalent
+
+FOUR, FIVE = Element("4"), Element("5")
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        (Click(FOUR), Click(FOUR, button="right")),
+        (Type(FOUR, "a"), Type(FOUR, "b", enter=True)),  # the text does not count
+        (Hover(FOUR), Hover(FOUR)),
+        (Press("ctrl+a"), Press("Control+A")),
+        (Press("nonsense"), Press("nonsense")),
+        (Scroll("down"), Scroll("down")),
+        (Goto("http://a.test"), Goto("http://a.test")),
+        (FocusTab(1), FocusTab(1)),
+        (Stop("x"), Stop("x")),
+        (Invalid("x", "r"), Invalid("y", "s")),
+        (NewTab(), NewTab()),
+        (CloseTab(), CloseTab()),
+        (Back(), Back()),
+        (Forward(), Forward()),
+        (Noop(), Noop()),
+        (Select(FOUR, ("a",)), Select(FOUR, ("a",))),
+    ],
+)
+def test_the_same(a: object, b: object) -> None:
+    assert equivalent(a, b)  # type: ignore[arg-type]
+    assert equivalent(b, a)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        (Click(FOUR), Click(FIVE)),
+        (Click(FOUR), Hover(FOUR)),
+        (Type(FOUR, "a"), Click(FOUR)),
+        (Type(FOUR, "a"), Type(FIVE, "a")),
+        (Press("Enter"), Press("Escape")),
+        (Scroll("down"), Scroll("up")),
+        (Goto("http://a.test"), Goto("http://a.test/")),
+        (FocusTab(1), FocusTab(0)),
+        (Stop("x"), Stop("y")),
+        (Back(), Forward()),
+        (Noop(), Invalid("", "")),
+        (Select(FOUR, ("a",)), Select(FOUR, ("b",))),
+    ],
+)
+def test_not_the_same(a: object, b: object) -> None:
+    assert not equivalent(a, b)  # type: ignore[arg-type]
+    assert not equivalent(b, a)  # type: ignore[arg-type]

@@ -1,0 +1,121 @@
+"""Which browser is chosen, what is said when there is none, how one is started."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from pytest_webarena.browser import launch
+from pytest_webarena.browser.launch import BrowserChoice, find_browser, is_sandbox_failure, launch_options
+from pytest_webarena.errors import BrowserError
+from pytest_webarena.sites.gateway.egress import CHROMIUM_EGRESS_ARGS, PROXY_BYPASS
+
+SHELL, FULL = "chromium-headless-shell", "chromium"
+
+
+@pytest.fixture
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A machine without any browser; executables put into the folder are on the PATH."""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("PLAYWRIGHT_BROWSERS_PATH", str(tmp_path / "playwright"))
+    monkeypatch.setattr(launch.platform, "system", lambda: "Linux")
+    return tmp_path
+
+
+def install(folder: Path, *names: str) -> None:
+    for name in names:
+        (folder / name).write_text("#!/bin/sh\n")
+        (folder / name).chmod(0o755)
+
+
+def install_playwright_build(folder: Path, name: str) -> None:
+    package = Path(launch.find_spec("playwright").origin).parent / "driver" / "package"  # type: ignore[union-attr,arg-type]
+    builds = json.loads((package / "browsers.json").read_text())["browsers"]
+    revision = next(build["revision"] for build in builds if build["name"] == name)
+    home = folder / "playwright" / f"{name.replace('-', '_')}-{revision}"
+    home.mkdir(parents=True)
+    (home / "INSTALLATION_COMPLETE").touch()
+
+
+def test_an_explicit_executable_wins(machine: Path) -> None:
+    install(machine, SHELL, "my-chrome")
+    assert find_browser(str(machine / "my-chrome")).executable == str(machine / "my-chrome")
+    assert find_browser("my-chrome").name == "my-chrome"
+
+
+def test_an_explicit_executable_must_exist(machine: Path) -> None:
+    install(machine, SHELL)
+    with pytest.raises(BrowserError, match="expected an executable file, found none at 'my-chrome'"):
+        find_browser("my-chrome")
+
+
+def test_playwrights_own_build_comes_before_the_systems(machine: Path) -> None:
+    install(machine, FULL)
+    install_playwright_build(machine, SHELL)
+    assert find_browser() == BrowserChoice(executable=None, name="chromium (Playwright)")
+    # Only the headless build is there, so a window has to come from the system.
+    assert find_browser(headed=True).executable == str(machine / FULL)
+
+
+def test_the_headless_shell_is_preferred_but_has_no_window(machine: Path) -> None:
+    install(machine, FULL, SHELL)
+    assert find_browser().name == SHELL
+    assert find_browser(headed=True).name == FULL
+
+
+@pytest.mark.skipif(os.name != "posix", reason="the paths are those of macOS")
+def test_applications_of_macos_are_found(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(launch.platform, "system", lambda: "Darwin")
+    monkeypatch.setenv("HOME", str(machine))
+    app = machine / "Applications" / "Google Chrome.app" / "Contents" / "MacOS" / "Google Chrome"
+    app.parent.mkdir(parents=True)
+    app.touch()
+    assert find_browser().executable == str(app)
+
+
+@pytest.mark.parametrize(("headed", "package"), [(False, SHELL), (True, FULL)])
+def test_without_a_browser_it_says_what_to_install(machine: Path, headed: bool, package: str) -> None:
+    with pytest.raises(BrowserError) as caught:
+        find_browser(headed=headed)
+    assert "playwright install chromium" in str(caught.value)
+    assert f"apt-get install {package} " in str(caught.value)
+
+
+def test_other_browsers_are_playwrights_only(machine: Path) -> None:
+    with pytest.raises(BrowserError, match="playwright install firefox"):
+        find_browser(browser_name="firefox")
+    install_playwright_build(machine, "firefox")
+    assert find_browser(browser_name="firefox").executable is None
+
+
+def test_options_keep_the_users_and_close_the_way_out() -> None:
+    given = {"headless": False, "slow_mo": 5, "args": ["--x"], "proxy": {"server": "http://elsewhere:1"}, "channel": None}
+    options = launch_options(BrowserChoice(executable="/b/chromium", name=FULL), given, proxy="http://127.0.0.1:1")
+    assert options["proxy"] == {"server": "http://127.0.0.1:1", "bypass": PROXY_BYPASS}
+    assert options["executable_path"] == "/b/chromium"
+    assert (options["headless"], options["slow_mo"]) == (False, 5)
+    assert set(CHROMIUM_EGRESS_ARGS) | {"--x"} <= set(options["args"])
+    assert "channel" not in options
+    assert options["handle_sigint"] is False
+
+
+@pytest.mark.parametrize(("uid", "sandbox"), [(0, False), (1000, True)])
+def test_the_sandbox_is_left_out_only_for_root(monkeypatch: pytest.MonkeyPatch, uid: int, sandbox: bool) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: uid, raising=False)
+    choice = BrowserChoice(executable=None, name="chromium (Playwright)")
+    assert launch_options(choice, {}, proxy="http://127.0.0.1:1")["chromium_sandbox"] is sandbox
+    assert launch_options(choice, {"chromium_sandbox": False}, proxy="http://127.0.0.1:1")["chromium_sandbox"] is False
+
+
+def test_firefox_gets_no_chromium_flags() -> None:
+    options = launch_options(BrowserChoice(executable=None, name="firefox (Playwright)"), {}, proxy="http://127.0.0.1:1")
+    assert "args" not in options
+    assert "chromium_sandbox" not in options
+
+
+def test_a_missing_sandbox_is_recognised() -> None:
+    assert is_sandbox_failure("[1:1:FATAL:zygote_host_impl_linux.cc(128)] No usable sandbox! …")
+    assert not is_sandbox_failure("Executable doesn't exist")

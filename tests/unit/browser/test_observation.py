@@ -1,0 +1,61 @@
+"""The parts of an observation that need no browser."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_webarena.browser.observation import Observation, Scroll, TabInfo, cut_lines, tab_line
+
+
+def test_the_first_line_numbers_the_tabs_and_marks_the_current_one() -> None:
+    tabs = [TabInfo(title="Shop", url="", active=False), TabInfo(title="Your\n cart", url="", active=True)]
+    assert tab_line(tabs) == "Tab 0: Shop | Tab 1 (current): Your cart"
+
+
+@pytest.mark.parametrize(
+    ("scroll", "text"),
+    [
+        (Scroll(y=0, viewport_height=720, content_height=720), ""),
+        (Scroll(y=0, viewport_height=720, content_height=1440), "… 1 screen below"),
+        (Scroll(y=720, viewport_height=720, content_height=1440), "… 1 screen above"),
+        (Scroll(y=360, viewport_height=720, content_height=3240), "… 0.5 screens above, 3 screens below"),
+        (Scroll(), ""),
+    ],
+)
+def test_scroll_position(scroll: Scroll, text: str) -> None:
+    assert scroll.describe() == text
+
+
+@given(st.lists(st.text(st.characters(exclude_characters="\n"), max_size=30), min_size=1), st.integers(60, 400))
+def test_a_cut_keeps_whole_lines_and_says_what_is_missing(lines: list[str], limit: int) -> None:
+    text = "\n".join(lines)
+    cut = cut_lines(text, limit)
+    assert len(cut) <= max(limit, 60)
+    if cut == text:
+        return
+    *kept, notice = cut.split("\n")
+    assert kept == text.removesuffix("\n").split("\n")[: len(kept)]
+    missing = text.removesuffix("\n").split("\n")[len(kept) :]
+    assert notice == f"… cut here: {len(missing)} more lines, {sum(map(len, missing)) + len(missing)} characters"
+
+
+def test_rendering_adds_what_is_not_in_the_page() -> None:
+    observation = Observation(
+        text="Tab 0 (current): A\n\n[1] button 'x'",
+        url="http://a.test/",
+        title="A",
+        tabs=(),
+        error="[9] is disabled.",
+        dialog="confirm 'Sure?'",
+        notes=("The file 'a.txt' was downloaded.",),
+        scroll=Scroll(viewport_height=100, content_height=300),
+    )
+    assert observation.render().split("\n")[2:] == [
+        "[1] button 'x'",
+        "… 2 screens below",
+        "Note: The file 'a.txt' was downloaded.",
+        "A dialog is open: confirm 'Sure?'. Press Enter to accept it or Escape to dismiss it.",
+        "The last action had no effect: [9] is disabled.",
+    ]

@@ -1,0 +1,103 @@
+"""Agents that need no model: the oracle, the null family that must fail, and a random walker."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from pytest_webarena.actions import Action, Back, Click, Element, Goto, Scroll, Stop, Type, as_record
+from pytest_webarena.errors import TaskError
+from pytest_webarena.tasks.addresses import resolve
+
+if TYPE_CHECKING:
+    from pytest_webarena.agents.protocol import TaskView
+    from pytest_webarena.browser.observation import Observation
+    from pytest_webarena.tasks.model import Task
+
+__all__ = ["Answering", "Dump", "Oracle", "RandomWalk", "addressed", "describe_step"]
+
+
+class Oracle:
+    """Replays the task's ``solution``. If it fails, the task is broken, not an agent."""
+
+    def __init__(self, task: Task, view: TaskView) -> None:
+        if task.solution is None:
+            raise TaskError(
+                f"task {task.id} has no solution for the oracle to replay: "
+                "write one under 'solution:', or run another agent"
+            )
+        self._task = task.id
+        self._steps = tuple(addressed(step, view.sites) for step in task.solution)
+        self._next = 0
+
+    def act(self, observation: Observation) -> Action:
+        """The next step of the solution; `TaskError` when the one before had no effect."""
+        if observation.error and self._next:
+            done = self._next
+            raise TaskError(
+                f"solution of {self._task}, step {done} of {len(self._steps)} "
+                f"({describe_step(self._steps[done - 1])}) failed at {observation.url}: {observation.error}"
+            )
+        step = self._steps[self._next] if self._next < len(self._steps) else Stop()
+        self._next += 1
+        return step
+
+
+class Answering:
+    """Stops at once with a fixed answer: what a task must not accept."""
+
+    def __init__(self, answer: str) -> None:
+        self._answer = answer
+
+    def act(self, observation: Observation) -> Action:
+        """Stop."""
+        return Stop(self._answer)
+
+
+class Dump:
+    """Stops at once and answers with everything it sees: catches checks that only look for a substring."""
+
+    def act(self, observation: Observation) -> Action:
+        """Stop with the whole observation as the answer."""
+        return Stop(observation.text)
+
+
+class RandomWalk:
+    """Clicks, types and scrolls at random among what the observation shows; same seed, same walk."""
+
+    _ACTIVE = re.compile(r"^\s*\[(\d+)\] (link|button|textbox|searchbox|checkbox|radio|tab|menuitem)\b", re.MULTILINE)
+    _WORDS = ("hello", "42", "blue", "yes", "north", "monday")
+
+    def __init__(self, view: TaskView) -> None:
+        self._random = random.Random(view.seed)
+
+    def act(self, observation: Observation) -> Action:
+        """A random action; about one step in twelve stops."""
+        chance = self._random.random()
+        elements = self._ACTIVE.findall(observation.text)
+        if chance < 0.08:
+            return Stop(self._random.choice(self._WORDS))
+        if chance < 0.16 or not elements:
+            return self._random.choice([Scroll("down"), Scroll("up"), Back()])
+        element, role = self._random.choice(elements)
+        if role in ("textbox", "searchbox"):
+            return Type(Element(element), self._random.choice(self._WORDS), clear=True, enter=self._random.random() < 0.5)
+        return Click(Element(element))
+
+
+def addressed(step: Action, sites: Mapping[str, str]) -> Action:
+    """``step`` with an address like ``shopping:/cart`` made one that a browser understands."""
+    if not isinstance(step, Goto) or step.url.startswith("/"):  # a bare path is on the current tab's site
+        return step
+    return Goto(resolve(step.url, sites) or step.url)
+
+
+def describe_step(action: Action) -> str:
+    """A short human form of an action, e.g. ``click role=button[name="Save"]``."""
+    record = as_record(action)
+    target = record.get("target") or {}
+    where = target.get("selector") or target.get("id") or ""
+    what = next((str(record[key]) for key in ("text", "url", "keys", "answer", "options", "direction") if record.get(key)), "")
+    return " ".join(part for part in (action.kind, where, repr(what) if what else "") if part)

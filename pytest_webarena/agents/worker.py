@@ -1,0 +1,96 @@
+"""Runs one agent in a thread of its own, so that a hanging agent costs its trial and nothing else."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import inspect
+import queue
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import TYPE_CHECKING, Any
+
+from pytest_webarena.errors import WebArenaError
+
+if TYPE_CHECKING:
+    from pytest_webarena.actions import Action
+    from pytest_webarena.agents.protocol import Agent
+    from pytest_webarena.browser.observation import Observation
+
+__all__ = ["AgentCrashed", "AgentTimeout", "AgentWorker"]
+
+
+class AgentTimeout(Exception):
+    """The agent did not answer in time. Its thread is left behind; it is a daemon and holds nothing."""
+
+
+class AgentCrashed(Exception):
+    """The agent raised. ``__cause__`` is what it raised."""
+
+
+class AgentWorker:
+    """Calls one agent, plain or async, with a deadline per call. Async agents keep one event loop for the trial.
+
+    Use as a context manager; leaving it calls the agent's ``close()`` if there is one, in the agent's thread.
+    """
+
+    def __init__(self, make: Callable[[], Agent], *, name: str, timeout: float) -> None:
+        self._calls: queue.SimpleQueue[tuple[Callable[[], Any], Future[Any]] | None] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._work, name=f"agent-{name}", daemon=True)
+        self._thread.start()
+        self._abandoned = False
+        self._agent = self._call(make, timeout)
+
+    def __enter__(self) -> AgentWorker:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        if not self._abandoned and (close := getattr(self._agent, "close", None)) is not None:
+            with contextlib.suppress(AgentTimeout, AgentCrashed, WebArenaError):  # its verdict stands already
+                self._call(close, 5.0)
+        self._calls.put(None)
+
+    def act(self, observation: Observation, timeout: float) -> Action | str:
+        """The agent's reply. Raises `AgentTimeout`, `AgentCrashed`, or the `WebArenaError` it raised itself."""
+        reply: Action | str = self._call(lambda: self._agent.act(observation), timeout)
+        return reply
+
+    def _call(self, function: Callable[[], Any], timeout: float) -> Any:
+        if self._abandoned:
+            raise AgentTimeout
+        future: Future[Any] = Future()
+        self._calls.put((function, future))
+        try:
+            return future.result(timeout)
+        except TimeoutError as error:
+            if future.done():  # the agent's own TimeoutError, not ours
+                raise AgentCrashed(_describe(error)) from error
+            self._abandoned = True
+            raise AgentTimeout from None
+        except WebArenaError:
+            raise
+        except BaseException as error:
+            if isinstance(error, KeyboardInterrupt) and not future.done():
+                raise  # the user's Ctrl-C while waiting, not the agent's
+            raise AgentCrashed(_describe(error)) from error
+
+    def _work(self) -> None:
+        with asyncio.Runner() as runner:
+            while (call := self._calls.get()) is not None:
+                function, future = call
+                try:
+                    result = function()
+                    if inspect.isawaitable(result):
+                        result = runner.run(_await(result))
+                    future.set_result(result)
+                except BaseException as error:  # also SystemExit: an agent must not end the worker
+                    future.set_exception(error)
+
+
+async def _await(awaitable: Any) -> Any:
+    return await awaitable
+
+
+def _describe(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__

@@ -1,0 +1,68 @@
+"""Built-in agents."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from pytest_webarena.actions import Click, Goto, Selector, Stop
+from pytest_webarena.agents import TaskView, resolve_agent
+from pytest_webarena.errors import TaskError
+from pytest_webarena.tasks.model import Task
+
+SOLUTION = (Goto("/a"), Click(Selector("text=Buy")), Stop("done"))
+TASK = Task(id="t", intent="Buy it", sites=("shop",), solution=SOLUTION)
+VIEW = TaskView(intent="Buy it", sites={"shop": "http://shop.test"}, seed=7)
+PAGE = "[1] RootWebArea 'Shop'\n\t[4] link 'Coffee'\n\t[5] textbox 'Search'\n\t[6] button 'Go'"
+
+
+def seen(text: str = PAGE, error: str = "") -> Any:
+    return SimpleNamespace(text=text, url="http://shop.test/", error=error)
+
+
+def make(name: str, task: Task = TASK) -> Any:
+    return resolve_agent(name).make(VIEW, task)
+
+
+def test_the_oracle_replays_the_solution_then_stops() -> None:
+    oracle = make("oracle")
+    assert tuple(oracle.act(seen()) for _ in SOLUTION) == SOLUTION
+    assert oracle.act(seen()) == Stop()
+
+
+def test_the_oracle_says_which_step_of_a_broken_solution_failed() -> None:
+    oracle = make("oracle")
+    oracle.act(seen())
+    oracle.act(seen())
+    with pytest.raises(TaskError, match=r"solution of t, step 2 of 3 \(click text=Buy\) failed at .*: no such element"):
+        oracle.act(seen(error="no such element"))
+
+
+def test_the_oracle_needs_a_solution() -> None:
+    with pytest.raises(TaskError, match="has no solution"):
+        make("oracle", Task(id="t", intent="i", sites=()))
+
+
+@pytest.mark.parametrize(("name", "answer"), [("null", ""), ("na", "N/A"), ("echo", "Buy it"), ("dump", PAGE)])
+def test_the_null_family_stops_at_once(name: str, answer: str) -> None:
+    assert make(name).act(seen()) == Stop(answer)
+
+
+def test_the_random_walk_repeats_itself_for_one_seed_only() -> None:
+    def walk(seed: int) -> list[Any]:
+        agent: Any = resolve_agent("random").make(TaskView(intent="i", seed=seed), TASK)
+        return [agent.act(seen()) for _ in range(30)]
+
+    assert walk(7) == walk(7)
+    assert walk(7) != walk(8)
+
+
+def test_the_random_walk_copes_with_an_empty_page() -> None:
+    agent = make("random")
+    assert all(agent.act(seen(text="")) is not None for _ in range(50))
+
+
+def test_only_the_oracle_is_privileged() -> None:
+    assert {name for name in ("oracle", "null", "na", "echo", "dump", "random") if resolve_agent(name).privileged} == {"oracle"}

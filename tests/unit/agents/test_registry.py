@@ -1,0 +1,124 @@
+"""How ``--agent`` names are resolved."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from pytest_webarena.actions import Stop
+from pytest_webarena.agents import TaskView, resolve_agent
+from pytest_webarena.agents.registry import known_agents
+from pytest_webarena.errors import UsageError
+from pytest_webarena.tasks.model import Task
+
+TASK = Task(id="t", intent="i", sites=())
+VIEW = TaskView(intent="i")
+CODE = """
+from pytest_webarena.actions import Stop
+
+class Plain:
+    def act(self, observation):
+        return Stop("plain")
+
+class Told:
+    def __init__(self, task, word="hi"):
+        self.answer = f"{task.intent} {word}"
+
+    def act(self, observation):
+        return Stop(self.answer)
+
+def bare(observation):
+    return Stop("bare")
+
+def told(observation, task):
+    return Stop(task.intent)
+
+def factory(task, word="factory"):
+    return Told(task, word)
+
+class NoAct:
+    pass
+
+def odd(x, y, z):
+    pass
+
+number = 7
+"""
+
+
+@pytest.fixture
+def agents(tmp_path: Path) -> Path:
+    (tmp_path / "mine.py").write_text(CODE)
+    (tmp_path / "polite.yaml").write_text("python: mine.py:Told\noptions: {word: please}\n")
+    return tmp_path
+
+
+def answer(definition: Any) -> str:
+    reply = definition.make(VIEW, TASK).act(SimpleNamespace(text="", url="", error=""))
+    assert isinstance(reply, Stop)
+    return reply.answer
+
+
+@pytest.mark.parametrize(
+    ("attribute", "expected"),
+    [("Plain", "plain"), ("Told", "i hi"), ("bare", "bare"), ("told", "i"), ("factory", "i factory")],
+)
+def test_python_objects_of_every_accepted_shape(agents: Path, attribute: str, expected: str) -> None:
+    assert answer(resolve_agent(f"{agents}/mine.py:{attribute}")) == expected
+
+
+def test_modules_by_name(agents: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(agents)
+    assert answer(resolve_agent("mine:Plain")) == "plain"
+
+
+def test_definitions_by_name_and_by_path(agents: Path) -> None:
+    named = resolve_agent("polite", [agents])
+    assert (named.id, answer(named)) == ("polite", "i please")
+    assert answer(resolve_agent(str(agents / "polite.yaml"))) == "i please"
+
+
+def test_a_users_definition_hides_a_built_in(agents: Path) -> None:
+    (agents / "null.yaml").write_text("python: mine.py:Plain\n")
+    assert answer(resolve_agent("null", [agents])) == "plain"
+
+
+def test_the_digest_follows_options_and_code(agents: Path) -> None:
+    first = resolve_agent("polite", [agents]).digest
+    assert resolve_agent("polite", [agents]).digest == first
+    (agents / "polite.yaml").write_text("python: mine.py:Told\noptions: {word: now}\n")
+    second = resolve_agent("polite", [agents]).digest
+    (agents / "mine.py").write_text(CODE + "# changed\n")
+    assert len({first, second, resolve_agent("polite", [agents]).digest}) == 3
+
+
+def test_unknown_names_list_what_exists(agents: Path) -> None:
+    with pytest.raises(UsageError, match=r"did you mean 'polite'\?.*known: .*oracle.*polite"):
+        resolve_agent("polit", [agents])
+    assert {"oracle", "null", "random", "polite"} <= set(known_agents([agents]))
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("nowhere.py:X", "expected a Python file"),
+        ("no_such_module:X", "importing no_such_module failed: ModuleNotFoundError"),
+        ("{dir}/mine.py:Plane", "did you mean 'Plain'"),
+        ("{dir}/mine.py:NoAct", "expected the class to have 'act"),
+        ("{dir}/mine.py:number", "expected a class or a function, found int"),
+        ("{dir}/mine.py:odd", r"found parameters \(x, y, z\)"),
+        ("{dir}/broken.yaml", "unknown key 'pyton'; did you mean 'python'"),
+        ("{dir}/list.yaml", "expected a mapping with the key 'python'"),
+        ("{dir}/syntax.yaml", "expected YAML"),
+        ("{dir}/missing.yaml", "expected a readable file"),
+    ],
+)
+def test_mistakes_get_a_sentence(agents: Path, name: str, message: str) -> None:
+    (agents / "broken.yaml").write_text("pyton: mine.py:Told\n")
+    (agents / "list.yaml").write_text("- a\n")
+    (agents / "syntax.yaml").write_text("python: [\n")
+    with pytest.raises(UsageError, match=message):
+        resolve_agent(name.format(dir=agents))

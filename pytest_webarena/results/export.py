@@ -1,0 +1,92 @@
+"""Derived files of a run: ``summary.json`` for programs, ``results.csv`` for spreadsheets.
+
+Both can be made again from the trial folders at any time. Columns and keys are only ever added; a change of meaning raises
+``schema_version``. Documented in ``docs/results.md``.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from pytest_webarena.results.records import TrialRecord
+from pytest_webarena.results.rundir import RunDir, write_atomically
+from pytest_webarena.results.statistics import Rate, Summary, summarise
+
+__all__ = ["COLUMNS", "export", "results_csv", "summary_json"]
+
+SUMMARY_SCHEMA_VERSION = 1
+
+COLUMNS = (
+    "task", "agent", "trial", "outcome", "score", "stop_reason", "cause", "sites", "category", "template", "tags",
+    "steps", "attempts", "seconds", "episode_seconds", "started", "answer", "intent", "folder",
+)  # fmt: skip
+
+
+def export(run: RunDir) -> None:
+    """Write both files into the run's folder."""
+    records = run.records()
+    write_atomically(run.path / "summary.json", json.dumps(summary_json(records), indent=1))
+    write_atomically(run.path / "results.csv", results_csv(records))
+
+
+def summary_json(records: Sequence[TrialRecord]) -> dict[str, Any]:
+    """The figures of each agent, as plain data."""
+    return {
+        "schema_version": SUMMARY_SCHEMA_VERSION,
+        "trials": len(records),
+        "agents": {agent: _summary(summary) for agent, summary in summarise(records).items()},
+    }
+
+
+def results_csv(records: Sequence[TrialRecord]) -> str:
+    """One line per trial, with a header line of `COLUMNS`."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(_row(record) for record in records)
+    return text.getvalue()
+
+
+def _row(record: TrialRecord) -> dict[str, Any]:
+    return {
+        "task": record.key.task,
+        "agent": record.key.agent,
+        "trial": record.key.trial,
+        "outcome": record.outcome,
+        "score": record.score,
+        "stop_reason": record.stop_reason,
+        "cause": record.cause,
+        "sites": " ".join(record.sites),
+        "category": record.category,
+        "template": record.template,
+        "tags": " ".join(record.tags),
+        "steps": record.steps,
+        "attempts": len(record.attempts),
+        "seconds": record.seconds.get("total"),
+        "episode_seconds": record.seconds.get("episode"),
+        "started": record.started,
+        "answer": record.answer,
+        "intent": record.intent,
+        "folder": record.key.folder,
+    }
+
+
+def _summary(summary: Summary) -> dict[str, Any]:
+    data = asdict(summary)
+    data["rate"] = _rate(summary.rate)
+    data["by_site"] = _rates(summary.by_site)
+    data["by_category"] = _rates(summary.by_category)
+    return data
+
+
+def _rates(groups: Mapping[str, Rate]) -> dict[str, Any]:
+    return {name: _rate(rate) for name, rate in groups.items()}
+
+
+def _rate(rate: Rate) -> dict[str, Any]:
+    return {**asdict(rate), "judged": rate.judged, "value": rate.value, "interval95": list(rate.interval)}

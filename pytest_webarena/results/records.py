@@ -1,0 +1,115 @@
+"""The record of one trial, as kept in its ``trial.json``."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+from pytest_webarena.errors import Cause
+from pytest_webarena.evidence import StopReason
+
+__all__ = ["SCHEMA_VERSION", "Attempt", "Outcome", "TrialKey", "TrialRecord"]
+
+SCHEMA_VERSION = 1
+
+Outcome = Literal["passed", "failed", "error"]
+"""``error`` is never the agent's fault and never part of a success rate."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class TrialKey:
+    """What identifies a trial: the k-th try (from 1) of one agent at one task."""
+
+    task: str
+    agent: str
+    trial: int
+
+    @property
+    def folder(self) -> str:
+        """Name of its folder: readable, and unique through a hash of the exact key."""
+        text = json.dumps([self.task, self.agent, self.trial])
+        slug = re.sub(r"[^A-Za-z0-9._-]+", "-", f"{self.task}.{self.agent}.{self.trial}")[:100]
+        return f"{slug}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """One execution of a trial, in short. Retries after an environment error make more than one."""
+
+    number: int
+    """From 1; its files are in ``attempt-<number>/``."""
+    outcome: Outcome
+    cause: Cause | None = None
+    """Whose fault an error was."""
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrialRecord:
+    """Everything about a finished trial that is worth a line; the evidence is beside it."""
+
+    key: TrialKey
+    outcome: Outcome
+    score: float | None = None
+    """In [0, 1]; None when there is no verdict."""
+    stop_reason: StopReason | None = None
+    stop_detail: str = ""
+    cause: Cause | None = None
+    """Whose fault the error was; None unless ``outcome`` is ``error``."""
+    message: str = ""
+    """The error, or the rendered verdict of a failed trial."""
+    verdict: Mapping[str, Any] | None = None
+    """`checks.Verdict.to_json`."""
+    answer: str | None = None
+    intent: str = ""
+    sites: tuple[str, ...] = ()
+    category: str = ""
+    template: str = ""
+    tags: tuple[str, ...] = ()
+    steps: int = 0
+    attempt: int = 1
+    """Number of the attempt that counts."""
+    attempts: tuple[Attempt, ...] = ()
+    task_digest: str = ""
+    agent_digest: str = ""
+    sites_digest: str = ""
+    isolation: str = "in-process"
+    privileged: bool = False
+    """The agent saw the solution: its results say nothing about agents."""
+    browser: str = ""
+    replicas: Mapping[str, str] = field(default_factory=dict)
+    """App name to the digest of what served it."""
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    """``lease``, ``session``, ``setup``, ``episode``, ``collect``, ``judge``, ``total``."""
+    started: float = 0.0
+    """Unix time in seconds."""
+    node_id: str = ""
+    worker: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data with a ``schema_version``."""
+        return {"schema_version": SCHEMA_VERSION, **asdict(self)}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> TrialRecord:
+        """Read what `to_json` wrote, this version's or an older one's. `ValueError` says what is wrong."""
+        version = data.get("schema_version")
+        if not isinstance(version, int) or version > SCHEMA_VERSION:
+            raise ValueError(f"expected a trial record of schema version {SCHEMA_VERSION} or older, found {version!r}")
+        try:
+            rest = {name: value for name, value in data.items() if name != "schema_version"}
+            return cls(
+                **{
+                    **rest,
+                    "key": TrialKey(**data["key"]),
+                    "attempts": tuple(Attempt(**attempt) for attempt in data["attempts"]),
+                    "sites": tuple(data["sites"]),
+                    "tags": tuple(data["tags"]),
+                }
+            )
+        except (KeyError, TypeError) as error:
+            raise ValueError(f"expected a trial record, found one that lacks or adds a field: {error}") from error

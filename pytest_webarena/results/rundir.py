@@ -1,0 +1,227 @@
+"""One run's folder: who writes what, so that nothing recorded is ever lost or half there.
+
+::
+
+    <run>/
+      run.json                     what was run: versions, arguments, digests (written once)
+      broker.log
+      trials/<slug>-<hash>/
+        trial.json                 written last and atomically: its presence means "finished"
+        started.json               who is (or was) at it, so that a crashed worker can be told from a missing trial
+        attempt-1/                 steps.jsonl network.jsonl evidence.json tabs/ observations/ shots/
+
+One process owns one trial folder: there are no locks. Merging runs is a union of folders.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import time
+import traceback
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_webarena.errors import UsageError
+from pytest_webarena.evidence import Evidence, StepRecord
+from pytest_webarena.results.records import TrialKey, TrialRecord
+
+if TYPE_CHECKING:
+    from pytest_webarena.browser.observation import Observation
+
+__all__ = ["AttemptWriter", "RunDir", "TrialFolder", "read_evidence", "write_atomically"]
+
+RUN_SCHEMA_VERSION = 1
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Write a whole file or nothing: a reader never sees half of it."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    temporary.write_text(text, encoding="utf-8", errors="surrogatepass")
+    temporary.replace(path)
+
+
+class RunDir:
+    """A run's folder. Cheap to make; nothing is created on disk before it is needed."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @property
+    def trials(self) -> Path:
+        """Where the trial folders are."""
+        return self.path / "trials"
+
+    def describe(self, facts: Mapping[str, Any]) -> None:
+        """Write ``run.json`` unless it is there. Any worker may be first; the first one wins."""
+        target = self.path / "run.json"
+        if target.exists():
+            return
+        self.path.mkdir(parents=True, exist_ok=True)
+        temporary = target.with_name(f".run.json.{os.getpid()}.tmp")
+        temporary.write_text(json.dumps({"schema_version": RUN_SCHEMA_VERSION, **facts}, indent=2), encoding="utf-8")
+        try:
+            os.link(temporary, target)  # unlike a rename, it fails when somebody else was first
+        except FileExistsError:
+            pass
+        finally:
+            temporary.unlink()
+
+    def facts(self) -> dict[str, Any]:
+        """What ``run.json`` says. `UsageError` when this is no run directory."""
+        try:
+            data: dict[str, Any] = json.loads((self.path / "run.json").read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise UsageError(f"{self.path}: expected a run directory with a run.json, found none that can be read: {error}") from None
+        return data
+
+    def folder(self, key: TrialKey) -> TrialFolder:
+        """The folder of one trial; it need not exist."""
+        return TrialFolder(self.trials / key.folder, key)
+
+    def records(self) -> list[TrialRecord]:
+        """All finished trials, ordered by key. Unreadable ones are left out; see `unfinished`."""
+        found = [record for folder in self._folders() if (record := _record(folder)) is not None]
+        return sorted(found, key=lambda record: record.key)
+
+    def size(self) -> int:
+        """Bytes of all its files."""
+        return sum(file.stat().st_size for file in self.path.rglob("*") if file.is_file())
+
+    def unfinished(self) -> list[dict[str, Any]]:
+        """What ``started.json`` says of trials that were begun and never finished."""
+        found = []
+        for folder in self._folders():
+            if (folder / "trial.json").exists():
+                continue
+            try:
+                found.append(json.loads((folder / "started.json").read_text(encoding="utf-8")))
+            except (OSError, ValueError):
+                found.append({"folder": folder.name})
+        return found
+
+    def _folders(self) -> Iterator[Path]:
+        if self.trials.is_dir():
+            yield from sorted(path for path in self.trials.iterdir() if path.is_dir())
+
+
+class TrialFolder:
+    """One trial's folder."""
+
+    def __init__(self, path: Path, key: TrialKey) -> None:
+        self.path = path
+        self.key = key
+
+    def begin(self, *, worker: str, node_id: str, task: Mapping[str, Any] | None = None) -> AttemptWriter:
+        """A new attempt, beside those there are. From now on a crash of this process leaves a trace.
+
+        ``task`` holds fields of `TrialRecord` that describe the task, for whoever must write the record instead.
+        """
+        number = 1 + max((int(path.name[8:]) for path in self.path.glob("attempt-*") if path.name[8:].isdigit()), default=0)
+        folder = self.path / f"attempt-{number}"
+        folder.mkdir(parents=True)
+        started: dict[str, Any] = {"key": asdict(self.key), "attempt": number, "worker": worker, "node_id": node_id, "time": time.time()}
+        started["task"] = dict(task or {})
+        write_atomically(self.path / "started.json", json.dumps({**started, "pid": os.getpid()}))
+        self._reopen()
+        return AttemptWriter(folder, number)
+
+    def _reopen(self) -> None:
+        """The trial is open again: its earlier record moves to the attempt that it told of."""
+        if (earlier := self.record()) is not None and (kept := self.path / f"attempt-{earlier.attempt}").is_dir():
+            (self.path / "trial.json").replace(kept / "trial.json")
+        else:
+            (self.path / "trial.json").unlink(missing_ok=True)
+
+    def finish(self, record: TrialRecord) -> None:
+        """Write ``trial.json``: the trial is over."""
+        write_atomically(self.path / "trial.json", json.dumps(record.to_json(), indent=1, default=str))
+
+    def drop_pictures(self) -> None:
+        """Remove screenshots and observation texts of all attempts; steps, evidence and verdict stay."""
+        for attempt in self.path.glob("attempt-*"):
+            for name in ("shots", "observations"):
+                shutil.rmtree(attempt / name, ignore_errors=True)
+
+    def record(self) -> TrialRecord | None:
+        """The finished trial's record; None when there is none that can be read."""
+        return _record(self.path)
+
+
+class AttemptWriter:
+    """Writes one attempt's files, each step as soon as it is over."""
+
+    def __init__(self, path: Path, number: int) -> None:
+        self.path = path
+        self.number = number
+
+    def observed(self, index: int, observation: Observation) -> tuple[str, str]:
+        """Keep an observation; the names of its text and screenshot files (``""`` for none)."""
+        text = self._write(f"observations/{index:03d}.txt", observation.text.encode("utf-8", "replace"))
+        shot = ""
+        if observation.screenshot:
+            kind = "png" if observation.screenshot.startswith(b"\x89PNG") else "jpg"
+            shot = self._write(f"shots/{index:03d}.{kind}", observation.screenshot)
+        return text, shot
+
+    def screenshot(self, name: str, data: bytes) -> str:
+        """Keep a screenshot outside the steps, e.g. of the final page."""
+        return self._write(f"shots/{name}.{'png' if data.startswith(bytes([0x89])) else 'jpg'}", data)
+
+    def stepped(self, step: StepRecord) -> None:
+        """Append a finished step."""
+        with (self.path / "steps.jsonl").open("a", encoding="utf-8", errors="surrogatepass") as file:
+            file.write(json.dumps(asdict(step), default=str) + "\n")
+
+    def note_traceback(self, error: BaseException) -> None:
+        """Keep the traceback of an unexpected error; the user sees one sentence."""
+        self._write("traceback.txt", "".join(traceback.format_exception(error)).encode("utf-8", "replace"))
+
+    def finish(self, evidence: Evidence) -> None:
+        """Keep the evidence. Steps are there already; pages and traffic get files of their own."""
+        data = evidence.to_json()
+        del data["steps"]
+        with (self.path / "network.jsonl").open("w", encoding="utf-8", errors="surrogatepass") as file:
+            file.writelines(json.dumps(request) + "\n" for request in data.pop("requests"))
+        for index, tab in enumerate(data["tabs"]):
+            tab["html"] = self._write(f"tabs/{index}.html", tab["html"].encode("utf-8", "surrogatepass"))
+        write_atomically(self.path / "evidence.json", json.dumps(data))
+
+    def _write(self, name: str, data: bytes) -> str:
+        target = self.path / name
+        try:
+            target.write_bytes(data)
+        except FileNotFoundError:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(data)
+        return name
+
+
+def read_evidence(attempt: Path) -> Evidence:
+    """The evidence of one attempt, from its folder. `ValueError` when it is not all there."""
+    try:
+        data = json.loads((attempt / "evidence.json").read_text(encoding="utf-8"))
+        data["steps"] = _json_lines(attempt / "steps.jsonl")
+        data["requests"] = _json_lines(attempt / "network.jsonl")
+        for tab in data["tabs"]:
+            tab["html"] = (attempt / tab["html"]).read_text(encoding="utf-8", errors="surrogatepass")
+    except OSError as error:
+        raise ValueError(f"{attempt}: expected the evidence of a finished attempt, found none: {error}") from error
+    return Evidence.from_json(data)
+
+
+def _json_lines(path: Path) -> list[Any]:
+    if not path.exists():
+        return []
+    with path.open(encoding="utf-8", errors="surrogatepass") as file:
+        return [json.loads(line) for line in file if line.strip()]
+
+
+def _record(folder: Path) -> TrialRecord | None:
+    try:
+        return TrialRecord.from_json(json.loads((folder / "trial.json").read_text(encoding="utf-8")))
+    except (OSError, ValueError):
+        return None

@@ -1,0 +1,114 @@
+"""Numbers over trials: rates with intervals, errors kept apart. Pure functions of records."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from pytest_webarena.results.records import TrialRecord
+
+__all__ = ["Rate", "Summary", "summarise", "wilson_interval"]
+
+Z95 = 1.959963984540054
+
+
+def wilson_interval(passed: int, total: int, z: float = Z95) -> tuple[float, float]:
+    """Wilson's score interval of a proportion; (0, 1) when there is nothing to count.
+
+    >>> tuple(round(bound, 3) for bound in wilson_interval(8, 10))
+    (0.49, 0.943)
+    """
+    if total == 0:
+        return 0.0, 1.0
+    p = passed / total
+    centre = p + z * z / (2 * total)
+    spread = z * math.sqrt(p * (1 - p) / total + z * z / (4 * total * total))
+    scale = 1 + z * z / total
+    return max(0.0, (centre - spread) / scale), min(1.0, (centre + spread) / scale)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rate:
+    """Passed over judged trials. Errors are counted beside, never inside."""
+
+    passed: int
+    failed: int
+    errors: int
+
+    @property
+    def judged(self) -> int:
+        """Trials with a verdict."""
+        return self.passed + self.failed
+
+    @property
+    def value(self) -> float | None:
+        """The success rate in [0, 1]; None when nothing was judged."""
+        return self.passed / self.judged if self.judged else None
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Its 95 % interval (Wilson)."""
+        return wilson_interval(self.passed, self.judged)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """What one agent did in a run."""
+
+    agent: str
+    rate: Rate
+    by_site: Mapping[str, Rate]
+    by_category: Mapping[str, Rate]
+    stop_reasons: Mapping[str, int]
+    error_causes: Mapping[str, int]
+    steps: int
+    """Sum over trials."""
+    seconds: float
+    """Sum of the trials' wall times."""
+    slowest: tuple[tuple[str, float], ...]
+    """Task id and seconds, at most five."""
+    retried: int
+    """Trials that needed more than one attempt."""
+    mean_score: float | None
+    privileged: bool
+
+
+def summarise(records: Iterable[TrialRecord]) -> dict[str, Summary]:
+    """One summary per agent, in order of appearance."""
+    groups: dict[str, list[TrialRecord]] = {}
+    for record in records:
+        groups.setdefault(record.key.agent, []).append(record)
+    return {agent: _summary(agent, group) for agent, group in groups.items()}
+
+
+def _summary(agent: str, records: Sequence[TrialRecord]) -> Summary:
+    scores = [record.score for record in records if record.score is not None and record.outcome != "error"]
+    by_time = sorted(records, key=lambda record: -record.seconds.get("total", 0.0))[:5]
+    return Summary(
+        agent=agent,
+        rate=_rate(records),
+        by_site=_grouped(records, lambda record: "+".join(record.sites) or "(no site)"),
+        by_category=_grouped(records, lambda record: record.category or "(none)"),
+        stop_reasons=dict(Counter(record.stop_reason for record in records if record.stop_reason).most_common()),
+        error_causes=dict(Counter(record.cause for record in records if record.cause).most_common()),
+        steps=sum(record.steps for record in records),
+        seconds=sum(record.seconds.get("total", 0.0) for record in records),
+        slowest=tuple((record.key.task, record.seconds.get("total", 0.0)) for record in by_time),
+        retried=sum(len(record.attempts) > 1 for record in records),
+        mean_score=sum(scores) / len(scores) if scores else None,
+        privileged=any(record.privileged for record in records),
+    )
+
+
+def _rate(records: Iterable[TrialRecord]) -> Rate:
+    outcomes = Counter(record.outcome for record in records)
+    return Rate(passed=outcomes["passed"], failed=outcomes["failed"], errors=outcomes["error"])
+
+
+def _grouped(records: Iterable[TrialRecord], key: Callable[[TrialRecord], str]) -> dict[str, Rate]:
+    groups: dict[str, list[TrialRecord]] = {}
+    for record in records:
+        groups.setdefault(key(record), []).append(record)
+    return {name: _rate(groups[name]) for name in sorted(groups)}

@@ -1,0 +1,113 @@
+"""Run directories: whole records, nothing lost, crashes visible."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from pytest_webarena.errors import UsageError
+from pytest_webarena.evidence import Evidence, Probe, RequestRecord, StepRecord, TabState, TargetRecord
+from pytest_webarena.results import Attempt, RunDir, TrialKey, TrialRecord
+from pytest_webarena.results.rundir import read_evidence
+
+KEY = TrialKey("shop.coffee", "oracle", 1)
+RECORD = TrialRecord(key=KEY, outcome="passed", score=1.0, attempts=(Attempt(number=1, outcome="passed"),), tags=("a",))
+EVIDENCE = Evidence(
+    answer="84.97 \N{EURO SIGN}",
+    stop_reason="answered",
+    tabs=(
+        TabState(url="http://a.test/", title="A", html="<p>\N{SNOWMAN}</p>", active=False),
+        TabState(url="http://b.test/", title="B", html="<p>b</p>", active=True),
+    ),
+    steps=(
+        StepRecord(index=0, action={"kind": "click", "target": {"id": "4"}}, raw="click [4]", target=TargetRecord(role="link")),
+        StepRecord(index=1, action={"kind": "stop", "answer": "x"}, raw="stop [x]"),
+    ),
+    requests=(RequestRecord(time=1.0, method="GET", url="http://a.test/", status=200, request_headers=(("a", "b"),)),),
+    probes=(Probe(check="checks[0]", state="end", value={"texts": ["x"]}), Probe(check="checks[1]", state=0, error="no")),
+    sites={"a": "http://a.test"},
+)
+
+
+def write(run: RunDir, record: TrialRecord = RECORD, evidence: Evidence = EVIDENCE) -> Path:
+    folder = run.folder(record.key)
+    writer = folder.begin(worker="gw0", node_id="t.yaml::shop.coffee", task={"sites": ("shop",)})
+    for step in evidence.steps:
+        writer.stepped(step)
+    writer.finish(evidence)
+    folder.finish(replace(record, attempt=writer.number))
+    return writer.path
+
+
+def test_records_and_evidence_come_back_as_they_were(tmp_path: Path) -> None:
+    run = RunDir(tmp_path)
+    attempt = write(run)
+    assert run.records() == [RECORD]
+    assert read_evidence(attempt) == EVIDENCE
+    assert read_evidence(attempt).url == "http://b.test/"
+
+
+def test_keys_that_look_alike_get_folders_of_their_own() -> None:
+    keys = [TrialKey("a.b", "c", 1), TrialKey("a", "b.c", 1), TrialKey("a.b", "c", 11), TrialKey("a/b", "c", 1)]
+    assert len({key.folder for key in keys}) == len(keys)
+    assert all("/" not in key.folder for key in keys)
+    assert len(TrialKey("x" * 500, "y", 1).folder) < 120
+
+
+def test_a_trial_without_its_record_is_unfinished(tmp_path: Path) -> None:
+    run = RunDir(tmp_path)
+    writer = run.folder(KEY).begin(worker="gw1", node_id="n", task={"category": "content"})
+    writer.stepped(EVIDENCE.steps[0])  # what a crashed worker leaves behind stays readable
+    assert run.records() == []
+    (started,) = run.unfinished()
+    assert (started["worker"], started["attempt"], started["task"]) == ("gw1", 1, {"category": "content"})
+    assert json.loads((writer.path / "steps.jsonl").read_text())["raw"] == "click [4]"
+
+
+def test_another_try_keeps_the_earlier_record_beside_its_attempt(tmp_path: Path) -> None:
+    run = RunDir(tmp_path)
+    write(run)
+    writer = run.folder(KEY).begin(worker="main", node_id="n")
+    assert writer.number == 2
+    assert run.records() == []  # open again
+    earlier = json.loads((writer.path.parent / "attempt-1" / "trial.json").read_text())
+    assert earlier["outcome"] == "passed"
+
+
+def test_half_written_records_are_not_read(tmp_path: Path) -> None:
+    run = RunDir(tmp_path)
+    write(run)
+    file = run.folder(KEY).path / "trial.json"
+    file.write_text(file.read_text()[:40])
+    assert run.records() == []
+
+
+def test_a_newer_schema_is_refused_by_name() -> None:
+    with pytest.raises(ValueError, match="schema version 1 or older, found 99"):
+        TrialRecord.from_json({**RECORD.to_json(), "schema_version": 99})
+    with pytest.raises(ValueError, match="schema version 1 or older"):
+        Evidence.from_json({**EVIDENCE.to_json(), "schema_version": 99})
+
+
+def test_the_first_to_describe_a_run_wins(tmp_path: Path) -> None:
+    run = RunDir(tmp_path / "run")
+    run.describe({"argv": ["first"]})
+    run.describe({"argv": ["second"]})
+    assert run.facts()["argv"] == ["first"]
+    assert [path.name for path in (tmp_path / "run").iterdir()] == ["run.json"]
+
+
+def test_a_folder_that_is_no_run_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="expected a run directory"):
+        RunDir(tmp_path).facts()
+
+
+def test_observations_and_screenshots_are_kept_by_step(tmp_path: Path) -> None:
+    writer = RunDir(tmp_path).folder(KEY).begin(worker="main", node_id="n")
+    names = writer.observed(3, SimpleNamespace(text="lone surrogate \ud800", screenshot=b"\x89PNG..."))  # type: ignore[arg-type]
+    assert names == ("observations/003.txt", "shots/003.png")
+    assert all((writer.path / name).exists() for name in names)

@@ -1,0 +1,61 @@
+"""Rates and their intervals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pytest_webarena.results import Attempt, TrialKey, TrialRecord, summarise, wilson_interval
+
+
+@pytest.mark.parametrize(
+    ("passed", "total", "low", "high"),
+    [
+        # Values of R's prop.test(correct=FALSE) / Hmisc binconf(method="wilson")
+        (0, 10, 0.0, 0.2775),
+        (5, 10, 0.2366, 0.7634),
+        (10, 10, 0.7225, 1.0),
+        (635, 812, 0.7523, 0.8091),
+        (0, 0, 0.0, 1.0),
+    ],
+)
+def test_wilson_interval(passed: int, total: int, low: float, high: float) -> None:
+    assert wilson_interval(passed, total) == pytest.approx((low, high), abs=2e-4)
+
+
+def record(task: str, outcome: Any, *, agent: str = "a", **more: Any) -> TrialRecord:
+    return TrialRecord(key=TrialKey(task, agent, 1), outcome=outcome, **more)
+
+
+def test_errors_stand_beside_the_rate() -> None:
+    records = [record("1", "passed"), record("2", "failed"), record("3", "error", cause="site")]
+    rate = summarise(records)["a"].rate
+    assert (rate.passed, rate.judged, rate.errors, rate.value) == (1, 2, 1, 0.5)
+
+
+def test_nothing_judged_is_no_rate() -> None:
+    summary = summarise([record("1", "error", cause="browser")])["a"]
+    assert summary.rate.value is None
+    assert summary.error_causes == {"browser": 1}
+
+
+def test_groups_by_agent_site_and_category() -> None:
+    records = [
+        record("1", "passed", sites=("shop",), category="content", stop_reason="answered"),
+        record("2", "failed", sites=("shop", "map"), category="navigation", stop_reason="max_steps"),
+        record("3", "passed", agent="b", sites=("map",)),
+    ]
+    summaries = summarise(records)
+    assert list(summaries) == ["a", "b"]
+    assert {name: rate.passed for name, rate in summaries["a"].by_site.items()} == {"shop": 1, "shop+map": 0}
+    assert summaries["a"].stop_reasons == {"answered": 1, "max_steps": 1}
+    assert summaries["b"].by_category["(none)"].judged == 1
+
+
+def test_retried_trials_and_slowest_are_named() -> None:
+    retry = (Attempt(number=1, outcome="error", cause="site"), Attempt(number=2, outcome="passed"))
+    records = [record("slow", "passed", attempts=retry, seconds={"total": 9.0}), record("quick", "passed", seconds={"total": 1.0})]
+    summary = summarise(records)["a"]
+    assert summary.retried == 1
+    assert summary.slowest[0] == ("slow", 9.0)

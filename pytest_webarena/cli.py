@@ -1,0 +1,96 @@
+"""``webarena …``: everything that is not a test run."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from pytest_webarena.errors import UsageError
+
+__all__ = ["main"]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code: 0 fine, 1 something is wrong with what was looked at, 2 wrong usage."""
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    try:
+        code: int = options.run(options)
+    except UsageError as error:
+        print(f"webarena {options.command}: {error}", file=sys.stderr)
+        return 2
+    except BrokenPipeError:  # the reader had enough
+        sys.stderr.close()
+        return 0
+    return code
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="webarena", description="Beside pytest: check task files, join and look at runs.")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+
+    validate = commands.add_parser("validate", help="check task files and report every problem")
+    validate.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="a task file, or a directory of them")
+    validate.add_argument("--format", choices=("text", "json", "github"), default="text", help="default: text")
+    validate.add_argument("--sites", default="embedded", metavar="CATALOGUE", help="catalogue whose sites are known (default: embedded)")
+    validate.set_defaults(run=_validate)
+
+    merge = commands.add_parser("merge", help="join the run directories of shards or of resumed runs")
+    merge.add_argument("runs", nargs="+", type=Path, metavar="RUN_DIR")
+    merge.add_argument("-o", "--output", type=Path, required=True, metavar="DIR", help="new run directory")
+    merge.set_defaults(run=_merge)
+
+    view = commands.add_parser("view", help="write one HTML page that shows a run")
+    view.add_argument("run_dir", type=Path, metavar="RUN_DIR")
+    view.add_argument("-o", "--output", type=Path, metavar="FILE", help="default: RUN_DIR/view.html")
+    view.add_argument("--pictures", type=float, default=80.0, metavar="MB", help="screenshots inside the page, at most (default: 80)")
+    view.set_defaults(run=_view)
+
+    agents = commands.add_parser("agents", help="list what --agent understands")
+    agents.set_defaults(run=_agents)
+    return parser
+
+
+def _validate(options: argparse.Namespace) -> int:
+    from pytest_webarena.sites.manifest import load_catalogue
+    from pytest_webarena.tasks.validate import render, validate
+
+    report = validate(options.paths, sites=load_catalogue(options.sites).sites)
+    print(render(report, options.format))
+    return 1 if report.problems else 0
+
+
+def _merge(options: argparse.Namespace) -> int:
+    from pytest_webarena.results.export import export
+    from pytest_webarena.results.merge import merge_runs
+    from pytest_webarena.results.rundir import RunDir
+
+    merged = merge_runs(options.runs, options.output)
+    export(RunDir(options.output))
+    print(f"{merged.trials} trials in {options.output}" + (f", {merged.replaced} superseded left out" if merged.replaced else ""))
+    return 0
+
+
+def _view(options: argparse.Namespace) -> int:
+    from pytest_webarena.results.rundir import RunDir
+    from pytest_webarena.results.viewer import write_view
+
+    target = options.output or options.run_dir / "view.html"
+    size = write_view(RunDir(options.run_dir), target, picture_budget=round(options.pictures * 1e6))
+    print(f"{target} ({size / 1e6:.1f} MB)")
+    return 0
+
+
+def _agents(options: argparse.Namespace) -> int:
+    from pytest_webarena.agents.registry import known_agents
+    from pytest_webarena.shipped import agent_directories
+
+    for name, about in known_agents([Path("agents"), *agent_directories()]).items():
+        print(f"{name:<16} {about}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

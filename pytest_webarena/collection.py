@@ -1,0 +1,201 @@
+"""Task files as pytest modules: every task becomes a real test function, made by pytest itself."""
+
+from __future__ import annotations
+
+import re
+import types
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_webarena.errors import TaskFailed, TaskFileError, TrialError, UsageError
+from pytest_webarena.runner import run_task
+from pytest_webarena.stash import SETTINGS, SITES
+from pytest_webarena.tasks import load_tasks
+
+if TYPE_CHECKING:
+    from pytest_webarena.tasks.model import Task
+
+__all__ = ["TaskFile", "TaskItem", "collect_task_file", "parametrize_tasks"]
+
+_SUFFIXES = (".yaml", ".yml")
+_OWN_NAME = re.compile(r".+\.tasks?\.ya?ml$")
+_LOOKS_LIKE_TASKS = re.compile(rb"^tasks\s*:", re.MULTILINE)
+_HAS_INTENT = re.compile(rb"^[\s-]+intent\s*:", re.MULTILINE)
+
+
+def collect_task_file(file_path: Path, parent: pytest.Collector) -> TaskFile | None:
+    """Claim ``file_path`` if it holds tasks.
+
+    Ours are: files that match the ini globs ``webarena_tasks``, files named on the command line, ``*.tasks.yaml``,
+    and YAML files that have a top-level ``tasks:`` and an ``intent:`` below it. Compose files, workflows and the like are left alone.
+    """
+    if file_path.suffix not in _SUFFIXES:
+        return None
+    settings = parent.config.stash[SETTINGS]
+    relative = Path(*file_path.parts[len(parent.config.rootpath.parts):]) if file_path.is_relative_to(parent.config.rootpath) else file_path
+    ours = (
+        parent.session.isinitpath(file_path)
+        or _OWN_NAME.match(file_path.name) is not None
+        or any(_glob_match(relative, pattern) for pattern in settings.task_globs)
+        or _looks_like_tasks(file_path)
+    )
+    return TaskFile.from_parent(parent, path=file_path) if ours else None
+
+
+def parametrize_tasks(metafunc: pytest.Metafunc) -> None:
+    """One item per agent and trial. A single agent or trial leaves the node id short."""
+    if not isinstance(metafunc.definition.parent, TaskFile):
+        return
+    settings = metafunc.config.stash[SETTINGS]
+    if len(settings.agents) > 1:
+        _parametrize(metafunc, "webarena_agent_name", settings.agents, list(settings.agents))
+    if settings.trials > 1:
+        numbers = range(1, settings.trials + 1)
+        _parametrize(metafunc, "trial", numbers, [f"trial{number}" for number in numbers])
+
+
+def _parametrize(metafunc: pytest.Metafunc, name: str, values: Iterable[object], ids: list[str]) -> None:
+    metafunc.fixturenames.append(name)  # the function has no such argument; the runner reads the callspec
+    metafunc.parametrize(name, values, ids=ids)
+
+
+class TaskFile(pytest.Module):
+    """One YAML file, shown to pytest as a module that holds one test function per task."""
+
+    def _getobj(self) -> types.ModuleType:
+        module = types.ModuleType(self.path.stem)
+        try:
+            tasks = load_tasks(self.path, sites=known_sites(self.config))
+        except TaskFileError as error:
+            raise self.CollectError(_relative_to_here(str(error), self.path)) from None
+        labels = self.config.pluginmanager.hasplugin("allure_pytest")
+        for task in tasks:
+            setattr(module, task.id, _as_function(task, allure_labels=labels))
+        return module
+
+    def collect(self) -> Iterator[TaskItem]:
+        """What pytest made of the functions, with our item class in place of its own."""
+        for item in super().collect():
+            assert isinstance(item, pytest.Function)  # the module holds nothing else
+            yield TaskItem.from_parent(
+                self,
+                name=item.name,
+                callspec=getattr(item, "callspec", None),
+                callobj=item.obj,
+                fixtureinfo=item._fixtureinfo,
+                originalname=item.originalname,
+                keywords=item.keywords,
+            )
+
+
+class TaskItem(pytest.Function):
+    """One trial of one agent at one task."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.extra_keyword_matches.update(self.task.tags)
+
+    @property
+    def task(self) -> Task:
+        """The task this item runs."""
+        task: Task = self.function.task  # type: ignore[attr-defined]
+        return task
+
+    @property
+    def agent_name(self) -> str:
+        """The agent as ``--agent`` named it."""
+        name: str = self._params.get("webarena_agent_name", self.config.stash[SETTINGS].agents[0])
+        return name
+
+    @property
+    def trial(self) -> int:
+        """Which try this is, from 1."""
+        number: int = self._params.get("trial", 1)
+        return number
+
+    @property
+    def _params(self) -> dict[str, Any]:
+        return self.callspec.params if hasattr(self, "callspec") else {}
+
+    def reportinfo(self) -> tuple[Path, int, str]:
+        """Where the task stands in its file."""
+        return self.path, self.task.location.line - 1, f"{self.name}: {self.task.intent}"
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        """A verdict or a sentence for what users should read; a traceback for the unexpected."""
+        if excinfo.errisinstance(TaskFailed):
+            return str(excinfo.value)
+        if excinfo.errisinstance(TrialError):
+            assert isinstance(excinfo.value, TrialError)
+            return f"error ({excinfo.value.cause}): {excinfo.value}"
+        return super().repr_failure(excinfo, style)
+
+
+def known_sites(config: pytest.Config) -> frozenset[str]:
+    """Names of the catalogue's sites. Read once; a bad catalogue ends the run before anything is collected."""
+    if SITES not in config.stash:
+        from pytest_webarena.sites.manifest import load_catalogue
+
+        try:
+            config.stash[SITES] = frozenset(load_catalogue(config.stash[SETTINGS].catalogue).sites)
+        except UsageError as error:
+            raise pytest.UsageError(str(error)) from None
+    return config.stash[SITES]
+
+
+def _as_function(task: Task, *, allure_labels: bool) -> types.FunctionType:
+    """A function of its own per task, so that marks and pytest's bookkeeping have something to hold on to."""
+    function = types.FunctionType(run_task.__code__, run_task.__globals__, task.id)
+    facts: dict[str, Any] = {"category": task.category, "template": task.template, "mutates": task.mutates}
+    marks = [pytest.mark.webarena(site=site, **facts) for site in task.sites or ("",)]
+    if allure_labels:
+        marks += [pytest.mark.allure_label(value, label_type=kind) for kind, value in _labels(task)]
+    if task.skip:
+        marks.append(pytest.mark.skip(reason=task.skip))
+    if task.xfail:
+        marks.append(pytest.mark.xfail(reason=task.xfail, raises=TaskFailed))
+    function.__dict__.update(task=task, __test__=True, pytestmark=[mark.mark for mark in marks])
+    function.__doc__ = task.intent
+    return function
+
+
+def _labels(task: Task) -> Iterator[tuple[str, str]]:
+    yield "epic", "web-agent tasks"
+    for site in task.sites or ("no site",):
+        yield "feature", site
+    yield "story", task.template or task.id
+    for tag in (*task.tags, task.category):
+        if tag:
+            yield "tag", tag
+
+
+def _glob_match(relative: Path, pattern: str) -> bool:
+    """Whether the whole relative path matches; ``**`` stands for any number of folders (`PurePath.match` has none on 3.11)."""
+    parts = []
+    for part in pattern.strip("/").split("/"):
+        if part == "**":
+            parts.append("(?:[^/]+/)*")
+        else:
+            literal = re.escape(part).replace(r"\*", "[^/]*").replace(r"\?", "[^/]")
+            parts.append(literal + "/")
+    return re.fullmatch("".join(parts).removesuffix("/"), relative.as_posix()) is not None
+
+
+def _looks_like_tasks(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            head = file.read(65536)
+    except OSError:
+        return False
+    return _LOOKS_LIKE_TASKS.search(head) is not None and _HAS_INTENT.search(head) is not None
+
+
+def _relative_to_here(text: str, path: Path) -> str:
+    """Long absolute paths hide the message at 80 columns."""
+    try:
+        return text.replace(str(path), str(path.relative_to(Path.cwd())))
+    except ValueError:
+        return text

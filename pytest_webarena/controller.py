@@ -1,0 +1,200 @@
+"""The process the user started: owns the broker's launcher and closes the run."""
+
+from __future__ import annotations
+
+import datetime
+import os
+import platform
+import subprocess
+import time
+from dataclasses import replace
+from importlib.metadata import PackageNotFoundError, version
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_webarena.reporting.outcomes import is_trial
+from pytest_webarena.reporting.progress import Progress
+from pytest_webarena.results import Attempt, RunDir, TrialKey, TrialRecord, summarise
+from pytest_webarena.results.export import export
+from pytest_webarena.run_info import RunInfo
+from pytest_webarena.selection import finished_trials
+
+if TYPE_CHECKING:
+    from pytest_webarena.gate import Ruling
+    from pytest_webarena.options import Settings
+    from pytest_webarena.sites.launcher import BrokerLauncher, BrokerReport
+
+__all__ = ["Controller"]
+
+_TASK_FILE = re.compile(r"\.ya?ml::")
+_RECORDED_PACKAGES = ("pytest-webarena", "pytest", "pytest-xdist", "playwright", "pytest-playwright", "allure-pytest", "docker", "openai")
+
+
+class Controller:
+    """Makes what all workers share, once and as late as possible, and takes it down at the end."""
+
+    def __init__(self, config: pytest.Config, settings: Settings) -> None:
+        self._config = config
+        self._settings = settings
+        self._launcher: BrokerLauncher | None = None
+        self._info: RunInfo | None = None
+        self.broker_report: BrokerReport | None = None
+        self.ruling: Ruling | None = None
+        self.progress: Progress | None = None
+        self._other_failures = 0
+
+    def run_info(self) -> RunInfo:
+        """Where the broker listens and where records go. The broker itself starts when somebody connects."""
+        if self._info is None:
+            from pytest_webarena.sites.launcher import BrokerConfig, BrokerLauncher
+
+            if self._settings.resume is not None:
+                RunDir(self._settings.resume).facts()  # a mistyped path must not start a new run
+            run_dir = self._settings.run_dir or _default_run_dir(self._config.rootpath)
+            self._launcher = BrokerLauncher(
+                BrokerConfig(
+                    catalogue=self._settings.catalogue,
+                    run_dir=run_dir,
+                    max_replicas=self._settings.replicas or _workers(self._config) + 2,
+                )
+            )
+            self._info = RunInfo(
+                run_dir=run_dir,
+                broker=self._launcher.address,
+                temp_dir=Path(self._launcher.address).parent / "browser",
+                facts=self._facts(),
+                finished=finished_trials(RunDir(run_dir)) if self._settings.resume is not None else (),
+            )
+        return self._info
+
+    @property
+    def run_dir(self) -> RunDir | None:
+        """The run's records; None when no trial was begun."""
+        if self._info is None or not (self._info.run_dir / "run.json").exists():
+            return None
+        return RunDir(self._info.run_dir)
+
+    def expect(self, node_ids: Iterable[str]) -> None:
+        """How many trials there will be; the status line is set up for more than a handful."""
+        trials = sum(_TASK_FILE.search(node_id) is not None for node_id in node_ids)
+        if self.progress is None and trials and not self._config.getoption("collectonly"):
+            reporter: Any = self._config.pluginmanager.get_plugin("terminalreporter")
+            if reporter is not None and reporter.verbosity >= 0:
+                stream = reporter._tw._file
+                self.progress = Progress(stream, fancy=reporter.isatty and trials > 5)
+        if self.progress is not None:
+            self.progress.total = trials
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Take note of a finished test: trials feed the status line, others decide whether a gate may overrule pytest."""
+        if is_trial(report):
+            if self.progress is not None:
+                self.progress.count(report)
+        elif report.failed:
+            self._other_failures += 1
+
+    def exit_code(self, pytests_own: int) -> int:
+        """The run's exit code: a gate, where one was asked for, overrules "some tests failed" if only trials failed."""
+        run = self.run_dir
+        self.ruling = self._settings.gate.rule(summarise(run.records()) if run is not None else {})
+        if pytests_own == pytest.ExitCode.NO_TESTS_COLLECTED and self._settings.resume is not None and run is not None:
+            pytests_own = pytest.ExitCode.OK  # everything was finished already: that is what resuming is for
+        if self.ruling is None or self._other_failures or pytests_own not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
+            return int(pytests_own)
+        return self.ruling.exit_code
+
+    def close(self) -> None:
+        """Stop the broker and give every trial that a dead worker left open a record of its own."""
+        if self.progress is not None:
+            self.progress.close()
+        if self._launcher is not None:
+            self.broker_report = self._launcher.stop()
+            self._launcher = None
+        if (run := self.run_dir) is not None and self._info is not None:
+            _close_unfinished(run, since=self._info.facts["started"])
+            export(run)
+            if self._settings.run_dir is None:
+                _point_latest(run.path)
+
+    def _facts(self) -> dict[str, Any]:
+        """What ``run.json`` tells of this run. Secrets never come on the command line, so ``argv`` may be kept."""
+        settings = self._settings
+        return {
+            "started": time.time(),
+            "argv": list(self._config.invocation_params.args),
+            "agents": list(settings.agents),
+            "trials": settings.trials,
+            "catalogue": settings.catalogue,
+            "limits": {"steps": settings.max_steps, "seconds": settings.time_limit, "stop_rule": settings.stop_rule},
+            "env_retries": settings.env_retries,
+            "workers": _workers(self._config),
+            "versions": _versions(),
+            "python": platform.python_version(),
+            "platform": platform.platform(),
+            "git": _git_revision(self._config.rootpath),
+        }
+
+
+def _default_run_dir(root: Path) -> Path:
+    stamp = datetime.datetime.now().strftime("%Y%m%d-%H%M%S")
+    return root / "webarena-runs" / f"{stamp}-{os.getpid():x}"
+
+
+def _workers(config: pytest.Config) -> int:
+    return len(config.getoption("tx", None) or ()) or 1
+
+
+def _versions() -> dict[str, str]:
+    found = {}
+    for name in _RECORDED_PACKAGES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def _git_revision(root: Path) -> str:
+    """Commit of the tests' repository, ``+`` appended when it has uncommitted changes; empty outside git."""
+    try:
+        run = ["git", "-C", str(root), "describe", "--always", "--abbrev=40", "--dirty=+", "--exclude=*"]
+        return subprocess.run(run, capture_output=True, text=True, timeout=10, check=True).stdout.strip()
+    except (OSError, subprocess.SubprocessError):
+        return ""
+
+
+def _close_unfinished(run: RunDir, since: float) -> None:
+    """A worker that died left ``started.json`` only: say so in a record, or the trial would vanish from the counts."""
+    for started in run.unfinished():
+        if "key" not in started or started.get("time", 0.0) < since:
+            continue
+        key = TrialKey(**started["key"])
+        message = f"the worker {started.get('worker') or 'process'} died during this trial (attempt {started['attempt']})"
+        attempt = Attempt(number=started["attempt"], outcome="error", cause="harness", message=message)
+        record = TrialRecord(
+            key=key, outcome="error", cause="harness", message=message, attempt=attempt.number, attempts=(attempt,),
+            node_id=started.get("node_id", ""), worker=started.get("worker", ""), started=started["time"],
+        )  # fmt: skip
+        run.folder(key).finish(replace(record, **_facts_of_task(started)))
+
+
+def _facts_of_task(started: dict[str, Any]) -> dict[str, Any]:
+    """What the worker knew of the task when it began, so that groupings stay right."""
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in started.get("task", {}).items()}
+
+
+def _point_latest(run: Path) -> None:
+    """``webarena-runs/latest`` leads to the newest run; a convenience, so failing is fine."""
+    link = run.parent / "latest"
+    temporary = run.parent / f".latest.{os.getpid()}"
+    try:
+        temporary.symlink_to(run.name)
+        temporary.replace(link)
+    except OSError:
+        temporary.unlink(missing_ok=True)
+
+

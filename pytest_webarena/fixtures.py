@@ -1,0 +1,136 @@
+"""Fixtures. The policy ones return a value and are meant to be overridden by name in a conftest.
+
+Registered from `pytest_configure`, after pytest-playwright, so that the two overrides at the end win over its own;
+a user's conftest still wins over both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, Literal
+
+import pytest
+
+from pytest_webarena.episode import EpisodeLimits
+from pytest_webarena.errors import BrowserError, UsageError
+from pytest_webarena.stash import SETTINGS, run_info
+from pytest_webarena.xdist import worker_id
+
+if TYPE_CHECKING:
+    from pytest_webarena.python_tests import WebArena
+    from pytest_webarena.run_info import RunInfo
+    from pytest_webarena.runtime import Runtime
+
+
+# --- policies -------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="session")
+def webarena_limits(pytestconfig: pytest.Config) -> EpisodeLimits:
+    """What ends an episode that the agent does not end: steps, seconds, stop rule. Tasks may tighten it."""
+    settings = pytestconfig.stash[SETTINGS]
+    return EpisodeLimits(steps=settings.max_steps, seconds=settings.time_limit, rule=settings.stop_rule)
+
+
+@pytest.fixture(scope="session")
+def webarena_context_args() -> dict[str, Any]:
+    """Settings of every trial's browser context: viewport, locale, timezone, as fields of `SessionConfig`."""
+    return {}
+
+
+@pytest.fixture(scope="session")
+def webarena_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[str, Any]:
+    """Launch arguments of the trials' browser; pytest-playwright's by default (--headed, --slowmo, --browser-channel)."""
+    return browser_type_launch_args
+
+
+# --- internals ------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="session")
+def webarena_run(pytestconfig: pytest.Config) -> RunInfo:
+    """Where the broker listens and where records go."""
+    return run_info(pytestconfig)
+
+
+@pytest.fixture(scope="session")
+def webarena_runtime(
+    pytestconfig: pytest.Config,
+    webarena_run: RunInfo,
+    browser_name: Literal["chromium", "firefox", "webkit"],
+    webarena_launch_args: dict[str, Any],
+    webarena_context_args: dict[str, Any],
+    webarena_limits: EpisodeLimits,
+) -> Iterator[Runtime]:
+    """This worker's broker client, browser and records, each made on first use."""
+    from pytest_webarena.browser.config import EngineConfig, ObservationConfig, SessionConfig
+    from pytest_webarena.runtime import Runtime, RuntimeConfig
+
+    settings = pytestconfig.stash[SETTINGS]
+    observation = ObservationConfig(screenshot=settings.record != "minimal")
+    try:
+        session = SessionConfig(**{"observation": observation, **webarena_context_args})
+    except TypeError as error:
+        raise UsageError(f"fixture webarena_context_args: expected fields of SessionConfig: {error}") from None
+    config = RuntimeConfig(
+        worker=worker_id(pytestconfig),
+        limits=webarena_limits,
+        env_retries=settings.env_retries,
+        lease_timeout=settings.lease_timeout,
+        agent_directories=settings.agent_directories,
+        engine=EngineConfig(
+            browser_name=browser_name,
+            executable=settings.browser_executable,
+            launch_args=webarena_launch_args,
+            temp_dir=webarena_run.temp_dir,
+        ),
+        session=session,
+        record=settings.record,
+    )
+    with Runtime(webarena_run, config) as runtime:
+        yield runtime
+
+
+# --- for Python tests -----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def webarena(request: pytest.FixtureRequest, webarena_runtime: Runtime) -> Iterator[WebArena]:
+    """Leased sites for a Python test; pytest-playwright's ``page`` is then routed to them and signed in.
+
+    ``@pytest.mark.webarena(sites=["homepage"], user={"homepage": "…"})`` names the sites. They are leased for the
+    test alone and handed back, or reset, when it is over.
+    """
+    from pytest_webarena.python_tests import lease_for_test
+
+    with lease_for_test(request, webarena_runtime) as access:
+        yield access
+
+
+@pytest.fixture
+def new_context(
+    request: pytest.FixtureRequest, new_context: Callable[..., Any]
+) -> Callable[..., Any]:
+    """pytest-playwright's own; contexts of a test that leases sites go through its gateway port, signed in."""
+    if "webarena" not in request.fixturenames and request.node.get_closest_marker("webarena") is None:
+        return new_context
+    access: WebArena = request.getfixturevalue("webarena")
+    return lambda **options: new_context(**{**access.context_options(), **options})
+
+
+@pytest.fixture(scope="session")
+def browser_type_launch_args(
+    pytestconfig: pytest.Config, browser_type_launch_args: dict[str, Any], browser_name: Literal["chromium", "firefox", "webkit"]
+) -> dict[str, Any]:
+    """pytest-playwright's own, with the browser that ``--browser-executable`` or the system offers."""
+    from pytest_webarena.browser.launch import find_browser
+
+    arguments = dict(browser_type_launch_args)
+    explicit = pytestconfig.stash[SETTINGS].browser_executable
+    if arguments.get("executable_path") or (arguments.get("channel") and not explicit):
+        return arguments
+    try:
+        choice = find_browser(explicit, browser_name=browser_name, headed=arguments.get("headless") is False)
+    except BrowserError:
+        return arguments  # Playwright's own message is right for pages that are none of our business
+    return {**arguments, "executable_path": choice.executable} if choice.executable else arguments

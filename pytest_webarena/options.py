@@ -1,0 +1,194 @@
+"""The command line and the ini file: declared here, parsed once into `Settings`."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import pytest
+
+from pytest_webarena.errors import UsageError
+from pytest_webarena.gate import Gate
+from pytest_webarena.selection import Shard, parse_shard
+from pytest_webarena.shipped import agent_directories
+
+__all__ = ["DEFAULT_AGENT", "Settings", "add_options", "check_agents", "read_settings"]
+
+DEFAULT_AGENT = "oracle"
+
+
+def add_options(parser: pytest.Parser) -> None:
+    """Declare our options (one group) and ini keys, each with its default and unit."""
+    group = parser.getgroup("webarena", "web-agent tasks (pytest-webarena)")
+    group.addoption(
+        "--agent", action="append", default=[], metavar="NAME",
+        help="Agent to run; repeat to compare several. A built-in (oracle, null, na, echo, dump, random), a definition "
+        "in agents/, module:attr, file.py:attr or a .yaml path. Default: oracle, which replays each task's solution.",
+    )
+    group.addoption("--trials", type=_positive_int, default=1, metavar="K", help="Tries per task and agent (default: 1).")
+    group.addoption(
+        "--sites", default=None, metavar="CATALOGUE",
+        help="Sites to run tasks on: embedded (default; no Docker), embedded-docker, or a catalogue file.",
+    )
+    group.addoption(
+        "--run-dir", default=None, metavar="DIR",
+        help="Where this run's records go (default: webarena-runs/<date>-<time>).",
+    )
+    group.addoption(
+        "--max-steps", type=_positive_int, default=30, metavar="N", help="Actions per trial (default: 30, as in WebArena)."
+    )
+    group.addoption(
+        "--time-limit", type=_positive_float, default=600.0, metavar="SECONDS",
+        help="Wall time per trial in seconds, the agent's thinking included (default: 600).",
+    )
+    group.addoption(
+        "--stop-rule", choices=("paper", "upstream"), default="paper",
+        help="When repeated or invalid actions end a trial: as the WebArena paper says, or as its code does (default: paper).",
+    )
+    group.addoption(
+        "--env-retries", type=_natural_int, default=1, metavar="N",
+        help="How often a trial is tried again, on a fresh replica, after an error of site, browser or model (default: 1).",
+    )
+    group.addoption(
+        "--replicas", type=_positive_int, default=None, metavar="N", help="Most replicas per app (default: workers + 2)."
+    )
+    group.addoption(
+        "--lease-timeout", type=_positive_float, default=600.0, metavar="SECONDS",
+        help="How long a trial may wait for its sites, in seconds (default: 600).",
+    )
+    group.addoption(
+        "--browser-executable", default=None, metavar="PATH",
+        help="Browser to launch (default: Playwright's own if installed, else a Chromium or Chrome of the system).",
+    )
+    group.addoption(
+        "--record", choices=("all", "failures", "minimal"), default="all",
+        help="Which trials keep screenshots and observations; verdicts, steps and evidence are always kept (default: all).",
+    )
+    group.addoption(
+        "--resume", default=None, metavar="RUN_DIR",
+        help="Go on with an earlier run: skip its finished trials whose task and agent are unchanged, run the rest.",
+    )
+    group.addoption(
+        "--shard", default=None, metavar="I/N", help="Run only part I of N; join the run directories with 'webarena merge'."
+    )
+    group.addoption(
+        "--min-pass-rate", type=_share, default=None, metavar="RATE",
+        help="Succeed when each agent passes at least this share of its judged trials, e.g. 0.3; otherwise exit with 10.",
+    )
+    group.addoption(
+        "--max-errors", type=_natural_float, default=None, metavar="E",
+        help="Exit with 11 when more trials than this end in errors: a share below 1, a number from 1 on, 0 for none.",
+    )
+    parser.addini("webarena_tasks", type="args", default=[], help="Globs of task files, relative to the root directory.")
+    parser.addini("webarena_agents", type="args", default=["agents"], help="Directories of agent definitions.")
+    parser.addini("webarena_sites", default="embedded", help="Default of --sites.")
+    parser.addini("webarena_browser_executable", default="", help="Default of --browser-executable.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What the user asked for, parsed."""
+
+    agents: tuple[str, ...]
+    agents_given: bool
+    """False when `DEFAULT_AGENT` stands in."""
+    trials: int
+    catalogue: str
+    run_dir: Path | None
+    max_steps: int
+    time_limit: float
+    stop_rule: Literal["paper", "upstream"]
+    env_retries: int
+    replicas: int | None
+    lease_timeout: float
+    browser_executable: str | None
+    record: Literal["all", "failures", "minimal"]
+    resume: Path | None
+    shard: Shard | None
+    gate: Gate
+    task_globs: tuple[str, ...]
+    agent_directories: tuple[Path, ...]
+
+
+def read_settings(config: pytest.Config) -> Settings:
+    """Parse options and ini values. `UsageError` names the one that can't be used."""
+    option = config.getoption
+    agents = tuple(option("--agent"))
+    if len(set(agents)) != len(agents):
+        raise UsageError(f"--agent: expected each agent once, found {', '.join(agents)}; use --trials for several tries")
+    executable = option("--browser-executable") or config.getini("webarena_browser_executable") or None
+    if executable is not None and not os.access(executable, os.X_OK):
+        raise UsageError(f"--browser-executable: expected an executable file, found none at {executable}")
+    run_dir, resume = option("--run-dir"), option("--resume")
+    if run_dir and resume:
+        raise UsageError("--resume: expected no --run-dir beside it; the resumed run's directory is used")
+    return Settings(
+        agents=agents or (DEFAULT_AGENT,),
+        agents_given=bool(agents),
+        trials=option("--trials"),
+        catalogue=option("--sites") or config.getini("webarena_sites"),
+        run_dir=Path(run_dir or resume).absolute() if run_dir or resume else None,
+        max_steps=option("--max-steps"),
+        time_limit=option("--time-limit"),
+        stop_rule=option("--stop-rule"),
+        env_retries=option("--env-retries"),
+        replicas=option("--replicas"),
+        lease_timeout=option("--lease-timeout"),
+        browser_executable=executable,
+        record=option("--record"),
+        resume=Path(resume).absolute() if resume else None,
+        shard=parse_shard(option("--shard")) if option("--shard") else None,
+        gate=Gate(min_pass_rate=option("--min-pass-rate"), max_errors=option("--max-errors")),
+        task_globs=tuple(config.getini("webarena_tasks")),
+        agent_directories=_agent_directories(config),
+    )
+
+
+def check_agents(settings: Settings) -> None:
+    """Fail before anything runs when an agent can't be found."""
+    from pytest_webarena.agents import resolve_agent
+
+    for name in settings.agents:
+        resolve_agent(name, settings.agent_directories)
+
+
+def _agent_directories(config: pytest.Config) -> tuple[Path, ...]:
+    own = tuple(config.rootpath / name for name in config.getini("webarena_agents"))
+    return tuple(dict.fromkeys((*own, *agent_directories())))
+
+
+def _positive_int(text: str) -> int:
+    return _bounded(int(text), 1, text)
+
+
+def _natural_int(text: str) -> int:
+    return _bounded(int(text), 0, text)
+
+
+def _positive_float(text: str) -> float:
+    value = float(text)
+    if not 0 < value < float("inf"):
+        raise ValueError(text)
+    return value
+
+
+def _share(text: str) -> float:
+    value = float(text)
+    if not 0 <= value <= 1:
+        raise ValueError(text)
+    return value
+
+
+def _natural_float(text: str) -> float:
+    value = float(text)
+    if not 0 <= value < float("inf"):
+        raise ValueError(text)
+    return value
+
+
+def _bounded(value: int, least: int, text: str) -> int:
+    if value < least:
+        raise ValueError(text)
+    return value

@@ -1,0 +1,113 @@
+"""The pytest hooks. Each says only who does the work."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_webarena import collection, options, selection, xdist
+from pytest_webarena.controller import Controller
+from pytest_webarena.errors import UsageError
+from pytest_webarena.reporting import outcomes, terminal
+from pytest_webarena.stash import CONTROLLER, RUN, SETTINGS
+
+if TYPE_CHECKING:
+    from _pytest.terminal import TerminalReporter
+
+MARKER = (
+    "webarena(sites, user, **facts): on Python tests: sites to lease and the accounts to sign in with; "
+    "on tasks: facts for -m, e.g. -m \"webarena(site='homepage')\""
+)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    options.add_options(parser)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", MARKER)
+    try:
+        config.stash[SETTINGS] = settings = options.read_settings(config)
+        if settings.agents_given:
+            options.check_agents(settings)
+    except UsageError as error:
+        raise pytest.UsageError(str(error)) from None
+    if xdist.is_worker(config):
+        config.stash[RUN] = xdist.receive(config)
+    else:
+        config.stash[CONTROLLER] = controller = Controller(config, settings)
+        config.pluginmanager.register(controller, "webarena-controller")  # it counts reports
+    from pytest_webarena import fixtures  # registered here, after pytest-playwright, so that ours override its own
+
+    config.pluginmanager.register(fixtures, "webarena-fixtures")
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if (controller := config.stash.get(CONTROLLER, None)) is not None:
+        controller.close()
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    return collection.collect_task_file(file_path, parent)
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    collection.parametrize_tasks(metafunc)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    try:
+        selection.deselect(config, items)
+    except UsageError as error:
+        raise pytest.UsageError(str(error)) from None
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    if (controller := session.config.stash.get(CONTROLLER, None)) is not None:
+        controller.expect(item.nodeid for item in session.items)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_node_collection_finished(node: Any, ids: list[str]) -> None:
+    node.config.stash[CONTROLLER].expect(ids)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, pytest.TestReport]:
+    report: pytest.TestReport = yield
+    outcomes.mark_report(report, call)
+    return report
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_report_teststatus(report: Any) -> tuple[str, str, str] | None:
+    return outcomes.test_status(report)
+
+
+def pytest_report_header(config: pytest.Config) -> str | None:
+    return terminal.header(config)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if (controller := session.config.stash.get(CONTROLLER, None)) is not None:
+        controller.close()
+        session.exitstatus = controller.exit_code(session.exitstatus)
+
+
+def pytest_terminal_summary(terminalreporter: TerminalReporter, config: pytest.Config) -> None:
+    terminal.write_summary(terminalreporter, config.stash[CONTROLLER])
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    xdist.send(node, node.config.stash[CONTROLLER].run_info())
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> object | None:
+    return xdist.scheduler(config, log)

@@ -1,0 +1,1 @@
+"""How results reach people: pytest's own reports, the terminal, Allure."""

@@ -1,0 +1,34 @@
+"""Keeps errors apart from failures in pytest's own reports, also across xdist."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pytest_webarena.errors import TrialError
+
+__all__ = ["is_trial", "mark_report", "test_status"]
+
+_ATTRIBUTE = "webarena_error_cause"
+
+
+def mark_report(report: pytest.TestReport, call: pytest.CallInfo[None]) -> None:
+    """Note on the report (xdist carries plain attributes) that the trial ended in an error, and whose."""
+    if call.excinfo is not None and isinstance(call.excinfo.value, TrialError):
+        setattr(report, _ATTRIBUTE, call.excinfo.value.cause)
+
+
+def is_trial(report: pytest.TestReport) -> bool:
+    """Whether the report is of a task item whose trial left a record."""
+    return any(name == "record" for name, _ in report.user_properties)
+
+
+def test_status(report: Any) -> tuple[str, str, str] | None:
+    """A trial without a result is an error to pytest, as a broken fixture is; not a failed test."""
+    if report.when == "call" and report.failed and hasattr(report, _ATTRIBUTE):
+        return "error", "E", "ERROR"
+    return None
+
+
+test_status.__test__ = False  # type: ignore[attr-defined]

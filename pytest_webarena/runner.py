@@ -1,0 +1,59 @@
+"""The body of every task item: asks the runtime for one trial and turns its record into a pytest outcome."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_webarena.errors import (
+    AgentError,
+    BrowserError,
+    HarnessError,
+    JudgeError,
+    ModelError,
+    SiteError,
+    TaskError,
+    TaskFailed,
+    TrialError,
+)
+from pytest_webarena.reporting.allure import report_trial
+
+if TYPE_CHECKING:
+    from pytest_webarena.results import TrialRecord
+
+__all__ = ["facts", "run_task"]
+
+_ERRORS: dict[str, type[TrialError]] = {
+    error.cause: error for error in (AgentError, BrowserError, HarnessError, JudgeError, ModelError, SiteError, TaskError)
+}
+
+
+def run_task(request: pytest.FixtureRequest, browser_name: str) -> None:
+    """Run one trial. Passes, raises `TaskFailed` for a wrong result, or a `TrialError` when there is no result."""
+    __tracebackhide__ = True
+    runtime = request.getfixturevalue("webarena_runtime")  # lazy: collecting and re-scoring need none of it
+    item = request.node
+    record = runtime.run(item.task, item.agent_name, item.trial, node_id=item.nodeid)
+    item.user_properties.extend(facts(record))
+    report_trial(request.config, record, runtime.folder(record))
+    runtime.settle(record)
+    if record.outcome == "failed":
+        raise TaskFailed(record.message)
+    if record.outcome == "error":
+        raise _ERRORS.get(record.cause, HarnessError)(record.message)
+
+
+def facts(record: TrialRecord) -> list[tuple[str, object]]:
+    """What JUnit, pytest-html and the xdist controller learn of a trial. Plain values only."""
+    return [
+        ("task", record.key.task),
+        ("agent", record.key.agent),
+        ("trial", record.key.trial),
+        ("outcome", record.outcome),
+        ("score", record.score),
+        ("stop_reason", record.stop_reason),
+        ("cause", record.cause),
+        ("steps", record.steps),
+        ("record", record.key.folder),
+    ]

@@ -1,0 +1,116 @@
+"""What one worker process holds for all its trials: the broker's client, the browser, logins, the run directory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from pytest_webarena.agents import AgentDefinition, resolve_agent
+from pytest_webarena.browser.engine import BrowserEngine, EngineConfig
+from pytest_webarena.browser.session import SessionConfig
+from pytest_webarena.logins import Logins
+from pytest_webarena.results import RunDir, TrialKey, TrialRecord
+from pytest_webarena.sites.client import BrokerClient, Lease
+from pytest_webarena.trial import TrialPlan, run_trial
+
+if TYPE_CHECKING:
+    from pytest_webarena.episode import EpisodeLimits
+    from pytest_webarena.run_info import RunInfo
+    from pytest_webarena.tasks.model import Task
+
+__all__ = ["Runtime", "RuntimeConfig"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuntimeConfig:
+    """How a worker runs its trials."""
+
+    worker: str
+    """``main``, ``gw0``, …"""
+    limits: EpisodeLimits
+    env_retries: int
+    lease_timeout: float
+    """Seconds."""
+    agent_directories: tuple[Path, ...]
+    engine: EngineConfig
+    session: SessionConfig
+    """What all trials' browser contexts have in common."""
+    record: Literal["all", "failures", "minimal"] = "all"
+    """Which trials keep screenshots and observations."""
+
+
+class Runtime:
+    """A worker's resources (`trial.Resources`), each made on first use. Use as a context manager."""
+
+    def __init__(self, info: RunInfo, config: RuntimeConfig) -> None:
+        self._info = info
+        self._config = config
+        self._run = RunDir(info.run_dir)
+        self._client: BrokerClient | None = None
+        self._engine: BrowserEngine | None = None
+        self._agents: dict[str, AgentDefinition] = {}
+        self._logins = Logins(self.engine, lambda sites, holder: self._lend(sites, holder=holder))
+
+    def __enter__(self) -> Runtime:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        try:
+            if self._engine is not None:
+                self._engine.close()
+        finally:
+            if self._client is not None:
+                self._client.close()
+
+    def run(self, task: Task, agent: str, trial: int, *, node_id: str) -> TrialRecord:
+        """Run one trial and write its record."""
+        if agent not in self._agents:
+            self._agents[agent] = resolve_agent(agent, self._config.agent_directories)
+        definition = self._agents[agent]
+        self._run.describe(self._info.facts)
+        plan = TrialPlan(
+            task=task,
+            agent=definition,
+            trial=trial,
+            limits=self._config.limits,
+            env_retries=self._config.env_retries,
+            node_id=node_id,
+            worker=self._config.worker,
+        )
+        return run_trial(plan, self, self._run.folder(TrialKey(task.id, definition.id, trial)))
+
+    def folder(self, record: TrialRecord) -> Path:
+        """Where the files of a trial are."""
+        return self._run.folder(record.key).path
+
+    def settle(self, record: TrialRecord) -> None:
+        """Drop what ``--record`` does not ask to keep, once the reports have taken their copies."""
+        keep = self._config.record
+        if keep == "minimal" or (keep == "failures" and record.outcome == "passed"):
+            self._run.folder(record.key).drop_pictures()
+
+    def lease(self, sites: Sequence[str], *, users: Mapping[str, str], holder: str) -> Lease:
+        """Exclusive use of the apps behind ``sites``; waits its turn. Signs ``users`` in beforehand where that can be kept."""
+        self._logins.prepare(sites, users)
+        return self._lend(sites, holder=holder)
+
+    def _lend(self, sites: Sequence[str], *, holder: str) -> Lease:
+        if self._client is None:
+            self._client = BrokerClient(self._info.broker, name=self._config.worker)
+        return self._client.lease(sites, holder=holder, timeout=self._config.lease_timeout)
+
+    def engine(self) -> BrowserEngine:
+        """The worker's browser."""
+        if self._engine is None:
+            self._engine = BrowserEngine(self._config.engine)
+        return self._engine
+
+    def session_config(self, lease: Lease | None, storage_state: Mapping[str, Any] | None) -> SessionConfig:
+        """The worker's settings with the lease's way out and its users' cookies."""
+        return replace(self._config.session, proxy=lease.proxy if lease else None, storage_state=storage_state)
+
+    def login_state(self, lease: Lease, users: Mapping[str, str]) -> Mapping[str, Any] | None:
+        """Cookies of the accounts that the leased sites are visited with; None when nobody is signed in."""
+        return self._logins.state(lease, users)

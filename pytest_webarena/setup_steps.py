@@ -1,0 +1,58 @@
+"""Prepares the sites of a task before its episode: SQL, requests or browser steps. What fails here is an error of the task."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING
+
+from pytest_webarena.agents.builtin import addressed, describe_step
+from pytest_webarena.errors import TaskError
+from pytest_webarena.tasks.setup_form import ApiRequest, BrowserSetup, SqlSetup
+
+if TYPE_CHECKING:
+    from pytest_webarena.browser.session import Session
+    from pytest_webarena.live import LiveTrial
+    from pytest_webarena.sites.client import Lease
+    from pytest_webarena.tasks.model import SetupStep
+
+__all__ = ["run_setup"]
+
+
+def run_setup(
+    steps: Sequence[SetupStep],
+    lease: Lease,
+    live: LiveTrial,
+    visit: Callable[[str | None], AbstractContextManager[Session]],
+) -> None:
+    """Carry out ``steps`` in order.
+
+    ``visit`` opens a browser context of its own, signed in as the task's users or as the account it is given, so that
+    nothing of the preparation shows in the agent's tabs. Raises `TaskError` naming the step, and what the sites raise.
+    """
+    for number, step in enumerate(steps, 1):
+        where = f"setup step {number} of {len(steps)} ({step.kind} on {step.site})"
+        match step.spec:
+            case SqlSetup(sql=sql, database=database):
+                try:
+                    lease.query(step.site, sql, database=database, write=True)
+                except TaskError as error:
+                    raise TaskError(f"{where}: {error}") from error
+            case ApiRequest() as request:
+                _send(request, step.site, live, where)
+            case BrowserSetup(steps=actions, user=user):
+                with visit(user) as session:
+                    session.open_tabs([live.start(step.site)])
+                    for action in actions:
+                        outcome = session.execute(addressed(action, live.sites))
+                        if outcome.error:
+                            raise TaskError(f"{where}: {describe_step(action)} failed at {outcome.url_after}: {outcome.error}")
+            case other:
+                raise TaskError(f"{where}: expected SQL, a request or browser steps, found {type(other).__name__}")
+
+
+def _send(request: ApiRequest, site: str, live: LiveTrial, where: str) -> None:
+    status, text = live.fetch(site, request.path, method=request.method, headers=request.headers, body=request.body)
+    expected = f"status {request.status}" if request.status else "a status below 400"
+    if status != request.status if request.status else status >= 400:
+        raise TaskError(f"{where}: {request.method} {request.path}: expected {expected}, found {status}: {text[:300]}")

@@ -1,0 +1,30 @@
+"""Typed keys of what the plugin keeps on pytest's config."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pytest_webarena.controller import Controller
+    from pytest_webarena.options import Settings
+    from pytest_webarena.run_info import RunInfo
+
+__all__ = ["CONTROLLER", "RUN", "SETTINGS", "SITES", "run_info"]
+
+SETTINGS = pytest.StashKey["Settings"]()
+"""Everywhere."""
+SITES = pytest.StashKey[frozenset[str]]()
+"""Everywhere, once a task file has been read: names of the catalogue's sites."""
+CONTROLLER = pytest.StashKey["Controller"]()
+"""Only in the process that the user started: with xdist the controller, without it the only process."""
+RUN = pytest.StashKey["RunInfo"]()
+"""Everywhere: where the broker listens and where records go."""
+
+
+def run_info(config: pytest.Config) -> RunInfo:
+    """The run's facts, in a worker as received, in the controlling process made on first use."""
+    if RUN not in config.stash:
+        config.stash[RUN] = config.stash[CONTROLLER].run_info()
+    return config.stash[RUN]

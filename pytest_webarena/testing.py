@@ -1,0 +1,4 @@
+"""Helpers for people who test agents, checks and sites of their own."""
+
+from __future__ import annotations
+

@@ -1,0 +1,116 @@
+"""Task files as native pytest items."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+
+def ids(result: pytest.RunResult) -> list[str]:
+    return [line for line in result.outlines if "::" in line and " " not in line]
+
+
+def collect(pytester: pytest.Pytester, *args: str) -> list[str]:
+    return ids(pytester.runpytest("--collect-only", "-q", *args))
+
+
+def test_each_task_is_an_item_at_its_line(canned: pytest.Pytester, make_tasks: Callable[..., None]) -> None:
+    make_tasks("one", "two")
+    assert collect(canned) == ["tasks/demo.yaml::one[chromium]", "tasks/demo.yaml::two[chromium]"]
+    result = canned.runpytest("-v", "-rA")
+    result.assert_outcomes(passed=2)
+
+
+def test_only_task_files_are_claimed(canned: pytest.Pytester, make_tasks: Callable[..., None]) -> None:
+    make_tasks("one")
+    files = {
+        "compose.yaml": "services:\n  web: {image: nginx}\n",
+        "tasks/main.yml": "- name: an ansible task\n  apt: {name: nginx}\n",
+        "workflow.yaml": "jobs:\n  a:\n    steps: []\n",
+        "data.json": "{}",
+    }
+    for name, text in files.items():
+        (canned.path / name).write_text(text)
+    assert collect(canned) == ["tasks/demo.yaml::one[chromium]"]
+
+
+def test_ini_globs_and_explicit_names_claim_files_that_do_not_look_like_tasks(canned: pytest.Pytester) -> None:
+    (canned.path / "suite").mkdir()
+    (canned.path / "suite" / "broken.yaml").write_text("task: []\n")
+    assert collect(canned) == []
+    canned.makeini("[pytest]\nwebarena_tasks = suite/**/*.yaml\n")
+    canned.runpytest("--collect-only").stdout.fnmatch_lines(["*suite/broken.yaml:1:1: *"])
+    canned.makeini("[pytest]\n")
+    canned.runpytest("--collect-only", "suite/broken.yaml").stdout.fnmatch_lines(["*suite/broken.yaml:1:1: *"])
+
+
+def test_a_bad_file_is_one_collection_error_without_a_traceback(canned: pytest.Pytester) -> None:
+    (canned.path / "bad.tasks.yaml").write_text("tasks:\n  - id: a\n    intnt: typo\n  - id: a\n    intent: twice\n    checks: []\n")
+    result = canned.runpytest()
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*bad.tasks.yaml:3:5: *intnt*intent*"])
+    result.stdout.no_fnmatch_line("*Traceback*")
+    result.stdout.no_fnmatch_line("*.py:*")
+
+
+@pytest.mark.parametrize(
+    ("args", "expected"),
+    [
+        (["-k", "two"], ["two"]),
+        (["-k", "tag-one"], ["one"]),
+        (["-m", "webarena(site='homepage')"], ["three"]),
+        (["-m", "webarena(category='information')", "-k", "one"], ["one"]),
+        (["tasks/demo.yaml::two"], ["two"]),
+    ],
+)
+def test_selection(canned: pytest.Pytester, make_tasks: Callable[..., None], args: list[str], expected: list[str]) -> None:
+    make_tasks("one", "two")
+    make_tasks("three", name="sited", sites="[homepage]")
+    assert [id.partition("::")[2].partition("[")[0] for id in collect(canned, *args)] == expected
+
+
+def test_trials_and_agents_multiply_the_items(canned: pytest.Pytester, make_tasks: Callable[..., None]) -> None:
+    make_tasks("one")
+    found = collect(canned, "--trials", "2", "--agent=oracle", "--agent=null")
+    assert sorted(found) == sorted(
+        f"tasks/demo.yaml::one[chromium-{agent}-trial{trial}]" for agent in ("oracle", "null") for trial in (1, 2)
+    )
+    canned.runpytest("tasks/demo.yaml::one", "--trials", "3").assert_outcomes(passed=3)
+
+
+def test_skip_and_xfail_come_from_the_file(canned: pytest.Pytester) -> None:
+    (canned.path / "a.tasks.yaml").write_text(
+        "tasks:\n"
+        "  - {id: skipped, intent: i, sites: [], checks: [{answer: x}], skip: the site moved}\n"
+        "  - {id: wrong-known, intent: i, sites: [], checks: [{answer: x}], xfail: known gap}\n"
+        "  - {id: odd-known, intent: i, sites: [], checks: [{answer: x}], xfail: errors are not expected}\n"
+    )
+    result = canned.runpytest("-rsx")
+    result.assert_outcomes(skipped=1, xfailed=1, errors=1)
+    result.stdout.fnmatch_lines(["*the site moved*", "*known gap*"])
+
+
+def test_a_conftest_can_parametrize_tasks(canned: pytest.Pytester, make_tasks: Callable[..., None]) -> None:
+    make_tasks("one")
+    with (canned.path / "conftest.py").open("a") as file:
+        file.write(
+            "\ndef pytest_generate_tests(metafunc):\n"
+            "    metafunc.fixturenames.append('season')\n"
+            "    metafunc.parametrize('season', ['spring', 'autumn'])\n"
+        )
+    assert len(collect(canned)) == 2
+
+
+def test_collecting_imports_nothing_heavy(canned: pytest.Pytester, make_tasks: Callable[..., None]) -> None:
+    """pytest-playwright itself imports Playwright when it is loaded, so that one is looked for without it."""
+    make_tasks("one", "two")
+    with (canned.path / "conftest.py").open("a") as file:
+        file.write(
+            "\ndef pytest_collection_finish(session):\n"
+            "    import sys\n"
+            "    assert len(session.items) == 2\n"
+            "    print('HEAVY', sorted({'playwright', 'docker', 'openai', 'django', 'flask'} & set(sys.modules)))\n"
+        )
+    run = canned.runpytest_subprocess("--collect-only", "-s", "-p", "no:playwright")
+    run.stdout.fnmatch_lines(["*HEAVY []"])

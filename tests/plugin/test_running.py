@@ -1,0 +1,100 @@
+"""Outcomes, reruns, selection by last failure, reports: pytest's own machinery on task items."""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ET
+from collections.abc import Callable
+
+import pytest
+
+MakeTasks = Callable[..., None]
+
+
+def records(pytester: pytest.Pytester, run: str = "run") -> dict[str, str]:
+    files = (pytester.path / run / "trials").glob("*/trial.json")
+    found = [json.loads(file.read_text()) for file in files]
+    return {record["key"]["task"]: record["outcome"] for record in found}
+
+
+def test_wrong_is_failed_and_everything_else_an_error(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
+    make_tasks("right", "wrong", "odd")
+    result = canned.runpytest("--run-dir=run")
+    result.assert_outcomes(passed=1, failed=1, errors=1)
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["*canned failed*", "oracle: 1/2 passed = 50.0%*1 error beside*", "*errors by*site 1*"])
+    result.stdout.no_fnmatch_line("*Traceback*")
+    assert records(canned) == {"right": "passed", "wrong": "failed", "odd": "error"}
+
+
+def test_last_failed_failed_first_and_stepwise(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
+    make_tasks("right", "wrong", "right2")
+    canned.runpytest().assert_outcomes(passed=2, failed=1)
+    canned.runpytest("--lf").assert_outcomes(failed=1)
+    canned.runpytest("--ff", "-v").stdout.fnmatch_lines(["*::wrong*FAILED*", "*::right*PASSED*"])
+    canned.runpytest("-x").assert_outcomes(passed=1, failed=1)
+    canned.runpytest("--sw").assert_outcomes(passed=1, failed=1)
+
+
+def test_reruns_make_another_attempt_and_keep_the_first(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
+    make_tasks("flaky")
+    canned.runpytest("--reruns=1", "--run-dir=run").assert_outcomes(passed=1, failed=0)
+    (folder,) = (canned.path / "run" / "trials").iterdir()
+    assert json.loads((folder / "trial.json").read_text())["attempt"] == 2
+    assert json.loads((folder / "attempt-1" / "trial.json").read_text())["outcome"] == "failed"
+
+
+def test_junit_carries_the_facts(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
+    make_tasks("right", "odd")
+    canned.runpytest("--junitxml=junit.xml")
+    cases = {case.get("name"): case for case in ET.parse(canned.path / "junit.xml").iter("testcase")}
+    properties = {entry.get("name"): entry.get("value") for entry in cases["right[chromium]"].iter("property")}
+    assert (properties["outcome"], properties["agent"], properties["steps"]) == ("passed", "oracle", "3")
+    assert cases["odd[chromium]"].find("failure") is not None or cases["odd[chromium]"].find("error") is not None
+
+
+def test_pytest_html_accepts_the_items(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
+    make_tasks("right", "wrong")
+    canned.runpytest("--html=report.html", "--self-contained-html").assert_outcomes(passed=1, failed=1)
+    assert "wrong" in (canned.path / "report.html").read_text()
+
+
+def test_unknown_agents_stop_the_run_before_it_begins(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
+    make_tasks("right")
+    result = canned.runpytest("--agent=orakel")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*did you mean 'oracle'?*"])
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ("--trials=0", "*--trials*"),
+        ("--time-limit=-1", "*--time-limit*"),
+        ("--browser-executable=/no/such/browser", "*expected an executable file*"),
+        ("--stop-rule=other", "*paper*upstream*"),
+    ],
+)
+def test_bad_options_get_a_sentence(canned: pytest.Pytester, option: str, message: str) -> None:
+    result = canned.runpytest(option)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([message])
+
+
+def test_a_project_without_tasks_sees_nothing_of_us(canned: pytest.Pytester) -> None:
+    canned.makepyfile("def test_a():\n    assert True\n")
+    before = set(canned.path.iterdir())
+    result = canned.runpytest("-p", "no:cacheprovider")
+    result.assert_outcomes(passed=1)
+    result.stdout.no_fnmatch_line("*webarena*")
+    assert {path.name for path in set(canned.path.iterdir()) - before} <= {"__pycache__"}
+
+
+def test_the_latest_run_is_linked(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
+    make_tasks("right")
+    canned.runpytest()
+    canned.runpytest()
+    runs = canned.path / "webarena-runs"
+    latest = (runs / "latest").resolve()
+    assert (latest / "run.json").exists()
+    assert len([path for path in runs.iterdir() if not path.is_symlink()]) == 2

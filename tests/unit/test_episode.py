@@ -1,0 +1,228 @@
+"""The attempt loop and its stop rules, without a browser."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from pytest_webarena.actions import Back, Click, Element, Goto, Invalid, Noop, Scroll, Stop, Type
+from pytest_webarena.agents.worker import AgentWorker
+from pytest_webarena.episode import Ending, EpisodeLimits, Turn, paper_rule, run_episode, stop_rule, upstream_rule
+from pytest_webarena.errors import SiteError, UsageError
+
+CLICK = Click(Element("1"))
+
+
+class FakeClock:
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@dataclass
+class FakeSession:
+    """Shows numbered pages; executing takes no time unless told so."""
+
+    clock: FakeClock = field(default_factory=FakeClock)
+    same_page: bool = False
+    seconds_per_action: float = 0.0
+    error: str = ""
+    executed: list[Any] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def observe(self) -> Any:
+        page = 0 if self.same_page else len(self.executed)
+        return SimpleNamespace(text=f"page {page}", url=f"http://a.test/{page}", error="", screenshot=None)
+
+    def execute(self, action: Any) -> Any:
+        self.executed.append(action)
+        self.clock.now += self.seconds_per_action
+        return SimpleNamespace(
+            error=self.error, url_before="http://a.test/", url_after="http://a.test/x", target=None, value=None, tab=0
+        )
+
+    def note_error(self, text: str) -> None:
+        self.notes.append(text)
+
+
+class Recorder:
+    def __init__(self) -> None:
+        self.observed_texts: list[str] = []
+        self.steps: list[Any] = []
+
+    def observed(self, index: int, observation: Any) -> tuple[str, str]:
+        self.observed_texts.append(observation.text)
+        return f"{index}.txt", ""
+
+    def stepped(self, step: Any) -> None:
+        self.steps.append(step)
+
+
+def parse(text: str) -> Any:
+    return Goto(text[5:]) if text.startswith("goto ") else Invalid(text, "unknown action")
+
+
+def run(act: Any, *, session: FakeSession | None = None, **limits: Any) -> tuple[Any, Recorder, FakeSession]:
+    session, recorder = session or FakeSession(), Recorder()
+    agent = SimpleNamespace(act=act)
+    with AgentWorker(lambda: agent, name="t", timeout=5) as worker:
+        episode = run_episode(
+            session, worker, parse=parse, limits=EpisodeLimits(**limits), recorder=recorder, clock=session.clock
+        )  # type: ignore[arg-type]
+    return episode, recorder, session
+
+
+def scripted(*replies: Any) -> Any:
+    queue = list(replies)
+    return lambda observation: queue.pop(0)
+
+
+def test_an_answer_ends_the_episode_and_every_step_is_recorded() -> None:
+    episode, recorder, session = run(scripted(CLICK, "goto /b", Stop("42")))
+    assert (episode.answer, episode.ending.reason) == ("42", "answered")
+    assert [step.action["kind"] for step in recorder.steps] == ["click", "goto", "stop"]
+    assert recorder.observed_texts == ["page 0", "page 1", "page 2"]
+    assert session.executed == [CLICK, Goto("/b")]  # the stop itself is not executed
+    assert recorder.steps == list(episode.steps)
+    assert recorder.steps[1].raw == "goto /b"
+
+
+def test_the_step_limit_counts_every_action() -> None:
+    episode, recorder, _ = run(lambda observation: Scroll("down"), steps=7)
+    assert episode.ending.reason == "max_steps"
+    assert len(recorder.steps) == 7
+    assert episode.answer is None
+
+
+def test_the_time_limit_ends_the_episode_between_steps() -> None:
+    session = FakeSession(seconds_per_action=40.0)
+    episode, recorder, _ = run(lambda observation: Scroll("down"), session=session, seconds=100.0)
+    assert episode.ending.reason == "time"
+    assert len(recorder.steps) == 3
+
+
+def test_a_hanging_agent_is_cut_off() -> None:
+    began = time.monotonic()
+    session = FakeSession(clock=time.monotonic)  # type: ignore[arg-type]
+    episode, recorder, _ = run(lambda observation: time.sleep(30), session=session, seconds=0.3)
+    assert episode.ending.reason == "time"
+    assert recorder.steps == []
+    assert time.monotonic() - began < 5
+
+
+def test_a_crashing_agent_ends_the_episode_with_its_error() -> None:
+    def act(observation: Any) -> Any:
+        raise ZeroDivisionError("division by zero")
+
+    episode, _, _ = run(act)
+    assert episode.ending == Ending("agent_crash", "ZeroDivisionError: division by zero")
+
+
+def test_an_agent_that_exits_the_process_only_crashes_its_trial() -> None:
+    def act(observation: Any) -> Any:
+        raise SystemExit(3)
+
+    episode, _, _ = run(act)
+    assert episode.ending.reason == "agent_crash"
+
+
+def test_a_trial_error_of_a_privileged_agent_is_no_crash() -> None:
+    def act(observation: Any) -> Any:
+        raise SiteError("the site is gone")
+
+    with pytest.raises(SiteError, match="the site is gone"):
+        run(act)
+
+
+def test_an_async_agent_keeps_one_event_loop() -> None:
+    import asyncio
+
+    loops = []
+
+    class Agent:
+        def __init__(self) -> None:
+            self.steps = 0
+
+        async def act(self, observation: Any) -> Any:
+            loops.append(asyncio.get_running_loop())
+            await asyncio.sleep(0)
+            self.steps += 1
+            return Stop("done") if self.steps == 3 else Scroll("down")
+
+    episode, _, _ = run(Agent().act)
+    assert episode.answer == "done"
+    assert len(set(map(id, loops))) == 1
+
+
+@pytest.mark.parametrize("reply", [None, 7, ["click"], object()])
+def test_a_reply_that_is_no_action_becomes_feedback(reply: object) -> None:
+    episode, recorder, session = run(scripted(reply, Stop("")))
+    assert recorder.steps[0].action["kind"] == "invalid"
+    assert session.notes == [recorder.steps[0].error]
+    assert "expected an action or text" in recorder.steps[0].error
+    assert episode.ending.reason == "answered"
+
+
+def turns(*actions: Any, observation: str | None = None) -> list[Turn]:
+    return [Turn(action, observation or f"page {index}") for index, action in enumerate(actions)]
+
+
+@pytest.mark.parametrize(
+    ("history", "reason"),
+    [
+        ([], None),
+        (turns(CLICK, CLICK, CLICK, observation="same"), None),
+        (turns(CLICK, CLICK, CLICK, CLICK, observation="same"), "repeated"),
+        (turns(CLICK, CLICK, CLICK, CLICK), None),  # the page changed each time
+        (turns(CLICK, Back(), CLICK, Back(), CLICK, Back(), CLICK, observation="same"), "repeated"),
+        (turns(Invalid("a", ""), Invalid("b", "")), None),
+        (turns(Invalid("a", ""), Invalid("b", ""), Invalid("c", "")), "invalid"),
+        (turns(Invalid("a", ""), Invalid("b", ""), Noop(), Invalid("c", "")), None),
+    ],
+)
+def test_the_paper_rule(history: list[Turn], reason: str | None) -> None:
+    ending = paper_rule(history)
+    assert (ending.reason if ending else None) == reason
+
+
+TYPING = Type(Element("5"), "a", enter=True)
+
+
+@pytest.mark.parametrize(
+    ("history", "reason"),
+    [
+        ([], None),
+        (turns(CLICK, CLICK), None),
+        (turns(CLICK, CLICK, CLICK), "repeated"),  # whatever the page shows
+        (turns(CLICK, Click(Element("2")), CLICK), None),
+        (turns(CLICK, Scroll("down"), Scroll("down"), Scroll("down")), "repeated"),
+        (turns(Scroll("down"), Scroll("up"), Scroll("down")), None),
+        (turns(TYPING, CLICK, TYPING, CLICK, Type(Element("5"), "other text")), "repeated"),  # the text does not count
+        (turns(TYPING, CLICK, TYPING), None),
+        (turns(Invalid("a", ""), Invalid("b", ""), Invalid("c", "")), "invalid"),
+    ],
+)
+def test_the_upstream_rule(history: list[Turn], reason: str | None) -> None:
+    ending = upstream_rule(history)
+    assert (ending.reason if ending else None) == reason
+
+
+def test_the_rules_end_real_episodes() -> None:
+    same = FakeSession(same_page=True)
+    assert run(lambda observation: CLICK, session=same)[0].ending.reason == "repeated"
+    assert len(same.executed) == 4
+    other = FakeSession()
+    assert run(lambda observation: CLICK, session=other, rule="upstream")[0].ending.reason == "repeated"
+    assert len(other.executed) == 3
+    assert run(lambda observation: "what?")[0].ending.reason == "invalid"
+
+
+def test_an_unknown_rule_names_the_known_ones() -> None:
+    with pytest.raises(UsageError, match="paper, upstream"):
+        stop_rule("papers")

@@ -1,0 +1,48 @@
+"""Exit codes from thresholds."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_webarena.gate import BELOW_THRESHOLD, TOO_MANY_ERRORS, Gate
+from pytest_webarena.results import TrialKey, TrialRecord, summarise
+
+
+def summaries(**agents: str) -> dict:  # type: ignore[type-arg]
+    """Agents by outcomes: p passed, f failed, e error."""
+    outcome = {"p": "passed", "f": "failed", "e": "error"}
+    return summarise(
+        TrialRecord(key=TrialKey(f"t{i}", agent, 1), outcome=outcome[letter])  # type: ignore[arg-type]
+        for agent, letters in agents.items()
+        for i, letter in enumerate(letters)
+    )
+
+
+@pytest.mark.parametrize(
+    ("gate", "agents", "code"),
+    [
+        (Gate(), {"a": "fff"}, None),
+        (Gate(min_pass_rate=0.3), {"a": "pff"}, 0),
+        (Gate(min_pass_rate=0.34), {"a": "pff"}, BELOW_THRESHOLD),
+        (Gate(min_pass_rate=0.5), {"a": "pp", "b": "pf"}, 0),
+        (Gate(min_pass_rate=0.6), {"a": "pp", "b": "pf"}, BELOW_THRESHOLD),
+        (Gate(min_pass_rate=1.0), {"a": "ppe"}, 0),  # errors are beside the rate
+        (Gate(max_errors=0), {"a": "pe"}, TOO_MANY_ERRORS),
+        (Gate(max_errors=0), {"a": "pf"}, 0),
+        (Gate(max_errors=1), {"a": "pe"}, 0),
+        (Gate(max_errors=0.1), {"a": "p" * 19 + "e"}, 0),
+        (Gate(max_errors=0.1), {"a": "p" * 8 + "ee"}, TOO_MANY_ERRORS),
+        (Gate(min_pass_rate=0.9, max_errors=0), {"a": "fe"}, TOO_MANY_ERRORS),  # the stronger one
+        (Gate(min_pass_rate=0.1), {"a": "ee"}, TOO_MANY_ERRORS),  # nothing judged
+        (Gate(min_pass_rate=0.1), {}, TOO_MANY_ERRORS),
+    ],
+)
+def test_rulings(gate: Gate, agents: dict[str, str], code: int | None) -> None:
+    ruling = gate.rule(summaries(**agents))
+    assert (ruling.exit_code if ruling else None) == code
+
+
+def test_the_message_says_what_was_asked_and_seen() -> None:
+    ruling = Gate(min_pass_rate=0.5).rule(summaries(cot="pff"))
+    assert ruling is not None
+    assert ruling.message == "cot: 33.3% passed, --min-pass-rate asks for 50.0%"

@@ -1,0 +1,248 @@
+"""Pins the direction of imports: a room of the package imports only from rooms above it in `ORDER`."""
+
+from __future__ import annotations
+
+import ast
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fnmatch import fnmatch
+from pathlib import Path
+
+import pytest
+
+import pytest_webarena.errors
+
+PACKAGE = Path(pytest_webarena.errors.__file__).parent
+
+ORDER: tuple[tuple[str, ...], ...] = (
+    ("errors", "actions", "evidence", "shipped"),
+    ("tasks",),
+    ("llm",),
+    ("checks",),
+    ("sites",),
+    ("embedded",),
+    ("browser",),
+    ("agents",),
+    ("episode",),
+    ("results",),
+    ("live", "setup_steps", "run_info"),
+    ("trial",),
+    ("runtime",),
+    (
+        "collection",
+        "controller",
+        "fixtures",
+        "gate",
+        "options",
+        "plugin",
+        "python_tests",
+        "reporting",
+        "runner",
+        "selection",
+        "stash",
+        "testing",
+        "xdist",
+    ),
+    ("cli", "__main__"),
+)
+"""The rooms from the ground up; those of one line may import each other."""
+
+PYTEST_SIDE = tuple(f"{room}*" for rooms in ORDER[-2:] for room in rooms)
+
+ONLY_IN: dict[str, tuple[str, ...]] = {
+    "pytest": PYTEST_SIDE,
+    "_pytest": PYTEST_SIDE,
+    "xdist": PYTEST_SIDE,
+    "allure": ("reporting*",),
+    "allure_commons": ("reporting*",),
+    "allure_pytest": ("reporting*",),
+    "docker": ("sites.backends.docker*", "sites.images*", "sites.reaper*"),
+    "openai": ("llm*",),
+    "playwright": ("browser*",),
+    "django": ("embedded*",),
+    "oscar": ("embedded*",),
+    "flask": ("embedded*",),
+    "waitress": ("embedded*", "sites.backends.forkserver"),
+}
+"""Third-party packages and the modules (below ``pytest_webarena.``) that may import them."""
+
+TYPES_ONLY: dict[str, tuple[str, ...]] = {"playwright": ("fixtures*", "python_tests*")}
+"""Where else a package may be named in annotations, under TYPE_CHECKING: pytest-playwright's fixtures have types."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Import:
+    """One imported name in one module."""
+
+    module: str
+    """The importing module, below ``pytest_webarena.``; empty for the package itself."""
+    target: str
+    """What it imports, in full."""
+    line: int
+    type_only: bool
+
+    def __str__(self) -> str:
+        return f"pytest_webarena.{self.module}, line {self.line}, imports {self.target}"
+
+
+def module_name(path: Path) -> str:
+    parts = path.relative_to(PACKAGE).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def sources() -> list[Path]:
+    return sorted(path for path in PACKAGE.rglob("*.py") if "_shipped" not in path.parts)
+
+
+def imports_of(source: str, module: str, *, is_package: bool) -> Iterator[Import]:
+    """Every import in ``source``, wherever it stands, relative ones resolved."""
+
+    def found(targets: list[str], line: int, type_only: bool) -> list[Import]:
+        return [Import(module=module, target=target, line=line, type_only=type_only) for target in targets]
+
+    def walk(node: ast.AST, *, type_only: bool) -> Iterator[Import]:
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.Import):
+                yield from found([alias.name for alias in child.names], child.lineno, type_only)
+            elif isinstance(child, ast.ImportFrom):
+                base = child.module or ""
+                if child.level:
+                    here = ["pytest_webarena", *module.split(".")] if module else ["pytest_webarena"]
+                    package = here if is_package else here[:-1]
+                    base = ".".join([*package[: len(package) - child.level + 1], *([base] if base else [])])
+                # ``from pytest_webarena import x`` may name a module, so the imported names count.
+                yield from found([f"{base}.{alias.name}" for alias in child.names], child.lineno, type_only)
+            if isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test):
+                for part in child.body:
+                    yield from walk(ast.Module([part], []), type_only=True)
+                for part in child.orelse:
+                    yield from walk(ast.Module([part], []), type_only=type_only)
+                continue
+            yield from walk(child, type_only=type_only)
+
+    return walk(ast.parse(source), type_only=False)
+
+
+def all_imports() -> list[Import]:
+    found: list[Import] = []
+    for path in sources():
+        found += imports_of(path.read_text("utf-8"), module_name(path), is_package=path.name == "__init__.py")
+    return found
+
+
+LEVEL = {room: level for level, rooms in enumerate(ORDER) for room in rooms}
+IMPORTS = all_imports()
+
+
+def room_of(module: str) -> str:
+    return module.split(".")[0]
+
+
+def upward(imports: list[Import]) -> list[str]:
+    """The imports that go against `ORDER`."""
+    found = []
+    for each in imports:
+        parts = each.target.split(".")
+        if parts[0] != "pytest_webarena" or not each.module or len(parts) == 1:
+            continue  # the package's own __init__ may name anything; it is the public face
+        target = parts[1]
+        # A room without a place is test_every_module_has_a_place's to report.
+        if LEVEL.get(target, 0) > LEVEL.get(room_of(each.module), len(ORDER)):
+            found.append(f"{each}: a room further down")
+    return found
+
+
+def misplaced(imports: list[Import]) -> list[str]:
+    """The imports of third-party packages outside the modules they are kept to."""
+    found = []
+    for each in imports:
+        package = each.target.split(".")[0]
+        allowed = ONLY_IN.get(package)
+        if allowed is None or any(fnmatch(each.module, pattern) for pattern in allowed):
+            continue
+        if each.type_only and any(fnmatch(each.module, pattern) for pattern in TYPES_ONLY.get(package, ())):
+            continue
+        found.append(f"{each}: only {', '.join(allowed)} may")
+    return found
+
+
+def test_every_module_has_a_place_in_the_order() -> None:
+    rooms = {room_of(module_name(path)) for path in sources()} - {""}
+    assert rooms <= set(LEVEL), "give the new room its place in ORDER (and in ARCHITECTURE.md)"
+
+
+def test_rooms_import_only_from_rooms_above() -> None:
+    found = upward(IMPORTS)
+    assert not found, "\n".join(found)
+
+
+def test_third_party_packages_stay_in_their_rooms() -> None:
+    found = misplaced(IMPORTS)
+    assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize(
+    ("module", "line", "problem"),
+    [
+        ("tasks.model", "from pytest_webarena.sites import client", upward),
+        ("tasks.model", "from pytest_webarena import sites", upward),
+        ("tasks.model", "from ..sites.client import Lease", upward),
+        ("errors", "def f():\n    import pytest_webarena.cli", upward),
+        ("sites.pool", "if TYPE_CHECKING:\n    from playwright.async_api import Page", misplaced),
+        ("episode", "import pytest", misplaced),
+        ("checks.judge", "def f():\n    import openai", misplaced),
+        ("sites.pool", "try:\n    import docker\nexcept ImportError:\n    docker = None", misplaced),
+        ("fixtures", "from playwright.sync_api import Page", misplaced),
+    ],
+)
+def test_a_breach_is_noticed(module: str, line: str, problem: object) -> None:
+    assert callable(problem)
+    assert problem(list(imports_of(line, module, is_package=False)))
+
+
+@pytest.mark.parametrize(
+    ("module", "line"),
+    [
+        ("tasks.model", "from pytest_webarena.errors import Problem"),
+        ("checks", "from .answer import Answer"),
+        ("plugin", "import pytest\nfrom pytest_webarena import sites"),
+        ("fixtures", "if TYPE_CHECKING:\n    from playwright.sync_api import Page"),
+        ("sites.backends.docker", "import docker"),
+    ],
+)
+def test_what_is_allowed_is_not_reported(module: str, line: str) -> None:
+    imports = list(imports_of(line, module, is_package=module == "checks"))
+    assert imports
+    assert upward(imports) == misplaced(imports) == []
+
+
+HEAVY = ("allure", "django", "docker", "flask", "jinja2", "openai", "playwright", "waitress")
+COLLECTING = (
+    "tasks",
+    "agents.registry",
+    "sites.manifest",
+    "sites.launcher",
+    "sites.client",
+    "collection",
+    "options",
+    "plugin",
+)
+"""What is imported when tasks are merely collected; that has to stay instant."""
+
+
+@pytest.mark.parametrize("module", COLLECTING)
+def test_collecting_imports_nothing_heavy(module: str) -> None:
+    code = f"import pytest_webarena.{module}, sys; print(*sorted({set(HEAVY)!r} & set(sys.modules)))"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=PACKAGE.parent,
+        env={key: value for key, value in os.environ.items() if not key.startswith("COV")},
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.split() == []

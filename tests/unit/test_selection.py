@@ -1,0 +1,59 @@
+"""Shards and resuming."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from pytest_webarena.errors import UsageError
+from pytest_webarena.results import TrialKey
+from pytest_webarena.selection import Digests, Shard, left_out, parse_shard
+
+
+def item(task: str, *, digest: str = "d1", agent: str = "mine", trial: int = 1) -> Any:
+    return SimpleNamespace(task=SimpleNamespace(id=task, digest=digest), agent_name=agent, trial=trial)
+
+
+AGENTS = {"mine": ("mine", "a1")}
+
+
+def test_shards_are_a_partition_that_does_not_depend_on_order() -> None:
+    tasks = [f"task-{number}" for number in range(500)]
+    parts = [{task for task in tasks if Shard(index, 4).holds(task)} for index in range(1, 5)]
+    assert set().union(*parts) == set(tasks)
+    assert sum(map(len, parts)) == len(tasks)
+    assert all(80 < len(part) < 170 for part in parts)
+
+
+def test_trials_of_one_task_stay_together() -> None:
+    items = [item("a", trial=trial) for trial in range(1, 6)]
+    elsewhere, _ = left_out(items, shard=Shard(1, 2), finished={}, agent_digests=AGENTS)
+    assert len(elsewhere) in (0, 5)
+
+
+@pytest.mark.parametrize(
+    ("candidate", "skipped"),
+    [
+        (item("a"), True),
+        (item("a", digest="d2"), False),  # the task changed
+        (item("a", trial=2), False),
+        (item("b"), False),
+    ],
+)
+def test_only_equal_finished_trials_are_skipped(candidate: Any, skipped: bool) -> None:
+    finished = {TrialKey("a", "mine", 1): Digests("d1", "a1")}
+    _, done = left_out([candidate], shard=None, finished=finished, agent_digests=AGENTS)
+    assert bool(done) is skipped
+
+
+def test_a_changed_agent_runs_again() -> None:
+    finished = {TrialKey("a", "mine", 1): Digests("d1", "a0")}
+    assert left_out([item("a")], shard=None, finished=finished, agent_digests=AGENTS) == ([], [])
+
+
+@pytest.mark.parametrize("text", ["0/2", "3/2", "1", "a/b", "1/0", "-1/2", ""])
+def test_bad_shards(text: str) -> None:
+    with pytest.raises(UsageError, match="expected I/N"):
+        parse_shard(text)

@@ -124,14 +124,14 @@ class TaskItem(pytest.Function):
         """Where the task stands in its file."""
         return self.path, self.task.location.line - 1, f"{self.name}: {self.task.intent}"
 
-    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException]) -> Any:
         """A verdict or a sentence for what users should read; a traceback for the unexpected."""
         if excinfo.errisinstance(TaskFailed):
             return str(excinfo.value)
         if excinfo.errisinstance(TrialError):
             assert isinstance(excinfo.value, TrialError)
             return f"error ({excinfo.value.cause}): {excinfo.value}"
-        return super().repr_failure(excinfo, style)
+        return super().repr_failure(excinfo)
 
 
 def known_sites(config: pytest.Config) -> frozenset[str]:

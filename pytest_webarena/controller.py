@@ -20,7 +20,7 @@ from pytest_webarena.reporting.outcomes import is_trial
 from pytest_webarena.reporting.progress import Progress
 from pytest_webarena.results import Attempt, RunDir, TrialKey, TrialRecord, summarise
 from pytest_webarena.results.export import export
-from pytest_webarena.run_info import RunInfo
+from pytest_webarena.trials.run_info import RunInfo
 from pytest_webarena.selection import finished_trials
 
 if TYPE_CHECKING:

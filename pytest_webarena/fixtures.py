@@ -18,8 +18,8 @@ from pytest_webarena.xdist import worker_id
 
 if TYPE_CHECKING:
     from pytest_webarena.python_tests import WebArena
-    from pytest_webarena.run_info import RunInfo
-    from pytest_webarena.runtime import Runtime
+    from pytest_webarena.trials.run_info import RunInfo
+    from pytest_webarena.trials.runtime import Runtime
 
 
 # --- policies -------------------------------------------------------------------------------------------------------
@@ -64,7 +64,7 @@ def webarena_runtime(
 ) -> Iterator[Runtime]:
     """This worker's broker client, browser and records, each made on first use."""
     from pytest_webarena.browser.config import EngineConfig, ObservationConfig, SessionConfig
-    from pytest_webarena.runtime import Runtime, RuntimeConfig
+    from pytest_webarena.trials.runtime import Runtime, RuntimeConfig
 
     settings = pytestconfig.stash[SETTINGS]
     observation = ObservationConfig(screenshot=settings.record != "minimal")

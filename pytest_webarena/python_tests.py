@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_webarena.errors import UsageError, closest
-from pytest_webarena.live import absolute_url
+from pytest_webarena.trials.live import absolute_url
 
 if TYPE_CHECKING:
     from pytest_webarena.evidence import RequestRecord
-    from pytest_webarena.runtime import Runtime
+    from pytest_webarena.trials.runtime import Runtime
     from pytest_webarena.sites.backends.base import Rows
     from pytest_webarena.sites.client import Lease
 

@@ -9,7 +9,7 @@ import pytest
 if TYPE_CHECKING:
     from pytest_webarena.controller import Controller
     from pytest_webarena.options import Settings
-    from pytest_webarena.run_info import RunInfo
+    from pytest_webarena.trials.run_info import RunInfo
 
 __all__ = ["CONTROLLER", "RUN", "SETTINGS", "SITES", "run_info"]
 

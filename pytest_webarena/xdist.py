@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pytest_webarena.run_info import RunInfo
+from pytest_webarena.trials.run_info import RunInfo
 
 __all__ = ["is_worker", "receive", "scheduler", "send", "worker_id"]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from playwright.async_api import Browser, BrowserType, Playwright, async_playwright
 from playwright.async_api import Error as PlaywrightError
@@ -21,6 +21,8 @@ from pytest_webarena.browser.session import Session
 from pytest_webarena.errors import BrowserError
 
 __all__ = ["BrowserEngine", "EngineConfig"]
+
+T = TypeVar("T")
 
 logger = logging.getLogger("pytest_webarena.browser")
 
@@ -50,7 +52,7 @@ class BrowserEngine:
     @property
     def choice(self) -> BrowserChoice:
         """The browser in use, with its version. Starts it when it is not running."""
-        self._call(self.browser(), timeout=2 * self._config.deadlines.launch, what="starting the browser")
+        self.run(self.browser(), timeout=2 * self._config.deadlines.launch, what="starting the browser")
         assert self._choice is not None
         return self._choice
 
@@ -67,7 +69,7 @@ class BrowserEngine:
         session = Session(self, config)
         try:
             opening = session.start()
-            self._call(
+            self.run(
                 opening, timeout=2 * self._config.deadlines.launch + limits.context, what="opening a browser context"
             )
             yield session
@@ -106,12 +108,16 @@ class BrowserEngine:
             async with asyncio.timeout(self._config.deadlines.close):
                 await browser.close()
 
-    def _call(self, coroutine: Any, *, timeout: float, what: str) -> Any:
-        return self.thread.call(coroutine, timeout=timeout, what=what)
+    def run(self, coroutine: Coroutine[Any, Any, T], *, timeout: float, what: str) -> T:
+        """Run ``coroutine`` on the engine's loop; `BrowserError` after ``timeout`` seconds, naming ``what`` it was."""
+        try:
+            thread = self._running_thread()
+        except BrowserError:
+            coroutine.close()
+            raise
+        return thread.call(coroutine, timeout=timeout, what=what)
 
-    @property
-    def thread(self) -> LoopThread:
-        """The loop that everything of this engine runs on."""
+    def _running_thread(self) -> LoopThread:
         if self._closed:
             raise BrowserError("the browser of this worker has been closed; make a new BrowserEngine")
         if self._thread is None:
@@ -163,27 +169,25 @@ class BrowserEngine:
         options = launch_options(choice, config.launch_args, proxy=config.proxy)
         kind: BrowserType = getattr(playwright, config.browser_name)
         try:
-            browser = await self._start(kind, options)
+            browser = await self._start(kind, options, choice)
         except PlaywrightError as error:
             if not (options.get("chromium_sandbox") and is_sandbox_failure(str(error))):
                 raise _launch_error(choice, error) from error
             logger.warning("%s: this machine has no usable sandbox for it; started without", choice.name)
             try:
-                browser = await self._start(kind, {**options, "chromium_sandbox": False})
+                browser = await self._start(kind, {**options, "chromium_sandbox": False}, choice)
             except PlaywrightError as again:
                 raise _launch_error(choice, again) from again
         self._choice = replace(choice, version=browser.version)
         return browser
 
-    async def _start(self, kind: BrowserType, options: dict[str, Any]) -> Browser:
+    async def _start(self, kind: BrowserType, options: dict[str, Any], choice: BrowserChoice) -> Browser:
         seconds = self._config.deadlines.launch
         try:
             async with asyncio.timeout(seconds):
                 return await kind.launch(**{"timeout": seconds * 1000, **options})
         except TimeoutError as error:
-            raise BrowserError(
-                f"expected the browser to start within {seconds:g} s, found it still starting"
-            ) from error
+            raise BrowserError(f"{choice.name} did not start within {seconds:g} s") from error
 
     async def _shut_down(self) -> None:
         seconds = self._config.deadlines.close

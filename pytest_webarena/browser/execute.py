@@ -269,17 +269,21 @@ class _Hand:
         try:
             await tab.run(going, seconds + 1.0, f"opening {shorten(url, 100)}")
         except Unresponsive as error:
-            raise ActionFailed(f"{shorten(url, 100)} did not answer within {seconds:.3g} s.") from error
+            raise await self._unanswered(url, seconds) from error
         except PlaywrightError as error:
             if "Download is starting" in str(error):
                 return Performed(value=url)
             if "Timeout" in str(error):
-                raise ActionFailed(f"{shorten(url, 100)} did not answer within {seconds:.3g} s.") from error
+                raise await self._unanswered(url, seconds) from error
             reason = net_error(error) or shorten(first_line(error), 100)
             if "ERR_ABORTED" in reason or "interrupted by another navigation" in reason:
                 return Performed(value=url)  # an empty answer, or the page went elsewhere at once
             raise ActionFailed(f"{shorten(url, 100)} could not be opened: {reason}.") from error
         return Performed(value=url)
+
+    async def _unanswered(self, url: str, seconds: float) -> ActionFailed:
+        self._tab.in_background(self._tab.send("Page.stopLoading", seconds=self._limits.hang))
+        return ActionFailed(f"{shorten(url, 100)} did not answer within {seconds:.3g} s.")
 
     async def _history(self, step: int) -> Performed:
         history = await self._tab.send("Page.getNavigationHistory", seconds=self._hang)

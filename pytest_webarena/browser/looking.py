@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import base64
+from collections.abc import Coroutine
+from typing import Any, TypeVar
 
 from playwright.async_api import Error as PlaywrightError
 
-from pytest_webarena.browser.config import SessionConfig
-from pytest_webarena.browser.faults import DialogOpened, PageCrashed, TabClosed, Unresponsive
+from pytest_webarena.browser.config import Deadlines, SessionConfig
+from pytest_webarena.browser.faults import DialogOpened, PageCrashed, ScriptFailed, TabClosed, Unresponsive
 from pytest_webarena.browser.guards import allowed_in_tab
 from pytest_webarena.browser.loop import Deadline
 from pytest_webarena.browser.messages import writable
@@ -28,6 +30,8 @@ from pytest_webarena.errors import BrowserError
 from pytest_webarena.evidence import TabState
 
 __all__ = ["look", "screenshot_of", "states_of"]
+
+T = TypeVar("T")
 
 _QUALITY = 80
 _TRIES = 3
@@ -108,12 +112,11 @@ async def _extract(tab: Tab, config: SessionConfig, deadline: Deadline, extracto
             await settle(
                 tab, cap=limits.settle, navigation=deadline.left(limits.navigation), hang=deadline.left(limits.hang)
             )
-        if not allowed_in_tab(tab.page.url):
-            await tab.run(tab.page.goto("about:blank", timeout=5000), deadline.left(5.0), "leaving a refused address")
+        await tab.leave_refused(deadline.left(limits.hang))
         document = tab.document
         try:
-            extraction = await extractor.extract(tab, config.observation, seconds=deadline.left(limits.hang))
-        except PlaywrightError:
+            extraction = await _alive(tab, extractor.extract(tab, config.observation, seconds=deadline.left()), limits)
+        except (PlaywrightError, ScriptFailed):
             if attempt == _TRIES:
                 raise
         except Unresponsive:
@@ -123,6 +126,13 @@ async def _extract(tab: Tab, config: SessionConfig, deadline: Deadline, extracto
             if tab.document == document or attempt == _TRIES:
                 tab.elements.update(extraction.elements)
                 return extraction
+
+
+async def _alive(tab: Tab, work: Coroutine[Any, Any, T], limits: Deadlines) -> T:
+    """The result of ``work``, which may take its time on a large page as long as the page itself is not hung."""
+    ping = tab.evaluate("() => 1", seconds=limits.hang, what="looking at the page")
+    result: T = (await asyncio.gather(ping, work))[1]
+    return result
 
 
 async def _dialog_observation(tabs: Tabs) -> Observation:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from playwright.async_api import Error as PlaywrightError
 
 from pytest_webarena.browser.config import Deadlines
-from pytest_webarena.browser.faults import ScriptFailed, TabClosed, Unresponsive
+from pytest_webarena.browser.faults import ScriptFailed, Unresponsive
 from pytest_webarena.browser.guards import RefusedAddress, resolve_address
 from pytest_webarena.browser.loop import Deadline
 from pytest_webarena.browser.messages import first_line, net_error, shorten, writable
@@ -75,8 +75,8 @@ async def read_address(
         status = response.status if response is not None else None
         return await read_tab(tab, locate, prepare, limits, deadline, status=status, wait=_LATE)
     finally:
-        with contextlib.suppress(PlaywrightError, Unresponsive, TabClosed, BrowserError):
-            await tab.run(tab.page.close(), limits.close, "closing a page", despite_dialog=True)
+        with contextlib.suppress(BrowserError):
+            await tabs.close_hidden(tab)
 
 
 async def read_tab(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from playwright.async_api import Error as PlaywrightError
 
 from pytest_webarena.browser.faults import ScriptFailed, TabClosed, Unresponsive
+from pytest_webarena.browser.loop import Deadline
 from pytest_webarena.browser.messages import shorten
 from pytest_webarena.browser.records import PageEvent
 from pytest_webarena.browser.tab import Tab
@@ -12,13 +13,9 @@ from pytest_webarena.browser.tabs import Tabs
 
 __all__ = ["recover"]
 
-_STOP = 2.0
-"""How long a script may take to be stopped, in seconds. It takes milliseconds, or never happens."""
-_PING = 1.0
 
-
-async def recover(tabs: Tabs, tab: Tab) -> PageEvent:
-    """Make ``tab`` usable within about five seconds; returns what the agent is told.
+async def recover(tabs: Tabs, tab: Tab, *, seconds: float) -> PageEvent:
+    """Make ``tab`` usable within about ``seconds``; returns what the agent is told.
 
     ``Runtime.terminateExecution`` interrupts ``while (true)`` within milliseconds, and an endless row of alerts between
     two of them. `BrowserError` when not even an empty tab can be had.
@@ -27,11 +24,13 @@ async def recover(tabs: Tabs, tab: Tab) -> PageEvent:
     looping = tab.dialogs.looping
     tab.dialogs.drain()
     try:
-        await tab.send("Runtime.terminateExecution", seconds=_STOP)
+        # A page that is merely slow (laying out, painting) runs no script to be stopped and is waited for.
+        limit = Deadline(seconds)
+        await tab.send("Runtime.terminateExecution", seconds=limit.left())
         try:
-            await tab.evaluate("() => 1", seconds=_PING, what="asking the page")
+            await tab.evaluate("() => 1", seconds=limit.left(), what="asking the page")
         except ScriptFailed:  # the order to stop may hit the question itself
-            await tab.evaluate("() => 1", seconds=_PING, what="asking the page")
+            await tab.evaluate("() => 1", seconds=limit.left(), what="asking the page")
     except (Unresponsive, ScriptFailed, PlaywrightError, TabClosed):
         await tabs.replace(tab)
         what = "kept opening dialogs" if looping else "stopped responding"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from playwright.async_api import BrowserContext, Download
 from playwright.async_api import Error as PlaywrightError
 
-from pytest_webarena.actions import Action, Invalid, Noop, Stop
+from pytest_webarena.actions import Action, FocusTab, Invalid, Noop, Scroll, Stop
 from pytest_webarena.browser.config import Deadlines, ObservationConfig, SessionConfig
 from pytest_webarena.browser.context import open_context
 from pytest_webarena.browser.execute import Performed, perform
@@ -24,7 +24,7 @@ from pytest_webarena.browser.observation import Observation
 from pytest_webarena.browser.reading import read_address, read_tab
 from pytest_webarena.browser.records import DownloadRecord, Outcome, PageEvent, PageReading
 from pytest_webarena.browser.recovery import recover
-from pytest_webarena.browser.settle import settle
+from pytest_webarena.browser.settle import BRIEF, QUIET, settle
 from pytest_webarena.browser.tab import Tab
 from pytest_webarena.browser.tabs import Tabs
 from pytest_webarena.browser.targets import OBJECT_GROUP
@@ -46,6 +46,9 @@ __all__ = [
 ]
 
 T = TypeVar("T")
+
+_POPUP = 5.0
+"""How long a window that a page asked for is waited for, in seconds. A slower one becomes a tab when it comes."""
 
 _RESERVE = 0.25
 """Share of a step's time kept for getting a page back that has stopped answering."""
@@ -124,7 +127,7 @@ class Session:
         """End the context. Never raises: what is stuck is left behind with the browser, which is then replaced."""
         with contextlib.suppress(BrowserError):
             limit = 3 * self._limits.close + (60.0 if self._config.trace else 0.0)
-            self._engine.thread.call(self._close(), timeout=limit, what="closing a browser context")
+            self._engine.run(self._close(), timeout=limit, what="closing a browser context")
 
     # --- on the loop
 
@@ -136,7 +139,7 @@ class Session:
         await self._tabs.sync()
 
     def _call(self, coroutine: Coroutine[Any, Any, T], seconds: float, what: str) -> T:
-        return self._engine.thread.call(self._in_turn(coroutine), timeout=seconds + 1.0, what=what)
+        return self._engine.run(self._in_turn(coroutine), timeout=seconds + 1.0, what=what)
 
     async def _in_turn(self, coroutine: Coroutine[Any, Any, T]) -> T:
         if self._context is None or self._lock is None:
@@ -175,7 +178,8 @@ class Session:
             address = resolve_address(url, "about:blank")
             going = tab.page.goto(address, wait_until="commit", timeout=seconds * 1000)
             response = await tab.run(going, seconds + 1.0, f"opening {url}")
-            await settle(tab, cap=self._limits.settle, navigation=seconds, hang=self._limits.hang)
+            with contextlib.suppress(Unresponsive):  # it is there; looking at it deals with what it does
+                await settle(tab, cap=self._limits.settle, navigation=seconds, hang=self._limits.hang)
         except RefusedAddress as error:
             raise TaskError(f"the first page of a task: {error}") from error
         except (PlaywrightError, Unresponsive, TabClosed) as error:
@@ -195,8 +199,8 @@ class Session:
         try:
             observation = await look(self._tabs, self._config, budget)
         except Unresponsive:
-            await self._recover(self._tabs.current)
-            observation = await look(self._tabs, self._config, Deadline(self._limits.step * _RESERVE))
+            await self._recover(self._tabs.current, 0.5)
+            observation = await look(self._tabs, self._config, Deadline(self._limits.step * _RESERVE / 2))
         except TabClosed:
             await self._tabs.sync()
             observation = await look(self._tabs, self._config, budget)
@@ -220,7 +224,7 @@ class Session:
                 done = await perform(self._tabs, action, self._limits, budget)
             acted = time.monotonic()
             if not isinstance(action, Noop | Stop | Invalid):
-                await self._settle(tab, requests, budget)
+                await self._settle(tab, requests, budget, BRIEF if isinstance(action, Scroll | FocusTab) else QUIET)
         except DialogOpened:
             if tab.dialogs.looping:
                 stuck = await self._recover(tab)
@@ -241,18 +245,21 @@ class Session:
             seconds={"act": round((acted or ended) - began, 4), "settle": round(ended - (acted or ended), 4)},
         )
 
-    async def _settle(self, tab: Tab, requests: Sequence[Any], budget: Deadline) -> None:
+    async def _settle(self, tab: Tab, requests: Sequence[Any], budget: Deadline, quiet: float) -> None:
         """Wait for what the action set in motion, in its tab and in the one it opened."""
         limits = self._limits
         with contextlib.suppress(TabClosed):
+            if tab not in self._tabs:
+                raise TabClosed
             self._events += await settle(
                 tab,
                 before=requests,
                 cap=limits.settle,
                 navigation=budget.left(limits.navigation),
                 hang=budget.left(limits.hang),
+                quiet=quiet,
             )
-            await self._tabs.wait_for_popups(tab, budget.left(limits.navigation))
+            await self._tabs.wait_for_popups(tab, budget.left(_POPUP))
         await self._tabs.sync()
         if self._tabs.current is not tab:
             self._events += await settle(
@@ -262,8 +269,8 @@ class Session:
                 hang=budget.left(limits.hang),
             )
 
-    async def _recover(self, tab: Tab) -> str:
-        event = await recover(self._tabs, tab)
+    async def _recover(self, tab: Tab, share: float = 1.0) -> str:
+        event = await recover(self._tabs, tab, seconds=self._limits.step * _RESERVE * share)
         self._events.append(event)
         return event.text
 

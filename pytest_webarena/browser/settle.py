@@ -13,49 +13,50 @@ from pytest_webarena.browser.messages import shorten
 from pytest_webarena.browser.records import PageEvent
 from pytest_webarena.browser.tab import Tab
 
-__all__ = ["settle"]
+__all__ = ["BRIEF", "QUIET", "settle"]
 
-_CALM = 0.034
-"""How long a page that shows no reaction at all is watched, in seconds: two frames."""
-_QUIET = 0.1
-"""How long a page that did react has to stay unchanged, in seconds."""
+QUIET = 0.1
+"""How long a page has to stay unchanged, in seconds."""
+BRIEF = 0.034
+"""The same after what seldom has an effect of its own, such as scrolling: two frames."""
 _RESTLESS_CAP = 0.5
 """The cap for a page known never to come to rest, in seconds."""
 
-# Resolves to [came to rest, number of changes]. Watches, writes nothing into the page.
-_WATCH = """(calm, quiet, cap) => new Promise(resolve => {
+# Resolves to [came to rest, number of changes, still loading]. Watches, writes nothing into the page.
+_WATCH = """(quiet, cap, loaded) => new Promise(resolve => {
   const start = performance.now();
   let last = start, changes = 0;
   const observer = new MutationObserver(list => { changes += list.length; last = performance.now(); });
   observer.observe(document, {subtree: true, childList: true, attributes: true, characterData: true});
   const look = () => {
-    const now = performance.now(), need = changes ? quiet : calm;
-    const rest = document.readyState === 'complete' && now - last >= need;
+    const now = performance.now(), loading = document.readyState !== 'complete';
+    const rest = !(loading && loaded) && now - last >= quiet;
     if (rest || now - start >= cap) {
       observer.disconnect();
-      resolve([rest, changes]);
+      resolve([rest, changes, loading]);
     } else {
-      setTimeout(look, Math.max(8, need - (now - last)));
+      setTimeout(look, Math.max(8, quiet - (now - last)));
     }
   };
-  setTimeout(look, calm);
+  setTimeout(look, Math.min(quiet, cap));
 })"""
 
 
 async def settle(
-    tab: Tab, *, before: Iterable[Request] = (), cap: float, navigation: float, hang: float
+    tab: Tab, *, before: Iterable[Request] = (), cap: float, navigation: float, hang: float, quiet: float = QUIET
 ) -> tuple[PageEvent, ...]:
     """Return when ``tab`` is at rest: no navigation under way, the document loaded, its requests answered, no changes.
 
-    ``before`` are requests that were under way before the action: not waited for. A navigation may take ``navigation``
-    seconds to begin to arrive; whatever has arrived is waited for at most ``cap`` seconds. Pages that never rest
-    (animation, polling) hit the cap once and are given half a second from then on. Returns what the agent should know.
-    Raises as `Tab.run`: `Unresponsive` after ``hang`` seconds without an answer.
+    At rest means unchanged for ``quiet`` seconds. ``before`` are requests that were under way before the action: they
+    are not waited for. A navigation may take ``navigation`` seconds to begin to arrive; whatever has arrived is waited
+    for at most ``cap`` seconds. Pages that never rest (animation, polling, an image that never comes) hit the cap once
+    and are given half a second, or no longer waited for, from then on. Returns what the agent should know. Raises as
+    `Tab.run`: `Unresponsive` after ``hang`` seconds without an answer.
     """
     old = set(before)
     arrival, rest = Deadline(navigation), Deadline(cap)
     document = tab.document
-    while not rest.over:
+    while tab.is_navigating() or not rest.over:
         if tab.is_navigating():
             await tab.changed(arrival.left())
             if arrival.over:
@@ -66,8 +67,13 @@ async def settle(
             document, rest = tab.document, Deadline(cap)
         limit = rest.left(_RESTLESS_CAP if tab.restless else cap)
         try:
-            calm, changes = await tab.evaluate(
-                _WATCH, _CALM * 1000, _QUIET * 1000, limit * 1000, seconds=hang + limit, what="waiting for the page"
+            calm, changes, loading = await tab.evaluate(
+                _WATCH,
+                quiet * 1000,
+                limit * 1000,
+                not tab.never_loads,
+                seconds=hang + limit,
+                what="waiting for the page",
             )
         except Unresponsive:
             if not tab.is_navigating():
@@ -79,13 +85,14 @@ async def settle(
             continue
         if tab.is_navigating() or tab.document != document:
             continue
-        if not calm:
-            tab.restless = tab.restless or changes > 0
-            return ()
         pending = [key for request, key in tab.inflight.items() if request not in old and key not in tab.endless]
-        if not pending:
+        if calm and pending:
+            await tab.changed(rest.left())
+        if calm and not pending:
             return ()
-        await tab.changed(rest.left())
-        if rest.over:
+        if not calm or rest.over:  # given up: remember what on, so as not to wait for it again
+            tab.restless = tab.restless or changes > 0
+            tab.never_loads = tab.never_loads or (loading and not changes)
             tab.endless.update(pending)
+            return ()
     return ()

@@ -49,12 +49,15 @@ class Tab:
         """Keys of requests that once outlasted the waiting: polling. Nobody waits for them again."""
         self.restless = False
         """Whether this document kept changing until the waiting was given up."""
+        self.never_loads = False
+        """Whether this document was still loading something when the waiting was given up."""
         self.popups_expected = 0
         self._cdp: CDPSession | None = None
         self._attached: asyncio.Task[None] | None = None
         self._report = report
         self._frame_id = ""
         self._unreachable = ""
+        self._leaving: asyncio.Future[Any] | None = None
         self._requested = False
         self._navigating = False
         self._pulses: set[asyncio.Future[None]] = set()
@@ -75,7 +78,7 @@ class Tab:
     @property
     def closed(self) -> bool:
         """Whether the page is gone for good."""
-        return self._gone.done() and isinstance(self._gone.result(), TabClosed)
+        return self.page.is_closed()
 
     def is_navigating(self) -> bool:
         """Whether another document has been asked for and not begun to arrive."""
@@ -177,6 +180,14 @@ class Tab:
             if not future.done():
                 future.set_result(None)
 
+    async def leave_refused(self, seconds: float) -> None:
+        """Wait until the tab has left an address that it must not show."""
+        if not allowed_in_tab(self.page.url):
+            self._guard(self.page.url)
+        if self._leaving is not None and not self._leaving.done():
+            with contextlib.suppress(PlaywrightError):
+                await self.run(asyncio.shield(self._leaving), seconds, "leaving a refused address")
+
     def in_background(self, awaitable: Awaitable[Any]) -> None:
         """Let something finish whose result nobody needs."""
         task = asyncio.ensure_future(awaitable)
@@ -238,14 +249,15 @@ class Tab:
     def _new_document(self) -> None:
         self.document += 1
         self.elements.clear()
-        self.restless = False
+        self.restless = self.never_loads = False
 
     def _guard(self, url: str) -> None:
         """Send the tab away from an address it must not show, however it got there."""
-        if not allowed_in_tab(url):
+        if not allowed_in_tab(url) and (self._leaving is None or self._leaving.done()):
             text = f"The page led to {shorten(url, 100)}, which can't be opened here; the tab was emptied."
             self._report(PageEvent(kind="refused", text=text, url=url))
-            self.in_background(self.page.goto("about:blank", timeout=5000))
+            self._leaving = asyncio.ensure_future(self.page.goto("about:blank", timeout=5000))
+            self._leaving.add_done_callback(_consume)
 
     # What the browser reports. Handlers must not raise: Playwright would fail the next call with it.
 
@@ -284,7 +296,8 @@ class Tab:
             self.pulse()
 
     def _on_window_open(self, event: dict[str, Any]) -> None:
-        self.popups_expected += 1
+        if allowed_in_tab(str(event.get("url", ""))):  # no window comes for the others
+            self.popups_expected += 1
 
     def _on_frame_navigated(self, frame: Frame) -> None:
         """Other browsers than Chromium."""

@@ -36,6 +36,8 @@ class Tabs:
         self._tabs: list[Tab] = []
         self._popups: list[Tab] = []
         self._current: Tab | None = None
+        self._hidden: list[Tab] = []
+        self._while_hidden: set[Tab] = set()
         context.on("page", self._on_page)
         context.on("dialog", self._on_dialog)
 
@@ -57,13 +59,15 @@ class Tabs:
 
     async def sync(self) -> None:
         """Take note of what opened and closed since; afterwards there is a current tab, ready for use."""
-        for popup in self._popups:
-            if popup in self._tabs and not popup.closed:
+        popups, self._popups = self._popups, []
+        for popup in popups:
+            if await self._is_of_hidden_page(popup):
+                await self._close_page(popup)
+            elif popup in self._tabs and not popup.closed:
                 self._report(
                     PageEvent(kind="popup", text=f"The page opened a new tab: {shorten(popup.url)}.", url=popup.url)
                 )
                 self._current = popup
-        self._popups.clear()
         gone = self._current is not None and self._current.closed
         self._tabs = [tab for tab in self._tabs if not tab.closed]
         if gone:
@@ -83,10 +87,23 @@ class Tabs:
         return tab
 
     async def open_hidden(self) -> Tab:
-        """A page of our own, which the agent never sees. The caller closes it."""
+        """A page of our own, which the agent never sees. The caller closes it with `close_hidden`."""
         tab = await self._new_page()
         self._tabs.remove(tab)
+        self._hidden.append(tab)
         return tab
+
+    async def close_hidden(self, tab: Tab) -> None:
+        """Close a page of our own and whatever it opened."""
+        try:
+            await self._close_page(tab)
+            for popup in [each for each in self._popups if await self._is_of_hidden_page(each)]:
+                self._popups.remove(popup)
+                await self._close_page(popup)
+            self._tabs = [each for each in self._tabs if not each.closed]
+        finally:
+            self._hidden.remove(tab)
+            self._while_hidden.clear()
 
     def focus(self, index: int) -> None:
         """Make the tab with that number current."""
@@ -123,12 +140,20 @@ class Tabs:
             await tab.changed(limit.left())
         tab.popups_expected = 0
 
+    async def _is_of_hidden_page(self, popup: Tab) -> bool:
+        opener = await popup.page.opener()
+        if opener is None:  # it keeps that to itself; the agent's own pages rarely open one while we read
+            return popup in self._while_hidden
+        return any(opener == hidden.page for hidden in self._hidden)
+
     async def _new_page(self) -> Tab:
         seconds = self._config.deadlines.context
         limit = Deadline(seconds)
         try:
             page = await self._context.new_page()
         except PlaywrightError as error:
+            if "closed" in str(error):  # nobody but us closes a context
+                raise BrowserError("the browser crashed or was killed") from error
             raise BrowserError(f"no new tab could be opened: {first_line(error)}") from error
         tab = next((each for each in self._tabs if each.page is page or each.page == page), None)
         if tab is None:
@@ -163,7 +188,10 @@ class Tabs:
             self._report(PageEvent(kind="refused", text=text, url=page.url))
             self._tabs[0].in_background(page.close())
         else:
-            self._popups.append(self._register(page))
+            popup = self._register(page)
+            self._popups.append(popup)
+            if self._hidden:
+                self._while_hidden.add(popup)
         for tab in self._tabs:
             tab.pulse()
 

@@ -84,7 +84,7 @@ def selector_fault(selector: str, reading: Reading | None = None) -> Fault | Non
     """What is certainly wrong with a Playwright selector. None says nothing about whether it will match."""
     whole = "a Playwright selector"
     for part in _parts(selector):
-        text = part.strip().removeprefix("*")
+        text = re.sub(r"^\*(?=[\w-]+=)", "", part.strip())  # *css=… marks the part that counts
         if not text:
             return Fault(whole, f"an empty part in '{clip(selector)}'", "parts are joined by '>>'")
         engine, body = "css", text

@@ -74,7 +74,7 @@ def test_trials_and_agents_multiply_the_items(canned: pytest.Pytester, make_task
     make_tasks("one")
     found = collect(canned, "--trials", "2", "--agent=oracle", "--agent=null")
     assert sorted(found) == sorted(
-        f"tasks/demo.yaml::one[chromium-{agent}-trial{trial}]" for agent in ("oracle", "null") for trial in (1, 2)
+        f"tasks/demo.yaml::one[{agent}-trial{trial}-chromium]" for agent in ("oracle", "null") for trial in (1, 2)
     )
     canned.runpytest("tasks/demo.yaml::one", "--trials", "3").assert_outcomes(passed=3)
 

@@ -28,9 +28,7 @@ ORDER: tuple[tuple[str, ...], ...] = (
     ("agents",),
     ("episode",),
     ("results",),
-    ("live", "setup_steps", "run_info"),
-    ("trial",),
-    ("runtime",),
+    ("trials",),
     (
         "collection",
         "controller",

@@ -82,6 +82,7 @@ def query_sqlite(path: Path, sql: str, *, write: bool) -> Rows:
         raise SiteError(f"the database {path.name} can't be opened: {error}") from error
     try:
         deadline = time.monotonic() + _QUERY_SECONDS
+        connection.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)  # ATTACH would make files even when this one is read-only
         connection.set_progress_handler(lambda: time.monotonic() > deadline, _PROGRESS)
         with connection:
             return _run(connection, sql, write=write)

@@ -30,14 +30,15 @@ class ForkedReplica:
         self.port: int = event["port"]
         self.fingerprint: str | None = event["fingerprint"]
         self.data_dir = data_dir
-        self._server, self._name, self._log = server, name, log
+        self.log = log
+        self._server, self._name = server, name
 
     async def died(self) -> str:
         """Empty while it runs; otherwise how it ended."""
         if self._server.ended:
             return f"its fork server ended with {self._server.ended}{log_tail(self._server.log)}"
         code = self._server.exit_code(self._name)
-        return "" if code is None else f"it ended with {exit_text(code)}{log_tail(self._log)}"
+        return "" if code is None else f"it ended with {exit_text(code)}{log_tail(self.log)}"
 
     async def stop(self) -> None:
         """Kill it and wait for its end."""

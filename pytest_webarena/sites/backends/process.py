@@ -13,7 +13,7 @@ from pytest_webarena.sites.backends.base import BackendContext, Replica, Rows
 from pytest_webarena.sites.backends.files import files_digest, query_sqlite
 from pytest_webarena.sites.backends.forking import ForkedReplica, ForkServer
 from pytest_webarena.sites.backends.forkserver import ForkOrder, LoadOrder
-from pytest_webarena.sites.backends.processes import CommandReplica, start_command
+from pytest_webarena.sites.backends.processes import CommandReplica, log_tail, start_command
 from pytest_webarena.sites.manifest import AppManifest, PortReady, ProcessManifest
 from pytest_webarena.sites.ready import wait_ready
 
@@ -129,8 +129,11 @@ class ProcessBackend:
                 app.ready, "127.0.0.1", running.port,
                 server_name=app.sites[0].host, timeout=app.start_timeout, died=running.died,
             )  # fmt: skip
-        except BaseException:
+        except BaseException as error:
+            alive = not await running.died()
             await running.stop()
+            if isinstance(error, SiteError) and alive:
+                raise SiteError(f"{error}{log_tail(running.log)}") from error
             raise
 
     async def _server(self, app: AppManifest) -> ForkServer:

@@ -39,7 +39,6 @@ class Owner(Protocol):
     pipes: set[asyncio.Transport]
     unsafe_hosts: dict[str, str]
     upstream_error: str
-    closed: bool
 
 
 class BrowserConnection(asyncio.Protocol):
@@ -66,9 +65,6 @@ class BrowserConnection(asyncio.Protocol):
         assert isinstance(transport, asyncio.Transport)
         self.transport = transport
         self._owner.connections.add(self)
-        if self._owner.closed:
-            # Accepted in the very moment of closing.
-            transport.abort()
 
     def data_received(self, data: bytes) -> None:
         if self._closing:

@@ -45,7 +45,6 @@ class Exchange:
         "_request",
         "_response",
         "_response_body",
-        "_retryable",
         "_route",
         "_settings",
         "_task",
@@ -68,7 +67,6 @@ class Exchange:
         self._head = ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
         self._body: BodyReader | None = None
         self.wants_body = False
-        self._retryable = False
         self._pending = b""
         self._partial = b""
         self._response: ResponseHead | None = None
@@ -91,9 +89,9 @@ class Exchange:
             self._entry.request_bytes = body.payload
             self._pending = data[:used]
             self.wants_body = not body.done
-        else:
-            self._retryable = self._request.method in _IDEMPOTENT and not self._request.websocket
-        idle = self._route.take() if self._retryable else None
+        idle = None
+        if body is None and self._request.method in _IDEMPOTENT and not self._request.websocket:
+            idle = self._route.take()
         if idle is not None:
             self._attach(idle)
         else:
@@ -162,9 +160,7 @@ class Exchange:
             self._upstream_fault(f"no connection: {error.strerror or error}")
         else:
             self._task = None
-            if self._over:
-                connection.drop()
-            elif connection.transport.is_closing():
+            if connection.transport.is_closing():
                 self._upstream_fault("the connection ended at once")
             else:
                 self._attach(connection)
@@ -279,9 +275,8 @@ class Exchange:
                 self._finish(clean=False)
             else:
                 self._upstream_fault("the connection ended in the middle of the response")
-        elif connection.reused and not self._partial and self._retryable and self._route.open:
-            # The replica had closed the idle connection just before we used it.
-            self._retryable = False
+        elif connection.reused and not self._partial and self._route.open:
+            # The replica had closed the idle connection just before we used it. Only once: the next one is new.
             self._connect()
         else:
             self._upstream_fault("the connection ended without an answer" + (f": {error}" if error else ""))

@@ -73,14 +73,10 @@ class Route:
     async def connect(self, timeout: float) -> UpstreamConnection:
         """A new connection. `OSError` or `TimeoutError` (after ``timeout`` seconds) when there is none to be had."""
         loop = asyncio.get_running_loop()
-        connection = UpstreamConnection(self)
-        try:
-            async with asyncio.timeout(timeout):
-                await loop.create_connection(lambda: connection, self.upstream_host, self.upstream_port)
-        except BaseException:
-            # Cancelled just after it was made: nobody would close it.
-            connection.drop()
-            raise
+        async with asyncio.timeout(timeout):
+            _, connection = await loop.create_connection(
+                lambda: UpstreamConnection(self), self.upstream_host, self.upstream_port
+            )
         return connection
 
     def cut(self) -> None:
@@ -102,22 +98,16 @@ class UpstreamConnection(asyncio.Protocol):
 
     def __init__(self, route: Route) -> None:
         self._route = route
-        self._made = False
         self.sink: ResponseSink | None = None
         self.reused = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         self.transport = transport
-        self._made = True
         self._route.transports.add(transport)
         if not self._route.open:
+            # Cut while it was being made.
             transport.abort()
-
-    def drop(self) -> None:
-        """Close the connection if there is one."""
-        if self._made:
-            self.transport.abort()
 
     def data_received(self, data: bytes) -> None:
         if self.sink is not None:

@@ -23,7 +23,7 @@ from pytest_webarena.errors import SiteError
 
 __all__ = ["HostPython", "host_python", "required_packages"]
 
-_FORMAT = 1
+_FORMAT = 2
 """Part of the digest; raise it whenever the image comes out differently for the same inputs."""
 
 _NOT_NEEDED = frozenset(
@@ -154,11 +154,11 @@ def required_packages(roots: Iterable[str]) -> tuple[str, ...]:
 
 
 def _package_files(packages: Sequence[str]) -> Iterator[tuple[str, Path]]:
-    """Files of installed distributions as (place below purelib, file), in a stable order."""
+    """Files of installed distributions, byte code included, as (place below purelib, file), in a stable order."""
     for package in packages:
         for file in sorted(metadata.files(package) or [], key=str):
             source = Path(str(file.locate()))
-            if file.suffix != ".pyc" and ".." not in file.parts and source.is_file():
+            if ".." not in file.parts and source.is_file():
                 yield file.as_posix(), source
 
 

@@ -6,6 +6,7 @@ import asyncio
 import json
 import logging
 import re
+import threading
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -56,7 +57,7 @@ class DockerBackend:
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="docker")
         self._client: DockerClient | None = None
         self._closing = False
-        self._connecting = asyncio.Lock()
+        self._opening = threading.Lock()
         self._building = asyncio.Lock()
         self._built: dict[str, str] = {}
         """Recipe to reference of the image it made."""
@@ -213,25 +214,32 @@ class DockerBackend:
     # --- the engine
 
     async def _connect(self) -> DockerClient:
-        async with self._connecting:
-            if self._client is None:
-                await self._call(self._open)
+        if self._client is None:
+            await self._call(self._open)
         return self._connected()
 
     def _open(self) -> None:
-        client = connect()
-        try:
-            require_local(client)
+        # State is kept here, in the thread: whoever waits may be called off, and `close` must know the client.
+        with self._opening:
+            if self._client is not None:
+                return
+            client = connect()
             try:
-                if removed := sweep(client):
-                    _log.info("removed what dead runs left on the Docker engine: %s", removed)
-            except (SiteError, *ENGINE_ERRORS) as error:
-                _log.warning("could not remove what dead runs left on the Docker engine: %s", error)
-            containers.create_network(client, self._network, self._labels)
-        except BaseException:
-            client.close()
-            raise
-        self._client = client  # here and not where the result is awaited: `close` must know it even if nobody waits
+                require_local(client)
+                self._sweep(client)
+                containers.create_network(client, self._network, self._labels)
+            except BaseException:
+                client.close()
+                raise
+            self._client = client
+
+    @staticmethod
+    def _sweep(client: DockerClient) -> None:
+        try:
+            if removed := sweep(client):
+                _log.info("removed what dead runs left on the Docker engine: %s", removed)
+        except (SiteError, *ENGINE_ERRORS) as error:
+            _log.warning("could not remove what dead runs left on the Docker engine: %s", error)
 
     def _connected(self) -> DockerClient:
         if self._client is None or self._closing:

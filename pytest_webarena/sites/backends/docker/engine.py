@@ -70,11 +70,13 @@ def _no_engine(address: str, error: Exception) -> str:
 
 
 def require_local(client: DockerClient) -> None:
-    """`SiteError` unless containers can be reached by address from here: Linux, engine on this machine."""
-    url = str(client.api.base_url)
+    """`SiteError` unless containers can be reached by address from here: Linux, root's engine on this machine."""
+    url, info = str(client.api.base_url), client.info()
     local = url.startswith("http+docker://") and not url.startswith("http+docker://ssh")
-    system = str(client.info().get("OperatingSystem", ""))
-    if sys.platform == "linux" and local and "Docker Desktop" not in system:
+    system = str(info.get("OperatingSystem", ""))
+    if "name=rootless" in info.get("SecurityOptions", ()):
+        system = f"rootless, on {system}"
+    elif sys.platform == "linux" and local and "Docker Desktop" not in system:
         return
     raise SiteError(
         f"containers of this Docker engine ({system or url}) can't be reached by their address from here, "

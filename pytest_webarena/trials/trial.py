@@ -16,9 +16,9 @@ from pytest_webarena.checks import collect, judge, signals
 from pytest_webarena.episode import Ending, Episode, EpisodeLimits, run_episode
 from pytest_webarena.errors import Cause, HarnessError, TrialError
 from pytest_webarena.evidence import Evidence, Probe, StepRecord
-from pytest_webarena.live import LiveTrial, absolute_url
+from pytest_webarena.trials.live import LiveTrial, absolute_url
 from pytest_webarena.results.records import Attempt, Outcome, TrialKey, TrialRecord
-from pytest_webarena.setup_steps import run_setup
+from pytest_webarena.trials.setup import run_setup
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

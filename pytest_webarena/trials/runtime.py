@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any, Literal
 from pytest_webarena.agents import AgentDefinition, resolve_agent
 from pytest_webarena.browser.engine import BrowserEngine, EngineConfig
 from pytest_webarena.browser.session import SessionConfig
-from pytest_webarena.logins import Logins
+from pytest_webarena.trials.logins import Logins
 from pytest_webarena.results import RunDir, TrialKey, TrialRecord
 from pytest_webarena.sites.client import BrokerClient, Lease
-from pytest_webarena.trial import TrialPlan, run_trial
+from pytest_webarena.trials.trial import TrialPlan, run_trial
 
 if TYPE_CHECKING:
     from pytest_webarena.episode import EpisodeLimits
-    from pytest_webarena.run_info import RunInfo
+    from pytest_webarena.trials.run_info import RunInfo
     from pytest_webarena.tasks.model import Task
 
 __all__ = ["Runtime", "RuntimeConfig"]

@@ -1,0 +1,1 @@
+"""One trial from lease to record, and what a worker process keeps between trials."""

@@ -12,7 +12,39 @@ from pytest_webarena.agents import TaskView
 from pytest_webarena.browser.observation import Observation
 
 _LINE = re.compile(r"^\s*\[(\d+)\] (\w+) '(.*)'")
-_DULL = frozenset("a an and at by did do does for from how i in is it many me much my of on or the to was what which who with".split())
+_DULL = frozenset(
+    [
+        "a",
+        "an",
+        "and",
+        "at",
+        "by",
+        "did",
+        "do",
+        "does",
+        "for",
+        "from",
+        "how",
+        "i",
+        "in",
+        "is",
+        "it",
+        "many",
+        "me",
+        "much",
+        "my",
+        "of",
+        "on",
+        "or",
+        "the",
+        "to",
+        "was",
+        "what",
+        "which",
+        "who",
+        "with",
+    ]
+)
 
 
 class KeywordAgent:
@@ -26,7 +58,11 @@ class KeywordAgent:
     def act(self, observation: Observation) -> Action:
         """Click the most promising link, or stop with the most promising line."""
         lines = [match.groups() for line in observation.text.splitlines() if (match := _LINE.match(line))]
-        links = [(self._score(name), name, element) for element, role, name in lines if role == "link" and name not in self._clicked]
+        links = [
+            (self._score(name), name, element)
+            for element, role, name in lines
+            if role == "link" and name not in self._clicked
+        ]
         score, name, element = max(links, default=(0, "", ""))
         if score and len(self._clicked) < self._patience:
             self._clicked.add(name)

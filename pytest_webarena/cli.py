@@ -28,13 +28,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="webarena", description="Beside pytest: check task files, join and look at runs.")
+    parser = argparse.ArgumentParser(
+        prog="webarena", description="Beside pytest: check task files, join and look at runs."
+    )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
     validate = commands.add_parser("validate", help="check task files and report every problem")
     validate.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="a task file, or a directory of them")
     validate.add_argument("--format", choices=("text", "json", "github"), default="text", help="default: text")
-    validate.add_argument("--sites", default="embedded", metavar="CATALOGUE", help="catalogue whose sites are known (default: embedded)")
+    validate.add_argument(
+        "--sites", default="embedded", metavar="CATALOGUE", help="catalogue whose sites are known (default: embedded)"
+    )
     validate.set_defaults(run=_validate)
 
     merge = commands.add_parser("merge", help="join the run directories of shards or of resumed runs")
@@ -45,7 +49,9 @@ def _parser() -> argparse.ArgumentParser:
     view = commands.add_parser("view", help="write one HTML page that shows a run")
     view.add_argument("run_dir", type=Path, metavar="RUN_DIR")
     view.add_argument("-o", "--output", type=Path, metavar="FILE", help="default: RUN_DIR/view.html")
-    view.add_argument("--pictures", type=float, default=80.0, metavar="MB", help="screenshots inside the page, at most (default: 80)")
+    view.add_argument(
+        "--pictures", type=float, default=80.0, metavar="MB", help="screenshots inside the page, at most (default: 80)"
+    )
     view.set_defaults(run=_view)
 
     agents = commands.add_parser("agents", help="list what --agent understands")
@@ -69,7 +75,10 @@ def _merge(options: argparse.Namespace) -> int:
 
     merged = merge_runs(options.runs, options.output)
     export(RunDir(options.output))
-    print(f"{merged.trials} trials in {options.output}" + (f", {merged.replaced} superseded left out" if merged.replaced else ""))
+    print(
+        f"{merged.trials} trials in {options.output}"
+        + (f", {merged.replaced} superseded left out" if merged.replaced else "")
+    )
     return 0
 
 

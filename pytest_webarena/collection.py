@@ -30,12 +30,17 @@ def collect_task_file(file_path: Path, parent: pytest.Collector) -> TaskFile | N
     """Claim ``file_path`` if it holds tasks.
 
     Ours are: files that match the ini globs ``webarena_tasks``, files named on the command line, ``*.tasks.yaml``,
-    and YAML files that have a top-level ``tasks:`` and an ``intent:`` below it. Compose files, workflows and the like are left alone.
+    and YAML files that have a top-level ``tasks:`` and an ``intent:`` below it. Compose files, workflows and the
+    like are left alone.
     """
     if file_path.suffix not in _SUFFIXES:
         return None
     settings = parent.config.stash[SETTINGS]
-    relative = Path(*file_path.parts[len(parent.config.rootpath.parts):]) if file_path.is_relative_to(parent.config.rootpath) else file_path
+    relative = (
+        Path(*file_path.parts[len(parent.config.rootpath.parts) :])
+        if file_path.is_relative_to(parent.config.rootpath)
+        else file_path
+    )
     ours = (
         parent.session.isinitpath(file_path)
         or _OWN_NAME.match(file_path.name) is not None
@@ -101,7 +106,7 @@ class TaskItem(pytest.Function):
     @property
     def task(self) -> Task:
         """The task this item runs."""
-        task: Task = self.function.task  # type: ignore[attr-defined]
+        task: Task = self.function.task
         return task
 
     @property
@@ -124,7 +129,7 @@ class TaskItem(pytest.Function):
         """Where the task stands in its file."""
         return self.path, self.task.location.line - 1, f"{self.name}: {self.task.intent}"
 
-    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException]) -> Any:
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException]) -> Any:  # type: ignore[override]
         """A verdict or a sentence for what users should read; a traceback for the unexpected."""
         if excinfo.errisinstance(TaskFailed):
             return str(excinfo.value)
@@ -173,7 +178,7 @@ def _labels(task: Task) -> Iterator[tuple[str, str]]:
 
 
 def _glob_match(relative: Path, pattern: str) -> bool:
-    """Whether the whole relative path matches; ``**`` stands for any number of folders (`PurePath.match` has none on 3.11)."""
+    """Whether the whole path matches; ``**`` is any number of folders (which `PurePath.match` lacks on 3.11)."""
     parts = []
     for part in pattern.strip("/").split("/"):
         if part == "**":

@@ -5,12 +5,12 @@ from __future__ import annotations
 import datetime
 import os
 import platform
+import re
 import subprocess
 import time
+from collections.abc import Iterable
 from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
-import re
-from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,18 +20,28 @@ from pytest_webarena.reporting.outcomes import is_trial
 from pytest_webarena.reporting.progress import Progress
 from pytest_webarena.results import Attempt, RunDir, TrialKey, TrialRecord, summarise
 from pytest_webarena.results.export import export
-from pytest_webarena.trials.run_info import RunInfo
 from pytest_webarena.selection import finished_trials
+from pytest_webarena.trials.run_info import RunInfo
 
 if TYPE_CHECKING:
     from pytest_webarena.gate import Ruling
     from pytest_webarena.options import Settings
-    from pytest_webarena.sites.launcher import BrokerLauncher, BrokerReport
+    from pytest_webarena.sites.launcher import BrokerLauncher
+    from pytest_webarena.sites.report import BrokerReport
 
 __all__ = ["Controller"]
 
 _TASK_FILE = re.compile(r"\.ya?ml::")
-_RECORDED_PACKAGES = ("pytest-webarena", "pytest", "pytest-xdist", "playwright", "pytest-playwright", "allure-pytest", "docker", "openai")
+_RECORDED_PACKAGES = (
+    "pytest-webarena",
+    "pytest",
+    "pytest-xdist",
+    "playwright",
+    "pytest-playwright",
+    "allure-pytest",
+    "docker",
+    "openai",
+)
 
 
 class Controller:
@@ -90,7 +100,7 @@ class Controller:
             self.progress.total = trials
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Take note of a finished test: trials feed the status line, others decide whether a gate may overrule pytest."""
+        """A test is over: trials feed the status line, others decide whether a gate may overrule pytest."""
         if is_trial(report):
             if self.progress is not None:
                 self.progress.count(report)
@@ -103,7 +113,11 @@ class Controller:
         self.ruling = self._settings.gate.rule(summarise(run.records()) if run is not None else {})
         if pytests_own == pytest.ExitCode.NO_TESTS_COLLECTED and self._settings.resume is not None and run is not None:
             pytests_own = pytest.ExitCode.OK  # everything was finished already: that is what resuming is for
-        if self.ruling is None or self._other_failures or pytests_own not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
+        if (
+            self.ruling is None
+            or self._other_failures
+            or pytests_own not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
+        ):
             return int(pytests_own)
         return self.ruling.exit_code
 
@@ -173,7 +187,9 @@ def _close_unfinished(run: RunDir, since: float) -> None:
         if "key" not in started or started.get("time", 0.0) < since:
             continue
         key = TrialKey(**started["key"])
-        message = f"the worker {started.get('worker') or 'process'} died during this trial (attempt {started['attempt']})"
+        message = (
+            f"the worker {started.get('worker') or 'process'} died during this trial (attempt {started['attempt']})"
+        )
         attempt = Attempt(number=started["attempt"], outcome="error", cause="harness", message=message)
         record = TrialRecord(
             key=key, outcome="error", cause="harness", message=message, attempt=attempt.number, attempts=(attempt,),
@@ -196,5 +212,3 @@ def _point_latest(run: Path) -> None:
         temporary.replace(link)
     except OSError:
         temporary.unlink(missing_ok=True)
-
-

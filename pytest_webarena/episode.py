@@ -17,7 +17,18 @@ if TYPE_CHECKING:
     from pytest_webarena.browser.observation import Observation
     from pytest_webarena.browser.session import Session
 
-__all__ = ["Ending", "Episode", "EpisodeLimits", "Recorder", "StopRule", "Turn", "paper_rule", "run_episode", "stop_rule", "upstream_rule"]
+__all__ = [
+    "Ending",
+    "Episode",
+    "EpisodeLimits",
+    "Recorder",
+    "StopRule",
+    "Turn",
+    "paper_rule",
+    "run_episode",
+    "stop_rule",
+    "upstream_rule",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +64,7 @@ StopRule = Callable[[Sequence[Turn]], Ending | None]
 
 
 def paper_rule(turns: Sequence[Turn]) -> Ending | None:
-    """WebArena paper, section 5.1: the same action more than three times on the same observation, or three invalid actions in a row."""
+    """WebArena paper, section 5.1: one action over three times on one observation, or three invalid ones in a row."""
     if not turns:
         return None
     if len(turns) >= 3 and all(isinstance(turn.action, Invalid) for turn in turns[-3:]):
@@ -65,7 +76,7 @@ def paper_rule(turns: Sequence[Turn]) -> Ending | None:
 
 
 def upstream_rule(turns: Sequence[Turn]) -> Ending | None:
-    """The original harness's early stop: three invalid, three equivalent actions in a row, three equivalent typings ever."""
+    """The original harness's early stop: three invalid or equivalent actions in a row, three such typings ever."""
     if not turns:
         return None
     last = turns[-1].action
@@ -192,4 +203,3 @@ def _understand(reply: object, parse: Callable[[str], Action]) -> tuple[Action, 
     if isinstance(reply, Action):
         return reply, repr(reply)
     return Invalid(repr(reply)[:500], f"expected an action or text, found {type(reply).__name__}"), repr(reply)[:500]
-

@@ -40,7 +40,7 @@ def webarena_context_args() -> dict[str, Any]:
 
 @pytest.fixture(scope="session")
 def webarena_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[str, Any]:
-    """Launch arguments of the trials' browser; pytest-playwright's by default (--headed, --slowmo, --browser-channel)."""
+    """Launch arguments of the trials' browser: pytest-playwright's (--headed, --slowmo, --browser-channel)."""
     return browser_type_launch_args
 
 
@@ -108,9 +108,7 @@ def webarena(request: pytest.FixtureRequest, webarena_runtime: Runtime) -> Itera
 
 
 @pytest.fixture
-def new_context(
-    request: pytest.FixtureRequest, new_context: Callable[..., Any]
-) -> Callable[..., Any]:
+def new_context(request: pytest.FixtureRequest, new_context: Callable[..., Any]) -> Callable[..., Any]:
     """pytest-playwright's own; contexts of a test that leases sites go through its gateway port, signed in."""
     if "webarena" not in request.fixturenames and request.node.get_closest_marker("webarena") is None:
         return new_context
@@ -120,7 +118,9 @@ def new_context(
 
 @pytest.fixture(scope="session")
 def browser_type_launch_args(
-    pytestconfig: pytest.Config, browser_type_launch_args: dict[str, Any], browser_name: Literal["chromium", "firefox", "webkit"]
+    pytestconfig: pytest.Config,
+    browser_type_launch_args: dict[str, Any],
+    browser_name: Literal["chromium", "firefox", "webkit"],
 ) -> dict[str, Any]:
     """pytest-playwright's own, with the browser that ``--browser-executable`` or the system offers."""
     from pytest_webarena.browser.launch import find_browser

@@ -39,13 +39,15 @@ class Gate:
         if self.min_pass_rate is None and self.max_errors is None:
             return None
         if not summaries:
-            return Ruling(exit_code=TOO_MANY_ERRORS, message="no trial was run, so there is no rate to hold a threshold")
+            return Ruling(
+                exit_code=TOO_MANY_ERRORS, message="no trial was run, so there is no rate to hold a threshold"
+            )
         for agent, summary in summaries.items():
             errors, trials = summary.rate.errors, summary.rate.judged + summary.rate.errors
             if self.max_errors is not None and errors > self._allowed(trials):
                 return Ruling(
                     exit_code=TOO_MANY_ERRORS,
-                    message=f"{agent}: {errors} of {trials} trials ended in errors, --max-errors allows {self.max_errors:g}",
+                    message=f"{agent}: {errors} of {trials} trials erred, --max-errors allows {self.max_errors:g}",
                 )
             if summary.rate.value is None:
                 return Ruling(exit_code=TOO_MANY_ERRORS, message=f"{agent}: none of {trials} trials could be judged")

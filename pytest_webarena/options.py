@@ -23,65 +23,110 @@ def add_options(parser: pytest.Parser) -> None:
     """Declare our options (one group) and ini keys, each with its default and unit."""
     group = parser.getgroup("webarena", "web-agent tasks (pytest-webarena)")
     group.addoption(
-        "--agent", action="append", default=[], metavar="NAME",
+        "--agent",
+        action="append",
+        default=[],
+        metavar="NAME",
         help="Agent to run; repeat to compare several. A built-in (oracle, null, na, echo, dump, random), a definition "
         "in agents/, module:attr, file.py:attr or a .yaml path. Default: oracle, which replays each task's solution.",
     )
-    group.addoption("--trials", type=_positive_int, default=1, metavar="K", help="Tries per task and agent (default: 1).")
     group.addoption(
-        "--sites", default=None, metavar="CATALOGUE",
+        "--trials", type=_positive_int, default=1, metavar="K", help="Tries per task and agent (default: 1)."
+    )
+    group.addoption(
+        "--sites",
+        default=None,
+        metavar="CATALOGUE",
         help="Sites to run tasks on: embedded (default; no Docker), embedded-docker, or a catalogue file.",
     )
     group.addoption(
-        "--run-dir", default=None, metavar="DIR",
+        "--run-dir",
+        default=None,
+        metavar="DIR",
         help="Where this run's records go (default: webarena-runs/<date>-<time>).",
     )
     group.addoption(
-        "--max-steps", type=_positive_int, default=30, metavar="N", help="Actions per trial (default: 30, as in WebArena)."
+        "--max-steps",
+        type=_positive_int,
+        default=30,
+        metavar="N",
+        help="Actions per trial (default: 30, as in WebArena).",
     )
     group.addoption(
-        "--time-limit", type=_positive_float, default=600.0, metavar="SECONDS",
+        "--time-limit",
+        type=_positive_float,
+        default=600.0,
+        metavar="SECONDS",
         help="Wall time per trial in seconds, the agent's thinking included (default: 600).",
     )
     group.addoption(
-        "--stop-rule", choices=("paper", "upstream"), default="paper",
-        help="When repeated or invalid actions end a trial: as the WebArena paper says, or as its code does (default: paper).",
+        "--stop-rule",
+        choices=("paper", "upstream"),
+        default="paper",
+        help="When repeated or invalid actions end a trial: as WebArena's paper says, or its code (default: paper).",
     )
     group.addoption(
-        "--env-retries", type=_natural_int, default=1, metavar="N",
-        help="How often a trial is tried again, on a fresh replica, after an error of site, browser or model (default: 1).",
+        "--env-retries",
+        type=_natural_int,
+        default=1,
+        metavar="N",
+        help="Tries more, each on a fresh replica, after an error of site, browser or model (default: 1).",
     )
     group.addoption(
-        "--replicas", type=_positive_int, default=None, metavar="N", help="Most replicas per app (default: workers + 2)."
+        "--replicas",
+        type=_positive_int,
+        default=None,
+        metavar="N",
+        help="Most replicas per app (default: workers + 2).",
     )
     group.addoption(
-        "--lease-timeout", type=_positive_float, default=600.0, metavar="SECONDS",
+        "--lease-timeout",
+        type=_positive_float,
+        default=600.0,
+        metavar="SECONDS",
         help="How long a trial may wait for its sites, in seconds (default: 600).",
     )
     group.addoption(
-        "--browser-executable", default=None, metavar="PATH",
+        "--browser-executable",
+        default=None,
+        metavar="PATH",
         help="Browser to launch (default: Playwright's own if installed, else a Chromium or Chrome of the system).",
     )
     group.addoption(
-        "--record", choices=("all", "failures", "minimal"), default="all",
-        help="Which trials keep screenshots and observations; verdicts, steps and evidence are always kept (default: all).",
+        "--record",
+        choices=("all", "failures", "minimal"),
+        default="all",
+        help="Which trials keep screenshots and observations; all else is always kept (default: all).",
     )
     group.addoption(
-        "--resume", default=None, metavar="RUN_DIR",
+        "--resume",
+        default=None,
+        metavar="RUN_DIR",
         help="Go on with an earlier run: skip its finished trials whose task and agent are unchanged, run the rest.",
     )
     group.addoption(
-        "--shard", default=None, metavar="I/N", help="Run only part I of N; join the run directories with 'webarena merge'."
+        "--shard",
+        default=None,
+        metavar="I/N",
+        help="Run only part I of N; join the run directories with 'webarena merge'.",
     )
     group.addoption(
-        "--min-pass-rate", type=_share, default=None, metavar="RATE",
-        help="Succeed when each agent passes at least this share of its judged trials, e.g. 0.3; otherwise exit with 10.",
+        "--min-pass-rate",
+        type=_share,
+        default=None,
+        metavar="RATE",
+        help="Exit with 0 when each agent passes at least this share of its judged trials, else with 10.",
     )
     group.addoption(
-        "--max-errors", type=_natural_float, default=None, metavar="E",
+        "--max-errors",
+        type=_natural_float,
+        default=None,
+        metavar="E",
         help="Exit with 11 when more trials than this end in errors: a share below 1, a number from 1 on, 0 for none.",
     )
-    parser.addini("webarena_tasks", type="args", default=[], help="Globs of task files, relative to the root directory.")
+    parser.addini(
+        "webarena_tasks", type="args", default=[], help="Globs of task files, relative to the root directory."
+    )
     parser.addini("webarena_agents", type="args", default=["agents"], help="Directories of agent definitions.")
     parser.addini("webarena_sites", default="embedded", help="Default of --sites.")
     parser.addini("webarena_browser_executable", default="", help="Default of --browser-executable.")
@@ -117,7 +162,9 @@ def read_settings(config: pytest.Config) -> Settings:
     option = config.getoption
     agents = tuple(option("--agent"))
     if len(set(agents)) != len(agents):
-        raise UsageError(f"--agent: expected each agent once, found {', '.join(agents)}; use --trials for several tries")
+        raise UsageError(
+            f"--agent: expected each agent once, found {', '.join(agents)}; use --trials for several tries"
+        )
     executable = option("--browser-executable") or config.getini("webarena_browser_executable") or None
     if executable is not None and not os.access(executable, os.X_OK):
         raise UsageError(f"--browser-executable: expected an executable file, found none at {executable}")

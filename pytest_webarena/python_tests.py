@@ -13,9 +13,9 @@ from pytest_webarena.trials.live import absolute_url
 
 if TYPE_CHECKING:
     from pytest_webarena.evidence import RequestRecord
-    from pytest_webarena.trials.runtime import Runtime
     from pytest_webarena.sites.backends.base import Rows
     from pytest_webarena.sites.client import Lease
+    from pytest_webarena.trials.runtime import Runtime
 
 __all__ = ["WebArena", "lease_for_test"]
 
@@ -70,7 +70,9 @@ def lease_for_test(request: pytest.FixtureRequest, runtime: Runtime) -> Iterator
     sites = mark.kwargs.get("sites", ()) if mark else ()
     sites = (sites,) if isinstance(sites, str) else tuple(sites)
     if not sites:
-        raise UsageError(f"{request.node.name} uses the webarena fixture: expected the sites to lease, found none; {_USAGE}")
+        raise UsageError(
+            f"{request.node.name} uses the webarena fixture: expected the sites to lease, found none; {_USAGE}"
+        )
     users = mark.kwargs.get("user", {}) if mark else {}
     if isinstance(users, str):
         users = dict.fromkeys(sites, users)

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 __all__ = ["facts", "run_task"]
 
 _ERRORS: dict[str, type[TrialError]] = {
-    error.cause: error for error in (AgentError, BrowserError, HarnessError, JudgeError, ModelError, SiteError, TaskError)
+    error.cause: error
+    for error in (AgentError, BrowserError, HarnessError, JudgeError, ModelError, SiteError, TaskError)
 }
 
 

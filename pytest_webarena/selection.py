@@ -75,7 +75,9 @@ def deselect(config: pytest.Config, items: list[pytest.Item]) -> None:
     elsewhere, done = left_out(
         [item for item in items if isinstance(item, TaskItem)],
         shard=settings.shard,
-        finished={TrialKey(task, agent, trial): Digests(digest, other) for task, agent, trial, digest, other in finished},
+        finished={
+            TrialKey(task, agent, trial): Digests(digest, other) for task, agent, trial, digest, other in finished
+        },
         agent_digests={name: (definition.id, definition.digest) for name, definition in definitions.items()},
     )
     if elsewhere or done:
@@ -85,7 +87,11 @@ def deselect(config: pytest.Config, items: list[pytest.Item]) -> None:
 
 
 def left_out(
-    items: Iterable[TaskItem], *, shard: Shard | None, finished: Mapping[TrialKey, Digests], agent_digests: Mapping[str, tuple[str, str]]
+    items: Iterable[TaskItem],
+    *,
+    shard: Shard | None,
+    finished: Mapping[TrialKey, Digests],
+    agent_digests: Mapping[str, tuple[str, str]],
 ) -> tuple[list[pytest.Item], list[pytest.Item]]:
     """Items of other shards, and items whose trial is finished with the same digests.
 

@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 
 __all__ = ["CONTROLLER", "RUN", "SETTINGS", "SITES", "run_info"]
 
-SETTINGS = pytest.StashKey["Settings"]()
+SETTINGS: pytest.StashKey[Settings] = pytest.StashKey()
 """Everywhere."""
-SITES = pytest.StashKey[frozenset[str]]()
+SITES: pytest.StashKey[frozenset[str]] = pytest.StashKey()
 """Everywhere, once a task file has been read: names of the catalogue's sites."""
-CONTROLLER = pytest.StashKey["Controller"]()
+CONTROLLER: pytest.StashKey[Controller] = pytest.StashKey()
 """Only in the process that the user started: with xdist the controller, without it the only process."""
-RUN = pytest.StashKey["RunInfo"]()
+RUN: pytest.StashKey[RunInfo] = pytest.StashKey()
 """Everywhere: where the broker listens and where records go."""
 
 

@@ -1,4 +1,103 @@
-"""Helpers for people who test agents, checks and sites of their own."""
+"""Helpers for people who test agents, checks and tasks of their own: no browser, no sites.
+
+>>> task = make_task('''
+... intent: How many are there?
+... sites: []
+... checks: [{answer: {number: 42}}]
+... ''')
+>>> verdict(task, make_evidence(answer="42")).passed
+True
+"""
 
 from __future__ import annotations
 
+import textwrap
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from pytest_webarena.actions import Action, Stop
+from pytest_webarena.agents import TaskView
+from pytest_webarena.browser.grammars import grammar
+from pytest_webarena.checks import Verdict, judge
+from pytest_webarena.evidence import Evidence, Probe, RequestRecord, StopReason, TabState
+from pytest_webarena.tasks import Task, parse_tasks
+
+__all__ = ["ScriptedAgent", "make_evidence", "make_observation", "make_task", "play", "verdict"]
+
+
+def make_task(text: str, *, id: str = "task") -> Task:
+    """A task from the YAML of one task, as it stands below ``tasks:``; its id may be left out.
+
+    Raises `TaskFileError` as a task file would.
+    """
+    body = textwrap.dedent(text).strip("\n")
+    if not any(line.startswith("id:") for line in body.splitlines()):
+        body = f"id: {id}\n{body}"
+    entry = textwrap.indent(body, "    ")
+    (task, *others) = parse_tasks(f"tasks:\n  -\n{entry}\n", path=f"<{id}>")
+    if others:
+        raise ValueError(f"expected one task, found {1 + len(others)} instances; leave 'each' out")
+    return task
+
+
+def make_evidence(
+    *,
+    answer: str | None = "",
+    url: str = "http://site.test/",
+    html: str = "",
+    title: str = "",
+    stop_reason: StopReason = "answered",
+    requests: Sequence[RequestRecord] = (),
+    probes: Mapping[str, Any] | None = None,
+    sites: Mapping[str, str] | None = None,
+) -> Evidence:
+    """What a trial would have recorded that ended on one tab.
+
+    ``probes`` maps a check's path (``checks[0]``) to what it would have gathered at the end.
+    """
+    return Evidence(
+        answer=answer,
+        stop_reason=stop_reason,
+        tabs=(TabState(url=url, title=title, html=html, active=True),),
+        requests=tuple(requests),
+        probes=tuple(Probe(check=path, state="end", value=value) for path, value in (probes or {}).items()),
+        sites=dict(sites or {}),
+    )
+
+
+def verdict(task: Task, evidence: Evidence) -> Verdict:
+    """What the task's checks say of ``evidence``."""
+    return judge(task, evidence)
+
+
+def make_observation(text: str, *, url: str = "http://site.test/", title: str = "", error: str = "") -> Any:
+    """An `Observation` for feeding to an agent: ``text`` as the agent would see the page."""
+    from pytest_webarena.browser.observation import Observation, TabInfo
+
+    return Observation(text=text, url=url, title=title, tabs=(TabInfo(title=title, url=url, active=True),), error=error)
+
+
+class ScriptedAgent:
+    """Says what it is given, one reply per step, then stops: for tests of tasks and of this package."""
+
+    def __init__(self, *replies: Action | str) -> None:
+        self._replies = list(replies)
+
+    def act(self, observation: Any) -> Action | str:
+        """The next reply."""
+        return self._replies.pop(0) if self._replies else Stop()
+
+
+def play(
+    make: Callable[[TaskView], Any], pages: Sequence[str], *, intent: str = "", max_steps: int = 30
+) -> list[Action]:
+    """Feed an agent these observation texts one by one; the actions it chose, read by the grammar if they are text."""
+    agent = make(TaskView(intent=intent, max_steps=max_steps))
+    parse = grammar("webarena").parse
+    actions: list[Action] = []
+    for page in pages:
+        reply = agent.act(make_observation(page))
+        actions.append(parse(reply) if isinstance(reply, str) else reply)
+        if isinstance(actions[-1], Stop):
+            break
+    return actions

@@ -44,9 +44,10 @@ def receive(config: pytest.Config) -> RunInfo:
 
 
 def scheduler(config: pytest.Config, log: Any) -> object | None:
-    """Work stealing in place of xdist's plain ``load``: tasks take long and differ, so queued chunks leave workers idle."""
+    """Work stealing in place of xdist's ``load``: tasks take long and differ, so queued chunks leave workers idle."""
     if config.getoption("dist", "no") != "load":
         return None
     from xdist.scheduler import WorkStealingScheduling
 
-    return WorkStealingScheduling(config, log)
+    stealing: object = WorkStealingScheduling(config, log)
+    return stealing

@@ -80,10 +80,13 @@ class RandomWalk:
         if chance < 0.08:
             return Stop(self._random.choice(self._WORDS))
         if chance < 0.16 or not elements:
-            return self._random.choice([Scroll("down"), Scroll("up"), Back()])
+            elsewhere: tuple[Action, ...] = (Scroll("down"), Scroll("up"), Back())
+            return self._random.choice(elsewhere)
         element, role = self._random.choice(elements)
         if role in ("textbox", "searchbox"):
-            return Type(Element(element), self._random.choice(self._WORDS), clear=True, enter=self._random.random() < 0.5)
+            return Type(
+                Element(element), self._random.choice(self._WORDS), clear=True, enter=self._random.random() < 0.5
+            )
         return Click(Element(element))
 
 
@@ -99,5 +102,7 @@ def describe_step(action: Action) -> str:
     record = as_record(action)
     target = record.get("target") or {}
     where = target.get("selector") or target.get("id") or ""
-    what = next((str(record[key]) for key in ("text", "url", "keys", "answer", "options", "direction") if record.get(key)), "")
+    what = next(
+        (str(record[key]) for key in ("text", "url", "keys", "answer", "options", "direction") if record.get(key)), ""
+    )
     return " ".join(part for part in (action.kind, where, repr(what) if what else "") if part)

@@ -39,7 +39,9 @@ def read_definition(path: Path) -> Definition:
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise UsageError(f"agent definition {path}: expected YAML: {error}") from None
     if not isinstance(data, dict):
-        raise UsageError(f"agent definition {path}: expected a mapping with the key 'python', found {type(data).__name__}")
+        raise UsageError(
+            f"agent definition {path}: expected a mapping with the key 'python', found {type(data).__name__}"
+        )
     for key in data:
         if key not in _KEYS:
             raise UsageError(f"agent definition {path}: unknown key {key!r}; {closest(str(key), _KEYS)}")
@@ -52,4 +54,6 @@ def read_definition(path: Path) -> Definition:
         raise UsageError(f"agent definition {path}: expected 'options' to map names to values, found {options!r}")
     if grammar not in _GRAMMARS:
         raise UsageError(f"agent definition {path}: unknown grammar {grammar!r}; {closest(str(grammar), _GRAMMARS)}")
-    return Definition(id=path.stem, python=python, options=options, grammar=grammar, description=str(data.get("description", "")))
+    return Definition(
+        id=path.stem, python=python, options=options, grammar=grammar, description=str(data.get("description", ""))
+    )

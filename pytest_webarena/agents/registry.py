@@ -61,7 +61,9 @@ def resolve_agent(name: str, directories: Sequence[Path] = ()) -> AgentDefinitio
     if name in BUILTIN:
         make, about = BUILTIN[name]
         digest = _digest([Path(inspect.getfile(Oracle))], name)
-        return AgentDefinition(id=name, make=make, digest=digest, privileged=name == "oracle", source=f"built-in: {about}")
+        return AgentDefinition(
+            id=name, make=make, digest=digest, privileged=name == "oracle", source=f"built-in: {about}"
+        )
     for entry in importlib.metadata.entry_points(group=_ENTRY_POINTS):
         if entry.name == name:
             return _from_object(entry.value, id=name, base=Path.cwd())
@@ -114,7 +116,8 @@ def _load(spec: str, base: Path) -> tuple[Any, Path | None]:
                 raise UsageError(f"agent {spec!r}: expected a Python file at {file}, found none")
             name = f"_webarena_agent_{hashlib.sha256(str(file.resolve()).encode()).hexdigest()[:12]}"
             module_spec = importlib.util.spec_from_file_location(name, file)
-            assert module_spec is not None and module_spec.loader is not None  # a .py file always has a loader
+            assert module_spec is not None  # a .py file always has a spec and a loader
+            assert module_spec.loader is not None
             module = importlib.util.module_from_spec(module_spec)
             sys.modules[name] = module  # dataclasses and pickling inside the file look it up there
             module_spec.loader.exec_module(module)
@@ -142,7 +145,8 @@ def _maker(target: Any, spec: str, options: dict[str, Any]) -> _Make:
     if inspect.isclass(target):
         if not hasattr(target, "act"):
             raise UsageError(f"agent {spec!r}: expected the class to have 'act(self, observation)', it has not")
-        return (lambda view, task: target(view, **options)) if names else (lambda view, task: target())
+        make: Callable[..., Any] = target
+        return (lambda view, task: make(view, **options)) if names else (lambda view, task: make())
     if names and names[0] == "observation":
         return lambda view, task: _FunctionAgent(target, view, options, takes_task=len(names) > 1)
     if names and names[0] in ("task", "view"):
@@ -154,7 +158,9 @@ def _maker(target: Any, spec: str, options: dict[str, Any]) -> _Make:
 
 
 class _FunctionAgent:
-    def __init__(self, function: Callable[..., Any], view: TaskView, options: dict[str, Any], *, takes_task: bool) -> None:
+    def __init__(
+        self, function: Callable[..., Any], view: TaskView, options: dict[str, Any], *, takes_task: bool
+    ) -> None:
         self._function = function
         self._arguments = (view,) if takes_task else ()
         self._options = options

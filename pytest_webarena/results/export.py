@@ -1,7 +1,7 @@
 """Derived files of a run: ``summary.json`` for programs, ``results.csv`` for spreadsheets.
 
-Both can be made again from the trial folders at any time. Columns and keys are only ever added; a change of meaning raises
-``schema_version``. Documented in ``docs/results.md``.
+Both can be made again from the trial folders at any time. Columns and keys are only ever added; a change of
+meaning raises ``schema_version``. Documented in ``docs/results.md``.
 """
 
 from __future__ import annotations

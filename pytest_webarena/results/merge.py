@@ -50,7 +50,9 @@ def merge_runs(sources: Sequence[Path], target: Path) -> Merge:
     merged.trials.mkdir(parents=True, exist_ok=True)
     for _, folder in best.values():
         shutil.copytree(folder, merged.trials / folder.name)
-    merged.describe({**facts[0], "merged": [{"run": source.name, **fact} for source, fact in zip(sources, facts, strict=True)]})
+    merged.describe(
+        {**facts[0], "merged": [{"run": source.name, **fact} for source, fact in zip(sources, facts, strict=True)]}
+    )
     return Merge(trials=len(best), replaced=found - len(best))
 
 
@@ -64,7 +66,8 @@ def _refuse_unequal(record: TrialRecord, folder: Path, other: TrialRecord, other
         if mine and theirs and mine != theirs:
             what = "task" if name == "task_digest" else "agent"
             raise UsageError(
-                f"trial {json.dumps([*_parts(record.key)])}: expected the same {what} in all runs, found {theirs} in {other_folder} "
+                f"trial {json.dumps([*_parts(record.key)])}: expected the same {what} in all runs, found {theirs} "
+                f"in {other_folder} "
                 f"and {mine} in {folder}; the {what} was changed between the runs, so their results can't be joined"
             )
 

@@ -75,7 +75,9 @@ class RunDir:
         try:
             data: dict[str, Any] = json.loads((self.path / "run.json").read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
-            raise UsageError(f"{self.path}: expected a run directory with a run.json, found none that can be read: {error}") from None
+            raise UsageError(
+                f"{self.path}: expected a run directory with a run.json, found none that can be read: {error}"
+            ) from None
         return data
 
     def folder(self, key: TrialKey) -> TrialFolder:
@@ -120,10 +122,18 @@ class TrialFolder:
 
         ``task`` holds fields of `TrialRecord` that describe the task, for whoever must write the record instead.
         """
-        number = 1 + max((int(path.name[8:]) for path in self.path.glob("attempt-*") if path.name[8:].isdigit()), default=0)
+        number = 1 + max(
+            (int(path.name[8:]) for path in self.path.glob("attempt-*") if path.name[8:].isdigit()), default=0
+        )
         folder = self.path / f"attempt-{number}"
         folder.mkdir(parents=True)
-        started: dict[str, Any] = {"key": asdict(self.key), "attempt": number, "worker": worker, "node_id": node_id, "time": time.time()}
+        started: dict[str, Any] = {
+            "key": asdict(self.key),
+            "attempt": number,
+            "worker": worker,
+            "node_id": node_id,
+            "time": time.time(),
+        }
         started["task"] = dict(task or {})
         write_atomically(self.path / "started.json", json.dumps({**started, "pid": os.getpid()}))
         self._reopen()

@@ -51,7 +51,13 @@ class LiveTrial:
         return self._leased(site).query(site, sql, database=database)
 
     def fetch(
-        self, site: str, path: str, *, method: str = "GET", headers: Mapping[str, str] | None = None, body: str | None = None
+        self,
+        site: str,
+        path: str,
+        *,
+        method: str = "GET",
+        headers: Mapping[str, str] | None = None,
+        body: str | None = None,
     ) -> tuple[int, str]:
         """Call a site's API through the lease's gateway, with the session's cookies; status and text of the answer."""
         site = site or next(iter(self.sites), "")

@@ -1,4 +1,4 @@
-"""Signs accounts in, once per worker where replicas accept each other's sessions, and joins the cookies of several sites."""
+"""Signs accounts in, once per worker where replicas accept each other's sessions, and joins the cookies of sites."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ Lend = Callable[[Sequence[str], str], AbstractContextManager["Lease"]]
 class Logins:
     """A worker's signed-in states, by app and account.
 
-    Where sessions are portable, signing in happens on a replica of its own that is handed back at once: it leaves no trace on the
-    replica that a trial gets. That is why `prepare` comes before the trial's own lease, which must not be held while waiting
-    for another one.
+    Where sessions are portable, signing in happens on a replica of its own that is handed back at once: it leaves no
+    trace on the replica that a trial gets. That is why `prepare` comes before the trial's own lease, which must not be
+    held while waiting for another one.
     """
 
     def __init__(self, engine: Callable[[], BrowserEngine], lend: Lend) -> None:

@@ -22,8 +22,8 @@ class RunInfo:
     facts: Mapping[str, Any] = field(default_factory=dict)
     """For ``run.json``."""
     finished: tuple[tuple[str, str, int, str, str], ...] = ()
-    """Of a resumed run: task, agent, trial, task digest and agent digest of every trial that has a verdict. Read once, by
-    the controller: a worker that starts late must leave out the same items as the others."""
+    """Of a resumed run: task, agent, trial, task digest and agent digest of every trial that has a verdict. Read once,
+    by the controller: a worker that starts late must leave out the same items as the others."""
 
     def to_plain(self) -> dict[str, Any]:
         """For xdist's ``workerinput``."""
@@ -33,4 +33,6 @@ class RunInfo:
     def from_plain(cls, data: Mapping[str, Any]) -> RunInfo:
         """What `to_plain` made."""
         finished = tuple((task, agent, trial, digest, other) for task, agent, trial, digest, other in data["finished"])
-        return cls(**{**data, "run_dir": Path(data["run_dir"]), "temp_dir": Path(data["temp_dir"]), "finished": finished})
+        return cls(
+            **{**data, "run_dir": Path(data["run_dir"]), "temp_dir": Path(data["temp_dir"]), "finished": finished}
+        )

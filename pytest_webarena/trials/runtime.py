@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any, Literal
 from pytest_webarena.agents import AgentDefinition, resolve_agent
 from pytest_webarena.browser.engine import BrowserEngine, EngineConfig
 from pytest_webarena.browser.session import SessionConfig
-from pytest_webarena.trials.logins import Logins
 from pytest_webarena.results import RunDir, TrialKey, TrialRecord
 from pytest_webarena.sites.client import BrokerClient, Lease
+from pytest_webarena.trials.logins import Logins
 from pytest_webarena.trials.trial import TrialPlan, run_trial
 
 if TYPE_CHECKING:
     from pytest_webarena.episode import EpisodeLimits
-    from pytest_webarena.trials.run_info import RunInfo
     from pytest_webarena.tasks.model import Task
+    from pytest_webarena.trials.run_info import RunInfo
 
 __all__ = ["Runtime", "RuntimeConfig"]
 
@@ -42,7 +42,7 @@ class RuntimeConfig:
 
 
 class Runtime:
-    """A worker's resources (`trial.Resources`), each made on first use. Use as a context manager."""
+    """A worker's resources (`stage.Resources`), each made on first use. Use as a context manager."""
 
     def __init__(self, info: RunInfo, config: RuntimeConfig) -> None:
         self._info = info
@@ -92,7 +92,7 @@ class Runtime:
             self._run.folder(record.key).drop_pictures()
 
     def lease(self, sites: Sequence[str], *, users: Mapping[str, str], holder: str) -> Lease:
-        """Exclusive use of the apps behind ``sites``; waits its turn. Signs ``users`` in beforehand where that can be kept."""
+        """Exclusive use of the apps behind ``sites``; waits its turn. Signs ``users`` in before, where it can."""
         self._logins.prepare(sites, users)
         return self._lend(sites, holder=holder)
 

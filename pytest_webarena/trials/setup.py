@@ -1,4 +1,4 @@
-"""Prepares the sites of a task before its episode: SQL, requests or browser steps. What fails here is an error of the task."""
+"""Prepares the sites of a task before its episode: SQL, requests, browser steps. What fails is the task's error."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from pytest_webarena.tasks.setup_form import ApiRequest, BrowserSetup, SqlSetup
 
 if TYPE_CHECKING:
     from pytest_webarena.browser.session import Session
-    from pytest_webarena.trials.live import LiveTrial
     from pytest_webarena.sites.client import Lease
     from pytest_webarena.tasks.model import SetupStep
+    from pytest_webarena.trials.live import LiveTrial
 
 __all__ = ["run_setup"]
 
@@ -46,7 +46,9 @@ def run_setup(
                     for action in actions:
                         outcome = session.execute(addressed(action, live.sites))
                         if outcome.error:
-                            raise TaskError(f"{where}: {describe_step(action)} failed at {outcome.url_after}: {outcome.error}")
+                            raise TaskError(
+                                f"{where}: {describe_step(action)} failed at {outcome.url_after}: {outcome.error}"
+                            )
             case other:
                 raise TaskError(f"{where}: expected SQL, a request or browser steps, found {type(other).__name__}")
 

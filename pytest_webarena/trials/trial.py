@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from collections.abc import Callable
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from pytest_webarena.agents.protocol import AgentDefinition, TaskView
 from pytest_webarena.agents.worker import AgentCrashed, AgentTimeout, AgentWorker
@@ -16,41 +16,23 @@ from pytest_webarena.checks import collect, judge, signals
 from pytest_webarena.episode import Ending, Episode, EpisodeLimits, run_episode
 from pytest_webarena.errors import Cause, HarnessError, TrialError
 from pytest_webarena.evidence import Evidence, Probe, StepRecord
-from pytest_webarena.trials.live import LiveTrial, absolute_url
 from pytest_webarena.results.records import Attempt, Outcome, TrialKey, TrialRecord
-from pytest_webarena.trials.setup import run_setup
+from pytest_webarena.trials.stage import Stage, set_stage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pytest_webarena.browser.engine import BrowserEngine
     from pytest_webarena.browser.observation import Observation
-    from pytest_webarena.browser.session import Session, SessionConfig
     from pytest_webarena.checks import Verdict
     from pytest_webarena.results.rundir import AttemptWriter, TrialFolder
-    from pytest_webarena.sites.client import Lease
     from pytest_webarena.tasks.model import Task
+    from pytest_webarena.trials.live import LiveTrial
+    from pytest_webarena.trials.stage import Resources
 
-__all__ = ["RETRIED_CAUSES", "Resources", "TrialPlan", "run_trial"]
+__all__ = ["RETRIED_CAUSES", "TrialPlan", "run_trial"]
 
 RETRIED_CAUSES: frozenset[Cause] = frozenset({"site", "browser", "model"})
 """Errors of the environment. The others would only come again, or are not ours to hide."""
-
-
-class Resources(Protocol):
-    """What a worker process offers its trials."""
-
-    def lease(self, sites: Sequence[str], *, users: Mapping[str, str], holder: str) -> Lease:
-        """Exclusive use of the apps behind ``sites``, to be visited as ``users``."""
-
-    def engine(self) -> BrowserEngine:
-        """The worker's browser, started on first use."""
-
-    def session_config(self, lease: Lease | None, storage_state: Mapping[str, Any] | None) -> SessionConfig:
-        """How a trial's browser context is set up."""
-
-    def login_state(self, lease: Lease, users: Mapping[str, str]) -> Mapping[str, Any] | None:
-        """Cookies that sign the task's users in on the leased sites; None when no site asks for one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,12 +86,14 @@ class _Progress:
 
 
 def run_trial(plan: TrialPlan, resources: Resources, folder: TrialFolder) -> TrialRecord:
-    """Run one trial and write its record. Returns for every outcome; raises only for `KeyboardInterrupt` and the like."""
+    """Run one trial and write its record. Returns for every outcome; raises only `KeyboardInterrupt` and the like."""
     attempts: list[Attempt] = []
     while True:
         writer = folder.begin(worker=plan.worker, node_id=plan.node_id, task=_task_facts(plan))
         record = _attempt(plan, resources, writer)
-        attempts.append(Attempt(number=writer.number, outcome=record.outcome, cause=record.cause, message=record.message))
+        attempts.append(
+            Attempt(number=writer.number, outcome=record.outcome, cause=record.cause, message=record.message)
+        )
         record = replace(record, attempt=writer.number, attempts=tuple(attempts))
         if record.cause not in RETRIED_CAUSES or len(attempts) > plan.env_retries:
             folder.finish(record)
@@ -149,56 +133,35 @@ def _outcome(verdict: Verdict, episode: Episode | None) -> tuple[Outcome, Cause 
 def _gather(plan: TrialPlan, resources: Resources, writer: AttemptWriter, progress: _Progress) -> Evidence:
     """Everything that needs sites and a browser; afterwards both are free again."""
     task = plan.task
-    with ExitStack() as stack:
-        lease: Lease | None = None
-        state: Mapping[str, Any] | None = None
-        with progress.timed("lease"):
-            if task.sites:
-                lease = stack.enter_context(resources.lease(task.sites, users=task.user, holder=_holder(plan)))
-                progress.replicas = {replica.app: replica.digest for replica in lease.replicas}
-        with progress.timed("session"):
-            if lease is not None:
-                state = resources.login_state(lease, task.user)
-            engine = resources.engine()
-            progress.browser = engine.version
-            session = stack.enter_context(engine.session(resources.session_config(lease, state)))
-            live = LiveTrial(session, lease)
-        if task.setup:
-            with progress.timed("setup"):
-                assert lease is not None  # the format allows set-up steps only on a task's sites
-                run_setup(task.setup, lease, live, lambda user: _visit(plan, resources, lease, user))
-        start = _start_urls(task, live)
-        recorder = _Recorder(writer, task, live)
+    with ExitStack() as exits:
+        stage = exits.enter_context(set_stage(task, resources, holder=_holder(plan), timed=progress.timed))
+        progress.replicas = stage.replicas
+        progress.browser = resources.engine().version
+        recorder = _Recorder(writer, task, stage.live, progress)
         with progress.timed("episode"):
-            session.open_tabs(start)
-            progress.episode = episode = _run_agent(plan, session, live, start, recorder)
-        progress.steps = len(episode.steps)
+            stage.open_first_pages()
+            progress.episode = episode = _run_agent(plan, stage, recorder)
         with progress.timed("collect"):
-            requests = lease.requests() if lease is not None else ()  # before our own look at the pages adds to it
-            tabs = session.tabs()
-            writer.screenshot("final", session.screenshot())
-            probes = [*recorder.probes, *collect(task.checks, live, state="end")]
+            requests = [request for request in stage.requests() if not recorder.was_probing(request.time)]
+            stage.check_sites()  # a site that died must not look like an agent that failed
+            tabs = stage.session.tabs()
+            writer.screenshot("final", stage.session.screenshot())
+            probes = [*recorder.probes, *collect(task.checks, stage.live, state="end")]
         return Evidence(
             answer=episode.answer,
             stop_reason=episode.ending.reason,
             tabs=tabs,
             steps=episode.steps,
-            requests=requests,
+            requests=tuple(requests),
             probes=tuple(probes),
-            sites=live.sites,
+            sites=stage.live.sites,
         )
 
 
-def _visit(plan: TrialPlan, resources: Resources, lease: Lease, user: str | None) -> AbstractContextManager[Session]:
-    """A browser context for a set-up step, signed in as the task's users or as ``user`` everywhere."""
-    users = plan.task.user if user is None else dict.fromkeys(plan.task.sites, user)
-    return resources.engine().session(resources.session_config(lease, resources.login_state(lease, users)))
-
-
-def _run_agent(plan: TrialPlan, session: Session, live: LiveTrial, start: Sequence[str], recorder: _Recorder) -> Episode:
+def _run_agent(plan: TrialPlan, stage: Stage, recorder: _Recorder) -> Episode:
     limits = plan.effective_limits
     view = TaskView(
-        intent=plan.task.intent, sites=live.sites, start=tuple(start), max_steps=limits.steps, seed=plan.seed
+        intent=plan.task.intent, sites=stage.live.sites, start=stage.start, max_steps=limits.steps, seed=plan.seed
     )
     parse: Callable[[str], Any] = grammar(plan.agent.grammar).parse
     name = f"{plan.task.id}-{plan.agent.id}"
@@ -207,18 +170,22 @@ def _run_agent(plan: TrialPlan, session: Session, live: LiveTrial, start: Sequen
     except AgentCrashed as crash:
         return Episode(answer=None, ending=Ending("agent_crash", f"when it was made: {crash}"), steps=(), seconds=0.0)
     except AgentTimeout:
-        return Episode(answer=None, ending=Ending("time", "the agent was not ready in time"), steps=(), seconds=limits.seconds)
+        return Episode(
+            answer=None, ending=Ending("time", "the agent was not ready in time"), steps=(), seconds=limits.seconds
+        )
     with worker:
-        return run_episode(session, worker, parse=parse, limits=limits, recorder=recorder)
+        return run_episode(stage.session, worker, parse=parse, limits=limits, recorder=recorder)
 
 
 class _Recorder:
     """Passes each step to the attempt's files and gathers what ``when: any_step`` checks need of its state."""
 
-    def __init__(self, writer: AttemptWriter, task: Task, live: LiveTrial) -> None:
+    def __init__(self, writer: AttemptWriter, task: Task, live: LiveTrial, progress: _Progress) -> None:
         self._writer = writer
         self._live = live
+        self._progress = progress
         self._every_step = signals(task.checks).each_step
+        self._probing: list[tuple[float, float]] = []
         self.probes: list[Probe] = []
 
     def observed(self, index: int, observation: Observation) -> tuple[str, str]:
@@ -226,18 +193,19 @@ class _Recorder:
 
     def stepped(self, step: StepRecord) -> None:
         self._writer.stepped(step)
+        self._progress.steps = step.index + 1
         if self._every_step:
+            began = time.time()
             self.probes += collect(self._every_step, self._live, state=step.index)
+            self._probing.append((began, time.time()))
+
+    def was_probing(self, moment: float) -> bool:
+        """Whether a request at this Unix time was ours: looking at pages between steps is no traffic of the agent."""
+        return any(began <= moment <= ended for began, ended in self._probing)
 
 
 def _holder(plan: TrialPlan) -> str:
     return f"{plan.task.id} ({plan.agent.id}, trial {plan.trial})"
-
-
-def _start_urls(task: Task, live: LiveTrial) -> list[str]:
-    if task.start:
-        return [absolute_url(live.sites, start.site, start.path) for start in task.start]
-    return [live.start(task.sites[0])] if task.sites else ["about:blank"]
 
 
 def _unexpected(error: Exception) -> str:

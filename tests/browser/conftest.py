@@ -21,7 +21,7 @@ from pytest_webarena.browser.session import Session
 from pytest_webarena.errors import BrowserError
 
 SITE = "http://a.test"
-QUICK = Deadlines(step=12.0, navigation=4.0, settle=1.5, selector=1.0, hang=1.5, close=5.0)
+QUICK = Deadlines(step=12.0, navigation=2.5, settle=1.5, selector=0.8, hang=1.5, close=5.0)
 """Short enough for tests of pages that hang, long enough for a busy machine."""
 
 
@@ -104,6 +104,12 @@ class Web:
         self.pages[url] = page
         return url
 
+    def reply(self, body: str = "", status: int = 200, **headers: str) -> Reply:
+        """An answer for pages that are functions."""
+        return Reply(
+            body=body, status=status, headers={name.replace("_", "-"): value for name, value in headers.items()}
+        )
+
     def redirect(self, path: str, to: str) -> str:
         """Send visitors of ``path`` to ``to``."""
         return self.put(path, Reply(status=302, headers={"Location": to}))
@@ -174,6 +180,12 @@ def open_session(engine: BrowserEngine, web: Web) -> Iterator[OpenSession]:
 def session(open_session: OpenSession) -> Session:
     """A fresh context with an empty tab."""
     return open_session()
+
+
+@pytest.fixture
+def quick() -> Deadlines:
+    """The deadlines of the tests' sessions."""
+    return QUICK
 
 
 @pytest.fixture

@@ -37,7 +37,10 @@ if TYPE_CHECKING:
     from tests.browser.conftest import Web
 
 Show = Callable[[str], Session]
-LOG = "<ol id=log></ol><script>function log(text) { const li = document.createElement('li'); li.textContent = text; log.l.append(li) } log.l = document.getElementById('log')</script>"
+LOG = """<ol id=log></ol><script>
+const list = document.getElementById('log');
+function log(text) { list.append(Object.assign(document.createElement('li'), {textContent: text})) }
+</script>"""
 
 
 def logged(session: Session) -> tuple[str, ...]:
@@ -97,7 +100,8 @@ def test_kinds_of_clicks(show: Show, click: Action, events: tuple[str, ...]) -> 
 def test_an_element_out_of_view_is_scrolled_to(show: Show) -> None:
     session = show(
         "<header style='position:fixed;top:0;height:80px;width:100%;background:gray'>Bar</header>"
-        f"<div style='height:3000px'></div><button onclick=\"log('hit')\">Far</button><div style='height:3000px'></div>{LOG}"
+        f"<div style='height:3000px'></div><button onclick=\"log('hit')\">Far</button>"
+        f"<div style='height:3000px'></div>{LOG}"
     )
     done(session, Click(Selector("text=Far")))
     assert logged(session) == ("hit",)
@@ -115,7 +119,8 @@ def test_text_and_parts_of_wrapped_links_can_be_clicked(show: Show) -> None:
 
 def test_styled_checkboxes_work_through_their_label(show: Show) -> None:
     session = show(
-        "<style>input{position:absolute;opacity:0;width:1px;height:1px} span{display:inline-block;width:40px;height:20px;background:red}</style>"
+        "<style>input {position: absolute; opacity: 0; width: 1px; height: 1px}"
+        "span {display: inline-block; width: 40px; height: 20px; background: red}</style>"
         "<label><input type=checkbox aria-label=Nice><span></span></label>"
     )
     done(session, Click(by_id(session, "checkbox 'Nice'")))
@@ -123,7 +128,9 @@ def test_styled_checkboxes_work_through_their_label(show: Show) -> None:
 
 
 def test_points_are_clicked_where_they_are(show: Show) -> None:
-    session = show(f"<body style='margin:0'><button style='width:100px;height:50px' onclick=\"log('hit')\">P</button>{LOG}")
+    session = show(
+        f"<body style='margin:0'><button style='width:100px;height:50px' onclick=\"log('hit')\">P</button>{LOG}"
+    )
     outcome = session.execute(Click(Point(50, 25)))
     assert logged(session) == ("hit",)
     assert outcome.target is not None
@@ -149,7 +156,10 @@ def test_elements_in_frames_are_hit(show: Show) -> None:
     [
         ("<button id=t disabled>T</button>", "is disabled"),
         ("<button id=t style='position:absolute;left:-9999px'>T</button>", "can't be scrolled into view"),
-        ("<button id=t>T</button><div role=dialog aria-label=News style='position:fixed;inset:0'>x</div>", "covered by dialog 'News'"),
+        (
+            "<button id=t>T</button><div role=dialog aria-label=News style='position:fixed;inset:0'>x</div>",
+            "covered by dialog 'News'",
+        ),
         ("<button id=t style='visibility:hidden;display:none'>T</button>", "is not visible"),
     ],
 )
@@ -164,7 +174,10 @@ def test_a_stale_id_is_told_and_hits_nothing(show: Show, web: Web) -> None:
     done(session, Click(Selector("css=#box")))  # nothing there to change it
     session.read_page(open=None, locate="js=box.innerHTML = `<button onclick=\"log('new')\">New</button>`")
     outcome = session.execute(Click(old))
-    assert outcome.error == f"Element [{old.id}] (button 'Old') is no longer on the page. Use an id of the latest observation."
+    assert (
+        outcome.error
+        == f"Element [{old.id}] (button 'Old') is no longer on the page. Use an id of the latest observation."
+    )
     assert "old" not in logged(session)[1:]
     assert "new" not in logged(session)
 
@@ -203,9 +216,13 @@ def test_the_next_observation_repeats_the_error_until_an_action_works(show: Show
 # --- keyboard
 
 
-@pytest.mark.parametrize("text", ["plain text", "Zoë “quoted” – 漢字 😀👩‍👩‍👧 עברית", "{'json': [1]} `x` \\n ${y}", "x" * 3000])
+@pytest.mark.parametrize(
+    "text", ["plain text", "Zoë “quoted” – 漢字 😀👩‍👩‍👧 עברית", "{'json': [1]} `x` \\n ${y}", "x" * 3000]
+)
 def test_any_text_can_be_typed(show: Show, text: str) -> None:
-    session = show("<input aria-label=A value=old><textarea aria-label=B></textarea><div contenteditable aria-label=C></div>")
+    session = show(
+        "<input aria-label=A value=old><textarea aria-label=B></textarea><div contenteditable aria-label=C></div>"
+    )
     for line, selector in (("textbox 'A'", "css=input"), ("textbox 'B'", "css=textarea"), ("generic 'C'", "css=div")):
         outcome = session.execute(Type(by_id(session, line), text, clear=True))
         assert (outcome.error, outcome.value) == ("", text)
@@ -229,7 +246,7 @@ def test_enter_submits_and_line_breaks_are_typed(show: Show, web: Web) -> None:
 
 
 def test_typing_sends_key_events(show: Show) -> None:
-    session = show(f"<input onkeydown=\"log(event.key)\">{LOG}")
+    session = show(f'<input onkeydown="log(event.key)">{LOG}')
     done(session, Type(Selector("css=input"), "aB", enter=True))
     assert logged(session) == ("a", "Shift", "B", "Enter") or logged(session) == ("a", "B", "Enter")
 
@@ -270,7 +287,7 @@ def test_keys_and_combinations(show: Show) -> None:
 
 def test_options_are_chosen_by_label_value_or_id(show: Show) -> None:
     session = show(
-        f"<select onchange=\"log(this.value)\"><option value=1>One</option><option value=2>Two  words</option>"
+        f'<select onchange="log(this.value)"><option value=1>One</option><option value=2>Two  words</option>'
         f"<option value=3 disabled>Three</option></select>{LOG}"
     )
     select = Selector("css=select")
@@ -279,7 +296,10 @@ def test_options_are_chosen_by_label_value_or_id(show: Show) -> None:
     done(session, Click(by_id(session, "option 'Two words'")))  # it is nowhere on the screen, but can be meant
     done(session, Type(by_id(session, "combobox ''"), "one"))
     assert logged(session) == ("2", "1", "2", "1")
-    assert session.execute(Select(select, ("Four",))).error == "The list has no option 'Four'. It has: 'One', 'Two words', 'Three'."
+    assert (
+        session.execute(Select(select, ("Four",))).error
+        == "The list has no option 'Four'. It has: 'One', 'Two words', 'Three'."
+    )
     assert "disabled" in session.execute(Select(select, ("Three",))).error
     assert "Only one option" in session.execute(Select(select, ("One", "Two words"))).error
     assert "no list" in session.execute(Select(Selector("css=body"), ("One",))).error
@@ -292,7 +312,9 @@ def test_several_options_of_a_multiple_list(show: Show) -> None:
 
 
 def test_checkboxes_are_set_not_toggled(show: Show) -> None:
-    session = show("<input type=checkbox><input type=radio><span role=switch aria-checked=false tabindex=0>S</span><p>x")
+    session = show(
+        "<input type=checkbox><input type=radio><span role=switch aria-checked=false tabindex=0>S</span><p>x"
+    )
     box = Selector("css=[type=checkbox]")
     for checked in (True, True, False, False):
         done(session, Check(box, checked))
@@ -370,7 +392,10 @@ def test_opening_tabs_again_replaces_them(session: Session, web: Web) -> None:
     assert [tab.title for tab in session.observe().tabs] == ["b"]
 
 
-@pytest.mark.parametrize("url", ["file:///etc/passwd", "javascript:alert(1)", "data:text/html,x", "chrome://version", "view-source:http://a.test/"])
+@pytest.mark.parametrize(
+    "url",
+    ["file:///etc/passwd", "javascript:alert(1)", "data:text/html,x", "chrome://version", "view-source:http://a.test/"],
+)
 def test_other_schemes_are_refused(show: Show, url: str) -> None:
     session = show("<title>Here</title>")
     assert "only http and https addresses can" in session.execute(Goto(url)).error
@@ -396,18 +421,60 @@ def test_what_does_nothing_does_nothing(show: Show, action: Action) -> None:
     assert outcome.url_after == "http://a.test/"
 
 
+NOWHERE = float("nan")
+
+
+def test_any_action_ends_as_an_outcome(show: Show) -> None:
+    session = show("<input><select><option>A</select><button>B</button><a href='#x'>L</a>")
+    field, odd = Selector("css=input"), "\0 \ud83d `'\"\\ \u202e"
+    for action in (
+        Click(Point(NOWHERE, NOWHERE)),
+        Click(Point(1e300, -1e300)),
+        Click(field, count=10_000),
+        Click(field, count=-1),
+        Click(field, modifiers=("Hyper",)),
+        Click(field, button="fourth"),  # type: ignore[arg-type]
+        Click(Element("")),
+        Click(Element(odd)),
+        Click(Selector("")),
+        Click(Selector(odd)),
+        Hover(Selector("xpath=//[")),
+        Type(field, odd, clear=True, enter=True),
+        Type(field, ""),
+        Type(Selector("css=button"), "x"),
+        Press(odd),
+        Press(""),
+        Press("Control+Shift+Alt+Meta+F12"),
+        Scroll("sideways"),  # type: ignore[arg-type]
+        Scroll("down", Selector("css=a")),
+        Select(Selector("css=select"), ()),
+        Select(Selector("css=select"), (odd,)),
+        Check(Selector("css=select")),
+        Goto(odd),
+        Goto("http://"),
+        Goto("http://[::1"),
+        Goto("http://a.test:99999/"),
+        FocusTab(-1),
+        FocusTab(10**30),
+        Invalid(odd, odd),
+    ):
+        outcome = session.execute(action)
+        assert isinstance(outcome.error, str), action
+        assert session.observe().url.startswith("http"), action
+
+
 # --- selectors
 
 
 def test_selector_targets_are_waited_for(show: Show) -> None:
-    session = show("<script>setTimeout(() => document.body.innerHTML = '<button onclick=\"this.id=1\">Late</button>', 300)</script>")
+    session = show("<script>setTimeout(() => document.body.innerHTML = '<button>Late</button>', 300)</script>")
     done(session, Click(Selector('role=button[name="Late"]')))
 
 
 @pytest.mark.parametrize(
     ("target", "message"),
     [
-        (Selector("css=.missing"), "No element matches 'css=.missing' on http://a.test/ (waited 1 s)."),
+        (Selector("css=.missing"), "No element matches 'css=.missing' on http://a.test/ (waited 0.8 s)."),
         (Selector("css=:::"), "is not a selector"),
         (Selector("role=button[nonsense=1]"), "is not a selector"),
     ],

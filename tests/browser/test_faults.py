@@ -1,4 +1,4 @@
-"""Pages that misbehave: each ends as a message to the agent or a named error, in time, and the session goes on or closes."""
+"""Pages that misbehave: each ends as a message to the agent or a named error, in time, and the session can go on."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_webarena.actions import Click, CloseTab, FocusTab, Goto, NewTab, Noop, Selector, Type
+from pytest_webarena.browser.config import Deadlines
 from pytest_webarena.browser.session import Session
 from pytest_webarena.errors import BrowserError, SiteError
 
@@ -26,7 +27,7 @@ def test_a_script_without_end_is_stopped_and_told(show: Show) -> None:
     began = time.monotonic()
     outcome = session.execute(Click(Selector("text=B")))
     assert time.monotonic() - began < STEP
-    assert outcome.error == "The page http://a.test/ stopped responding: it ran a script without end; its script was stopped."
+    assert outcome.error == "The page stopped responding: it ran a script without end; its script was stopped."
     assert [event.kind for event in outcome.events] == ["script_stopped"]
     observation = session.observe()
     assert "'Alive'" in observation.text
@@ -42,17 +43,19 @@ def test_a_page_that_hangs_by_itself_can_still_be_looked_at(show: Show) -> None:
     observation = session.observe()
     assert time.monotonic() - began < STEP
     assert "'Alive'" in observation.text
-    assert observation.notes == ("The page http://a.test/ stopped responding: it ran a script without end; its script was stopped.",)
+    assert observation.notes == ("The page stopped responding: it ran a script without end; its script was stopped.",)
 
 
 def test_a_page_that_hangs_again_and_again_is_closed(show: Show) -> None:
-    session = show("<p>x<script>setInterval(() => { const end = Date.now() + 60000; while (Date.now() < end) {} }, 1)</script>")
+    session = show(
+        "<p>x<script>setInterval(() => { const end = Date.now() + 60000; while (Date.now() < end) {} }, 1)</script>"
+    )
     began = time.monotonic()
     observation = session.observe()
     assert time.monotonic() - began < 2 * STEP
     assert observation.notes[-1] in (
         "The page http://a.test/ stopped responding and was closed; the tab is empty.",
-        "The page http://a.test/ stopped responding: it ran a script without end; its script was stopped.",
+        "The page stopped responding: it ran a script without end; its script was stopped.",
     )
     assert session.execute(Goto("about:blank")).error == ""
 
@@ -73,7 +76,7 @@ def test_endless_alerts_are_broken_off(show: Show) -> None:
     began = time.monotonic()
     outcome = session.execute(Click(Selector("text=B")))
     assert time.monotonic() - began < STEP
-    assert outcome.error == "The page http://a.test/ kept opening dialogs; its script was stopped."
+    assert outcome.error == "The page kept opening dialogs; its script was stopped."
     assert sum(event.kind == "dialog" for event in outcome.events) == 10
     assert "'Alive'" in session.observe().text
 
@@ -110,7 +113,7 @@ def crash_renderer(session: Session) -> None:
             await tab.changed(2.0)
 
     with pytest.raises(BrowserError):
-        session._engine.thread.call(crash(), timeout=5.0, what="crashing a page")
+        session._engine.run(crash(), timeout=5.0, what="crashing a page")
 
 
 def test_other_tabs_survive_a_crash(show: Show) -> None:
@@ -135,7 +138,7 @@ def test_a_page_that_closes_itself(show: Show, web: Web) -> None:
 
 def test_pop_ups_become_tabs(show: Show, web: Web) -> None:
     web.slow("/late", 0.3, "<title>Late</title><p>Here")
-    session = show("<title>Main</title><button onclick='open(`/late`)'>Open</button>")
+    session = show("<title>Main</title><button onclick='window.open(`/late`)'>Open</button>")
     outcome = session.execute(Click(Selector("text=Open")))
     assert [event.kind for event in outcome.events] == ["popup"]
     observation = session.observe()  # it has been waited for
@@ -146,7 +149,7 @@ def test_pop_ups_become_tabs(show: Show, web: Web) -> None:
 
 def test_a_storm_of_pop_ups_ends_at_the_limit(open_session: OpenSession, web: Web) -> None:
     session = open_session(max_tabs=4)
-    session.open_tabs([web.put("/", "<button onclick='for (let i = 0; i < 15; i++) open(`/p${i}`)'>B</button>")])
+    session.open_tabs([web.put("/", "<button onclick='for (let i = 0; i < 15; i++) window.open(`/p${i}`)'>B</button>")])
     outcome = session.execute(Click(Selector("text=B")))
     assert outcome.error == ""
     assert len(session.observe().tabs) == 4
@@ -172,7 +175,9 @@ def test_downloads_are_recorded_not_shown(show: Show, web: Web) -> None:
         assert file.read() == "a,b\n1,2\n"
 
 
-@pytest.mark.parametrize("url", ["data:text/html,<p>data</p>", "file:///etc/passwd", "chrome://version", "javascript:document.title='js'"])
+@pytest.mark.parametrize(
+    "url", ["data:text/html,<p>data</p>", "file:///etc/passwd", "chrome://version", "javascript:document.title='js'"]
+)
 def test_links_to_other_schemes_lead_nowhere(show: Show, url: str) -> None:
     session = show(f'<title>Main</title><a href="{url}">Go</a><a target=_blank href="{url}">New</a>')
     for link in ("Go", "New"):
@@ -187,18 +192,20 @@ def test_an_address_that_must_not_be_shown_is_left(show: Show) -> None:
     session = show("<title>Main</title>")
     tab = session._tabs.current
     # No page can do this; a browser's own shortcut or a flaw of it might.
-    session._engine.thread.call(tab.page.goto("data:text/html,<p>secret</p>"), timeout=5.0, what="going there")
+    session._engine.run(tab.page.goto("data:text/html,<p>secret</p>"), timeout=5.0, what="going there")
     observation = session.observe()
     assert observation.url == "about:blank"
     assert "secret" not in observation.text
-    assert observation.notes == ("The page led to data:text/html,<p>secret</p>, which can't be opened here; the tab was emptied.",)
+    assert observation.notes == (
+        "The page led to data:text/html,<p>secret</p>, which can't be opened here; the tab was emptied.",
+    )
 
 
 def test_a_site_that_does_not_answer(show: Show, web: Web) -> None:
     web.slow("/never", 60.0, "")
     session = show("<title>Main</title><a href=/never>Go</a>")
     began = time.monotonic()
-    assert session.execute(Goto("/never")).error == "http://a.test/never did not answer within 4 s."
+    assert session.execute(Goto("/never")).error == "http://a.test/never did not answer within 2.5 s."
     assert time.monotonic() - began < STEP
 
 
@@ -208,15 +215,19 @@ def test_a_click_to_a_site_that_does_not_answer(show: Show, web: Web) -> None:
     began = time.monotonic()
     outcome = session.execute(Click(Selector("text=Go")))
     assert time.monotonic() - began < STEP
-    assert [event.text for event in outcome.events] == ["http://a.test/ is still loading."]
+    told = "http://a.test/never did not answer within 2.5 s; loading was stopped."
+    assert [event.text for event in outcome.events] == [told]
+    observation = session.observe()
+    assert (observation.title, observation.notes) == ("Main", (told,))
+    assert time.monotonic() - began < STEP
 
 
 def test_the_first_page_must_load(session: Session, web: Web) -> None:
-    with pytest.raises(SiteError, match=r"https://a\.test/: expected a page within 4 s, found: .*ERR_TUNNEL"):
+    with pytest.raises(SiteError, match=r"https://a\.test/: expected a page within 2.5 s, found: .*ERR_TUNNEL"):
         session.open_tabs(["https://a.test/"])
     web.put("http://b.test/", lambda request: _broken())
     web.slow("/never", 60.0, "")
-    with pytest.raises(SiteError, match="expected a page within 4 s"):
+    with pytest.raises(SiteError, match=r"expected a page within 2\.5 s"):
         session.open_tabs(["http://a.test/never"])
 
 
@@ -224,11 +235,14 @@ def _broken() -> str:
     raise OSError
 
 
-def test_huge_pages_stay_within_the_deadline(show: Show) -> None:
-    session = show("<p>x</p><script>const d = document.createElement('div'); d.innerHTML = '<p>row</p>'.repeat(15000); document.body.append(d)</script>")
-    began = time.monotonic()
+def test_a_huge_page_is_slow_but_not_taken_for_hung(open_session: OpenSession, web: Web) -> None:
+    session = open_session(deadlines=Deadlines(hang=1.0))
+    page = web.put(
+        "/",
+        "<p>x</p><div id=d></div><script>d.innerHTML = '<p>row</p>'.repeat(8000)</script>",
+    )
+    session.open_tabs([page])
     assert "'row'" in session.observe().text
-    assert time.monotonic() - began < STEP
 
 
 def test_leaving_a_page_that_asks_to_stay(show: Show, web: Web) -> None:

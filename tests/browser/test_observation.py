@@ -17,7 +17,8 @@ FORM = """<!doctype html><title>Contact</title><h1>Contact us</h1>
 <form><label>Name <input name=n required></label>
 <label>Email <input type=email value="ada@a.test"></label>
 <label for=s>Subject</label><select id=s><option>Sales</option><option selected value=sup>Support</option></select>
-<fieldset><legend>Urgency</legend><label><input type=radio name=u>Low</label><label><input type=radio name=u checked>High</label></fieldset>
+<fieldset><legend>Urgency</legend><label><input type=radio name=u>Low</label>
+<label><input type=radio name=u checked>High</label></fieldset>
 <label><input type=checkbox checked> Send a copy</label>
 <textarea aria-label=Message>hello
 there</textarea><div contenteditable aria-label=Rich>rich <b>text</b></div>
@@ -102,7 +103,8 @@ def test_fixed_and_clipped_elements_are_where_they_show(show: Show) -> None:
     session = show(
         "<body style='margin:0;height:5000px'><div style='position:fixed;top:0'>Fixed</div>"
         "<div style='position:absolute;top:1000px'>Middle</div><div style='position:absolute;left:-900px'>Left</div>"
-        "<p style='display:none'>None</p><div style='display:contents'><button style='display:contents'>Go</button></div>"
+        "<p style='display:none'>None</p>"
+        "<div style='display:contents'><button style='display:contents'>Go</button></div>"
     )
     first = session.observe().text
     assert "'Fixed'" in first
@@ -125,7 +127,10 @@ def test_long_lists_show_the_choice_and_say_how_to_make_another(show: Show) -> N
     assert combobox.endswith("value: 'Country 70'")
     assert sum("option 'Country" in line for line in lines) == 51
     assert any("option 'Country 70' selected: True" in line for line in lines)
-    assert lines[-1].strip() == f"… 29 more options; to choose one of them, type its text into [{combobox.split(']')[0].strip()[1:]}]"
+    assert (
+        lines[-1].strip()
+        == f"… 29 more options; to choose one of them, type its text into [{combobox.split(']')[0].strip()[1:]}]"
+    )
 
 
 def test_text_is_not_repeated_but_never_lost(show: Show) -> None:

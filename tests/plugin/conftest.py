@@ -14,7 +14,7 @@ from pytest_webarena.agents import resolve_agent
 
 
 class CannedRuntime:
-    """Answers trials by the words in the task's id: a wrong one fails, an odd one errs, a dying one ends the process."""
+    """Answers trials by words in the task's id: a wrong one fails, an odd one errs, a dying one ends the process."""
 
     def __init__(self, info, settings):
         self.info, self.settings, self.run_dir = info, settings, RunDir(info.run_dir)

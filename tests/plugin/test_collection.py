@@ -46,7 +46,9 @@ def test_ini_globs_and_explicit_names_claim_files_that_do_not_look_like_tasks(ca
 
 
 def test_a_bad_file_is_one_collection_error_without_a_traceback(canned: pytest.Pytester) -> None:
-    (canned.path / "bad.tasks.yaml").write_text("tasks:\n  - id: a\n    intnt: typo\n  - id: a\n    intent: twice\n    checks: []\n")
+    (canned.path / "bad.tasks.yaml").write_text(
+        "tasks:\n  - id: a\n    intnt: typo\n  - id: a\n    intent: twice\n    checks: []\n"
+    )
     result = canned.runpytest()
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(["*bad.tasks.yaml:3:5: *intnt*intent*"])
@@ -64,7 +66,9 @@ def test_a_bad_file_is_one_collection_error_without_a_traceback(canned: pytest.P
         (["tasks/demo.yaml::two"], ["two"]),
     ],
 )
-def test_selection(canned: pytest.Pytester, make_tasks: Callable[..., None], args: list[str], expected: list[str]) -> None:
+def test_selection(
+    canned: pytest.Pytester, make_tasks: Callable[..., None], args: list[str], expected: list[str]
+) -> None:
     make_tasks("one", "two")
     make_tasks("three", name="sited", sites="[homepage]")
     assert [id.partition("::")[2].partition("[")[0] for id in collect(canned, *args)] == expected

@@ -73,8 +73,13 @@ def run(act: Any, *, session: FakeSession | None = None, **limits: Any) -> tuple
     agent = SimpleNamespace(act=act)
     with AgentWorker(lambda: agent, name="t", timeout=5) as worker:
         episode = run_episode(
-            session, worker, parse=parse, limits=EpisodeLimits(**limits), recorder=recorder, clock=session.clock
-        )  # type: ignore[arg-type]
+            session,  # type: ignore[arg-type]
+            worker,
+            parse=parse,
+            limits=EpisodeLimits(**limits),
+            recorder=recorder,
+            clock=session.clock,
+        )
     return episode, recorder, session
 
 

@@ -65,4 +65,6 @@ def test_the_random_walk_copes_with_an_empty_page() -> None:
 
 
 def test_only_the_oracle_is_privileged() -> None:
-    assert {name for name in ("oracle", "null", "na", "echo", "dump", "random") if resolve_agent(name).privileged} == {"oracle"}
+    assert {name for name in ("oracle", "null", "na", "echo", "dump", "random") if resolve_agent(name).privileged} == {
+        "oracle"
+    }

@@ -63,7 +63,9 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
 
 
 def test_exports_tell_the_same_as_the_records(tmp_path: Path) -> None:
-    run = RunDir(make_run(tmp_path / "1", record("a", answer='say "hi",\nplease', sites=("shop", "map")), record("b", "failed")))
+    run = RunDir(
+        make_run(tmp_path / "1", record("a", answer='say "hi",\nplease', sites=("shop", "map")), record("b", "failed"))
+    )
     export(run)
     summary = json.loads((run.path / "summary.json").read_text())
     assert summary["schema_version"] == 1

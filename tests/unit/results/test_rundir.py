@@ -24,11 +24,16 @@ EVIDENCE = Evidence(
         TabState(url="http://b.test/", title="B", html="<p>b</p>", active=True),
     ),
     steps=(
-        StepRecord(index=0, action={"kind": "click", "target": {"id": "4"}}, raw="click [4]", target=TargetRecord(role="link")),
+        StepRecord(
+            index=0, action={"kind": "click", "target": {"id": "4"}}, raw="click [4]", target=TargetRecord(role="link")
+        ),
         StepRecord(index=1, action={"kind": "stop", "answer": "x"}, raw="stop [x]"),
     ),
     requests=(RequestRecord(time=1.0, method="GET", url="http://a.test/", status=200, request_headers=(("a", "b"),)),),
-    probes=(Probe(check="checks[0]", state="end", value={"texts": ["x"]}), Probe(check="checks[1]", state=0, error="no")),
+    probes=(
+        Probe(check="checks[0]", state="end", value={"texts": ["x"]}),
+        Probe(check="checks[1]", state=0, error="no"),
+    ),
     sites={"a": "http://a.test"},
 )
 

@@ -55,7 +55,10 @@ def test_groups_by_agent_site_and_category() -> None:
 
 def test_retried_trials_and_slowest_are_named() -> None:
     retry = (Attempt(number=1, outcome="error", cause="site"), Attempt(number=2, outcome="passed"))
-    records = [record("slow", "passed", attempts=retry, seconds={"total": 9.0}), record("quick", "passed", seconds={"total": 1.0})]
+    records = [
+        record("slow", "passed", attempts=retry, seconds={"total": 9.0}),
+        record("quick", "passed", seconds={"total": 1.0}),
+    ]
     summary = summarise(records)["a"]
     assert summary.retried == 1
     assert summary.slowest[0] == ("slow", 9.0)

@@ -1,0 +1,119 @@
+"""Sets the stage for a task: sites leased, users signed in, a browser context opened, preparations made."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from pytest_webarena.trials.live import LiveTrial, absolute_url
+from pytest_webarena.trials.setup import run_setup
+
+if TYPE_CHECKING:
+    from pytest_webarena.browser.engine import BrowserEngine
+    from pytest_webarena.browser.session import Session, SessionConfig
+    from pytest_webarena.evidence import RequestRecord
+    from pytest_webarena.sites.client import Lease
+    from pytest_webarena.tasks.model import Task
+
+__all__ = ["Resources", "Stage", "set_stage"]
+
+
+class Resources(Protocol):
+    """What a worker process offers its trials."""
+
+    def lease(self, sites: Sequence[str], *, users: Mapping[str, str], holder: str) -> Lease:
+        """Exclusive use of the apps behind ``sites``, to be visited as ``users``."""
+
+    def engine(self) -> BrowserEngine:
+        """The worker's browser, started on first use."""
+
+    def session_config(self, lease: Lease | None, storage_state: Mapping[str, Any] | None) -> SessionConfig:
+        """How a trial's browser context is set up."""
+
+    def login_state(self, lease: Lease, users: Mapping[str, str]) -> Mapping[str, Any] | None:
+        """Cookies that sign the task's users in on the leased sites; None when no site asks for one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stage:
+    """A task's sites and browser, ready for an agent."""
+
+    session: Session
+    live: LiveTrial
+    lease: Lease | None
+    """None for tasks that need no site."""
+    start: tuple[str, ...]
+    """Addresses of the tabs to begin with."""
+    earlier_requests: int = 0
+    """Requests of signing in and preparing, which are not the agent's."""
+
+    @property
+    def replicas(self) -> dict[str, str]:
+        """App name to the digest of what serves it."""
+        return {replica.app: replica.digest for replica in self.lease.replicas} if self.lease else {}
+
+    def open_first_pages(self) -> None:
+        """Load the tabs that the task begins with."""
+        self.session.open_tabs(self.start)
+
+    def requests(self) -> tuple[RequestRecord, ...]:
+        """The traffic since the stage was set."""
+        return self.lease.requests()[self.earlier_requests :] if self.lease else ()
+
+    def check_sites(self) -> None:
+        """Raise `SiteError` when a replica has died."""
+        if self.lease is not None:
+            self.lease.check()
+
+
+@contextmanager
+def set_stage(
+    task: Task,
+    resources: Resources,
+    *,
+    holder: str,
+    timed: Callable[[str], AbstractContextManager[None]] = lambda name: nullcontext(),
+) -> Iterator[Stage]:
+    """Lease, sign in, open a context, prepare; everything is given back at the end.
+
+    ``timed`` is entered with ``lease``, ``session`` and ``setup`` around each part.
+    """
+    with ExitStack() as exits:
+        lease: Lease | None = None
+        state: Mapping[str, Any] | None = None
+        with timed("lease"):
+            if task.sites:
+                lease = exits.enter_context(resources.lease(task.sites, users=task.user, holder=holder))
+        with timed("session"):
+            if lease is not None:
+                state = resources.login_state(lease, task.user)
+            session = exits.enter_context(resources.engine().session(resources.session_config(lease, state)))
+            live = LiveTrial(session, lease)
+        if task.setup and lease is not None:
+            with timed("setup"):
+                run_setup(task.setup, lease, live, _visits(task, resources, lease))
+        yield Stage(
+            session=session,
+            live=live,
+            lease=lease,
+            start=_start_urls(task, live),
+            earlier_requests=len(lease.requests()) if lease is not None else 0,
+        )
+
+
+def _visits(task: Task, resources: Resources, lease: Lease) -> Callable[[str | None], AbstractContextManager[Session]]:
+    """Opens browser contexts for set-up steps, signed in as the task's users or as one account everywhere."""
+
+    def visit(user: str | None) -> AbstractContextManager[Session]:
+        users = task.user if user is None else dict.fromkeys(task.sites, user)
+        return resources.engine().session(resources.session_config(lease, resources.login_state(lease, users)))
+
+    return visit
+
+
+def _start_urls(task: Task, live: LiveTrial) -> tuple[str, ...]:
+    if task.start:
+        return tuple(absolute_url(live.sites, start.site, start.path) for start in task.start)
+    return (live.start(task.sites[0]),) if task.sites else ("about:blank",)

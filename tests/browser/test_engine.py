@@ -1,0 +1,236 @@
+"""The worker's browser: started once, replaced after a crash, gone at the end whatever happens."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import psutil
+import pytest
+
+from pytest_webarena.actions import Goto, Noop
+from pytest_webarena.browser.config import Deadlines, EngineConfig, SessionConfig
+from pytest_webarena.browser.engine import BrowserEngine
+from pytest_webarena.browser.session import Session
+from pytest_webarena.errors import BrowserError
+
+if TYPE_CHECKING:
+    from tests.browser.conftest import Web
+
+OpenSession = Callable[..., Session]
+
+
+@pytest.fixture
+def own_engine(browser_executable: str | None, tmp_path: Path) -> EngineConfig:
+    return EngineConfig(executable=browser_executable, temp_dir=tmp_path / "temp")
+
+
+def children() -> list[psutil.Process]:
+    return psutil.Process().children(recursive=True)
+
+
+def browsers(before: list[psutil.Process]) -> list[psutil.Process]:
+    """Browser processes (not the driver) that were started since."""
+    found = []
+    for process in children():
+        if process not in before and "node" not in process.name():
+            found.append(process)
+    return found
+
+
+def wait_until(condition: Callable[[], bool], seconds: float = 10.0) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it never came true"
+        time.sleep(0.02)
+
+
+def test_it_says_what_it_is(engine: BrowserEngine) -> None:
+    name, _, version = engine.version.partition(" ")
+    assert name == engine.choice.name
+    assert version.split(".")[0].isdigit()
+
+
+def test_profiles_go_to_the_runs_folder_and_this_process_keeps_its_own(own_engine: EngineConfig, web: Web) -> None:
+    temp, environment = tempfile.gettempdir(), dict(os.environ)
+    assert own_engine.temp_dir is not None
+    with BrowserEngine(own_engine) as engine, engine.session(SessionConfig(proxy=web.proxy)):
+        assert any("profile" in path.name for path in own_engine.temp_dir.iterdir())
+        assert (tempfile.gettempdir(), dict(os.environ)) == (temp, environment)
+    assert list(own_engine.temp_dir.iterdir()) == []
+
+
+def test_closing_leaves_no_process(own_engine: EngineConfig) -> None:
+    before = children()
+    engine = BrowserEngine(own_engine)
+    with engine.session(SessionConfig()):
+        assert browsers(before)
+    engine.close()
+    wait_until(lambda: not [process for process in children() if process not in before])
+    engine.close()  # twice is fine
+    with pytest.raises(BrowserError, match="has been closed"), engine.session(SessionConfig()):
+        pass
+
+
+def test_nothing_is_started_before_it_is_needed(own_engine: EngineConfig) -> None:
+    before = children()
+    BrowserEngine(own_engine).close()
+    assert children() == before
+
+
+def test_a_killed_browser_is_a_named_error_and_the_next_session_gets_another(
+    own_engine: EngineConfig, web: Web
+) -> None:
+    web.put("/", "<title>T</title>")
+    before = children()
+    with BrowserEngine(own_engine) as engine:
+        with engine.session(SessionConfig(proxy=web.proxy)) as session:
+            session.open_tabs(["http://a.test/"])
+            for process in browsers(before):
+                process.kill()
+            with pytest.raises(BrowserError, match="the browser crashed or was killed"):
+                session.observe()
+        with engine.session(SessionConfig(proxy=web.proxy)) as session:
+            session.open_tabs(["http://a.test/"])
+            assert session.observe().title == "T"
+
+
+def test_a_killed_driver_is_replaced_too(own_engine: EngineConfig, web: Web) -> None:
+    web.put("/", "<title>T</title>")
+    before = children()
+    with BrowserEngine(own_engine) as engine:
+        with engine.session(SessionConfig(proxy=web.proxy)) as session:
+            session.open_tabs(["http://a.test/"])
+            for process in children():
+                if process not in before and "node" in process.name():
+                    process.kill()
+            with pytest.raises(BrowserError):
+                session.observe()
+        with engine.session(SessionConfig(proxy=web.proxy)) as session:
+            session.open_tabs(["http://a.test/"])
+            assert session.observe().title == "T"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="kill -9 is POSIX")
+def test_a_killed_worker_leaves_no_browser(own_engine: EngineConfig, tmp_path: Path) -> None:
+    script = (
+        "import sys, time\n"
+        "from pytest_webarena.browser.config import EngineConfig, SessionConfig\n"
+        "from pytest_webarena.browser.engine import BrowserEngine\n"
+        "engine = BrowserEngine(EngineConfig(executable=sys.argv[1] or None))\n"
+        "with engine.session(SessionConfig()):\n"
+        "    print('ready', flush=True)\n"
+        "    time.sleep(60)\n"
+    )
+    command = [sys.executable, "-c", script, own_engine.executable or ""]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as worker:
+        assert worker.stdout is not None
+        assert worker.stdout.readline() == "ready\n"
+        processes = psutil.Process(worker.pid).children(recursive=True)
+        assert len(processes) > 1
+        worker.send_signal(signal.SIGKILL)
+    _, alive = psutil.wait_procs(processes, timeout=10)
+    assert alive == []
+
+
+def test_without_a_proxy_of_its_own_a_session_reaches_nothing(engine: BrowserEngine, web: Web) -> None:
+    port = web.proxy.rpartition(":")[2]
+    with engine.session(SessionConfig()) as session:
+        for url in (f"http://127.0.0.1:{port}/", f"http://localhost:{port}/", "http://a.test/"):
+            assert "can't be reached from here" in session.execute(Goto(url)).error
+    assert web.requests == []
+
+
+def test_sessions_share_nothing(open_session: OpenSession, web: Web) -> None:
+    web.put("/in", "<script>document.cookie = 'who=ada'; localStorage.who = 'ada'</script>")
+    web.put("/who", "<p id=p><script>p.textContent = document.cookie + '/' + localStorage.who</script>")
+    first, second = open_session(), open_session()
+    first.open_tabs(["http://a.test/in"])
+    second.open_tabs(["http://a.test/who"])
+    assert second.read_page(open=None, locate="css=p").texts == ("/undefined",)
+    third = open_session(storage_state=first.storage_state())
+    third.open_tabs(["http://a.test/who"])
+    assert third.read_page(open=None, locate="css=p").texts == ("who=ada/ada",)
+
+
+def test_settings_reach_the_page(open_session: OpenSession, web: Web) -> None:
+    web.put(
+        "/",
+        "<p id=p><script>p.textContent = [innerWidth, innerHeight, navigator.language, new Date(0).getHours(),"
+        "Intl.DateTimeFormat().resolvedOptions().timeZone, matchMedia('(prefers-reduced-motion)').matches]</script>",
+    )
+    plain, other = open_session(), open_session(viewport=(800, 600), locale="de-DE", timezone="Europe/Berlin")
+    texts: list[str] = []
+    for session in (plain, other):
+        session.open_tabs(["http://a.test/"])
+        texts += session.read_page(open=None, locate="css=p").texts
+    assert texts == ["1280,720,en-US,0,UTC,true", "800,600,de-DE,1,Europe/Berlin,true"]
+    assert other.observe().viewport == (800, 600)
+
+
+def test_users_context_arguments_win_but_not_over_the_way_out(open_session: OpenSession, web: Web) -> None:
+    web.put("/", "<p id=p><script>p.textContent = navigator.userAgent</script>")
+    session = open_session(context_args={"user_agent": "mine", "proxy": {"server": "http://127.0.0.1:1"}})
+    session.open_tabs(["http://a.test/"])
+    assert session.read_page(open=None, locate="css=p").texts == ("mine",)
+
+
+def test_a_context_is_opened_quickly(engine: BrowserEngine, web: Web) -> None:
+    seconds = []
+    for _ in range(5):
+        began = time.monotonic()
+        with engine.session(SessionConfig(proxy=web.proxy)):
+            seconds.append(time.monotonic() - began)
+    assert min(seconds) < 0.3
+
+
+def test_a_trace_is_written_when_asked_for(open_session: OpenSession, web: Web, tmp_path: Path) -> None:
+    web.put("/", "<title>T</title>")
+    session = open_session(trace=tmp_path / "trace.zip")
+    session.open_tabs(["http://a.test/"])
+    session.close()
+    assert (tmp_path / "trace.zip").read_bytes()[:2] == b"PK"
+
+
+def test_an_unusable_executable_is_a_named_error(tmp_path: Path) -> None:
+    fake = tmp_path / "chromium"
+    fake.write_text("#!/bin/sh\necho 'error while loading shared libraries: libx.so' >&2\nexit 127\n")
+    fake.chmod(0o755)
+    config = EngineConfig(executable=str(fake), deadlines=Deadlines(launch=10.0))
+    with BrowserEngine(config) as engine, pytest.raises(BrowserError) as caught, engine.session(SessionConfig()):
+        pass
+    assert f"chromium ({fake}) did not start" in str(caught.value)
+    assert "libx.so" in str(caught.value)
+
+
+def test_a_browser_that_never_gets_ready_is_given_up(tmp_path: Path) -> None:
+    fake = tmp_path / "chromium"
+    fake.write_text("#!/bin/sh\nexec sleep 60\n")
+    fake.chmod(0o755)
+    began = time.monotonic()
+    config = EngineConfig(executable=str(fake), deadlines=Deadlines(launch=2.0, close=3.0))
+    with (
+        BrowserEngine(config) as engine,
+        pytest.raises(BrowserError, match="chromium"),
+        engine.session(SessionConfig()),
+    ):
+        pass
+    assert time.monotonic() - began < 15
+
+
+def test_sessions_can_be_used_from_several_threads(open_session: OpenSession, web: Web) -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    web.put("/", "<title>T</title>")
+    session = open_session()
+    session.open_tabs(["http://a.test/"])
+    with ThreadPoolExecutor(4) as pool:
+        outcomes = list(pool.map(lambda _: (session.observe().title, session.execute(Noop()).error), range(12)))
+    assert outcomes == [("T", "")] * 12

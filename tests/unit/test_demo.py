@@ -1,0 +1,42 @@
+"""When ``make demo`` has shown what it should, and when it has not."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_webarena.results.records import Outcome, TrialKey, TrialRecord
+from scripts.demo import summary, wrong
+
+
+def record(agent: str, outcome: Outcome) -> TrialRecord:
+    cause = "site" if outcome == "error" else None
+    return TrialRecord(key=TrialKey(f"task-{outcome}", agent, 1), outcome=outcome, cause=cause, message="the reason")
+
+
+PASSED, NULL = record("oracle", "passed"), record("null", "failed")
+
+
+def test_failures_of_other_agents_are_expected() -> None:
+    assert wrong([PASSED, NULL], status=1, unfinished=0) == []
+
+
+@pytest.mark.parametrize(
+    ("records", "status", "unfinished", "fault"),
+    [
+        ([], 4, 0, "The oracle finished no task."),
+        ([NULL], 1, 0, "The oracle finished no task."),
+        ([PASSED, record("oracle", "failed")], 1, 0, "oracle failed task-failed: the reason"),
+        ([PASSED, record("null", "error")], 1, 0, "null on task-error: site error: the reason"),
+        ([PASSED], 1, 2, "2 trials were begun and never finished."),
+        ([PASSED], 3, 0, "pytest ended with status 3; its output is above."),
+    ],
+)
+def test_what_should_not_happen_is_said(records: list[TrialRecord], status: int, unfinished: int, fault: str) -> None:
+    assert fault in wrong(records, status=status, unfinished=unfinished)
+
+
+def test_one_line_per_agent() -> None:
+    assert [line.split("  (")[0].strip() for line in summary([PASSED, NULL, record("null", "error")])] == [
+        "null  0 passed, 1 failed, 1 errors",
+        "oracle  1 passed, 0 failed, 0 errors",
+    ]

@@ -1,0 +1,27 @@
+"""The store's Django app: takes away what would write on a read."""
+
+from __future__ import annotations
+
+from django.apps import AppConfig
+
+__all__ = ["ShopConfig"]
+
+
+class ShopConfig(AppConfig):
+    """Template tags, and the signals we do not want."""
+
+    name = "pytest_webarena.embedded.shop"
+    label = "store"
+
+    def ready(self) -> None:
+        from django.contrib.auth.models import update_last_login
+        from django.contrib.auth.signals import user_logged_in
+        from oscar.apps.analytics import receivers
+        from oscar.apps.catalogue.signals import product_viewed
+        from oscar.apps.search.signals import user_search
+
+        # Looking at a page or signing in must leave the database byte for byte as it was: a released
+        # replica is then provably clean, and a stored login costs no reset.
+        product_viewed.disconnect(receivers.receive_product_view)
+        user_search.disconnect(receivers.receive_product_search)
+        user_logged_in.disconnect(update_last_login, dispatch_uid="update_last_login")

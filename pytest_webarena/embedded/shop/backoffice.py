@@ -1,0 +1,42 @@
+"""The dashboard's first page, with what shopkeepers look at first."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from django.db.models import Count, Sum
+from oscar.apps.dashboard.views import IndexView as OscarIndexView
+from oscar.core.loading import get_model
+
+from pytest_webarena.embedded import clock
+from pytest_webarena.embedded.shop.reports import best_sellers
+
+__all__ = ["IndexView"]
+
+
+class IndexView(OscarIndexView):
+    """Figures of the day, latest orders, best-sellers of the last 30 days, search terms."""
+
+    def get_template_names(self) -> list[str]:
+        """Figures of the whole store are for those who may see reports."""
+        if self.request.user.has_perm("analytics.view_userrecord"):
+            return ["oscar/dashboard/index.html"]
+        return ["oscar/dashboard/index_employee.html"]
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        """Oscar's figures and ours."""
+        context: dict[str, Any] = super().get_context_data(**kwargs)
+        orders = get_model("order", "Order").objects
+        context["latest_orders"] = orders.select_related("user").order_by("-date_placed")[:6]
+        if self.request.user.has_perm("analytics.view_userrecord"):
+            month = clock.now() - timedelta(days=30)
+            recent = orders.filter(date_placed__gte=month)
+            context["month"] = recent.exclude(status="Cancelled").aggregate(
+                orders=Count("id"), revenue=Sum("total_incl_tax")
+            )
+            context["best_sellers"] = best_sellers(recent)[:5]
+            searches = get_model("analytics", "UserSearch").objects.order_by().values("query")
+            context["search_terms"] = searches.annotate(count=Count("id")).order_by("-count", "query")[:5]
+        context["reviews_waiting"] = get_model("reviews", "ProductReview").objects.filter(status=0).count()
+        return context

@@ -1,0 +1,1 @@
+"""How dates look and may be typed."""

@@ -1,0 +1,36 @@
+"""Pictures are functions of their names."""
+
+from __future__ import annotations
+
+from xml.etree import ElementTree
+
+import pytest
+
+from pytest_webarena.embedded.shop import artwork
+from pytest_webarena.embedded.shop.goods import LEAVES
+from pytest_webarena.embedded.shop.shapes import SHAPES
+
+
+@pytest.mark.parametrize("shape", sorted(SHAPES))
+def test_every_shape_is_well_formed(shape: str) -> None:
+    for variant, view in enumerate("abh"):
+        drawn = artwork.draw(artwork.name_for(shape, "copper", variant, view))
+        assert drawn is not None
+        ElementTree.fromstring(drawn)
+        assert b"{" not in drawn  # all tones filled in
+
+
+def test_every_category_has_a_shape() -> None:
+    assert {leaf.shape for leaf in LEAVES} <= set(SHAPES)
+
+
+def test_look_alikes_differ_in_the_picture() -> None:
+    drawn = {artwork.draw(artwork.name_for("kettle", colour, 1)) for colour in artwork.COLOURS}
+    assert len(drawn) == len(artwork.COLOURS)
+
+
+@pytest.mark.parametrize(
+    "name", ["products/ufo-b5653a-1-a.svg", "products/kettle-b5653a-1-z.svg", "../settings.py", ""]
+)
+def test_other_names_are_no_pictures(name: str) -> None:
+    assert artwork.draw(name) is None

@@ -1,0 +1,187 @@
+"""Same content on every build, nothing from outside, nothing written by looking, nothing shared."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sqlite3
+import subprocess
+import sys
+import threading
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+from urllib.parse import urljoin, urlsplit
+
+from pytest_webarena.embedded import shop
+
+BUILD = """
+import sys
+from pathlib import Path
+from pytest_webarena.embedded.shop.seeding import build
+build(Path(sys.argv[1]))
+"""
+
+
+SIMPLE_PRODUCTS = """
+select p.id from catalogue_product p join partner_stockrecord s on s.product_id = p.id
+ where p.structure = 'standalone' and s.num_in_stock > 5
+ and p.id not in (select product_id from catalogue_product_product_options) order by p.id limit 18
+"""
+
+
+def dump(path: Path) -> str:
+    with closing(sqlite3.connect(path)) as connection:
+        return "\n".join(connection.iterdump())
+
+
+def test_two_builds_hold_the_same(tmp_path: Path, pristine: Path) -> None:
+    other = tmp_path / "other.sqlite3"
+    package = Path(shop.__file__).parents[3]
+    # Another hash seed and another time zone must make no difference.
+    environment = {**os.environ, "PYTHONHASHSEED": "7", "TZ": "Asia/Tokyo", "PYTHONPATH": str(package)}
+    subprocess.run([sys.executable, "-c", BUILD, str(other)], check=True, env=environment)
+    assert dump(other) == dump(pristine / "main.sqlite3")
+
+
+def test_the_store_is_as_large_as_promised(pristine: Path) -> None:
+    with closing(sqlite3.connect(pristine / "main.sqlite3")) as connection:
+
+        def one(sql: str) -> int:
+            return int(connection.execute(sql).fetchone()[0])
+
+        assert one("select count(*) from catalogue_product where parent_id is null") >= 1000
+        assert one("select count(*) from catalogue_category where depth = 2") >= 30
+        assert one("select count(*) from catalogue_productimage") >= 2000
+        assert one("select count(*) from order_order where user_id = 1") > 35
+        assert one("select count(*) from reviews_productreview where length(body) > 20") > 2000
+        assert connection.execute("pragma foreign_key_check").fetchall() == []
+
+
+def crawl(visitor: Any, starts: list[str], limit: int) -> tuple[list[str], set[str]]:
+    """Pages visited and all references found, breadth first, one of each kind of list page."""
+    queue, seen, foreign = [urljoin(visitor.url, start) for start in starts], set(), set()
+    visited: list[str] = []
+    while queue and len(visited) < limit:
+        url = queue.pop(0)
+        if url in seen:
+            continue
+        seen.add(url)
+        visitor.get(url)
+        assert visitor.status == 200, (url, visitor.status)
+        visited.append(url)
+        for reference in visitor.page.references:
+            target = urljoin(visitor.url, reference).partition("#")[0]
+            parts = urlsplit(target)
+            if parts.scheme not in ("http", "https"):
+                continue
+            if parts.hostname not in ("shopping.test", "shopping-admin.test"):
+                foreign.add(target)
+            elif not any(
+                part in target for part in ("logout", "selected_facets", "/add/", "/static/", "/media/", "create")
+            ):
+                queue.append(target)
+    return visited, foreign
+
+
+def test_crawl_finds_no_foreign_host_and_no_broken_page(visitor: Any, owner: Any) -> None:
+    visited, foreign = crawl(visitor, ["/", "/catalogue/", "/search/?q=tea", "/accounts/login/", "/basket/"], 70)
+    assert len(visited) == 70
+    assert foreign == set()
+    starts = [
+        f"http://shopping-admin.test/dashboard/{path}" for path in ("", "orders/", "catalogue/", "reports/", "offers/")
+    ]
+    visited, foreign = crawl(owner, starts, 60)
+    assert len(visited) == 60
+    assert foreign == set()
+
+
+def test_looking_and_signing_in_leave_the_database_as_it_was(visitor: Any, data_dir: Path, pristine: Path) -> None:
+    file = data_dir / "main.sqlite3"
+    before = hashlib.sha256((pristine / "main.sqlite3").read_bytes()).hexdigest()
+    crawl(visitor, ["/"], 25)
+    mara = visitor.sign_in("mara.linden")
+    for path in (
+        "/",
+        "/search/?q=lantern",
+        "/basket/",
+        "/accounts/orders/",
+        "/accounts/wishlists/",
+        "/accounts/profile/",
+    ):
+        assert mara.get(path)
+    mara.get("/catalogue/?sort_by=newest")
+    mara.follow("Lamp") if any("Lamp" in text for _, text in mara.page.links) else mara.follow("Tea")
+    visitor.url = "http://shopping-admin.test/"
+    owner = visitor.sign_in("clementine.rusk")
+    for path in (
+        "/dashboard/",
+        "/dashboard/orders/",
+        "/dashboard/catalogue/",
+        "/dashboard/reports/?report_type=best_sellers",
+    ):
+        owner.get(path)
+        assert owner.status == 200
+    assert hashlib.sha256(file.read_bytes()).hexdigest() == before
+    assert [path.name for path in data_dir.iterdir()] == ["main.sqlite3"]
+
+
+def test_replicas_share_nothing_but_sessions(mara: Any, data_dir: Path, tmp_path: Path, pristine: Path) -> None:
+    mara.get("/accounts/addresses/add/")
+    values = {
+        "first_name": "Mara",
+        "last_name": "Linden",
+        "line1": "9 Elsewhere",
+        "line4": "Ivesham",
+        "postcode": "TM9 1",
+    }
+    mara.submit(mara.form(holds="line1"), values)
+    assert "9 Elsewhere" in mara.get("/accounts/addresses/")
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "main.sqlite3").write_bytes((pristine / "main.sqlite3").read_bytes())
+    shop.on_fork(other)
+    assert "9 Elsewhere" not in mara.get("/accounts/addresses/")
+    assert "Sign out" in mara.text  # the session of the first replica is good in the second
+
+
+def test_many_at_once_all_get_their_baskets(store: Any, data_dir: Path, rows: Any, new_visitor: Any) -> None:
+    """Reading and then writing in one request must not end in "database is locked"."""
+    products = [number for (number,) in rows(SIMPLE_PRODUCTS)]
+    problems: list[str] = []
+
+    def shop_around(index: int) -> None:
+        from django.db import connections
+
+        visitor = new_visitor()
+        for number in products[index * 3 : index * 3 + 3]:
+            visitor.get(f"/catalogue/x_{number}/")
+            visitor.submit(visitor.form("/basket/add/"))
+            if visitor.status != 200:
+                problems.append(f"{visitor.url} {visitor.status}")
+        connections.close_all()
+
+    before = rows("select count(*) from basket_line")[0][0]
+    threads = [threading.Thread(target=shop_around, args=(index,)) for index in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert problems == []
+    assert rows("select count(*) from basket_line")[0][0] == before + 18
+
+
+def test_replacing_the_file_resets_a_running_store(mara: Any, data_dir: Path, pristine: Path) -> None:
+    mara.get("/accounts/addresses/add/")
+    values = {
+        "first_name": "Mara",
+        "last_name": "Linden",
+        "line1": "9 Elsewhere",
+        "line4": "Ivesham",
+        "postcode": "TM9 1",
+    }
+    mara.submit(mara.form(holds="line1"), values)
+    fresh = data_dir / "fresh"
+    fresh.write_bytes((pristine / "main.sqlite3").read_bytes())
+    fresh.replace(data_dir / "main.sqlite3")
+    assert "9 Elsewhere" not in mara.get("/accounts/addresses/")

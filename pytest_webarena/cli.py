@@ -54,6 +54,19 @@ def _parser() -> argparse.ArgumentParser:
     )
     view.set_defaults(run=_view)
 
+    attempt = commands.add_parser("try", help="try a task out by hand, its checks judged after every action")
+    attempt.add_argument(
+        "task", metavar="FILE::ID", help="a task as pytest names it, e.g. tasks/notes.yaml::grocery-note"
+    )
+    attempt.add_argument("--sites", default="embedded", metavar="CATALOGUE", help="sites to use (default: embedded)")
+    attempt.add_argument("--headed", action="store_true", help="show the browser's window and judge while you use it")
+    attempt.add_argument("--solution", action="store_true", help="replay the solution, judge, and leave; for scripts")
+    attempt.add_argument("--browser-executable", metavar="PATH", help="browser to use (default: as for pytest)")
+    attempt.add_argument(
+        "--pictures", type=Path, default=Path("tryout"), metavar="DIR", help="for screenshots (default: tryout)"
+    )
+    attempt.set_defaults(run=_try)
+
     agents = commands.add_parser("agents", help="list what --agent understands")
     agents.set_defaults(run=_agents)
     return parser
@@ -90,6 +103,12 @@ def _view(options: argparse.Namespace) -> int:
     size = write_view(RunDir(options.run_dir), target, picture_budget=round(options.pictures * 1e6))
     print(f"{target} ({size / 1e6:.1f} MB)")
     return 0
+
+
+def _try(options: argparse.Namespace) -> int:
+    from pytest_webarena.tryout import run_tryout
+
+    return run_tryout(options)
 
 
 def _agents(options: argparse.Namespace) -> int:

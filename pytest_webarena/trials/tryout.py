@@ -1,0 +1,190 @@
+"""Tries a task out by hand: real sites, the checks judged again after every action, with their reasons."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_webarena.actions import Action, Stop, as_record
+from pytest_webarena.agents.builtin import addressed, describe_step
+from pytest_webarena.browser.grammars import grammar
+from pytest_webarena.checks import collect, judge, signals
+from pytest_webarena.errors import TrialError
+from pytest_webarena.evidence import Evidence, Probe, StepRecord
+from pytest_webarena.trials.stage import Resources, Stage, set_stage
+
+if TYPE_CHECKING:
+    from pytest_webarena.checks import Verdict
+    from pytest_webarena.tasks.model import Task
+
+__all__ = ["Tryout", "tryout"]
+
+HELP = """\
+An action in the agents' grammar, e.g.  click [42]   type [7] [hello] [1]   stop [answer]
+or one of:
+  s, solution   do the next step of the task's solution      a, all    do all that are left
+  c, checks     judge the checks now                          o, see    print what an agent sees
+  p, picture    save a screenshot and say where               r, reset  begin again on fresh sites
+  q, quit       leave                                         h, help   this"""
+
+
+class Tryout:
+    """One task on its stage, driven step by step."""
+
+    def __init__(self, task: Task, stage: Stage, say: Callable[[str], None], pictures: Path) -> None:
+        self._task = task
+        self._stage = stage
+        self._say = say
+        self._pictures = pictures
+        self._answer: str | None = None
+        self._steps: list[StepRecord] = []
+        self._probes: list[Probe] = []
+        self._solution = list(task.solution or ())
+        stage.open_first_pages()
+
+    @property
+    def steps_left(self) -> int:
+        """Steps of the solution that were not done yet."""
+        return len(self._solution)
+
+    def next_step(self) -> bool:
+        """Do the solution's next step; False when there is none or it failed."""
+        if not self._solution:
+            self._say("the solution has no more steps" if self._task.solution else "the task has no solution")
+            return False
+        return self.act(addressed(self._solution.pop(0), self._stage.live.sites))
+
+    def act(self, action: Action) -> bool:
+        """Carry out one action and tell what came of it; whether it had an effect."""
+        session = self._stage.session
+        outcome = None if isinstance(action, Stop) else session.execute(action)
+        if isinstance(action, Stop):
+            self._answer = action.answer
+        url = outcome.url_after if outcome else session.observe().url
+        error = outcome.error if outcome else ""
+        self._steps.append(
+            StepRecord(
+                index=len(self._steps),
+                action=as_record(action),
+                raw="",
+                error=error,
+                url_before=outcome.url_before if outcome else url,
+                url_after=url,
+                target=outcome.target if outcome else None,
+                value=outcome.value if outcome else None,
+            )
+        )
+        every = signals(self._task.checks).each_step
+        self._probes += collect(every, self._stage.live, state=len(self._steps) - 1) if every else ()
+        self._say(f"{'✗' if error else '·'} {describe_step(action)}  → {error or url}")
+        return not error
+
+    def verdict(self) -> Verdict:
+        """What the checks say of the present state."""
+        stage = self._stage
+        requests = stage.requests()
+        probes = (*self._probes, *collect(self._task.checks, stage.live, state="end"))
+        return judge(
+            self._task,
+            Evidence(
+                answer=self._answer,
+                stop_reason="answered",
+                tabs=stage.session.tabs(),
+                steps=tuple(self._steps),
+                requests=requests,
+                probes=probes,
+                sites=stage.live.sites,
+            ),
+        )
+
+    def show_checks(self, width: int = 80) -> bool:
+        """Print the verdict on the present state; whether it is a pass."""
+        verdict = self.verdict()
+        self._say(verdict.render(width))
+        return bool(verdict.passed)
+
+    def see(self) -> str:
+        """What an agent would be shown now."""
+        return self._stage.session.observe().text
+
+    def picture(self) -> Path:
+        """Save a screenshot."""
+        self._pictures.mkdir(parents=True, exist_ok=True)
+        target = self._pictures / f"{self._task.id}-{len(self._steps):02d}.jpg"
+        target.write_bytes(self._stage.session.screenshot())
+        return target
+
+    def watch(self, ended: threading.Event, every: float = 1.0) -> None:
+        """Judge again and again while somebody uses the browser's window; speak when something changed."""
+        before = None
+        while not ended.wait(every):
+            results = [asdict(result) for result in self.verdict().results]
+            if results != before:
+                self.show_checks()
+                before = results
+
+
+@contextmanager
+def tryout(task: Task, resources: Resources, say: Callable[[str], None], pictures: Path) -> Iterator[Tryout]:
+    """Set the stage for ``task`` and hand out the means to play on it."""
+    with set_stage(task, resources, holder=f"trying out {task.id}") as stage:
+        yield Tryout(task, stage, say, pictures)
+
+
+def converse(
+    task: Task, resources: Resources, read: Callable[[], str], say: Callable[[str], None], pictures: Path
+) -> None:
+    """Read commands until there are no more, or ``quit``. A failing command says so and the session goes on."""
+    parse = grammar("webarena").parse
+    say(HELP)
+    again = True
+    while again:
+        again = False
+        with tryout(task, resources, say, pictures) as trying:
+            say(f"\n{task.id}: {task.intent}")
+            while command := _next(read):
+                if command in ("r", "reset"):
+                    again = True
+                    break
+                try:
+                    _obey(trying, command, say, parse)
+                except TrialError as error:
+                    say(f"error ({error.cause}): {error}")
+
+
+def _next(read: Callable[[], str]) -> str:
+    """The next command; empty at the end."""
+    try:
+        command = read().strip()
+    except EOFError:
+        return ""
+    return "" if command in ("q", "quit") else command or "c"
+
+
+def _obey(trying: Tryout, command: str, say: Callable[[str], None], parse: Callable[[str], Action]) -> None:
+    match command:
+        case "h" | "help":
+            say(HELP)
+        case "o" | "see":
+            say(trying.see())
+        case "p" | "picture":
+            say(str(trying.picture()))
+        case "c" | "checks":
+            trying.show_checks()
+        case "s" | "solution":
+            if trying.next_step():
+                trying.show_checks()
+        case "a" | "all":
+            while trying.steps_left and trying.next_step():
+                pass
+            trying.show_checks()
+        case _:
+            action = parse(f"```{command}```")
+            if action.kind == "invalid":
+                say(f"no action: {getattr(action, 'reason', '')}; 'help' lists what there is")
+            elif trying.act(action):
+                trying.show_checks()

@@ -3,15 +3,16 @@
 #   make PYTHON=/path/to/python3 …   another interpreter for .venv
 #   make EXTRAS=dev,docker …         other extras of the package (see pyproject.toml)
 
-EXTRAS ?= dev,docker,models,shop
+EXTRAS ?= dev,docker,shop
 BIN := .venv/bin
 
-# The demo: what pytest is called with. --run-dir and --alluredir are added by scripts/demo.py.
-DEMO ?= tasks --agent=oracle --agent=null -n 2
+# The demo: what pytest is called with. --run-dir and --alluredir are added by scripts/demo.py. No verdicts on the
+# terminal: half of the trials are meant to fail, and the reports show them better.
+DEMO ?= tasks --agent=oracle --agent=null -n 2 --tb=no -rN
 # The suite: which tests, and how. For a part of it, call pytest (CONTRIBUTING.md).
 SUITE ?= tests -n 2
 
-.PHONY: help setup demo test suite lint types format wheel clean distclean
+.PHONY: help setup demo test suite lint types format docs wheel clean distclean
 .DEFAULT_GOAL := help
 
 help: ## List the targets
@@ -42,6 +43,9 @@ types: .venv/installed ## Mypy, strict
 format: .venv/installed ## Put the code into Ruff's format and fix what can be fixed
 	@$(BIN)/ruff check --fix
 	@$(BIN)/ruff format
+
+docs: .venv/installed ## Write the JSON schema and docs/task-format.md anew
+	@$(BIN)/python -m pytest_webarena.tasks.reference
 
 wheel: .venv/installed ## Build the wheel into dist/
 	@$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .

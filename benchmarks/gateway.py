@@ -3,7 +3,7 @@
 Three processes (site, gateway, client), raw sockets, loopback. "bare relay" is an asyncio program that copies
 bytes both ways and looks at nothing: the floor for any proxy in pure Python on this machine.
 
-    python benchmarks/gateway.py [--requests 5000] [--rounds 5] [--parsers] [--json]
+    python benchmarks/gateway.py [--requests 5000] [--rounds 5] [--parsers | --browser] [--json]
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ BROWSER_FIELDS = (
 )
 SMALL = (
     b"HTTP/1.1 200 OK\r\nServer: site\r\nDate: Mon, 01 Jan 2024 00:00:00 GMT\r\n"
-    b"Content-Type: text/css; charset=utf-8\r\nContent-Length: 512\r\nCache-Control: max-age=60\r\n"
-    b'ETag: "0123456789"\r\nVary: Cookie\r\nX-Frame-Options: DENY\r\n\r\n' + b"x" * 512
+    b"Content-Type: text/javascript; charset=utf-8\r\nContent-Length: 512\r\nCache-Control: no-store\r\n"
+    b'ETag: "0123456789"\r\nVary: Cookie\r\nX-Frame-Options: DENY\r\n\r\n' + b" " * 512
 )
 BLOCK = b"x" * 262_144
 
@@ -54,6 +54,11 @@ class Site(asyncio.Protocol):
                 self.download = int(line.split(b"/down/")[1].split(b" ")[0])
                 self.transport.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % self.download)
                 self.resume_writing()
+                return
+            if b"/page" in line:
+                scripts = b"".join(b"<script src='/%d.js'></script>" % index for index in range(20))
+                self.transport.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: ")
+                self.transport.write(b"%d\r\n\r\n%s" % (len(scripts), scripts))
                 return
             if b"/up/" not in line:
                 self.transport.write(SMALL)
@@ -271,6 +276,37 @@ def parsers() -> dict[str, float]:
     return {**result, "h11": _each(theirs)}
 
 
+async def browser_page(site: int, gateway: int, loads: int) -> dict[str, float]:
+    """Median ms until a page with 20 scripts has loaded in Chromium, nothing cached: straight to the site, and not."""
+    from playwright.async_api import async_playwright
+
+    from pytest_webarena.browser.launch import find_browser, launch_options
+    from pytest_webarena.sites.gateway.egress import DENY_ALL_PROXY, PROXY_BYPASS
+
+    times: dict[str, list[float]] = {"direct": [], "gateway": []}
+    async with async_playwright() as playwright:
+        options = launch_options(find_browser(), {}, proxy=DENY_ALL_PROXY)
+        through = await playwright.chromium.launch(**options)
+        del options["proxy"]
+        options["args"] = [f"--host-resolver-rules=MAP homepage.test 127.0.0.1:{site}"]
+        straight = await playwright.chromium.launch(**options)
+        pages = {
+            "direct": await (await straight.new_context()).new_page(),
+            "gateway": await (
+                await through.new_context(proxy={"server": f"http://127.0.0.1:{gateway}", "bypass": PROXY_BYPASS})
+            ).new_page(),
+        }
+        for index in range(loads + 5):
+            for way, page in pages.items():
+                start = time.perf_counter()
+                await page.goto(f"http://homepage.test/page?{index}")
+                if index >= 5:
+                    times[way].append((time.perf_counter() - start) * 1e3)
+        await through.close()
+        await straight.close()
+    return {way: statistics.median(values) for way, values in times.items()}
+
+
 def _each(call: Callable[[], None], count: int = 3000) -> float:
     best = []
     for _ in range(5):
@@ -287,6 +323,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5, help="rounds, the three ways in turn (5)")
     parser.add_argument("--megabytes", type=int, default=100, help="size of the download and the upload (100)")
     parser.add_argument("--parsers", action="store_true", help="only compare the head parser with h11")
+    parser.add_argument("--browser", action="store_true", help="only a page load in Chromium")
     parser.add_argument("--json", action="store_true", help="print JSON")
     options = parser.parse_args()
     if options.parsers:
@@ -308,6 +345,10 @@ def main() -> None:
     try:
         site = start("site")
         ways = {"direct": site, "bare relay": start("relay", site), "gateway": start("gateway", site)}
+        if options.browser:
+            medians = asyncio.run(browser_page(site, ways["gateway"], 60))
+            print(json.dumps({f"{way}, ms": round(value, 1) for way, value in medians.items()}))
+            return
         results: dict[str, dict[str, list[float]]] = {way: {} for way in ways}
         size = options.megabytes * MB
         for _ in range(options.rounds):

@@ -6,9 +6,10 @@ import datetime
 import os
 import platform
 import re
+import secrets
 import subprocess
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -16,16 +17,20 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_webarena import auditing
+from pytest_webarena.reporting import allure
 from pytest_webarena.reporting.outcomes import is_trial
 from pytest_webarena.reporting.progress import Progress
 from pytest_webarena.results import Attempt, RunDir, TrialKey, TrialRecord, summarise
 from pytest_webarena.results.export import export
+from pytest_webarena.results.rundir import read_steps
 from pytest_webarena.selection import finished_trials
 from pytest_webarena.trials.run_info import RunInfo
 
 if TYPE_CHECKING:
     from pytest_webarena.gate import Ruling
     from pytest_webarena.options import Settings
+    from pytest_webarena.results.audit import Audit
     from pytest_webarena.sites.launcher import BrokerLauncher
     from pytest_webarena.sites.report import BrokerReport
 
@@ -55,7 +60,10 @@ class Controller:
         self.broker_report: BrokerReport | None = None
         self.ruling: Ruling | None = None
         self.progress: Progress | None = None
+        self.audit: Audit | None = None
         self._other_failures = 0
+        self._node_ids: set[str] = set()
+        self._reported = False
 
     def run_info(self) -> RunInfo:
         """Where the broker listens and where records go. The broker itself starts when somebody connects."""
@@ -90,6 +98,8 @@ class Controller:
 
     def expect(self, node_ids: Iterable[str]) -> None:
         """How many trials there will be; the status line is set up for more than a handful."""
+        node_ids = list(node_ids)
+        self._node_ids.update(node_ids)
         trials = sum(_TASK_FILE.search(node_id) is not None for node_id in node_ids)
         if self.progress is None and trials and not self._config.getoption("collectonly"):
             reporter: Any = self._config.pluginmanager.get_plugin("terminalreporter")
@@ -110,7 +120,11 @@ class Controller:
     def exit_code(self, pytests_own: int) -> int:
         """The run's exit code: a gate, where one was asked for, overrules "some tests failed" if only trials failed."""
         run = self.run_dir
-        self.ruling = self._settings.gate.rule(summarise(run.records()) if run is not None else {})
+        if self._settings.audit:
+            self.audit = auditing.conclude(self._config, run, self._node_ids)
+            self.ruling = auditing.rule(self.audit)
+        else:
+            self.ruling = self._settings.gate.rule(summarise(run.records()) if run is not None else {})
         if pytests_own == pytest.ExitCode.NO_TESTS_COLLECTED and self._settings.resume is not None and run is not None:
             pytests_own = pytest.ExitCode.OK  # everything was finished already: that is what resuming is for
         if (
@@ -129,10 +143,19 @@ class Controller:
             self.broker_report = self._launcher.stop()
             self._launcher = None
         if (run := self.run_dir) is not None and self._info is not None:
-            _close_unfinished(run, since=self._info.facts["started"])
+            lost = _close_unfinished(run, since=self._info.facts["started"])
             export(run)
+            self._report(run, lost)
             if self._settings.run_dir is None:
                 _point_latest(run.path)
+
+    def _report(self, run: RunDir, lost: Sequence[TrialRecord]) -> None:
+        """Tell Allure what no worker can: of the run as a whole, once, and of the trials that died with their worker."""
+        allure.report_lost(self._config, run, [record for record in lost if record.worker != "main"])
+        if not self._reported:
+            self._reported = True
+            problems = self.broker_report.problems if self.broker_report is not None else ()
+            allure.report_run(self._config, run, problems)
 
     def _facts(self) -> dict[str, Any]:
         """What ``run.json`` tells of this run. Secrets never come on the command line, so ``argv`` may be kept."""
@@ -142,6 +165,7 @@ class Controller:
             "argv": list(self._config.invocation_params.args),
             "agents": list(settings.agents),
             "trials": settings.trials,
+            "audit": settings.audit,
             "catalogue": settings.catalogue,
             "limits": {"steps": settings.max_steps, "seconds": settings.time_limit, "stop_rule": settings.stop_rule},
             "env_retries": settings.env_retries,
@@ -155,7 +179,7 @@ class Controller:
 
 def _default_run_dir(root: Path) -> Path:
     stamp = datetime.datetime.now().strftime("%Y%m%d-%H%M%S")
-    return root / "webarena-runs" / f"{stamp}-{os.getpid():x}"
+    return root / "webarena-runs" / f"{stamp}-{secrets.token_hex(3)}"
 
 
 def _workers(config: pytest.Config) -> int:
@@ -181,8 +205,12 @@ def _git_revision(root: Path) -> str:
         return ""
 
 
-def _close_unfinished(run: RunDir, since: float) -> None:
-    """A worker that died left ``started.json`` only: say so in a record, or the trial would vanish from the counts."""
+def _close_unfinished(run: RunDir, since: float) -> list[TrialRecord]:
+    """A worker that died left ``started.json`` only: say so in a record, or the trial would vanish from the counts.
+
+    Returns the records it wrote.
+    """
+    written = []
     for started in run.unfinished():
         if "key" not in started or started.get("time", 0.0) < since:
             continue
@@ -194,8 +222,12 @@ def _close_unfinished(run: RunDir, since: float) -> None:
         record = TrialRecord(
             key=key, outcome="error", cause="harness", message=message, attempt=attempt.number, attempts=(attempt,),
             node_id=started.get("node_id", ""), worker=started.get("worker", ""), started=started["time"],
+            steps=len(read_steps(run.folder(key).path / f"attempt-{attempt.number}")),
         )  # fmt: skip
-        run.folder(key).finish(replace(record, **_facts_of_task(started)))
+        record = replace(record, **_facts_of_task(started))
+        run.folder(key).finish(record)
+        written.append(record)
+    return written
 
 
 def _facts_of_task(started: dict[str, Any]) -> dict[str, Any]:

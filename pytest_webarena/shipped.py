@@ -19,4 +19,8 @@ def task_directories() -> tuple[Path, ...]:
 
 def _found(name: str) -> tuple[Path, ...]:
     package = Path(__file__).parent
-    return tuple(path for path in (package / "_shipped" / name, package.parent / name) if path.is_dir())
+    if (installed := package / "_shipped" / name).is_dir():
+        return (installed,)
+    source = package.parent
+    # Beside an installed package there may be somebody else's folder of that name; only a source tree has this file.
+    return (source / name,) if (source / "pyproject.toml").is_file() and (source / name).is_dir() else ()

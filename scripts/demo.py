@@ -22,6 +22,9 @@ REPORT = OUTPUT / "allure-report"
 ALLURE = ["npx", "--yes", "--loglevel=error", "--prefer-offline", "allure@3"]
 """Allure 3 from npm: ten seconds to fetch the first time, one second after."""
 
+ONE_FILE_LIMIT = 100_000_000
+"""Bytes of results that still make a single page. It opens from disk, which a report of many files does not."""
+
 
 def main(arguments: list[str]) -> int:
     """Run pytest with ``arguments``, build the report, say what came out of it."""
@@ -34,11 +37,9 @@ def main(arguments: list[str]) -> int:
     run = RunDir(run_dir)
     records = run.records()
     print("\n".join(["", *summary(records)]))
-    faults = wrong(records, unfinished=len(run.unfinished()))
-    if not records:
-        print(f"pytest ended with status {status} and recorded no trial; its output is above.")
-        return 1
-    print("\n".join(["", *build_reports(run), "", *faults]))
+    faults = wrong(records, status=status, unfinished=len(run.unfinished()))
+    reports = build_reports(run) if records else []
+    print("\n".join(["", *reports, "", *faults]))
     return 1 if faults else 0
 
 
@@ -53,17 +54,21 @@ def summary(records: list[TrialRecord]) -> list[str]:
     return lines
 
 
-def wrong(records: list[TrialRecord], *, unfinished: int) -> list[str]:
-    """What the demo should not have shown; empty when all is well."""
+def wrong(records: list[TrialRecord], *, status: int, unfinished: int) -> list[str]:
+    """What the demo should not have shown; empty when all is well. ``status`` is pytest's, 1 meaning failed tests."""
     oracle = [record for record in records if record.key.agent == "oracle"]
-    faults = [] if oracle else ["The oracle ran no task."]
+    faults = [] if oracle else ["The oracle finished no task."]
     faults += [f"oracle failed {record.key.task}: {record.message}" for record in oracle if record.outcome == "failed"]
     faults += [
         f"{record.key.agent} on {record.key.task}: {record.cause} error: {record.message}"
         for record in records
         if record.outcome == "error"
     ]
-    return [*faults, f"{unfinished} trials were begun and never finished."] if unfinished else faults
+    if unfinished:
+        faults.append(f"{unfinished} trials were begun and never finished.")
+    if status not in (0, 1):
+        faults.append(f"pytest ended with status {status}; its output is above.")
+    return faults
 
 
 def build_reports(run: RunDir) -> list[str]:
@@ -82,12 +87,17 @@ def allure_report() -> list[str]:
     """Turn Allure's results into one HTML file, if npm is there."""
     if shutil.which("npx") is None:
         return ["No Allure report: npm was not found. With Node.js 20 or newer, run make demo again.", f"  {RESULTS}"]
-    command = [*ALLURE, "awesome", str(RESULTS), "--single-file", "--name=pytest-webarena demo", f"--output={REPORT}"]
+    one_file = sum(path.stat().st_size for path in RESULTS.iterdir()) < ONE_FILE_LIMIT
+    command = [*ALLURE, "awesome", str(RESULTS), "--name=pytest-webarena demo", f"--output={REPORT}"]
+    if one_file:
+        command.append("--single-file")
     built = subprocess.run(command, check=False, capture_output=True, text=True, stdin=subprocess.DEVNULL)
     page = REPORT / "index.html"
     if built.returncode or not page.is_file():
         return ["No Allure report: Allure 3 failed.", *(built.stderr or built.stdout).strip().splitlines()[-3:]]
-    return ["The Allure report, to be opened in a browser:", f"  {page.as_uri()}"]
+    if one_file:
+        return ["The Allure report, to be opened in a browser:", f"  {page.as_uri()}"]
+    return ["The Allure report; this command serves and opens it:", f"  npx --yes allure@3 open {REPORT}"]
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from pytest_webarena.actions import Stop
 from pytest_webarena.checks.kind import END, Judgement, Kind, Live, State, View
 from pytest_webarena.checks.verdict import CheckResult, Verdict
 from pytest_webarena.errors import BrowserError, SiteError, TrialError
@@ -120,7 +121,8 @@ class _Judging:
     def __init__(self, task: Task, evidence: Evidence) -> None:
         self.task = task
         self.evidence = evidence
-        steps = {step.index for step in evidence.steps}
+        # Nothing changes between stopping and the end, so a step that stops is a state of its own only if probed.
+        steps = {step.index for step in evidence.steps if step.action.get("kind") != Stop.kind}
         probed = {probe.state for probe in evidence.probes if isinstance(probe.state, int)}
         self.states: tuple[State, ...] = (*sorted(steps | probed), END)
 

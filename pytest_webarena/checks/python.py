@@ -54,7 +54,8 @@ FORM: Any = Either(
                 doc=(
                     "`module:name` of a function that takes the trial's `Evidence` (answer, tabs, steps, requests, …). "
                     "It returns `True` or `False`, a score from 0 to 1, or a score and the reason as a pair. "
-                    "It should only look at its arguments, so that stored runs can be judged again."
+                    "It should only look at its arguments, so that stored runs can be judged again. The module must be "
+                    "importable where pytest runs (see pytest's `pythonpath` setting)."
                 ),
                 example="- python: {function: my_checks:few_steps}",
             ),

@@ -109,6 +109,7 @@ _UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U000100
 # Tags that say what a reader would assume anyway. All others would build objects or mean nothing here.
 _TEXT_TAGS = frozenset({"!", "tag:yaml.org,2002:str"})
 _CORE_TAGS = _TEXT_TAGS | {f"tag:yaml.org,2002:{name}" for name in ("int", "float", "bool", "null", "seq", "map")}
+_BARE_TEMPLATE = re.compile(r"(?:[:,[{-]\s+|^\s*)\{\{")  # where YAML sees a mapping in a mapping begin
 _SYNTAX_HINTS = (
     ("mapping values are not allowed", "put text that contains ': ' in quotes"),
     ("that cannot start any token", "put text that starts with @, ` or % in quotes, and indent with spaces, not tabs"),
@@ -131,13 +132,14 @@ def compose(data: bytes, path: str, limits: NodeLimits = DEFAULT_LIMITS) -> tupl
     Never raises for any bytes. The tree is None when nothing useful can be read.
     """
     problems: list[Problem] = []
+    text = ""
     try:
         text = _decode(data, path, limits, problems)
         return _Composer(text, path, limits, problems).run(), problems
     except _Abort:
         return None, problems
     except yaml.MarkedYAMLError as error:
-        problems.append(_syntax_problem(error, path))
+        problems.append(_syntax_problem(error, path, text))
         return None, problems
     except yaml.YAMLError as error:  # ReaderError, which has no mark
         problems.append(_problem(path, 1, 1, "valid YAML", clip(str(error).partition("\n")[0])))
@@ -296,11 +298,14 @@ class _Composer:
         return self.stop(event.start_mark, f"an anchor &{name} above", f"*{name} without one", near(name, self.anchors))
 
 
-def _syntax_problem(error: yaml.MarkedYAMLError, path: str) -> Problem:
+def _syntax_problem(error: yaml.MarkedYAMLError, path: str, text: str) -> Problem:
     mark = error.problem_mark or error.context_mark
     line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
     said = " ".join(filter(None, (error.context, error.problem)))
     hint = next((hint for sign, hint in _SYNTAX_HINTS if sign in said), "")
+    lines = text.splitlines()
+    if line <= len(lines) and _BARE_TEMPLATE.search(lines[line - 1]):
+        hint = "put text that starts with '{{' in quotes"
     return _problem(path, line, column, "valid YAML", f"a syntax error: {clip(error.problem or said, 120)}", hint)
 
 
@@ -334,5 +339,5 @@ def near(name: str, known: Any) -> str:
     names = sorted(known)
     match = difflib.get_close_matches(name[:60], names, n=1, cutoff=0.6)
     if match:
-        return f"did you mean {match[0]!r}?"
-    return f"known: {', '.join(names)}" if names else ""
+        return f"did you mean {clip(match[0])!r}?"
+    return clip(f"known: {', '.join(names)}", 300) if names else ""

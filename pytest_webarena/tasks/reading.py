@@ -52,6 +52,8 @@ class Reading:
 
     def problem(self, node: Node, expected: str, found: str, hint: str = "") -> Literal[Invalid.INVALID]:
         """Note a problem at ``node``, once, and return `INVALID` for the caller to hand on."""
+        if len(expected + found + hint) > 300 or not (expected + found + hint).isprintable():
+            expected, found, hint = (clip(text, 300) for text in (expected, found, hint))  # they may quote the file
         problem = Problem(path=self.path, line=node.line, column=node.column, expected=expected, found=found, hint=hint)
         if problem not in self._seen:
             self._seen.add(problem)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Generic, TypeVar
 
-from pytest_webarena.tasks.nodes import PLAIN, QUOTED, Node, ScalarNode, near
+from pytest_webarena.tasks.nodes import PLAIN, QUOTED, MapNode, Node, ScalarNode, near
 from pytest_webarena.tasks.reading import INVALID, Invalid, Reading, shown
 from pytest_webarena.tasks.scalars import BOOLS, NULLS, parse_decimal, parse_int
 
@@ -92,6 +92,8 @@ class Shape(Generic[T]):
 
     def mismatch(self, node: Node, reading: Reading, hint: str = "") -> Invalid:
         """Note that ``node`` is something else."""
+        if isinstance(node, MapNode) and node.items and isinstance(node.items[0], MapNode):
+            hint = "put text that starts with '{{' in quotes"  # YAML reads a bare {{ x }} as a mapping in a mapping
         return reading.problem(node, self.label, shown(node), hint)
 
 

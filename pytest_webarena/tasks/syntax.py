@@ -143,8 +143,8 @@ def regex_fault(pattern: str, reading: Reading | None = None) -> Fault | None:
     except re.error as error:
         where = f" at character {error.pos + 1}" if error.pos is not None else ""
         return Fault("a regular expression", f"'{clip(pattern)}'", f"{error.msg}{where}")
-    except (RecursionError, OverflowError):
-        return Fault("a regular expression", "one nested too deeply")
+    except (RecursionError, OverflowError, ValueError) as error:  # nested too deeply, or with absurd numbers
+        return Fault("a regular expression", f"'{clip(pattern)}'", clip(str(error), 80))
     return None
 
 

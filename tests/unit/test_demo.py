@@ -9,8 +9,12 @@ from scripts.demo import summary, wrong
 
 
 def record(agent: str, outcome: Outcome) -> TrialRecord:
-    cause = "site" if outcome == "error" else None
-    return TrialRecord(key=TrialKey(f"task-{outcome}", agent, 1), outcome=outcome, cause=cause, message="the reason")
+    return TrialRecord(
+        key=TrialKey(f"task-{outcome}", agent, 1),
+        outcome=outcome,
+        cause="site" if outcome == "error" else None,
+        message="the reason",
+    )
 
 
 PASSED, NULL = record("oracle", "passed"), record("null", "failed")

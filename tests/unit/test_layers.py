@@ -29,7 +29,9 @@ ORDER: tuple[tuple[str, ...], ...] = (
     ("episode",),
     ("results",),
     ("trials",),
+    ("tryout",),
     (
+        "auditing",
         "collection",
         "controller",
         "fixtures",

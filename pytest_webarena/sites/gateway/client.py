@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from typing import Protocol
 
 from pytest_webarena.sites.gateway.exchange import Exchange
@@ -27,6 +28,7 @@ __all__ = ["BrowserConnection", "Owner"]
 _SAFE = frozenset(("GET", "HEAD", "OPTIONS", "TRACE"))
 # Requests sent ahead wait in memory; beyond this the sender has to wait.
 _AHEAD_LIMIT = 65536
+_EMPTY_LINES = re.compile(rb"(?:\r\n)+")
 
 
 class Owner(Protocol):
@@ -110,11 +112,11 @@ class BrowserConnection(asyncio.Protocol):
     def _pump(self) -> None:
         """Start the next exchange, or answer what needs none, until bytes run out."""
         while self._buffer and self._exchange is None and not self._closing and not self._write_paused:
-            end = self._buffer.find(b"\r\n\r\n")
-            if self._buffer[:2] == b"\r\n":
-                # Stray line ends between requests are allowed (RFC 9112 §2.2).
-                self._buffer = self._buffer[2:]
+            if stray := _EMPTY_LINES.match(self._buffer):
+                # Allowed between requests (RFC 9112 §2.2).
+                self._buffer = self._buffer[stray.end() :]
                 continue
+            end = self._buffer.find(b"\r\n\r\n")
             if end < 0:
                 if self._buffer == b"\r":
                     return

@@ -133,12 +133,17 @@ class Exchange:
             self._upstream.transport.resume_reading()
 
     def browser_lost(self) -> None:
-        """The browser went away: so does the request, as it would without a gateway."""
-        if self._task is not None and not self.wants_body and not self._over:
-            # Sent in full before the browser left: without a gateway it would have reached the site.
+        """The browser went away: so does the request, unless it was sent in full, as it would without a gateway."""
+        if self.wants_body:
+            self._end()
+        elif self._task is not None:
             self._orphan = True
-            return
-        self._end()
+        else:
+            connection, self._upstream = self._upstream, None
+            self._end()
+            if connection is not None:
+                connection.sink = None
+                connection.transport.close()  # flushes first
 
     def abort(self) -> None:
         """Drop everything at once; the session ends."""

@@ -9,18 +9,18 @@ __all__ = ["Settings"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """Sizes in bytes, times in seconds."""
+    """Sizes in bytes, times in seconds. The defaults are `Gateway`'s."""
 
-    body_limit: int = 65536
+    body_limit: int
     """How much of each request body the log keeps."""
-    head_limit: int = 131072
+    head_limit: int
     """Largest head of a request (431 beyond) or response (502 beyond)."""
-    max_entries: int = 20_000
+    max_entries: int
     """Requests a session's log keeps; further ones are only counted."""
-    max_log_bytes: int = 64 * 1024 * 1024
+    max_log_bytes: int
     """Heads and bodies a session's log keeps; further requests are only counted."""
-    connect_timeout: float = 10.0
-    response_timeout: float | None = None
+    connect_timeout: float
+    response_timeout: float | None
     """Until the head of the response (504 beyond); None waits as long as the browser does."""
-    linger: float = 5.0
+    linger: float
     """How long a closed connection may still deliver the rest of an upload that is thrown away."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import select
 import socket
 import struct
 from typing import TYPE_CHECKING
@@ -93,6 +94,20 @@ def test_it_is_sent_again_only_once(world: World) -> None:
     assert "without an answer" in session.upstream_error
 
 
+def test_it_is_not_sent_again_once_an_answer_has_begun(world: World) -> None:
+    async def handler(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(ok(b"hi"))
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-")
+
+    session, site = world.serve_raw(handler)
+    browser = world.browser(session)
+    assert browser.get(f"{HOME}/first")[0] == 200
+    assert browser.get(f"{HOME}/second")[0] == 502
+    assert site.connections == 1
+
+
 @pytest.mark.parametrize(("method", "body"), [("POST", "x"), ("POST", ""), ("PATCH", "x"), ("PUT", "x"), ("GET", "x")])
 def test_request_that_can_not_be_repeated_never_meets_a_stale_connection(world: World, method: str, body: str) -> None:
     used: list[int] = []
@@ -138,6 +153,34 @@ def test_dead_site_refuses_an_upload_too(world: World) -> None:
     browser.send(bytes(size))
     assert browser.response()[0] == 502
     assert browser.closed()
+
+
+def test_site_that_does_not_take_connections(world: World) -> None:
+    with contextlib.ExitStack() as stack:
+        listener = stack.enter_context(socket.create_server(("127.0.0.1", 0), backlog=0))
+        # Fill its queue: from now on attempts hang.
+        while True:
+            client = stack.enter_context(socket.socket())
+            client.setblocking(False)
+            client.connect_ex(listener.getsockname())
+            if not select.select([], [client], [], 0.05)[1]:
+                break
+        session = world.session(connect_timeout=0.8)
+        world.route(session, listener.getsockname()[1])
+        browser = world.browser(session)
+        total = 64 * 1024 * 1024
+        browser.send(f"PUT {HOME}/ HTTP/1.1\r\nHost: h\r\nContent-Length: {total}\r\n\r\n".encode())
+        browser.sock.settimeout(0.2)
+        sent = 0
+        with contextlib.suppress(TimeoutError):
+            while sent < total:
+                sent += browser.sock.send(bytes(1 << 20))
+        # It waits in the browser, not in the gateway's memory.
+        assert sent < total / 2
+        browser.sock.settimeout(10)
+        status, _, body = browser.response()
+    assert status == 502
+    assert "no connection within 0.8 s" in body.decode()
 
 
 @pytest.mark.parametrize("partial", [b"", b"HTTP/1.1 200 OK\r\nContent-"])
@@ -237,6 +280,36 @@ def test_request_sent_in_full_before_the_browser_left_arrives(world: World) -> N
     assert {seen.body for seen in site.seen} == {b"milk"}
 
 
+def test_upload_sent_in_full_before_the_browser_left_arrives(world: World) -> None:
+    go_on = asyncio.Event()
+    arrived = bytearray()
+
+    async def handler(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await go_on.wait()
+        await reader.readuntil(b"\r\n\r\n")
+        while data := await reader.read(1 << 20):
+            arrived.extend(data)
+
+    def waiting() -> bool:
+        return any(transport.get_write_buffer_size() for route in session.routes for transport in route.transports)
+
+    session, site = world.serve_raw(handler)
+    browser = world.browser(session)
+    browser.send(f"POST {HOME}/ HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n".encode())
+    chunk = b"4000\r\n" + bytes(0x4000) + b"\r\n"
+    count = 0
+    # Until the kernel takes no more and the rest waits in the gateway.
+    while not world.call(waiting):
+        browser.send(chunk)
+        count += 1
+    browser.send(b"0\r\n\r\n")
+    browser.close()
+    world.until(lambda: session.in_flight == 0)
+    world.call(go_on.set)
+    assert site.ended.wait(10)
+    assert bytes(arrived) == chunk * count + b"0\r\n\r\n"
+
+
 def test_half_an_upload_does_not_become_a_request(world: World) -> None:
     session, site = world.serve()
     browser = world.browser(session)
@@ -267,21 +340,71 @@ def test_sites_come_go_and_move(world: World) -> None:
 def test_site_that_goes_takes_its_connections_along(world: World, how: str) -> None:
     async def handler(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
+        writer.write(ok(b"hi"))
+        await reader.readuntil(b"\r\n\r\n")
+        hanging.set()
         await reader.read()
 
+    hanging = asyncio.Event()
     session, site = world.serve_raw(handler)
     browser = world.browser(session)
-    browser.send(f"GET {HOME}/ HTTP/1.1\r\nHost: h\r\n\r\n".encode())
-    world.until(lambda: site.connections == 1)
+    assert browser.get(f"{HOME}/")[0] == 200
+    browser.send(f"GET {HOME}/hanging HTTP/1.1\r\nHost: h\r\n\r\n".encode())
+    world.until(hanging.is_set)
     if how == "unroute":
         world.call(session.unroute, "homepage.test")
     else:
         world.route(session, world.site().port)
     assert site.ended.wait(10)
     assert browser.response()[0] == 502
-    # Taken away on purpose: not a fault of the site.
+    # Taken away on purpose: not a fault of the site, and no reason to try it again.
     assert session.upstream_error == ""
+    assert site.connections == 1
     assert browser.get(f"{HOME}/")[0] == (403 if how == "unroute" else 200)
+
+
+def test_request_does_not_follow_a_site_that_is_taken_away(world: World) -> None:
+    """A replica that left the session may be someone else's by the time a connection to it stands."""
+    session, site = world.serve()
+
+    async def work() -> bytes:
+        reader, writer = await asyncio.open_connection("127.0.0.1", session.port)
+        writer.write(f"POST {HOME}/ HTTP/1.1\r\nHost: h\r\nContent-Length: 4\r\n\r\nmilk".encode())
+        while not session.in_flight:
+            await asyncio.sleep(0)
+        # The exchange has begun, its connection not yet.
+        session.unroute("homepage.test")
+        answer = await reader.readuntil(b"\r\n\r\n")
+        writer.close()
+        return answer
+
+    assert world.run(work()).startswith(b"HTTP/1.1 502")
+    assert site.seen == []
+
+
+def test_site_that_stops_listening_in_mid_upload_keeps_no_connection(world: World) -> None:
+    hold = asyncio.Event()
+
+    async def handler(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        await uploading.wait()
+        writer.write(b"HTTP/1.1 200 OK\r\n\r\nenough")
+        writer.write_eof()
+        await hold.wait()
+
+    uploading = asyncio.Event()
+    session, _ = world.serve_raw(handler)
+    browser = world.browser(session)
+    browser.send(f"PUT {HOME}/ HTTP/1.1\r\nHost: h\r\nContent-Length: 100000000\r\n\r\n".encode())
+    browser.sock.settimeout(0.3)
+    with contextlib.suppress(TimeoutError):
+        while True:
+            browser.send(bytes(1_000_000))
+    browser.sock.settimeout(10)
+    world.call(uploading.set)
+    assert browser.response()[::2] == (200, b"enough")
+    world.until(lambda: not any(route.transports for route in session.routes))
+    world.call(hold.set)
 
 
 def test_closing_cuts_everything_on_both_sides_at_once(world: World) -> None:

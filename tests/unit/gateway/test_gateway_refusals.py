@@ -289,12 +289,30 @@ def test_response_that_turns_bad_is_cut(world: World, later: bytes) -> None:
     assert session.upstream_error
 
 
-def test_two_answers_to_one_question_are_not_kept_for_the_next(world: World) -> None:
-    one = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n"
-    session, site = world.serve(lambda seen: one + b"hi" + one + b"no")
+@pytest.mark.parametrize(("first", "then"), [(b"hi", b""), (b"h", b"i"), (b"hi", b"idle")])
+def test_second_answer_to_one_question_is_not_kept_for_the_next(world: World, first: bytes, then: bytes) -> None:
+    forged = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nno"
+    go_on = asyncio.Event()
+
+    async def handler(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n" + first + (b"" if then else forged))
+        if then:
+            await go_on.wait()
+            writer.write(then.removeprefix(b"idle") + forged)
+        await reader.read()
+
+    session, site = world.serve_raw(handler)
     browser = world.browser(session)
-    assert [browser.get(f"{HOME}/")[2] for _ in range(3)] == [b"hi"] * 3
-    assert site.connections == 3
+    browser.send(request(line=f"GET {HOME}/ HTTP/1.1"))
+    browser.head()
+    assert browser.exactly(len(first)) == first
+    world.call(go_on.set)
+    assert browser.exactly(2 - len(first)) == b"hi"[len(first) :]
+    # The gateway drops the connection, with whatever else is on it.
+    assert site.ended.wait(10)
+    assert browser.get(f"{HOME}/")[2] == b"hi"
+    assert site.connections == 2
 
 
 def test_h2c_upgrade_is_not_passed_on(world: World) -> None:

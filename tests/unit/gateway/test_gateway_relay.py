@@ -381,6 +381,35 @@ def test_site_that_does_not_read_stops_the_upload(world: World) -> None:
     assert browser.response()[2] == b"hi"
 
 
+def test_requests_sent_ahead_wait_in_the_browser(world: World) -> None:
+    async def handler(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read()
+
+    session, _ = world.serve_raw(handler)
+    browser = world.browser(session)
+    browser.send(f"GET {HOME}/ HTTP/1.1\r\nHost: h\r\n\r\n".encode())
+    total = 64 * 1024 * 1024
+    assert _send_until_full(browser.sock, total) < total / 2
+
+
+def test_browser_that_does_not_read_gets_no_further_answers(world: World) -> None:
+    answer = b"HTTP/1.1 200 OK\r\nContent-Length: 30000\r\n\r\n" + bytes(30_000)
+    session, site = world.serve(lambda _: answer)
+    browser = world.browser(session)
+    count = 2000
+    browser.send(f"GET {HOME}/ HTTP/1.1\r\nHost: h\r\n\r\n".encode() * count)
+    last = -1
+    while len(site.seen) != last:
+        last = len(site.seen)
+        for _ in range(20):
+            world.browser(session).get("http://foreign.test/")
+    assert 0 < len(site.seen) < count / 2
+    # The connection its last answer came on serves others meanwhile.
+    assert world.browser(session).get(f"{HOME}/")[2] == bytes(30_000)
+    assert site.connections == 1
+    assert sum(len(browser.response()[2]) for _ in range(count)) == count * 30_000
+
+
 def test_browser_that_does_not_read_stops_the_download(world: World) -> None:
     written = 0
     total = 64 * 1024 * 1024

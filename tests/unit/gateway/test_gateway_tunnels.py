@@ -232,6 +232,23 @@ def test_tunnel_follows_its_site_and_ends_with_it(world: World) -> None:
     assert browser.response()[0] == 403
 
 
+def test_session_ends_even_while_a_browser_does_not_read_its_websocket(world: World) -> None:
+    async def handler(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(SWITCH)
+        while True:
+            writer.write(bytes(1 << 20))
+            await writer.drain()
+
+    session, site = world.serve_raw(handler)
+    browser = world.browser(session)
+    browser.send("\r\n".join([f"GET {HOME}/live HTTP/1.1", "Host: homepage.test", *HANDSHAKE, "", ""]).encode())
+    browser.head()
+    world.until(lambda: any(pipe.get_write_buffer_size() for pipe in session.pipes))
+    world.run(session.close())
+    assert site.ended.wait(10)
+
+
 def test_slow_reader_holds_back_the_other_side_of_a_websocket(world: World) -> None:
     written = 0
     total = 64 * 1024 * 1024

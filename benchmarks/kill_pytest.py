@@ -1,0 +1,139 @@
+"""Kills a running pytest, one of its workers, or the broker with SIGKILL at random moments, and lists what is left.
+
+    python benchmarks/kill_pytest.py [--times 20] [--sites embedded] [--only pytest|worker|broker]
+
+Every process of a run carries a mark in its environment, which children inherit, so /proc tells who is left, whatever
+its parent is by now. Temporary files go to a directory of the run's own. Linux only.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+
+MARK = "WEBARENA_KILL_BENCHMARK"
+PATIENCE = 30.0
+"""Seconds that a run may take to clean up after the kill."""
+
+
+def main() -> int:
+    """Exit code 1 when anything was left."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--times", type=int, default=20)
+    parser.add_argument("--sites", default="embedded")
+    parser.add_argument("--only", choices=tuple(VICTIMS))
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    chance = random.Random(options.seed)
+    bad = 0
+    for victim in [options.only] if options.only else list(VICTIMS):
+        slowest = 0.0
+        live = left_over = 0
+        for _ in range(options.times):
+            found, left, seconds = one_kill(victim, options.sites, chance.uniform(2.0, 9.0))
+            live += found
+            left_over += bool(left)
+            slowest = max(slowest, seconds)
+            for what in left:
+                print(f"  left after killing {victim}: {what}")
+        bad += left_over
+        print(
+            f"{victim:>7}: {options.times} kills ({live} found it running), {left_over} left something, "
+            f"slowest clean-up {slowest:.1f} s",
+            flush=True,
+        )
+    return 1 if bad else 0
+
+
+def one_kill(victim: str, sites: str, after: float) -> tuple[bool, list[str], float]:
+    """Start a run, kill ``victim`` after some seconds; whether it was there, what is left, how long that took."""
+    mark = uuid.uuid4().hex
+    with tempfile.TemporaryDirectory(prefix="kb-") as folder, tempfile.TemporaryDirectory(prefix="kt-") as scratch:
+        command = [sys.executable, "-m", "pytest", "tasks/homepage", "--agent=oracle", "-n", "2", "-q"]
+        command += [f"--sites={sites}", f"--run-dir={folder}/run", "-p", "no:cacheprovider", f"--basetemp={folder}/tmp"]
+        run = subprocess.Popen(
+            command,
+            env={**os.environ, MARK: mark, "TMPDIR": scratch},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        time.sleep(after)  # the moment is what is being varied
+        pid = VICTIMS[victim](run.pid, marked(mark))
+        if pid is not None:
+            os.kill(pid, signal.SIGKILL)
+        if victim != "pytest":  # the run goes on without it; the user then gives up
+            time.sleep(2.0)
+            run.send_signal(signal.SIGINT)
+            try:
+                run.wait(30)
+            except subprocess.TimeoutExpired:
+                run.kill()
+        run.wait()
+        began = time.monotonic()
+        while time.monotonic() - began < PATIENCE:
+            left = [*map(describe, marked(mark)), *map(str, Path(scratch).iterdir())]
+            if not left:
+                break
+            time.sleep(0.1)
+        for process in marked(mark):
+            os.kill(process, signal.SIGKILL)
+    return pid is not None, left, time.monotonic() - began
+
+
+def marked(mark: str) -> list[int]:
+    """Processes that carry the mark."""
+    needle = f"{MARK}={mark}".encode()
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                if needle in (entry / "environ").read_bytes().split(b"\0"):
+                    found.append(int(entry.name))
+            except OSError:
+                continue
+    return found
+
+
+def describe(pid: int) -> str:
+    """What a process is."""
+    try:
+        words = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+    except OSError:
+        words = "(gone)"
+    return f"process {pid}: {words[:120]}"
+
+
+def _with_words(*words: str) -> Callable[[int, list[int]], int | None]:
+    def find(controller: int, pids: list[int]) -> int | None:
+        matching = [pid for pid in pids if all(word in describe_all(pid) for word in words)]
+        return random.choice(matching) if matching else None
+
+    return find
+
+
+def describe_all(pid: int) -> str:
+    """The whole command line."""
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+    except OSError:
+        return ""
+
+
+VICTIMS: dict[str, Callable[[int, list[int]], int | None]] = {
+    "pytest": lambda controller, pids: controller,
+    "worker": _with_words("python", "exec(eval(sys.stdin.readline()))"),
+    "broker": _with_words("pytest_webarena.sites.broker"),
+}
+
+
+if __name__ == "__main__":
+    sys.exit(main())

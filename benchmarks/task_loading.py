@@ -1,0 +1,109 @@
+"""What loading task files costs, beside PyYAML alone: ``python benchmarks/task_loading.py [TASKS_PER_FILE …]``."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import yaml
+
+from pytest_webarena.tasks import load_tasks
+from pytest_webarena.tasks.nodes import compose
+
+KINDS = (
+    """
+  - id: shop-spend-{n}
+    intent: How much did I spend on books in 2023, counting only order {n}?
+    tags: [orders, money]
+    checks:
+      - answer: {{number: {n}.97, tolerance: 0.01}}
+    solution:
+      - goto: /accounts/orders/
+      - click: role=link[name="Order {n}"]
+      - stop: "{n}.97"
+""",
+    """
+  - id: shop-find-{n}
+    intent: Open the page of product number {n}
+    start: /catalogue/
+    checks:
+      - url: /catalogue/product-{n}/
+      - page: {{locate: css=h1, includes: Product {n}}}
+    solution:
+      - fill: {{css=#search: Product {n}}}
+      - press: Enter
+      - click: text=Product {n}
+""",
+    """
+  - id: shop-review-{n}
+    intent: Leave a 4-star review titled "Quiet {n}" on Coffee Grinder {n}
+    mutates: true
+    checks:
+      - page: {{open: /catalogue/{n}/reviews/, locate: css=.review-title, includes: Quiet {n}}}
+      - state: {{sql: select count(*) from reviews where title = 'Quiet {n}', equals: 1}}
+""",
+)
+
+TEMPLATE = """
+  - id: shop-template-{n}
+    intent: Leave a {{{{ stars }}}}-star review titled "{{{{ title }}}}" on {{{{ product }}}}
+    mutates: true
+    each:
+      coffee: {{product: Coffee Grinder {n}, stars: 4, title: Quiet enough}}
+      kettle: {{product: Gooseneck Kettle {n}, stars: 2, title: Drips}}
+      teapot: {{product: Iron Teapot {n}, stars: 5, title: Heavy}}
+    checks:
+      - page: {{open: /reviews/, locate: css=.review-title, includes: "{{{{ title }}}}"}}
+      - state: {{sql: "select stars from reviews where title = {{{{ title|sql }}}}", equals: "{{{{ stars }}}}"}}
+"""
+
+
+def plain(tasks: int, offset: int) -> str:
+    """A file of tasks that stand alone."""
+    body = "".join(KINDS[n % len(KINDS)].format(n=n) for n in range(offset, offset + tasks))
+    return f"defaults: {{sites: [shopping]}}\ntasks:{body}"
+
+
+def templated(tasks: int, offset: int) -> str:
+    """A file whose tasks are instances, three of each template."""
+    body = "".join(TEMPLATE.format(n=n) for n in range(offset, offset + tasks // 3))
+    return f"defaults: {{sites: [shopping]}}\ntasks:{body}"
+
+
+def cost(work: Callable[[], object], rounds: int = 3) -> float:
+    """The least CPU time of some rounds, in seconds."""
+    best = float("inf")
+    for _ in range(rounds):
+        began = time.process_time()
+        work()
+        best = min(best, time.process_time() - began)
+    return best
+
+
+def main() -> None:
+    """Print a table."""
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    print(f"CPU seconds, best of 3; PyYAML {yaml.__version__} with {loader.__name__}")
+    print(f"{'corpus':<34}{'MB':>6}{'yaml.load':>11}{'our parse':>11}{'load_tasks':>12}{'µs/task':>9}")
+    corpora = [("812 tasks, 5 files", plain, 5, 163), ("10,000 tasks, 10 files", plain, 10, 1000)]
+    corpora += [("10,000 instances, 10 files", templated, 10, 1000)]
+    corpora += [(f"{size} tasks, 1 file", plain, 1, size) for size in map(int, sys.argv[1:])]
+    for name, make, files, size in corpora:
+        with tempfile.TemporaryDirectory() as folder:
+            paths = [Path(folder, f"{number}.yaml") for number in range(files)]
+            for number, path in enumerate(paths):
+                path.write_text(make(size, number * size), "utf-8")
+            texts = [path.read_bytes() for path in paths]
+            raw = cost(lambda texts=texts: [yaml.load(text, loader) for text in texts])  # type: ignore[misc]
+            parse = cost(lambda texts=texts: [compose(text, "") for text in texts])  # type: ignore[misc]
+            load = cost(lambda paths=paths: [load_tasks(path) for path in paths])  # type: ignore[misc]
+            count = sum(len(load_tasks(path)) for path in paths)
+            megabytes = sum(map(len, texts)) / 1e6
+        print(f"{name:<34}{megabytes:>6.2f}{raw:>11.3f}{parse:>11.3f}{load:>12.3f}{load / count * 1e6:>9.0f}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,117 @@
+"""What the tests of checks share: tasks from a line of YAML, evidence with a few facts, a live trial made of data."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pytest_webarena.actions import Click, Selector, as_record
+from pytest_webarena.checks import CheckResult, collect, judge, signals
+from pytest_webarena.evidence import Evidence, Probe, RequestRecord, StepRecord, TabState
+from pytest_webarena.tasks import Task, parse_tasks
+
+SITES = {"shopping": "http://shopping.test", "reddit": "http://reddit.test"}
+
+
+def task(checks: str, *, intent: str = "What is it?", extra: str = "") -> Task:
+    """A task with these checks (YAML of a list)."""
+    body = textwrap.indent(textwrap.dedent(checks).strip("\n"), "      ")
+    [made] = parse_tasks(
+        f"tasks:\n  - id: t\n    intent: {intent!r}\n    sites: [shopping, reddit]\n{extra}    checks:\n{body}\n"
+    )
+    return made
+
+
+def evidence(answer: str | None = None, *, url: str = "", urls: Sequence[str] = (), **facts: Any) -> Evidence:
+    """Evidence of a trial that ended at ``url`` after being at ``urls``, one per step."""
+    steps = tuple(
+        StepRecord(index=index, action=as_record(Click(Selector("css=a"))), raw="", url_after=each)
+        for index, each in enumerate(urls)
+    )
+    tabs = (TabState(url=url, title="", html="", active=True),) if url else ()
+    return Evidence(
+        **{"answer": answer, "stop_reason": "answered", "tabs": tabs, "steps": steps, "sites": SITES, **facts}
+    )
+
+
+def request(method: str, path: str, *, status: int | None = 200, body: str | None = None, **more: Any) -> RequestRecord:
+    """One request to the shop."""
+    url = path if "://" in path else f"http://shopping.test{path}"
+    return RequestRecord(time=0.0, method=method, url=url, status=status, request_body=body, **more)
+
+
+def result(check: str, recorded: Evidence, *, intent: str = "What is it?") -> CheckResult:
+    """The result of one check (YAML of one item)."""
+    indented = textwrap.dedent(check).strip("\n").replace("\n", "\n  ")
+    [only] = judge(task(f"- {indented}", intent=intent), recorded).results
+    return only
+
+
+@dataclass
+class FakePage:
+    """What reading a page gives."""
+
+    url: str = "http://shopping.test/"
+    status: int | None = 200
+    texts: Sequence[str] = ()
+
+
+@dataclass
+class FakeRows:
+    """What a query gives."""
+
+    rows: Sequence[Sequence[Any]]
+    columns: Sequence[str] = ("a",)
+
+
+@dataclass
+class FakeLive:
+    """A live trial whose pages, databases and APIs are functions; it remembers what it was asked."""
+
+    page: Callable[[str | None, str | None], FakePage] = lambda open, locate: FakePage()
+    rows: Callable[[str], Sequence[Sequence[Any]]] = lambda sql: ()
+    api: Callable[[str], tuple[int, str]] = lambda path: (200, "{}")
+    sites: Mapping[str, str] = field(default_factory=lambda: SITES)
+    asked: list[tuple[Any, ...]] = field(default_factory=list)
+
+    def read_page(self, *, open: str | None, locate: str | None, prepare: Sequence[str] = ()) -> FakePage:
+        self.asked.append(("page", open, locate, *prepare))
+        return self.page(open, locate)
+
+    def query(self, site: str, sql: str, *, database: str = "") -> FakeRows:
+        self.asked.append(("query", site, sql, database))
+        return FakeRows(self.rows(sql))
+
+    def fetch(
+        self,
+        site: str,
+        path: str,
+        *,
+        method: str = "GET",
+        headers: Mapping[str, str] | None = None,
+        body: str | None = None,
+    ) -> tuple[int, str]:
+        self.asked.append(("fetch", site, path, method, dict(headers or {}), body))
+        return self.api(path)
+
+
+def live_result(check: str, live: FakeLive, recorded: Evidence | None = None) -> CheckResult:
+    """Collect for one check at the end of a trial, and judge it."""
+    indented = textwrap.dedent(check).strip("\n").replace("\n", "\n  ")
+    made = task(f"- {indented}")
+    probes = collect(signals(made.checks).end, live, state="end")
+    recorded = recorded or evidence(url="http://shopping.test/")
+    [only] = judge(made, with_probes(recorded, *probes)).results
+    return only
+
+
+def with_probes(recorded: Evidence, *probes: Probe) -> Evidence:
+    """The same evidence, through JSON as it would be stored, with more probes."""
+    data = recorded.to_json()
+    data["probes"] = [
+        *data["probes"],
+        *({"check": p.check, "state": p.state, "value": p.value, "error": p.error} for p in probes),
+    ]
+    return Evidence.from_json(data)

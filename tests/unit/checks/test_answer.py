@@ -1,0 +1,124 @@
+"""The kind ``answer``."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from pytest_webarena.checks.answer import says_unachievable
+
+from .helpers import evidence, result
+
+
+@pytest.mark.parametrize(
+    ("check", "answer", "holds"),
+    [
+        ("answer: Gooseneck Kettle", "gooseneck kettle.", True),
+        ("answer: Gooseneck Kettle", "the gooseneck kettle", False),
+        ("answer: {number: 84.97, tolerance: 0.01}", "You spent $84.98.", True),
+        ("answer: {number: 84.97, tolerance: 0.01}", "N/A", False),
+        ("answer: {includes: [tea, 10]}", "10 bags of tea", True),
+        ("answer: {includes: [tea, 10]}", "100 bags of tea", False),
+        ("answer: {one_of: [yes, true]}", "Yes", True),
+        ("answer: {regex: '^#\\d+$'}", " #12 ", True),
+        ("answer: {exact: ''}", "", True),
+    ],
+)
+def test_answers(check: str, answer: str, holds: bool) -> None:
+    assert result(check, evidence(answer)).passed is holds
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "N/A",
+        "n/a.",
+        '"N/A"',
+        "NA",
+        "N/A: there is no such page",
+        "N/A - not listed",
+        "N/A — not listed",
+        "N/A (not listed)",
+        "Not achievable because the page is missing",
+        "Impossible.",
+        "unachievable",
+        "Infeasible, no permission",
+        "not possible",
+        "**N/A**",
+    ],
+)
+def test_ways_to_say_that_it_cannot_be_done(answer: str) -> None:
+    assert says_unachievable(answer)
+    assert result("answer: {unachievable: no phone}", evidence(answer)).passed
+    assert (
+        result("answer: {exact: x}", evidence(answer)).why == "the agent said that the task can't be done, but it can"
+    )
+
+
+@pytest.mark.parametrize(
+    "answer",
+    ["", "Impossible Burger", "Nathan", "n/abc", "It is N/A", "The phone number is 555", "possible", "not", "nah"],
+)
+def test_other_answers_do_not_say_so(answer: str) -> None:
+    assert not says_unachievable(answer)
+    got = result("answer: {unachievable: no phone}", evidence(answer))
+    assert got.passed is False
+    assert got.why == "the agent did not say that the task can't be done"
+    assert got.expected == '"N/A" (no phone)'
+
+
+def test_a_real_answer_may_be_na() -> None:
+    assert result("answer: N/A", evidence("n/a")).passed
+
+
+def test_no_answer() -> None:
+    got = result("answer: x", evidence(None, stop_reason="max_steps"))
+    assert (got.score, got.actual, got.why) == (0, "no answer", "the agent was stopped (max_steps) before it answered")
+    assert result("answer: {unachievable: x}", evidence(None)).passed is False
+
+
+def test_numbers_of_the_intent_do_not_count() -> None:
+    got = result("answer: {number: 84.97}", evidence("84.97 in 2023"), intent="How much did I spend in 2023?")
+    assert got.passed
+
+
+@pytest.mark.parametrize(
+    ("wanted", "answer", "why"),
+    [
+        ("{json: {a: 1, b: [x, Y]}}", '{"b": ["X", "y."], "a": 1.0}', ""),
+        ("{json: {a: 1}}", 'Here:\n```json\n{"a": 1}\n```\n', ""),
+        ("{json: {a: 1}}", '{"a": 1, "b": 2}', "the values differ"),
+        ("{json: [1, 2]}", "[2, 1]", "the values differ"),
+        ("{json: [[1, 2], 3], any_order: true}", "[3, [2, 1]]", ""),
+        ("{json: [1, 1, 2], any_order: true}", "[1, 2, 2]", "the values differ"),
+        ("{json: null}", "null", ""),
+        ("{json: true}", "1", "the values differ"),
+        ("{json: 1}", "NaN", "it is not JSON"),
+        ("{json: 1}", "one", "it is not JSON"),
+        ("{json: 1}", "9" * 5000, "it is not JSON"),
+        ("{json: 1}", "1e999", "the values differ"),
+        ("{json: 1}", "[" * 100_000, "it is not JSON"),
+        ("{schema: {type: array, items: {type: integer}, minItems: 2}}", "[1, 2.0]", ""),
+        ("{schema: {type: array, items: {type: integer}}}", "[1, 2.5]", "$[1] is not of type integer"),
+        ("{schema: {type: array, minItems: 2}}", "[1]", "$ has 1 items"),
+        ("{schema: {required: [a]}}", "{}", "$ lacks 'a'"),
+        ("{schema: {properties: {a: {type: [string, 'null']}}}}", '{"a": 1}', "$.a is not of type string or null"),
+        ("{schema: {properties: {a: {}}, additionalProperties: false}}", '{"b": 1}', "$ has the further key 'b'"),
+        ("{schema: {enum: [a, 1]}}", '"A"', ""),
+        ("{schema: {const: 2}}", "1", "$ is another value"),
+        ("{schema: {minimum: 1, maximum: 3}}", "4", "$ is out of range"),
+        ("{schema: {pattern: '^a', maxLength: 2}}", '"abc"', "$ has 3 characters"),
+        ("{schema: {pattern: '^a'}}", '"ba"', "$ does not match the pattern"),
+        ("{schema: {type: boolean}}", "true", ""),
+    ],
+)
+def test_json_answers(wanted: str, answer: str, why: str) -> None:
+    got = result(f"answer: {wanted}", evidence(answer))
+    assert (got.passed, got.why) == (not why, why)
+
+
+def test_what_is_expected_is_said() -> None:
+    got = result("answer: {includes: [tea], excludes: milk, json: {a: 1}}", evidence("x"))
+    assert got.expected == 'includes "tea"; excludes "milk"; the JSON ' + json.dumps({"a": 1})
+    assert got.actual == '"x"'

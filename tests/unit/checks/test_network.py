@@ -1,0 +1,77 @@
+"""The kind ``network``."""
+
+from __future__ import annotations
+
+import base64
+
+import pytest
+
+from .helpers import evidence, request, result
+
+FORM = (("Content-Type", "application/x-www-form-urlencoded; charset=utf-8"),)
+LOG = (
+    request("GET", "/"),
+    request("GET", "/search/?q=kettle&page=1"),
+    request("POST", "/basket/add/12", status=302, body="quantity=2&note=Quiet+enough%21", request_headers=FORM),
+    request("POST", "/basket/add/13", status=302, body="base64:" + base64.b64encode(b'{"a": "b"}').decode()),
+    request("DELETE", "/notes/3/x", status=403, refused="not allowed"),
+    request("GET", "http://reddit.test/f"),
+    request("GET", "/slow", status=None),
+)
+
+
+@pytest.mark.parametrize(
+    ("check", "why"),
+    [
+        ("{method: POST, url: /basket/add/*}", ""),
+        ("{method: post, url: /basket/add/12}", None),
+        ("{method: POST, url: /basket/*}", "there was no such request"),
+        ("{method: POST, url: /basket/**}", ""),
+        ("{method: POST, url: /basket/**, count: 2}", ""),
+        ("{method: POST, url: /basket/**, count: 1}", "there were 2"),
+        ("{method: POST, count: {max: 2}}", ""),
+        ("{method: [PUT, POST], url: /basket/add/12/}", ""),
+        ("{url: '/search/?q=kettle'}", ""),
+        ("{url: '/search/?q=pot'}", "there was no such request"),
+        ("{url: reddit:/f}", ""),
+        ("{url: reddit:/}", "there was no such request"),
+        ("{method: DELETE, none: true}", ""),
+        ("{method: GET, url: /slow, status: 200}", "there was no such request"),
+        ("{method: POST, status: [200, 302]}", ""),
+        ("{method: POST, status: 200}", "there was no such request"),
+        ("{regex: 'add/1[23]$', count: 2}", ""),
+        ("{method: POST, body: quantity=2}", ""),
+        ("{method: POST, body: note=Quiet enough!}", ""),
+        ("{method: POST, body: quantity=3}", "there was no such request"),
+        ('{method: POST, body: {regex: \'"a": "b"\'}}', ""),
+        ("{url: /search/, none: true}", "there were 1"),
+    ],
+)
+def test_requests(check: str, why: str | None) -> None:
+    if why is None:
+        with pytest.raises(Exception, match="expected one of GET"):
+            result(f"network: {check}", evidence(requests=LOG))
+        return
+    got = result(f"network: {check}", evidence(url="http://shopping.test/", requests=LOG))
+    assert (got.passed, got.why) == (not why, why)
+
+
+def test_a_log_that_was_not_kept_is_inconclusive() -> None:
+    got = result("network: {method: POST, none: true}", evidence(url="http://shopping.test/"))
+    assert (got.score, got.why) == (None, "the requests were not recorded")
+    assert result("network: {method: POST, none: true}", evidence(url="about:blank")).passed
+
+
+def test_other_gaps_in_the_record() -> None:
+    recorded = evidence(requests=LOG, sites={"shopping": "http://shopping.test"})
+    assert result("network: {url: reddit:/f}", recorded).why == "the address of reddit was not recorded"
+    garbled = (request("POST", "/x", body="base64:!"),)
+    assert result("network: {method: POST, body: x}", evidence(requests=garbled)).passed is False
+
+
+def test_expected_and_actual() -> None:
+    got = result("network: {method: POST, url: /basket/**, status: 302, body: x}", evidence(requests=LOG))
+    assert got.expected == 'at least 1 × POST shopping:/basket/** answered 302 with a body: includes "x"'
+    assert got.actual == "none of 7 requests"
+    got = result("network: {method: POST, url: /basket/**, count: 5}", evidence(requests=LOG))
+    assert got.actual == "2, the first POST http://shopping.test/basket/add/12 (302)"

@@ -1,0 +1,119 @@
+"""The kind ``page``: reading while live, judging afterwards."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_webarena.checks import collect
+from pytest_webarena.errors import BrowserError, TaskError
+
+from .helpers import FakeLive, FakePage, evidence, live_result, result, task
+
+
+def shows(*texts: str, status: int | None = 200) -> FakeLive:
+    return FakeLive(page=lambda open, locate: FakePage(texts=texts, status=status))
+
+
+@pytest.mark.parametrize(
+    ("check", "live", "holds", "why"),
+    [
+        ("{open: /r/, locate: css=.t, includes: tea}", shows("green tea", "milk"), True, ""),
+        (
+            "{open: /r/, locate: css=.t, includes: tea}",
+            shows("milk"),
+            False,
+            '"tea" is missing (at http://shopping.test/)',
+        ),
+        (
+            "{open: /r/, locate: css=.t, includes: tea}",
+            shows(),
+            False,
+            "nothing matches css=.t (at http://shopping.test/)",
+        ),
+        ("{locate: css=.t, match: all, regex: '^£'}", shows("£1", "£2"), True, ""),
+        (
+            "{locate: css=.t, match: all, regex: '^£'}",
+            shows("£1", "$2"),
+            False,
+            "2 of 2 ($2): the pattern is not found (at http://shopping.test/)",
+        ),
+        (
+            "{locate: css=.t, excludes: tea}",
+            shows("milk", "tea"),
+            False,
+            '"tea" must not be there (at http://shopping.test/)',
+        ),
+        ("{locate: css=.t, excludes: tea}", shows(), True, ""),
+        ("{locate: css=.t, count: 2}", shows("a", "b"), True, ""),
+        ("{locate: css=.t, count: {min: 3}}", shows("a", "b"), False, "at http://shopping.test/"),
+        ("{locate: css=.t, count: 0}", shows(), True, ""),
+        ("{locate: css=input, exact: '', count: 1}", shows(""), True, ""),
+        (
+            "{open: /x, includes: tea}",
+            shows("tea", status=500),
+            False,
+            "http://shopping.test/ answered with status 500",
+        ),
+        ("{open: /x, status: 404}", shows("tea", status=404), True, ""),
+        ("{open: /x, status: 404}", shows("tea", status=200), False, "http://shopping.test/ answered with status 200"),
+        ("{includes: tea}", shows("a page about tea", status=None), True, ""),
+    ],
+)
+def test_pages(check: str, live: FakeLive, holds: bool, why: str) -> None:
+    got = live_result(f"page: {check}", live)
+    assert (got.passed, got.why) == (holds, why)
+
+
+def test_what_the_browser_is_asked() -> None:
+    live = shows("x")
+    live_result("page: {open: 'reddit:/f?a=b', locate: 'css=.t', prepare: [f(), g()], includes: x}", live)
+    live_result("page: {open: current, includes: x}", live)
+    assert live.asked == [("page", "http://reddit.test/f?a=b", "css=.t", "f()", "g()"), ("page", None, None)]
+
+
+def test_current_pages_are_read_before_others_are_opened() -> None:
+    live = FakeLive(page=lambda open, locate: FakePage(texts=["x"]), rows=lambda sql: [[1]])
+    made = task("""
+        - page: {open: /b, includes: x}
+        - page: {includes: x}
+        - state: {sql: select 1, equals: 1}
+    """)
+    probes = collect(made.checks, live, state="end")
+    assert [asked[:2] for asked in live.asked] == [
+        ("query", "shopping"),
+        ("page", None),
+        ("page", "http://shopping.test/b"),
+    ]
+    assert {probe.check for probe in probes} == {"checks[0]", "checks[1]", "checks[2]"}
+
+
+def test_a_selector_that_the_browser_refuses_is_inconclusive() -> None:
+    def refuse(open: str | None, locate: str | None) -> FakePage:
+        raise TaskError(f"not a selector: {locate}")
+
+    got = live_result("page: {locate: css=a, includes: x}", FakeLive(page=refuse))
+    assert (got.score, got.why) == (None, "not a selector: css=a")
+
+
+def test_faults_of_the_browser_are_nobodys_verdict() -> None:
+    def crash(open: str | None, locate: str | None) -> FakePage:
+        raise BrowserError("gone")
+
+    with pytest.raises(BrowserError):
+        live_result("page: {includes: x}", FakeLive(page=crash))
+
+
+def test_a_page_that_was_not_read_is_inconclusive() -> None:
+    got = result("page: {includes: x}", evidence("x", url="http://shopping.test/"))
+    assert (got.score, got.why) == (None, "the page was not read")
+
+
+def test_a_site_that_the_trial_lacks_is_inconclusive() -> None:
+    live = FakeLive(sites={"shopping": "http://shopping.test"})
+    assert live_result("page: {open: reddit:/f, includes: x}", live).why.startswith("expected a site of this trial")
+
+
+def test_expected_and_actual() -> None:
+    got = live_result("page: {open: /r/, locate: css=.t, exact: tea}", shows("milk", "x", "y", "z"))
+    assert got.expected == '"tea" at css=.t on shopping:/r/'
+    assert got.actual == '"milk", "x", "y" and 1 more'

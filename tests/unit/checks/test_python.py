@@ -1,0 +1,83 @@
+"""The kind ``python``: the user's own functions."""
+
+from __future__ import annotations
+
+import sys
+import types
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from pytest_webarena.errors import JudgeError
+from pytest_webarena.evidence import Evidence
+
+from .helpers import evidence, result
+
+
+def few_steps(recorded: Evidence, *, most: int = 2) -> Any:
+    if len(recorded.steps) <= most:
+        return True
+    return most / len(recorded.steps), f"{len(recorded.steps)} steps"
+
+
+def unparsable(recorded: Evidence) -> Any:
+    raise JudgeError("no verdict")
+
+
+@pytest.fixture(autouse=True)
+def module() -> Iterator[None]:
+    made = types.ModuleType("my_checks")
+    made.few_steps = few_steps  # type: ignore[attr-defined]
+    made.unparsable = unparsable  # type: ignore[attr-defined]
+    made.broken = lambda recorded: recorded.nothing  # type: ignore[attr-defined]
+    made.give = lambda recorded, value: eval(value)  # type: ignore[attr-defined]
+    made.Group = type("Group", (), {"yes": staticmethod(lambda recorded: True)})  # type: ignore[attr-defined]
+    made.number = 5  # type: ignore[attr-defined]
+    sys.modules["my_checks"] = made
+    yield
+    del sys.modules["my_checks"]
+
+
+def test_it_sees_the_steps() -> None:
+    assert result("python: my_checks:few_steps", evidence(urls=["a", "b"])).passed
+    got = result("python: {function: my_checks:few_steps, args: {most: 1}}", evidence(urls=["a", "b"]))
+    assert (got.score, got.why, got.mark) == (0.5, "2 steps", "◐")
+    assert got.expected == "my_checks:few_steps(most=1) says yes"
+
+
+def test_attributes_of_attributes() -> None:
+    assert result("python: my_checks:Group.yes", evidence()).passed
+
+
+@pytest.mark.parametrize(("value", "score"), [("True", 1), ("False", 0), ("0.25", 0.25), ("(1, 'why')", 1), ("0", 0)])
+def test_what_it_may_return(value: str, score: float) -> None:
+    assert result(f'python: {{function: my_checks:give, args: {{value: "{value}"}}}}', evidence()).score == score
+
+
+@pytest.mark.parametrize("value", ["None", "2", "-0.1", "'yes'", "float('nan')", "(1, 2)", "(1, 'a', 'b')", "[]"])
+def test_what_it_may_not_return(value: str) -> None:
+    got = result(f'python: {{function: my_checks:give, args: {{value: "{value}"}}}}', evidence())
+    assert got.score is None
+    assert "expected True, False, a score from 0 to 1, or a pair" in got.why
+
+
+@pytest.mark.parametrize(
+    ("function", "why"),
+    [
+        ("my_checks:broken", "my_checks:broken raised AttributeError: 'Evidence' object has no attribute 'nothing'"),
+        ("my_checks:absent", "my_checks:absent raised AttributeError: module 'my_checks' has no attribute 'absent'"),
+        ("my_checks:number", "my_checks:number raised TypeError: my_checks:number is no function"),
+        ("no_such_module:f", "no_such_module:f raised ModuleNotFoundError: No module named 'no_such_module'"),
+        ("my_checks:give", "my_checks:give raised TypeError: "),
+    ],
+)
+def test_a_function_that_fails_is_no_verdict(function: str, why: str) -> None:
+    got = result(f"python: {function}", evidence())
+    assert got.score is None
+    assert got.why.startswith(why)
+
+
+def test_a_judge_may_say_that_it_could_not_judge() -> None:
+    with pytest.raises(JudgeError, match="no verdict"):
+        result("python: my_checks:unparsable", evidence())

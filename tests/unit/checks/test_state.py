@@ -1,0 +1,172 @@
+"""The kind ``state``: databases and APIs."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from pytest_webarena.checks.jsonpath import PathError, find, parse_path
+from pytest_webarena.checks.state import same_value
+from pytest_webarena.errors import SiteError, TaskError
+
+from .helpers import FakeLive, evidence, live_result, result
+
+
+def rows(*given: list[Any]) -> FakeLive:
+    return FakeLive(rows=lambda sql: given)
+
+
+def answers(body: Any, status: int = 200) -> FakeLive:
+    return FakeLive(api=lambda path: (status, body if isinstance(body, str) else json.dumps(body)))
+
+
+@pytest.mark.parametrize(
+    ("check", "live", "why"),
+    [
+        ("equals: 1", rows([1]), ""),
+        ("equals: 1", rows(["1.0"]), ""),
+        ("equals: 1", rows([2]), "the values differ"),
+        ("equals: 1", rows(), "no rows; one is wanted"),
+        ("equals: 1", rows([1], [1]), "2 rows; one is wanted"),
+        ("equals: null", rows([None]), ""),
+        ("equals: null", rows([0]), "the values differ"),
+        ("equals: [Tea, 4]", rows(["Tea", 4]), ""),
+        ("equals: [Tea, 4]", rows(["tea", 4]), "the values differ"),
+        ("equals: true", rows([1]), ""),
+        ("rows: [Tea, Milk]", rows(["Tea"], ["Milk"]), ""),
+        ("rows: [Milk, Tea]", rows(["Tea"], ["Milk"]), "the rows differ"),
+        ("rows: [[a, 1]]", rows(["a", 1]), ""),
+        ("rows: []", rows(), ""),
+        ("rows: []", rows(["x"]), "the rows differ"),
+        ("count: 2", rows(["a"], ["b"]), ""),
+        ("count: {min: 1}", rows(), "another number of them"),
+        ("includes: tea", rows(["a"], ["green tea"]), ""),
+        ("exact: a 1", rows(["a", 1]), ""),
+        ("match: all, includes: tea", rows(["a"], ["green tea"]), '1 of 2 (a): "tea" is missing'),
+        ("number: 5, tolerance: 1", rows(["6"]), ""),
+    ],
+)
+def test_sql(check: str, live: FakeLive, why: str) -> None:
+    got = live_result(f"state: {{sql: select x from y, {check}}}", live)
+    assert (got.passed, got.why) == (not why, why)
+
+
+@pytest.mark.parametrize(
+    ("check", "live", "score", "why"),
+    [
+        ("at: '$.a[0].b', equals: 1", answers({"a": [{"b": 1}]}), 1, ""),
+        ("at: '$.a[*]', count: 2", answers({"a": [1, 2]}), 1, ""),
+        ("at: '$.a', equals: {b: [1, x]}", answers({"a": {"b": [1.0, "x"]}}), 1, ""),
+        ("at: '$.z', equals: 1", answers({}), 0, "no values; one is wanted"),
+        ("at: '$.z', count: 0", answers({}), 1, ""),
+        ("at: '$[*].t', includes: tea", answers([{"t": "milk"}, {"t": "Tea"}]), 1, ""),
+        ("equals: 1", answers("oops"), 0, "the response is not JSON"),
+        ("includes: hello", answers("hello there"), 1, ""),
+        ("equals: 1", answers({}, 404), 0, "it answered {}"),
+        ("equals: 1", answers({}, 503), None, "the site failed with status 503"),
+    ],
+)
+def test_api(check: str, live: FakeLive, score: float | None, why: str) -> None:
+    got = live_result(f"state: {{api: /api/x, {check}}}", live)
+    assert (got.score, got.why) == (score, why)
+
+
+def test_a_status_alone_is_a_condition() -> None:
+    check = "state: {api: {path: /api/x, status: 404}}"
+    assert live_result(check, answers("", 404)).passed
+    assert live_result(check, answers("", 200)).passed is False
+    assert live_result("state: {api: {path: /api/x, status: 500}}", answers("", 500)).passed
+
+
+def test_what_the_sites_are_asked() -> None:
+    live = FakeLive(rows=lambda sql: [[1]])
+    live_result("state: {sql: select 1, site: reddit, database: main, equals: 1}", live)
+    live_result("state: {api: {path: 'reddit:/x', method: POST, json: {a: 1}}, equals: 1}", live)
+    assert live.asked == [
+        ("query", "reddit", "select 1", "main"),
+        ("fetch", "reddit", "/x", "POST", {"Content-Type": "application/json"}, '{"a": 1}'),
+    ]
+
+
+def test_bad_sql_is_inconclusive_and_a_broken_site_an_error() -> None:
+    def refuse(sql: str) -> Any:
+        raise TaskError("no such table: y")
+
+    def broken(sql: str) -> Any:
+        raise SiteError("gone")
+
+    got = live_result("state: {sql: select x from y, equals: 1}", FakeLive(rows=refuse))
+    assert (got.score, got.why) == (None, "no such table: y")
+    with pytest.raises(SiteError):
+        live_result("state: {sql: select x from y, equals: 1}", FakeLive(rows=broken))
+
+
+def test_what_was_not_read_is_inconclusive() -> None:
+    assert result("state: {sql: select 1, equals: 1}", evidence("x")).score is None
+
+
+@pytest.mark.parametrize(
+    ("actual", "wanted", "same"),
+    [
+        (1, 1.0, True),
+        ("84.970", 84.97, True),
+        (84.97, "84.97", True),
+        (0.1 + 0.2, 0.3, False),
+        ("x", "X", False),
+        (" x", "x", False),
+        (True, True, True),
+        (1, True, True),
+        (2, True, False),
+        (True, 1, False),
+        (None, "", False),
+        ([1, ["2"]], [1.0, [2]], True),
+        ({"a": 1}, {"a": "1"}, True),
+        ({"a": 1}, {"a": 1, "b": 2}, False),
+        ("nan", "nan", True),
+        ("inf", 1e308, False),
+    ],
+)
+def test_same_value(actual: Any, wanted: Any, same: bool) -> None:
+    assert same_value(actual, wanted) is same
+
+
+DOCUMENT = {
+    "orders": [
+        {"id": 1, "total": 5.5, "paid": True, "by": {"name": "emma"}},
+        {"id": 2, "total": 7, "paid": False, "by": {"name": "bob"}},
+    ],
+    "odd name": [[1, 2], [3]],
+}
+
+
+@pytest.mark.parametrize(
+    ("path", "values"),
+    [
+        ("$", [DOCUMENT]),
+        ("$.orders[0].id", [1]),
+        ("$.orders[-1].id", [2]),
+        ("$.orders[5].id", []),
+        ("$.orders[*].total", [5.5, 7]),
+        ("$.orders.id", []),
+        ("$['odd name'][*][0]", [1, 3]),
+        ('$["odd name"][1].*', [3]),
+        ("$.orders[?(@.paid == true)].id", [1]),
+        ("$.orders[?(@.by.name == 'bob')].id", [2]),
+        ("$.orders[?@.total>6].id", [2]),
+        ("$.orders[?(@.total <= 5.50)].id", [1]),
+        ("$.orders[?(@.id != 1)].id", [2]),
+        ("$.orders[?(@.missing == 1)].id", []),
+        ("$['odd name'][0][?(@ >= 2)]", [2]),
+        ("$.orders[?(@.paid > 0)].id", []),
+    ],
+)
+def test_jsonpath(path: str, values: list[Any]) -> None:
+    assert find(path, DOCUMENT) == values
+
+
+@pytest.mark.parametrize("path", ["", "orders", "$.", "$..a", "$[a]", "$[0", "$.a[?(@.b ~ 1)]", "$.a b"])
+def test_other_paths_are_refused(path: str) -> None:
+    with pytest.raises(PathError):
+        parse_path(path)

@@ -1,0 +1,85 @@
+"""The kind ``url``."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_webarena.evidence import TabState
+
+from .helpers import evidence, result
+
+HERE = "http://shopping.test/catalogue/?sort=price&page=2#top"
+
+
+@pytest.mark.parametrize(
+    ("check", "url", "why"),
+    [
+        ("/catalogue/", HERE, ""),
+        ("/catalogue", HERE, ""),
+        ("/catalogue/?page=2", HERE, ""),
+        ("/catalogue/?page=3", HERE, "the query lacks page=3"),
+        ("/catalogue/#top", HERE, ""),
+        ("/catalogue/#end", HERE, "the fragments differ"),
+        ("/cat", HERE, "the paths differ"),
+        ("reddit:/catalogue/", HERE, "it is on another host"),
+        ("http://shopping.test/catalogue", HERE, ""),
+        ("http://shopping.test:80/catalogue", HERE, ""),
+        ("http://shopping.test:81/catalogue", HERE, "it is on another host"),
+        ("/a b/é", "http://SHOPPING.test/a%20b/%C3%A9", ""),
+        ("/", "http://shopping.test", ""),
+        ("[/x, /catalogue/]", HERE, ""),
+        ("[/x, /y]", HERE, "it is none of them"),
+        ("/proxy/shopping.test/x", "http://evil.test/proxy/shopping.test/x", "it is on another host"),
+        ("{exact: '/catalogue/?page=2&sort=price'}", HERE, ""),
+        ("{exact: '/catalogue/?page=2'}", HERE, "the query has more: sort=price"),
+        ("{query: {page: 2, sort: price}}", HERE, ""),
+        ("{query: {sort: [price, name]}}", "http://shopping.test/?sort=name&sort=price", ""),
+        ("{query: {sort: name}}", HERE, "the query lacks sort=name"),
+        ("{query: {q: ''}}", "http://shopping.test/?q=", ""),
+        ("{regex: 'sort=\\w+'}", HERE, ""),
+        ("{regex: '^/'}", HERE, "the pattern is not found"),
+        ("{address: /catalogue/, query: {page: 3}}", HERE, "the query lacks page=3"),
+        ("/x", "about:blank", "it is on another host"),
+        ("/x", "http://[", "it is no address"),
+    ],
+)
+def test_addresses(check: str, url: str, why: str) -> None:
+    got = result(f"url: {check}", evidence(url=url))
+    assert (got.passed, got.why) == (not why, why)
+
+
+def test_tabs() -> None:
+    tabs = tuple(
+        TabState(url=f"http://shopping.test/{name}", title="", html="", active=name == "b") for name in ("a", "b")
+    )
+    recorded = evidence(tabs=tabs)
+    assert result("url: /b", recorded).passed
+    assert result("url: /a", recorded).passed is False
+    got = result("url: {address: /a, tabs: any}", recorded)
+    assert (got.passed, got.actual) == (True, "http://shopping.test/a")
+    assert result("url: {address: /c, tabs: any}", recorded).why == "no open tab is there"
+
+
+def test_after_any_step() -> None:
+    recorded = evidence(url="http://shopping.test/z", urls=[f"http://shopping.test/{name}" for name in "abc"])
+    got = result("url: /b\nwhen: any_step", recorded)
+    assert (got.passed, got.state, got.actual) == (True, "after step 1", "http://shopping.test/b")
+    assert result("url: /z\nwhen: any_step", recorded).state == "end"
+    got = result("url: /q\nwhen: any_step", recorded)
+    assert (got.passed, got.state) == (False, "any state")
+    assert result("url: /b", recorded).passed is False
+
+
+def test_what_was_not_recorded_is_unknown() -> None:
+    got = result("url: /a", evidence())
+    assert (got.score, got.why) == (None, "no tab was recorded at the end")
+    got = result("url: reddit:/a", evidence(url=HERE, sites={"shopping": "http://shopping.test"}))
+    assert (got.score, got.why) == (None, "the address of reddit was not recorded")
+    unknown = evidence(url="http://shopping.test/z", urls=["", "http://shopping.test/b"])
+    assert result("url: /a\nwhen: any_step", unknown).score is None
+    assert result("url: /b\nwhen: any_step", unknown).score == 1
+
+
+def test_a_base_address_may_have_a_path() -> None:
+    recorded = evidence(url="http://host:7780/admin/orders", sites={"shopping": "http://host:7780/admin"})
+    assert result("url: /orders", recorded).passed

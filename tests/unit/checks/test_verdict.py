@@ -1,0 +1,120 @@
+"""Verdicts as text and as JSON."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_webarena.checks import CheckResult, Verdict, judge
+from pytest_webarena.evidence import JsonValue, Probe
+
+from .helpers import evidence, request, task, with_probes
+
+
+def sample() -> Verdict:
+    made = task(
+        """
+        - answer: {number: 84.97, tolerance: 0.01}
+        - url: /accounts/orders/
+        - all:
+            - page: {open: /reviews/, locate: css=.review-title, includes: Quiet enough}
+            - not: {url: /accounts/orders/}
+        - network: {method: POST, url: /reviews/}
+        - url: /basket/
+          when: any_step
+        """,
+        intent="Leave a 4-star review titled Quiet enough on the Coffee Grinder, and tell me how much I paid for it",
+    )
+    recorded = evidence(
+        "About 85 dollars, as far as I can see from the list of my orders in the account, "
+        "which I have looked at twice.",
+        url="http://shopping.test/accounts/orders/",
+        urls=["http://shopping.test/", "http://shopping.test/basket/"],
+        requests=(request("GET", "/"),),
+    )
+    page: JsonValue = {"url": "http://shopping.test/reviews/", "status": 200, "texts": ["Drips", "Too loud"]}
+    return judge(made, with_probes(recorded, Probe(check="checks[2].all[0]", state="end", value=page)))
+
+
+def test_the_failure_text() -> None:
+    assert (
+        sample().render()
+        == """\
+Leave a 4-star review titled Quiet enough on the Coffee Grinder, and tell me how
+much I paid for it
+failed: 2 of 5 checks hold
+
+✗ checks[0] answer
+    expected the number 84.97 ± 0.01
+    actual   "About 85 dollars, as far as I can see from the list of my orders
+             in the account, which I have looked at twice."
+    why      it is off by 0.03
+
+✓ checks[1] url: shopping:/accounts/orders/
+
+✗ checks[2] all
+  ✗ all[0] page
+      expected includes "Quiet enough" at css=.review-title on
+               shopping:/reviews/
+      actual   "Drips", "Too loud"
+      why      none of the 2 does (at http://shopping.test/reviews/)
+  ✗ all[1] not: what must not hold does
+    ✓ all[1].not url: shopping:/accounts/orders/
+
+✗ checks[3] network
+    expected at least 1 × POST shopping:/reviews/
+    actual   none of 1 requests
+    why      there was no such request
+
+✓ checks[4] url (after step 1): shopping:/basket/"""
+    )
+
+
+@pytest.mark.parametrize(
+    ("verdict", "line"),
+    [
+        (Verdict(score=1.0, passed=True, results=()), "passed: 0 of 0 checks hold"),
+        (
+            Verdict(score=0.5, passed=False, results=(), threshold=0.8, stop_reason="max_steps"),
+            "failed: 0 of 0 checks hold, score 0.5 of 0.8 (stopped: max_steps)",
+        ),
+        (
+            Verdict(
+                score=None, passed=None, results=(CheckResult(path="checks[0]", kind="x", score=None, expected=""),)
+            ),
+            "inconclusive: 1 of 1 checks could not be judged",
+        ),
+    ],
+)
+def test_headlines(verdict: Verdict, line: str) -> None:
+    assert verdict.render().splitlines()[0] == line
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 120])
+def test_lines_fit_the_width(width: int) -> None:
+    assert max(map(len, sample().render(width).splitlines())) <= width
+    assert str(sample()) == sample().render(80)
+
+
+@given(st.text(max_size=400), st.text(max_size=400), st.text(max_size=400))
+def test_any_text_stays_in_its_columns(intent: str, actual: str, why: str) -> None:
+    result = CheckResult(path="checks[0]", kind="answer", score=0.0, expected=actual, actual=actual, why=why)
+    text = Verdict(score=0.0, passed=False, results=(result,), intent=intent).render(60)
+    assert max(map(len, text.splitlines())) <= 60
+    assert len(text.splitlines()) <= 12
+
+
+def test_through_json() -> None:
+    verdict = sample()
+    data = json.loads(json.dumps(verdict.to_json()))
+    assert Verdict.from_json(data) == verdict
+    assert (data["schema_version"], data["inconclusive"]) == (1, False)
+
+
+@pytest.mark.parametrize("version", [2, "1", None])
+def test_later_versions_are_refused(version: object) -> None:
+    with pytest.raises(ValueError, match="expected a verdict of schema version 1 or older"):
+        Verdict.from_json({**sample().to_json(), "schema_version": version})

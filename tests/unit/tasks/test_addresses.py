@@ -1,0 +1,44 @@
+"""How places are written, and what full address they become."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_webarena.tasks import Address, resolve
+from pytest_webarena.tasks.addresses import parse_address
+
+SITES = {"shopping": "http://shopping.test", "reddit": "http://reddit.test/base/"}
+
+
+@pytest.mark.parametrize(
+    ("text", "address"),
+    [
+        ("/x?y=1", "http://shopping.test/x?y=1"),
+        ("reddit:/f", "http://reddit.test/base/f"),
+        ("https://example.org/x", "https://example.org/x"),
+        ("about:blank", "about:blank"),
+        ("gitlab:/x", None),
+        ("x/y", None),
+        ("http://", None),
+    ],
+)
+def test_resolve(text: str, address: str | None) -> None:
+    assert resolve(text, SITES) == address
+
+
+def test_a_path_needs_a_site() -> None:
+    assert resolve("/x", {}) is None
+
+
+@pytest.mark.parametrize("text", ["reddit:/f", "http://a.test:8080/x", "about:blank"])
+def test_addresses_are_written_as_they_are_read(text: str) -> None:
+    address = parse_address(text)
+    assert isinstance(address, Address)
+    assert str(address) == text
+
+
+@pytest.mark.parametrize(
+    "text", ["", "x", "a b:/x", "javascript:alert(1)", "http://a b/", "http://[x/", "file:relative"]
+)
+def test_what_is_no_address(text: str) -> None:
+    assert parse_address(text) is None

@@ -1,0 +1,44 @@
+"""The examples in the docstrings of the tasks and checks rooms."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import pkgutil
+
+import pytest
+
+import pytest_webarena.checks
+import pytest_webarena.tasks
+
+MODULES = [
+    name
+    for package in (pytest_webarena.tasks, pytest_webarena.checks)
+    for name in (
+        package.__name__,
+        *(f"{package.__name__}.{each.name}" for each in pkgutil.iter_modules(package.__path__)),
+    )
+]
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_examples_are_true(name: str) -> None:
+    assert doctest.testmod(importlib.import_module(name)).failed == 0
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_modules_say_what_they_offer(name: str) -> None:
+    module = importlib.import_module(name)
+    assert module.__doc__
+    missing = [offered for offered in getattr(module, "__all__", [None]) if not hasattr(module, str(offered))]
+    assert missing == []
+
+
+def test_at_least_some_have_examples() -> None:
+    found = [
+        test
+        for name in MODULES
+        for test in doctest.DocTestFinder().find(importlib.import_module(name))
+        if test.examples
+    ]
+    assert len(found) >= 10

@@ -1,0 +1,121 @@
+"""Solutions: every way to write a step, and what is said about the others."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_webarena.actions import (
+    Action,
+    Back,
+    Check,
+    Click,
+    CloseTab,
+    FocusTab,
+    Forward,
+    Goto,
+    Hover,
+    NewTab,
+    Noop,
+    Press,
+    Scroll,
+    Select,
+    Selector,
+    Stop,
+    Type,
+)
+from pytest_webarena.tasks.steps import STEPS
+
+from .helpers import problems, task, task_text
+
+A = Selector("css=#a")
+B = Selector('role=textbox[name="B"]')
+
+
+@pytest.mark.parametrize(
+    ("step", "actions"),
+    [
+        ("- goto: /x", [Goto("shopping:/x")]),
+        ("- goto: reddit:/f", [Goto("reddit:/f")]),
+        ("- goto: http://homepage.test/x", [Goto("http://homepage.test/x")]),
+        ("- goto: about:blank", [Goto("about:blank")]),
+        ("- click: css=#a", [Click(A)]),
+        ('- click: role=textbox[name="B"]', [Click(B)]),
+        (
+            "- click: {selector: css=#a, button: right, count: 2, modifiers: Shift}",
+            [Click(A, button="right", count=2, modifiers=("Shift",))],
+        ),
+        (
+            '- fill:\n    css=#a: one\n    role=textbox[name="B"]: two',
+            [Type(A, "one", clear=True), Type(B, "two", clear=True)],
+        ),
+        ("- fill: {css=#a: ''}", [Type(A, "", clear=True)]),
+        ("- type: {css=#a: 1.50}", [Type(A, "1.50")]),
+        ("- press: Enter", [Press("Enter")]),
+        ("- press: {css=#a: Control+a}", [Press("Control+a", A)]),
+        ("- select: {css=#a: 4 stars}", [Select(A, ("4 stars",))]),
+        ("- select: {css=#a: [x, y]}", [Select(A, ("x", "y"))]),
+        ("- check: css=#a", [Check(A)]),
+        ("- uncheck: css=#a", [Check(A, checked=False)]),
+        ("- hover: css=#a", [Hover(A)]),
+        ("- scroll: down", [Scroll("down")]),
+        ("- scroll: {css=#a: up}", [Scroll("up", A)]),
+        ("- tab: 1", [FocusTab(1)]),
+        ("- new_tab\n- close_tab\n- back\n- forward\n- noop", [NewTab(), CloseTab(), Back(), Forward(), Noop()]),
+    ],
+)
+def test_how_steps_are_written(step: str, actions: list[Action]) -> None:
+    indented = step.replace("\n", "\n  ")
+    assert task(f"solution:\n  {indented}").solution == (*actions, Stop(""))
+
+
+@pytest.mark.parametrize(
+    ("step", "answer"), [("stop", ""), ("stop: 84.97", "84.97"), ("stop: ''", ""), ("stop: no", "no")]
+)
+def test_stop(step: str, answer: str) -> None:
+    assert task(f"solution: [{{goto: /x}}, {{{step}}}]" if ":" in step else f"solution: [{step}]").solution[-1:] == (  # type: ignore[index]
+        Stop(answer),
+    )
+
+
+def test_without_a_solution_there_is_none() -> None:
+    assert task("tags: x").solution is None
+    assert task("solution: []").solution == (Stop(""),)
+
+
+@pytest.mark.parametrize(
+    ("steps", "message"),
+    [
+        ("{click: x}", "expected a list of steps, found a mapping with click (start each item with '- ')"),
+        ("[clik]", "expected a step, found 'clik' (did you mean 'click'?)"),
+        ("[click]", "expected a step, found 'click' (write 'click: …')"),
+        ("[[back]]", "expected a step, found a list of 1"),
+        ("[{back: 1}]", "expected a step, found 'back' (write '- back')"),
+        ("[{clik: css=a}]", "expected a step, found 'clik' (did you mean 'click'?)"),
+        (
+            "[{click: css=a, press: Enter}]",
+            "expected a step with one key, found a mapping with click, press (start each",
+        ),
+        ("[{}]", "expected a step with one key, found a mapping"),
+        ("[{click: {button: left}}]", "expected the key 'selector' in a click step, found only button"),
+        ("[{click: {selector: a, count: 9}}]", "expected 1, 2 or 3, found the number 9"),
+        ("[{click: [a]}]", "expected a selector, or a mapping with 'selector' and how to click it, found a list of 1"),
+        ("[{fill: css=a}]", "expected a selector with a text, found 'css=a'"),
+        ("[{fill: {}}]", "expected a selector with a text, found a mapping"),
+        ("[{fill: {'css=a[': x}}]", "expected a Playwright selector, found no ] in 'css=a['"),
+        ("[{scroll: sideways}]", "expected one of up, down, left, right, found 'sideways'"),
+        ("[{tab: -1}]", "expected a tab's number, from 0, found the number -1"),
+        ("[{goto: x}]", "expected an address"),
+        ("[stop, back]", "expected no step after 'stop', found 'back'"),
+        ("[{stop: [1]}]", "expected an answer, found a list of 1"),
+    ],
+)
+def test_what_is_no_step(steps: str, message: str) -> None:
+    [problem] = problems(task_text(f"solution: {steps}"))
+    assert message in str(problem)
+
+
+def test_every_action_of_a_solution_has_a_step() -> None:
+    assert set(STEPS) == {
+        "goto", "click", "fill", "type", "press", "select", "check", "uncheck", "hover", "scroll", "tab", "stop",
+        "new_tab", "close_tab", "back", "forward", "noop",
+    }  # fmt: skip

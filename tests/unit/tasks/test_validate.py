@@ -1,0 +1,91 @@
+"""Validating many files at once, and the three ways to report."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from pytest_webarena.errors import UsageError
+from pytest_webarena.tasks import validate
+from pytest_webarena.tasks.validate import find_files, render
+
+GOOD = "tasks: [{id: %s, intent: x, sites: [shopping], checks: [{answer: x}]}]\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "b.yaml").write_text(GOOD % "b")
+    (tmp_path / "a.yml").write_text(GOOD % "a")
+    (tmp_path / "sub" / "c.yaml").write_text("tasks: [{id: c, intnet: x}]\n")
+    (tmp_path / "notes.txt").write_text("tasks: [")
+    return tmp_path
+
+
+def test_folders_are_searched_and_named_files_taken_as_they_are(folder: Path) -> None:
+    assert [str(path) for path in find_files(["sub/c.yaml", ".", "notes.txt"])] == [
+        "sub/c.yaml",
+        "a.yml",
+        "b.yaml",
+        "notes.txt",
+    ]
+
+
+def test_all_problems_of_all_files(folder: Path) -> None:
+    report = validate(["."], sites=["reddit"])
+    assert not report.valid
+    assert len(report.files) == 3
+    assert [(problem.path, problem.line) for problem in report.problems][:2] == [("a.yml", 1), ("b.yaml", 1)]
+    assert "sub/c.yaml:1:17: expected a key of a task, found 'intnet' (did you mean 'intent'?)" in render(report)
+    assert render(report).splitlines()[-1] == "3 files, 0 tasks right: 6 problems in 3 files"
+
+
+def test_no_problems(folder: Path) -> None:
+    report = validate(["a.yml", "b.yaml"], sites=["shopping"])
+    assert report.valid
+    assert [task.id for task in report.tasks] == ["a", "b"]
+    assert render(report) == "2 files, 2 tasks: no problems"
+
+
+def test_ids_are_unique_across_files(folder: Path) -> None:
+    (folder / "z.yaml").write_text("# one line down\n" + GOOD % "a")
+    [problem] = validate(["a.yml", "z.yaml"]).problems
+    assert str(problem) == "z.yaml:2:9: expected an id used once, found 'a' again (first in a.yml:1)"
+
+
+def test_a_missing_file_is_a_problem(folder: Path) -> None:
+    assert render(validate(["nowhere.yaml"])).splitlines() == [
+        "nowhere.yaml:1:1: expected a readable task file, found no such file or directory",
+        "1 file, 0 tasks right: 1 problem in 1 file",
+    ]
+
+
+def test_json(folder: Path) -> None:
+    data = json.loads(render(validate(["sub"]), "json"))
+    assert (data["schema_version"], data["files"], data["tasks"]) == (1, ["sub/c.yaml"], 0)
+    assert data["problems"][-1] == {
+        "path": "sub/c.yaml",
+        "line": 1,
+        "column": 17,
+        "expected": "a key of a task",
+        "found": "'intnet'",
+        "hint": "did you mean 'intent'?",
+    }
+
+
+def test_github(folder: Path) -> None:
+    (folder / "odd, 100%.yaml").write_text("tasks: [5]")
+    lines = render(validate(["odd, 100%.yaml"]), "github").splitlines()
+    assert lines == [
+        "::error file=odd%2C 100%25.yaml,line=1,col=9,title=task file::"
+        "expected a task: a mapping with id, intent, checks, found the number 5",
+        "1 file, 0 tasks right: 1 problem in 1 file",
+    ]
+
+
+def test_another_format_is_refused(folder: Path) -> None:
+    with pytest.raises(UsageError, match="expected one of the formats text, json, github, found 'xml'"):
+        render(validate([]), "xml")

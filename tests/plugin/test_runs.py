@@ -1,0 +1,125 @@
+"""Going on with a run, splitting it, gating it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pytest_webarena.cli import main
+
+MakeTasks = Callable[..., None]
+
+
+def attempts(pytester: pytest.Pytester, run: str = "run") -> dict[str, int]:
+    """Task to the number of its attempts."""
+    folders = (pytester.path / run / "trials").iterdir()
+    return {
+        json.loads((folder / "trial.json").read_text())["key"]["task"]: len(list(folder.glob("attempt-*")))
+        for folder in folders
+    }
+
+
+def test_resuming_runs_what_has_no_verdict_and_nothing_else(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
+    make_tasks("a", "wrong", "odd")
+    canned.runpytest("--run-dir=run").assert_outcomes(passed=1, failed=1, errors=1)
+    result = canned.runpytest("--resume=run")
+    result.assert_outcomes(errors=1, deselected=2)
+    assert attempts(canned) == {"a": 1, "wrong": 1, "odd": 2}
+    result.stdout.fnmatch_lines(["oracle: 1/2 passed*"])  # the whole run's figures, not this invocation's
+
+
+def test_resuming_after_a_dead_worker_loses_nothing(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
+    make_tasks("a", "dying", "b", "c")
+    canned.runpytest_subprocess("-n2", "--run-dir=run")
+    before = attempts(canned)
+    make_tasks("a", "dying", "b", "c", "d")
+    canned.runpytest_subprocess("-n2", "--resume=run").assert_outcomes(passed=1, failed=1, deselected=0)
+    after = attempts(canned)
+    assert {task: after[task] for task in ("a", "b", "c")} == {task: before[task] for task in ("a", "b", "c")}
+    assert after["d"] == 1
+    assert after["dying"] == before["dying"] + 1
+
+
+def test_a_changed_task_is_run_again(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
+    make_tasks("a", "b")
+    canned.runpytest("--run-dir=run")
+    file = canned.path / "tasks" / "demo.yaml"
+    file.write_text(file.read_text().replace("intent: Say a", "intent: Say it"))
+    canned.runpytest("--resume=run").assert_outcomes(passed=1, deselected=1)
+    assert attempts(canned) == {"a": 2, "b": 1}
+
+
+def test_a_finished_run_has_nothing_to_resume_and_that_is_fine(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
+    make_tasks("a")
+    canned.runpytest("--run-dir=run")
+    assert canned.runpytest("--resume=run").ret == 0
+
+
+def test_a_mistyped_run_is_not_started_anew(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
+    make_tasks("a")
+    result = canned.runpytest("--resume=rnu")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*rnu: expected a run directory*"])
+    assert not (canned.path / "rnu").exists()
+
+
+def test_shards_are_disjoint_and_merge_into_the_whole(
+    canned: pytest.Pytester, make_tasks: MakeTasks, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = [f"t{number}" for number in range(12)]
+    make_tasks(*names, "wrong")
+    parts = []
+    for index in (1, 2):
+        canned.runpytest(f"--shard={index}/2", f"--run-dir=part{index}")
+        parts.append(set(attempts(canned, f"part{index}")))
+    assert parts[0] | parts[1] == {*names, "wrong"}
+    assert not parts[0] & parts[1]
+    root: Path = canned.path
+    assert main(["merge", str(root / "part1"), str(root / "part2"), "-o", str(root / "all")]) == 0
+    assert "13 trials" in capsys.readouterr().out
+    summary = json.loads((root / "all" / "summary.json").read_text())
+    assert (summary["agents"]["oracle"]["rate"]["passed"], summary["trials"]) == (12, 13)
+    assert main(["merge", str(root / "part1"), "-o", str(root / "all")]) == 2
+    assert "new or empty directory" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("tasks", "options", "code"),
+    [
+        (("a", "wrong"), (), 1),
+        (("a", "wrong"), ("--min-pass-rate=0.5",), 0),
+        (("a", "wrong"), ("--min-pass-rate=0.6",), 10),
+        (("a", "odd"), ("--min-pass-rate=0.5", "--max-errors=0.2"), 11),
+        (("a", "odd"), ("--min-pass-rate=0.5", "--max-errors=1"), 0),
+    ],
+)
+def test_thresholds_decide_the_exit_code(
+    canned: pytest.Pytester, make_tasks: MakeTasks, tasks: tuple[str, ...], options: tuple[str, ...], code: int
+) -> None:
+    make_tasks(*tasks)
+    result = canned.runpytest(*options)
+    assert result.ret == code
+    if options:
+        result.stdout.fnmatch_lines(["gate: *"])
+
+
+def test_a_threshold_excuses_no_ordinary_test(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
+    make_tasks("a")
+    canned.makepyfile(test_theirs="def test_theirs():\n    assert False\n")
+    assert canned.runpytest("--min-pass-rate=0.1").ret == 1
+
+
+def test_thresholds_hold_with_workers(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
+    make_tasks("a", "b", "wrong")
+    assert canned.runpytest_subprocess("-n2", "--min-pass-rate=0.6").ret == 0
+    assert canned.runpytest_subprocess("-n2", "--min-pass-rate=0.7").ret == 10
+
+
+def test_exports_are_written_at_the_end(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
+    make_tasks("a", "wrong")
+    canned.runpytest("--run-dir=run")
+    assert json.loads((canned.path / "run" / "summary.json").read_text())["trials"] == 2
+    assert (canned.path / "run" / "results.csv").read_text().count("\n") == 3

@@ -24,7 +24,7 @@ from pytest_webarena.sites.desk import BrokerSettings, Desk
 from pytest_webarena.sites.manifest import load_catalogue
 from pytest_webarena.sites.protocol import VERSION, error_line, line
 from pytest_webarena.sites.runtime import READY, REPORT, ReaperProcess, sweep
-from pytest_webarena.sites.wire import decode, encode
+from pytest_webarena.sites.wire import decode, dumps
 
 __all__ = ["main"]
 
@@ -50,7 +50,7 @@ class _Client:
             "lease": self._lease,
             "query": desk.query,
             "release": self._release,
-            "requests": self._requests,
+            "requests": desk.requests,
             "status": self._status,
         }
 
@@ -81,7 +81,7 @@ class _Client:
                 raise HarnessError(f"expected hello first, found {operation!r}")
             if operation not in self._operations:
                 raise HarnessError(f"unknown operation {operation!r}; known: {', '.join(self._operations)}")
-            answer = line({"id": number, "result": encode(await self._operations[operation](**message))})
+            answer = line({"id": number, "result": await self._operations[operation](**message)})
         except Exception as error:
             if not isinstance(error, WebArenaError):
                 _log.exception("%s of %s failed", operation, self._name)
@@ -101,9 +101,6 @@ class _Client:
     async def _release(self, lease: str) -> Any:
         self._leases.discard(lease)
         return await self._desk.release(lease)
-
-    async def _requests(self, lease: str) -> Any:
-        return self._desk.requests(lease)
 
     async def _status(self) -> Any:
         return self._desk.status(os.getpid())
@@ -125,7 +122,9 @@ async def _run(desk: Desk, settings: BrokerSettings, listener: socket.socket) ->
     end = asyncio.Event()
     loop.add_signal_handler(signal.SIGTERM, end.set)
     await loop.connect_read_pipe(lambda: _Lifeline(end), sys.stdin)
-    server = await asyncio.start_unix_server(serve, sock=listener, limit=_LINE_LIMIT)
+    # From 3.13 on asyncio would remove the socket's file at the end, which is the launcher's: a next broker needs it.
+    options: dict[str, Any] = {"cleanup_socket": False} if sys.version_info >= (3, 13) else {}
+    server = await asyncio.start_unix_server(serve, sock=listener, limit=_LINE_LIMIT, **options)
     watcher = loop.create_task(desk.watch())
     sweeping = loop.run_in_executor(None, sweep)
     os.write(1, READY)
@@ -140,7 +139,7 @@ async def _run(desk: Desk, settings: BrokerSettings, listener: socket.socket) ->
     report = await desk.close()
     await sweeping
     unfinished = settings.directory.parent / f"{REPORT}.new"
-    unfinished.write_text(json.dumps(encode(report)))
+    unfinished.write_text(dumps(report))
     unfinished.replace(settings.directory.parent / REPORT)
 
 

@@ -117,7 +117,10 @@ class Lease:
         self.release()
 
     def requests(self) -> tuple[RequestRecord, ...]:
-        """The traffic so far, in order of arrival. Not after the release."""
+        """The traffic so far, in order of arrival. Not after the release.
+
+        Raises `SiteError` like `check` when a replica has died: what it answered is no evidence of anything.
+        """
         return tuple(decode(RequestRecord, record) for record in self._connection.call("requests", lease=self.id))
 
     def query(self, site: str, sql: str, *, database: str = "", write: bool = False) -> Rows:

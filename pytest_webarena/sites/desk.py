@@ -133,12 +133,11 @@ class Desk:
         complete = held.session.totals.unrecorded == 0
         unsafe = unsafe_by_app(held.session.requests(), hosts, overall=held.session.unsafe, complete=complete)
         reasons = await self._pool.release(held.lease, unsafe=unsafe)
-        return ReleaseReport(
-            clean=not reasons, reason="; ".join(f"{app}: {reason}" for app, reason in reasons.items())
-        )
+        return ReleaseReport(clean=not reasons, reason="; ".join(f"{app}: {reason}" for app, reason in reasons.items()))
 
-    def requests(self, lease: str) -> list[RequestRecord]:
-        """The traffic of a lease so far."""
+    async def requests(self, lease: str) -> list[RequestRecord]:
+        """The traffic of a lease so far. `SiteError` when a replica has died: it would be no evidence."""
+        await self.check(lease)
         return self._lease(lease).session.requests()
 
     async def query(self, lease: str, site: str, database: str, sql: str, *, write: bool) -> Rows:

@@ -288,4 +288,3 @@ FILE: Record[Mapping[str, Any]] = Record(
         _key("apps", Json("a mapping from names to apps", null=False), "The apps by name.", "apps: {…}", default={}),
     ],
 )
-

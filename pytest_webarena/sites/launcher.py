@@ -209,7 +209,7 @@ class BrokerLauncher:
         for ask in (broker.terminate, broker.kill):
             if self._thread.is_alive():
                 ask()
-                self._thread.join(2.0)
+                self._thread.join(1.0)
         if broker.returncode != 0:
             self._problems.append(f"the site broker did not end in good order: {_exit_text(broker.returncode)}")
 

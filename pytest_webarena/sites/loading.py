@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cache
@@ -22,7 +21,7 @@ from pytest_webarena.sites.manifest import (
     LoginRecipe,
     SiteManifest,
 )
-from pytest_webarena.sites.wire import encode
+from pytest_webarena.sites.wire import dumps
 from pytest_webarena.tasks.nodes import MapNode, Node, compose
 from pytest_webarena.tasks.reading import Entries, Invalid, Reading, TooManyProblems, shown
 
@@ -135,9 +134,7 @@ def _manifest(name: str, values: Mapping[str, Any], source: _Source, reading: Re
             "folder": source.folder,
             "process": process,
             "sites": tuple(
-                SiteManifest(
-                    name=site, host=given["host"], app=name, start=given["start"], default_user=given["user"]
-                )
+                SiteManifest(name=site, host=given["host"], app=name, start=given["start"], default_user=given["user"])
                 for site, given in values["sites"].items()
             ),
             "login": {
@@ -170,8 +167,8 @@ def _check_names(app: AppManifest, others: Mapping[str, AppManifest], node: Node
 
 def _digest(app: AppManifest) -> str:
     """Hash of what decides the app's behaviour, as far as it can be told without running it."""
-    described = encode(replace(app, folder=Path(), max_replicas=None, standbys=None, digest=""))
-    total = hashlib.sha256(json.dumps(described, sort_keys=True).encode())
+    described = replace(app, folder=Path(), max_replicas=None, standbys=None, digest="")
+    total = hashlib.sha256(dumps(described).encode())
     if app.process is not None and app.process.factory:
         targets = (app.process.factory, app.process.seed, app.process.on_fork)
         for module in sorted({target.partition(":")[0] for target in targets if target}):

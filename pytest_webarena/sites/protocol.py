@@ -16,7 +16,7 @@ op         arguments                                           result
 hello      version, name                                       pid, log (path of the broker's log)
 lease      sites, holder, timeout (s; null: the run's)         `Grant`
 release    lease                                               `ReleaseReport`
-requests   lease                                               list of `evidence.RequestRecord`
+requests   lease                                               list of `evidence.RequestRecord`; as check
 query      lease, site, database, sql, write                   `backends.base.Rows`
 check      lease                                               null; an error when a replica has died
 status                                                         `report.BrokerStatus`
@@ -27,7 +27,6 @@ Values are encoded by `wire`. Error types are names from `errors`; unknown ones 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -35,6 +34,7 @@ from typing import Any
 from pytest_webarena import errors
 from pytest_webarena.errors import HarnessError, WebArenaError
 from pytest_webarena.sites.manifest import Account, LoginRecipe
+from pytest_webarena.sites.wire import dumps
 
 __all__ = [
     "VERSION",
@@ -110,7 +110,7 @@ class ReleaseReport:
 
 def line(message: Mapping[str, Any]) -> bytes:
     """One message as it goes over the socket."""
-    return json.dumps(message, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass") + b"\n"
+    return dumps(message).encode("utf-8", "surrogatepass") + b"\n"
 
 
 def error_line(number: int | None, error: BaseException) -> bytes:

@@ -1,81 +1,131 @@
-"""Dataclasses to plain JSON data and back, guided by their annotations."""
+"""Dataclasses to JSON and back, guided by their annotations."""
 
 from __future__ import annotations
 
 import dataclasses
+import json
 import types
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any, ClassVar, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, TypeVar, Union, get_args, get_origin, get_type_hints
 
-__all__ = ["decode", "encode"]
+__all__ = ["decode", "dumps", "encode"]
 
 T = TypeVar("T")
+Decoder = Callable[[Any], Any]
+
+
+def dumps(value: Any) -> str:
+    """``value`` as one line of JSON. Class-level constants, as the ``kind`` of actions, are written along.
+
+    >>> from pytest_webarena.actions import Goto
+    >>> dumps([Goto("/")])
+    '[{"kind":"goto","url":"/"}]'
+    """
+    # The encoder walks what is plain in C and asks us only about the rest.
+    return json.dumps(value, default=_shallow, ensure_ascii=False, separators=(",", ":"))
 
 
 def encode(value: Any) -> Any:
-    """Plain data for ``value``. Class-level constants, as the ``kind`` of actions, are written along.
-
-    >>> from pytest_webarena.actions import Goto
-    >>> encode(Goto("/"))
-    {'kind': 'goto', 'url': '/'}
-    """
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        data = {field.name: encode(getattr(value, field.name)) for field in dataclasses.fields(value)}
-        return {**{name: getattr(value, name) for name in _constants(type(value))}, **data}
-    if isinstance(value, Mapping):
-        return {str(key): encode(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [encode(item) for item in value]
-    return str(value) if isinstance(value, Path) else value
+    """Plain data: what reading `dumps` gives."""
+    return json.loads(dumps(value))
 
 
 def decode(kind: type[T], data: Any) -> T:
-    """The value of type ``kind`` that `encode` turned into ``data``.
+    """The value of type ``kind`` that was written as ``data``.
 
     >>> from pytest_webarena.actions import Goto
     >>> decode(Goto, {"kind": "goto", "url": "/"})
     Goto(url='/')
     """
-    value: T = _decode(kind, data)
+    target: Any = kind
+    value: T = _decoder(target)(data)
     return value
 
 
-def _decode(kind: Any, data: Any) -> Any:
+def _shallow(value: Any) -> Any:
+    """One level of something that is not plain."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        kind = type(value)
+        constants = {name: getattr(value, name) for name in _constants(kind)}
+        return {**constants, **{field.name: getattr(value, field.name) for field in dataclasses.fields(kind)}}
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, Path):
+        return str(value)
+    raise TypeError(f"{type(value).__name__} can't go over the wire")
+
+
+@cache
+def _decoder(kind: Any) -> Decoder:
+    """A function that turns plain data into a ``kind``; `_same` where they are the same."""
     origin, arguments = get_origin(kind), get_args(kind)
     if origin in (Union, types.UnionType):
-        return _decode_union(arguments, data)
+        return _union_decoder(arguments)
     if origin is tuple:
-        if len(arguments) == 2 and arguments[1] is Ellipsis:
-            return tuple(_decode(arguments[0], item) for item in data)
-        return tuple(_decode(argument, item) for argument, item in zip(arguments, data, strict=True))
-    if origin is not None and issubclass(origin if isinstance(origin, type) else type(None), Mapping):
-        return {key: _decode(arguments[1], item) for key, item in data.items()}
-    if isinstance(kind, type) and dataclasses.is_dataclass(kind) and isinstance(data, Mapping):
-        hints, constants = _hints(kind), _constants(kind)
-        return kind(**{key: _decode(hints[key], item) for key, item in data.items() if key not in constants})
-    return Path(data) if kind is Path else data
+        return _tuple_decoder(arguments)
+    if isinstance(origin, type) and issubclass(origin, Mapping):
+        item = _decoder(arguments[1])
+        return lambda data: {key: item(value) for key, value in data.items()}
+    if kind is Path:
+        return Path
+    if isinstance(kind, type) and dataclasses.is_dataclass(kind):
+        return _record_decoder(kind)
+    return _same
 
 
-def _decode_union(members: tuple[Any, ...], data: Any) -> Any:
-    if isinstance(data, Mapping):
-        for member in members:
-            if dataclasses.is_dataclass(member) and _matches(member, data):
-                return _decode(member, data)
-    else:
-        for member in members:
-            if get_origin(member) is not None and get_origin(member) is not Literal and data is not None:
-                return _decode(member, data)
+def _same(data: Any) -> Any:
     return data
 
 
-def _matches(member: Any, data: Mapping[str, Any]) -> bool:
-    """Whether ``data`` was made of ``member``: the same constant ``kind``, or exactly its fields."""
-    constants = _constants(member)
-    if "kind" in constants:
-        return bool(data.get("kind") == member.kind)
-    return {field.name for field in dataclasses.fields(member)} == set(data)
+def _tuple_decoder(arguments: tuple[Any, ...]) -> Decoder:
+    if len(arguments) == 2 and arguments[1] is Ellipsis:
+        item = _decoder(arguments[0])
+        return tuple if item is _same else lambda data: tuple(map(item, data))
+    items = [_decoder(argument) for argument in arguments]
+    if all(item is _same for item in items):
+        return tuple
+    return lambda data: tuple(item(value) for item, value in zip(items, data, strict=True))
+
+
+def _record_decoder(kind: Any) -> Decoder:
+    # Fields that are the same in JSON need no call each.
+    decoders = {name: _decoder(hint) for name, hint in _hints(kind).items() if get_origin(hint) is not ClassVar}
+    special = {name: decoder for name, decoder in decoders.items() if decoder is not _same}
+    constants = _constants(kind)
+
+    def decode_record(data: Mapping[str, Any]) -> Any:
+        values = dict(data)
+        for name in constants:
+            values.pop(name, None)
+        for name, decoder in special.items():
+            if name in values:
+                values[name] = decoder(values[name])
+        return kind(**values)
+
+    return decode_record
+
+
+def _union_decoder(members: tuple[Any, ...]) -> Decoder:
+    """By form: mappings are records, told apart by constants or fields; lists are the member that is a collection."""
+    records = [member for member in members if isinstance(member, type) and dataclasses.is_dataclass(member)]
+    others = [decoder for decoder in map(_decoder, members) if decoder is not _same]
+    collection = next((_decoder(member) for member in members if get_origin(member) is tuple), _same)
+
+    def decode_union(data: Any) -> Any:
+        if isinstance(data, Mapping):
+            return next((_decoder(record)(data) for record in records if _matches(record, data)), data)
+        return collection(data) if isinstance(data, list) else data
+
+    return decode_union if others else _same
+
+
+def _matches(record: Any, data: Mapping[str, Any]) -> bool:
+    """Whether ``data`` was made of ``record``: the same constants, and exactly its fields."""
+    constants = _constants(record)
+    names = {field.name for field in dataclasses.fields(record)} | constants
+    return names == set(data) and all(data[name] == getattr(record, name) for name in constants)
 
 
 @cache

@@ -211,9 +211,7 @@ class _Server:
             app = _attribute(self._order.factory)(data)
         listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         listener.bind(("127.0.0.1", 0))
-        server = create_server(
-            _logged(app), sockets=[listener], threads=self._order.threads, ident=None
-        )
+        server = create_server(_logged(app), sockets=[listener], threads=self._order.threads, ident=None)
         return server, listener.getsockname()[1], files_digest(data) if order.fingerprint else None
 
     def _die_with_parent(self, parent: int) -> None:

@@ -105,9 +105,7 @@ class ProcessBackend:
                 await self._until_ready(app, running)
         else:
             environ = {**process.env, **self._context.environ}
-            running = await start_command(
-                app, process.command, environ, data=process.data, data_dir=data_dir, log=log
-            )
+            running = await start_command(app, process.command, environ, data=process.data, data_dir=data_dir, log=log)
             self._commands.add(running)
             if app.reuse == "clean":
                 running.fingerprint = await asyncio.to_thread(files_digest, data_dir)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import os
+import sys
 import tarfile
 from collections.abc import Callable
 from dataclasses import replace
@@ -16,7 +18,7 @@ from docker.errors import APIError, BuildError, ImageNotFound
 
 from pytest_webarena.errors import SiteError
 from pytest_webarena.sites.images import bases, ensure_image
-from pytest_webarena.sites.images.host_python import HostPython, required_packages
+from pytest_webarena.sites.images.host_python import HostPython, host_python, required_packages
 
 
 class Engine:
@@ -218,6 +220,31 @@ def test_the_tar_has_what_runs_python_and_no_ballast(python: HostPython) -> None
     assert members["/tmp"].mode == 0o1777
     assert members[str(python.stdlib)].mode & 0o005 == 0o005  # whatever it is here, the container's user must get in
     assert members[str(python.executable)].mode == 0o755
+
+
+def test_a_base_that_the_engine_refuses(build: Build, monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = Engine()
+
+    def refuse(*_: object, **__: object) -> None:
+        raise APIError("no space left on device")
+
+    monkeypatch.setattr(engine.api, "import_image_from_data", refuse)
+    with pytest.raises(SiteError, match="no space left on device"):
+        build(engine, base="host")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="images of this machine's Python are for Linux")
+def test_libraries_are_those_of_the_system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a package brings along comes with the package, and is not wanted under its path on this machine."""
+    compiled = [Path(str(file.locate())) for file in metadata.files("markupsafe") or [] if ".so" in file.suffixes]
+    if not compiled:
+        pytest.skip("markupsafe is installed without its compiled part")
+    ldd = tmp_path / "ldd"
+    around = compiled[0].parent / ".." / compiled[0].parent.name / compiled[0].name
+    ldd.write_text(f"#!/bin/sh\nprintf '\\tlibz.so.1 => /lib/libz.so.1 (0x7f)\\n\\tour.so => {around} (0x7f)\\n'\n")
+    ldd.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    assert host_python(["markupsafe"]).libraries == (Path("/lib/libz.so.1"),)
 
 
 def test_the_base_changes_with_what_it_is_made_of(python: HostPython) -> None:

@@ -1,140 +1,15 @@
-"""The pool on a backend that does what the test says, with a clock that stands still."""
+"""The pool's promises, one by one."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping
-from dataclasses import replace
-from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, settings
-from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from pytest_webarena.errors import HarnessError, SiteError, TaskError, UsageError
-from pytest_webarena.sites.backends.base import Replica, Rows
-from pytest_webarena.sites.fleet import FleetLimits
-from pytest_webarena.sites.manifest import AppManifest, DatabaseManifest
-from pytest_webarena.sites.pool import Pool, PoolLease
 from pytest_webarena.sites.slot import Slot, State
 
-
-class FakeBackend:
-    """Starts and resets at once, or when the test calls `finish`; remembers who changed what."""
-
-    def __init__(self) -> None:
-        self.manual = False
-        self.pending: list[tuple[str, asyncio.Future[None]]] = []
-        self.problems: list[str] = []
-        """Failures of the next starts and resets."""
-        self.preparation = ""
-        self.data: dict[str, str] = {}
-        """Replica id to its fingerprint; ``pristine`` after a start or a reset."""
-        self.dead: dict[str, str] = {}
-        self.stopped: list[str] = []
-        self.alive_checks = 0
-
-    async def prepare(self, app: AppManifest) -> None:
-        if self.preparation:
-            raise SiteError(self.preparation)
-
-    async def start(self, app: AppManifest, replica_id: str) -> Replica:
-        await self._work(f"start {replica_id}")
-        return self._pristine(app, replica_id, 0)
-
-    async def reset(self, app: AppManifest, replica: Replica) -> Replica:
-        await self._work(f"reset {replica.id}")
-        return self._pristine(app, replica.id, replica.generation + 1)
-
-    def _pristine(self, app: AppManifest, replica_id: str, generation: int) -> Replica:
-        self.data[replica_id] = "pristine"
-        return Replica(
-            id=replica_id, app=app.name, host="127.0.0.1", port=1, generation=generation, fingerprint="pristine"
-        )
-
-    async def _work(self, what: str) -> None:
-        if self.manual:
-            gate = asyncio.get_running_loop().create_future()
-            self.pending.append((what, gate))
-            await gate
-        if self.problems:
-            raise SiteError(self.problems.pop(0))
-
-    def finish(self, index: int = 0) -> str:
-        what, gate = self.pending.pop(index)
-        if not gate.done():
-            gate.set_result(None)
-        return what
-
-    async def fingerprint(self, app: AppManifest, replica: Replica) -> str | None:
-        return self.data[replica.id]
-
-    async def query(self, app: AppManifest, replica: Replica, database: str, sql: str, *, write: bool) -> Rows:
-        if replica.id in self.dead:
-            raise SiteError("no connection")
-        return Rows(columns=("sql",), rows=((sql,),))
-
-    async def alive(self, app: AppManifest, replica: Replica) -> str:
-        self.alive_checks += 1
-        return self.dead.get(replica.id, "")
-
-    async def stop(self, app: AppManifest, replica: Replica) -> None:
-        self.stopped.append(replica.id)
-
-    async def close(self) -> None:
-        return
-
-    def leftovers(self) -> Mapping[str, str]:
-        return {}
-
-
-class House:
-    """A pool of the apps ``a``, ``b`` and the read-only ``wiki``, its backend and its clock."""
-
-    def __init__(self, *, replicas: int = 2, standbys: int = 0) -> None:
-        self.backend = FakeBackend()
-        self.now = 100.0
-        database = {"main": DatabaseManifest(name="main", engine="sqlite", path="x")}
-        app = AppManifest(name="a", sites=(), backend="fake", databases=database)
-        self.apps = {
-            "a": app,
-            "b": replace(app, name="b"),
-            "never": replace(app, name="never", reuse="never"),
-            "wiki": replace(app, name="wiki", read_only=True),
-        }
-        limits = FleetLimits(replicas=replicas, standbys=standbys)
-        self.pool = Pool(self.apps, lambda _: self.backend, lambda _: limits, clock=lambda: self.now)
-
-    async def lease(self, *apps: str, holder: str = "somebody") -> PoolLease:
-        return await self.pool.lease(apps, holder=holder, timeout=60)
-
-    def ask(self, *apps: str, holder: str = "somebody") -> asyncio.Task[PoolLease]:
-        return asyncio.get_running_loop().create_task(self.lease(*apps, holder=holder))
-
-    def states(self, app: str) -> list[str]:
-        status, _ = self.pool.status()
-        return [replica.state for one in status if one.app == app for replica in one.replicas]
-
-    async def later(self, seconds: float) -> None:
-        self.now += seconds
-        await self.pool.tick()
-        await rest()
-
-
-async def rest() -> None:
-    """Let everything that can happen without the test's help happen."""
-    for _ in range(30):
-        await asyncio.sleep(0)
-
-
-def run(work: Callable[[House], Coroutine[Any, Any, None]], **settings: int) -> None:
-    async def main() -> None:
-        house = House(**settings)
-        await work(house)
-        await house.pool.close()
-
-    asyncio.run(main())
+from .pool_house import House, rest, run
 
 
 def test_a_clean_replica_is_handed_on_without_a_reset() -> None:
@@ -400,6 +275,20 @@ def test_a_standby_that_died_is_not_handed_out() -> None:
     run(work, replicas=1)
 
 
+def test_a_shared_app_is_held_once_by_a_request_that_is_granted_twice() -> None:
+    async def work(house: House) -> None:
+        for lease in [await house.lease("a"), await house.lease("a")]:
+            await house.pool.release(lease, unsafe={})
+        await house.lease("wiki")
+        house.backend.dead["a-1"] = "it ended with signal SIGKILL"
+        lease = await house.lease("a", "wiki")
+        assert lease.replicas["a"].id == "a-2"
+        await house.pool.release(lease, unsafe={})
+        assert house.states("wiki") == ["leased"]
+
+    run(work, replicas=2)
+
+
 def test_a_standby_that_died_is_replaced_before_anybody_asks() -> None:
     async def work(house: House) -> None:
         await house.lease("a")
@@ -430,7 +319,7 @@ def test_unknown_apps_and_databases_are_named() -> None:
         with pytest.raises(UsageError, match="known: a, b, never, wiki"):
             await house.lease("c")
         lease = await house.lease("a")
-        with pytest.raises(TaskError, match="a database named 'mian'.*did you mean 'main'"):
+        with pytest.raises(TaskError, match=r"a database named 'mian'.*did you mean 'main'"):
             await house.pool.query(lease, "a", "mian", "select 1", write=False)
 
     run(work)
@@ -476,132 +365,6 @@ def test_states_change_only_as_declared() -> None:
     assert slot.leased_seconds == 3
     with pytest.raises(HarnessError, match="a-1 can't go from dirty to leased"):
         slot.to(State.LEASED, 6)
-
-
-class Leasing(RuleBasedStateMachine):
-    """Any order of asking, cancelling, releasing, dying and failing keeps the promises of `Pool`."""
-
-    @initialize(replicas=st.integers(1, 3), standbys=st.integers(0, 2))
-    def open(self, replicas: int, standbys: int) -> None:
-        self.loop = asyncio.new_event_loop()
-        self.replicas = replicas
-        self.house = self.do(self._house(replicas, standbys))
-        self.asked: list[tuple[frozenset[str], asyncio.Task[PoolLease]]] = []
-        self.held: list[PoolLease] = []
-        self.granted: list[int] = []
-
-    async def _house(self, replicas: int, standbys: int) -> House:
-        house = House(replicas=replicas, standbys=standbys)
-        house.backend.manual = True
-        return house
-
-    def do(self, work: Coroutine[Any, Any, Any]) -> Any:
-        result = self.loop.run_until_complete(work)
-        self.loop.run_until_complete(rest())
-        self._collect()
-        return result
-
-    def _collect(self) -> None:
-        for entry in list(getattr(self, "asked", ())):
-            _, task = entry
-            if task.done():
-                self.asked.remove(entry)
-                if not task.cancelled() and task.exception() is None:
-                    self._receive(task.result(), entry[0])
-
-    def _receive(self, lease: PoolLease, wanted: frozenset[str]) -> None:
-        assert set(lease.slots) == wanted
-        for app, slot in lease.slots.items():
-            assert slot.state in (State.LEASED, State.BROKEN)
-            if app != "wiki" and slot.state is State.LEASED:
-                assert self.house.backend.data[slot.id] == "pristine", "handed out dirty"
-                assert not any(slot in one.slots.values() for one in self.held), "handed out twice"
-        self.held.append(lease)
-
-    async def _ask(self, apps: frozenset[str]) -> asyncio.Task[PoolLease]:
-        return self.house.ask(*sorted(apps))
-
-    @rule(apps=st.frozensets(st.sampled_from(["a", "b", "never", "wiki"]), min_size=1))
-    def ask(self, apps: frozenset[str]) -> None:
-        task = self.loop.run_until_complete(self._ask(apps))
-        self.asked.append((apps, task))
-        self.do(rest())
-
-    @precondition(lambda self: self.asked)
-    @rule(which=st.integers(0, 99))
-    def cancel(self, which: int) -> None:
-        self.asked[which % len(self.asked)][1].cancel()
-        self.do(rest())
-
-    @precondition(lambda self: self.held)
-    @rule(which=st.integers(0, 99), how=st.sampled_from(["clean", "post", "silent change"]))
-    def release(self, which: int, how: str) -> None:
-        lease = self.held.pop(which % len(self.held))
-        exclusive = [app for app in lease.slots if app != "wiki"]
-        if how != "clean":
-            for app in exclusive:
-                self.house.backend.data[lease.slots[app].id] = "changed"
-        self.do(self.house.pool.release(lease, unsafe=dict.fromkeys(exclusive, "POST") if how == "post" else {}))
-
-    @precondition(lambda self: self.house.backend.pending)
-    @rule(which=st.integers(0, 99), fails=st.sampled_from([False, False, False, True]))
-    def finish(self, which: int, fails: bool) -> None:
-        backend = self.house.backend
-        backend.problems = ["broken"] if fails else []
-        backend.finish(which % len(backend.pending))
-        self.do(rest())
-
-    @rule(which=st.integers(0, 99))
-    def die(self, which: int) -> None:
-        alive = sorted(set(self.house.backend.data) - set(self.house.backend.dead))
-        if alive:
-            self.house.backend.dead[alive[which % len(alive)]] = "killed"
-
-    @rule(seconds=st.sampled_from([0.2, 5.0, 70.0]))
-    def wait(self, seconds: float) -> None:
-        self.do(self.house.later(seconds))
-
-    @invariant()
-    def promises(self) -> None:
-        apps, waiting = self.house.pool.status()
-        for app in apps:
-            living = [replica for replica in app.replicas if replica.state != "broken"]
-            assert len(living) <= self.replicas
-            if app.app != "wiki":
-                assert all(len(replica.holders) <= 1 for replica in app.replicas)
-        # Nobody waits for what is there: some app of each is taken, or reserved for earlier requests.
-        free = {app.app: sum(one.state == "pristine" for one in app.replicas) for app in apps}
-        shared = any(one.state in ("pristine", "leased") for app in apps if app.app == "wiki" for one in app.replicas)
-        for request in waiting:
-            assert not all(shared if app == "wiki" else free[app] > 0 for app in request.apps)
-            for app in request.apps:
-                free[app] -= 1
-
-    def teardown(self) -> None:
-        if not hasattr(self, "house"):
-            return
-        # However it went, everybody who still waits is served once the others give back.
-        backend = self.house.backend
-        for _ in range(200):
-            if not self.asked:
-                break
-            backend.problems = []
-            backend.manual = False
-            while backend.pending:
-                backend.finish()
-            self.do(rest())
-            while self.held:
-                self.do(self.house.pool.release(self.held.pop(), unsafe={}))
-            self.do(self.house.later(0.2))
-        assert not self.asked, "somebody waits for ever"
-        self.do(self.house.pool.close())
-        self.loop.close()
-
-
-TestLeasing = Leasing.TestCase
-TestLeasing.settings = settings(
-    max_examples=40, stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck)
-)
 
 
 def test_one_replica_is_given_out_in_the_order_of_asking() -> None:

@@ -1,0 +1,131 @@
+"""A pool on a backend that does what the test says, with a clock that stands still."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import replace
+from typing import Any
+
+from pytest_webarena.errors import SiteError
+from pytest_webarena.sites.backends.base import Replica, Rows
+from pytest_webarena.sites.fleet import FleetLimits
+from pytest_webarena.sites.manifest import AppManifest, DatabaseManifest
+from pytest_webarena.sites.pool import Pool, PoolLease
+
+
+class FakeBackend:
+    """Starts and resets at once, or when the test calls `finish`; remembers who changed what."""
+
+    def __init__(self) -> None:
+        self.manual = False
+        self.pending: list[tuple[str, asyncio.Future[None]]] = []
+        self.problems: list[str] = []
+        """Failures of the next starts and resets."""
+        self.preparation = ""
+        self.data: dict[str, str] = {}
+        """Replica id to its fingerprint; ``pristine`` after a start or a reset."""
+        self.dead: dict[str, str] = {}
+        self.stopped: list[str] = []
+        self.alive_checks = 0
+
+    async def prepare(self, app: AppManifest) -> None:
+        if self.preparation:
+            raise SiteError(self.preparation)
+
+    async def start(self, app: AppManifest, replica_id: str) -> Replica:
+        await self._work(f"start {replica_id}")
+        return self._pristine(app, replica_id, 0)
+
+    async def reset(self, app: AppManifest, replica: Replica) -> Replica:
+        await self._work(f"reset {replica.id}")
+        return self._pristine(app, replica.id, replica.generation + 1)
+
+    def _pristine(self, app: AppManifest, replica_id: str, generation: int) -> Replica:
+        self.data[replica_id] = "pristine"
+        return Replica(
+            id=replica_id, app=app.name, host="127.0.0.1", port=1, generation=generation, fingerprint="pristine"
+        )
+
+    async def _work(self, what: str) -> None:
+        if self.manual:
+            gate = asyncio.get_running_loop().create_future()
+            self.pending.append((what, gate))
+            await gate
+        if self.problems:
+            raise SiteError(self.problems.pop(0))
+
+    def finish(self, index: int = 0) -> str:
+        what, gate = self.pending.pop(index)
+        if not gate.done():
+            gate.set_result(None)
+        return what
+
+    async def fingerprint(self, app: AppManifest, replica: Replica) -> str | None:
+        return self.data[replica.id]
+
+    async def query(self, app: AppManifest, replica: Replica, database: str, sql: str, *, write: bool) -> Rows:
+        if replica.id in self.dead:
+            raise SiteError("no connection")
+        return Rows(columns=("sql",), rows=((sql,),))
+
+    async def alive(self, app: AppManifest, replica: Replica) -> str:
+        self.alive_checks += 1
+        return self.dead.get(replica.id, "")
+
+    async def stop(self, app: AppManifest, replica: Replica) -> None:
+        self.stopped.append(replica.id)
+
+    async def close(self) -> None:
+        return
+
+    def leftovers(self) -> Mapping[str, str]:
+        return {}
+
+
+class House:
+    """A pool of the apps ``a``, ``b`` and the read-only ``wiki``, its backend and its clock."""
+
+    def __init__(self, *, replicas: int = 2, standbys: int = 0) -> None:
+        self.backend = FakeBackend()
+        self.now = 100.0
+        database = {"main": DatabaseManifest(name="main", engine="sqlite", path="x")}
+        app = AppManifest(name="a", sites=(), backend="fake", databases=database)
+        self.apps = {
+            "a": app,
+            "b": replace(app, name="b"),
+            "never": replace(app, name="never", reuse="never"),
+            "wiki": replace(app, name="wiki", read_only=True),
+        }
+        limits = FleetLimits(replicas=replicas, standbys=standbys)
+        self.pool = Pool(self.apps, lambda _: self.backend, lambda _: limits, clock=lambda: self.now)
+
+    async def lease(self, *apps: str, holder: str = "somebody") -> PoolLease:
+        return await self.pool.lease(apps, holder=holder, timeout=60)
+
+    def ask(self, *apps: str, holder: str = "somebody") -> asyncio.Task[PoolLease]:
+        return asyncio.get_running_loop().create_task(self.lease(*apps, holder=holder))
+
+    def states(self, app: str) -> list[str]:
+        status, _ = self.pool.status()
+        return [replica.state for one in status if one.app == app for replica in one.replicas]
+
+    async def later(self, seconds: float) -> None:
+        self.now += seconds
+        await self.pool.tick()
+        await rest()
+
+
+async def rest() -> None:
+    """Let everything that can happen without the test's help happen."""
+    for _ in range(30):
+        await asyncio.sleep(0)
+
+
+def run(work: Callable[[House], Coroutine[Any, Any, None]], **settings: int) -> None:
+    async def main() -> None:
+        house = House(**settings)
+        await work(house)
+        await house.pool.close()
+
+    asyncio.run(main())

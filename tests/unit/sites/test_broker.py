@@ -1,0 +1,363 @@
+"""Launcher, broker, pool, gateway, process backend and client together, on a tiny app."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+import urllib.request
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from pytest_webarena.errors import SiteError, TaskError, UsageError
+from pytest_webarena.sites.client import BrokerClient, Lease
+from pytest_webarena.sites.launcher import BrokerConfig, BrokerLauncher
+from pytest_webarena.sites.report import BrokerReport
+
+from .processes import DEADLINE, alive, number, wait_until
+
+
+def get(lease: Lease, url: str, method: str = "GET") -> str:
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({"http": lease.proxy}))
+    with opener.open(urllib.request.Request(url, method=method), timeout=DEADLINE) as answer:
+        text: str = answer.read().decode()
+    return text
+
+
+def until_broken(lease: Lease) -> str:
+    """What is said once the lease's check fails."""
+    deadline = time.monotonic() + DEADLINE
+    while time.monotonic() < deadline:
+        try:
+            lease.check()
+        except SiteError as error:
+            return str(error)
+        time.sleep(0.005)
+    raise AssertionError("it never broke")
+
+
+@pytest.fixture(scope="module")
+def launcher(tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrokerLauncher]:
+    """One broker for the tests that leave it as it was."""
+    run_dir = tmp_path_factory.mktemp("run")
+    config = BrokerConfig(catalogue=str(tiny / "sites.yaml"), run_dir=run_dir, max_replicas=2, standbys=1)
+    with BrokerLauncher(config) as launcher:
+        yield launcher
+
+
+@pytest.fixture
+def client(launcher: BrokerLauncher) -> Iterator[BrokerClient]:
+    with BrokerClient(launcher.address, name="gw0") as client:
+        yield client
+
+
+@pytest.fixture
+def own(tiny: Path, tmp_path: Path) -> Iterator[BrokerLauncher]:
+    """A broker that the test may destroy."""
+    with BrokerLauncher(BrokerConfig(catalogue=str(tiny / "sites.yaml"), run_dir=tmp_path, max_replicas=2)) as launcher:
+        yield launcher
+
+
+def directory(launcher: BrokerLauncher) -> Path:
+    return Path(launcher.address).parent
+
+
+def test_a_run_without_sites_starts_no_broker(tiny: Path, tmp_path: Path) -> None:
+    launcher = BrokerLauncher(BrokerConfig(catalogue=str(tiny / "sites.yaml"), run_dir=tmp_path))
+    assert directory(launcher).stat().st_mode & 0o777 == 0o700
+    report = launcher.stop()
+    assert report == BrokerReport(catalogue=str(tiny / "sites.yaml"))
+    assert not launcher.log.exists()
+    assert not directory(launcher).exists()
+    with pytest.raises(SiteError, match="found nobody there"):
+        BrokerClient(launcher.address, name="late").lease(["tiny"], holder="x")
+
+
+def test_a_lease_reaches_the_site_under_its_own_name_and_nothing_else(client: BrokerClient) -> None:
+    with client.lease(["tiny"], holder="a test", timeout=DEADLINE) as lease:
+        site = lease.sites["tiny"]
+        assert (site.url, site.start, site.default_user) == ("http://tiny.test", "http://tiny.test/start", "ann")
+        assert site.users["ann"].password == "secret"
+        assert "host=tiny.test" in get(lease, site.url + "/")
+        with pytest.raises(urllib.request.HTTPError, match="403"):
+            get(lease, "http://other.test/")
+        records = [(one.method, one.url, one.status) for one in lease.requests()]
+        assert records == [("GET", "http://tiny.test/", 200), ("GET", "http://other.test/", 403)]
+        (replica,) = lease.replicas
+        assert (replica.app, replica.backend, len(replica.digest)) == ("tiny", "process", 16)
+
+
+def test_what_one_lease_changed_the_next_does_not_see(client: BrokerClient) -> None:
+    for _ in range(4):
+        lease = client.lease(["tiny"], holder="a test", timeout=DEADLINE)
+        assert "notes=2 memory=1" in get(lease, "http://tiny.test/add", "POST")
+        report = lease.release()
+        assert (report.clean, report.reason) == (False, "tiny: POST http://tiny.test/add")
+
+
+def test_a_change_by_get_is_found_out_by_the_fingerprint(client: BrokerClient) -> None:
+    with client.lease(["tiny"], holder="a test", timeout=DEADLINE) as lease:
+        get(lease, "http://tiny.test/add")
+        assert lease.release().reason == "tiny: its data differ from pristine"
+
+
+def test_reading_only_hands_the_replica_on(client: BrokerClient) -> None:
+    with client.lease(["tiny"], holder="a test", timeout=DEADLINE) as lease:
+        get(lease, "http://tiny.test/")
+        lease.query("tiny", "select * from notes")
+        first = lease.release()
+        assert first.clean
+        assert lease.release() is first
+
+
+def test_several_sites_are_leased_at_once(client: BrokerClient) -> None:
+    with client.lease(["other", "tiny"], holder="a test", timeout=DEADLINE) as lease:
+        assert list(lease.sites) == ["other", "tiny"]
+        assert "host=other.test" in get(lease, "http://other.test/")
+        get(lease, "http://tiny.test/x", "POST")
+        assert lease.release().reason == "other: its manifest says: reuse: never; tiny: POST http://tiny.test/x"
+
+
+def test_sql(client: BrokerClient) -> None:
+    with client.lease(["tiny", "other"], holder="a test", timeout=DEADLINE) as lease:
+        assert lease.query("", "select text, 1 as one from notes").rows == (("seeded", 1),)
+        lease.query("tiny", "delete from notes", write=True)
+        assert "notes=0" in get(lease, "http://tiny.test/")
+        for arguments, message in [
+            (("tiny", "select * from nowhere"), "no such table: nowhere"),
+            (("other", "select 1"), "a database was asked of the app 'other'"),
+            (("elsewhere", "select 1"), r"expected a site of this lease \(tiny, other\), found 'elsewhere'"),
+        ]:
+            with pytest.raises(TaskError, match=message):
+                lease.query(*arguments)
+        assert "tiny: a set-up step wrote into its database" in lease.release().reason
+    with pytest.raises(TaskError, match="has been released"):
+        lease.query("tiny", "select 1")
+
+
+def test_an_unknown_site_is_a_usage_error(client: BrokerClient) -> None:
+    with pytest.raises(UsageError, match="no site 'tinny'; did you mean 'tiny'"):
+        client.lease(["tinny"], holder="a test", timeout=DEADLINE)
+
+
+def test_a_site_that_can_not_start_says_why(client: BrokerClient) -> None:
+    with pytest.raises(SiteError, match=r"'broken' could not be started.*no attribute 'no_such_factory'"):
+        client.lease(["broken"], holder="a test", timeout=DEADLINE)
+    (status,) = (app for app in client.status().apps if app.app == "broken")
+    assert "no_such_factory" in status.problem
+
+
+def test_who_waits_too_long_learns_who_holds_what(client: BrokerClient) -> None:
+    held = [client.lease(["tiny"], holder=f"task {index}", timeout=DEADLINE) for index in range(2)]
+    with pytest.raises(SiteError, match=r"2 of at most 2 replicas") as error:
+        client.lease(["tiny"], holder="task 3", timeout=0.1)
+    assert re.search(r"leased for .* s by gw0 \(task 1\)", str(error.value))
+    for lease in held:
+        lease.release()
+
+
+def test_the_end_of_a_connection_frees_its_leases(launcher: BrokerLauncher, client: BrokerClient) -> None:
+    crashed = BrokerClient(launcher.address, name="gw1")
+    crashed.lease(["tiny"], holder="x", timeout=DEADLINE)
+    crashed.lease(["tiny"], holder="y", timeout=DEADLINE)
+    status = client.status()
+    (tiny,) = (app for app in status.apps if app.app == "tiny")
+    assert sorted(holder for replica in tiny.replicas for holder in replica.holders) == ["gw1 (x)", "gw1 (y)"]
+    with ThreadPoolExecutor() as threads:
+        waiting = threads.submit(client.lease, ["tiny"], holder="z", timeout=DEADLINE)
+        wait_until(lambda: len(client.status().waiting) == 1)
+        crashed.close()
+        waiting.result(DEADLINE).release()
+
+
+def test_a_client_that_stops_waiting_gets_nothing_later(
+    launcher: BrokerLauncher, client: BrokerClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held = [client.lease(["tiny"], holder="x", timeout=DEADLINE) for _ in range(2)]
+    with BrokerClient(launcher.address, name="gw1") as impatient:
+        impatient.status()
+        monkeypatch.setattr("pytest_webarena.sites.client._Connection.wait", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            impatient.lease(["tiny"], holder="y", timeout=DEADLINE)
+        monkeypatch.undo()
+        assert len(client.status().waiting) == 1
+        for lease in held:
+            lease.release()
+        wait_until(lambda: not any(replica.holders for app in client.status().apps for replica in app.replicas))
+
+
+def interrupt(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
+def test_threads_may_share_a_client(client: BrokerClient) -> None:
+    def visit(index: int) -> str:
+        with client.lease(["tiny"], holder=f"thread {index}", timeout=DEADLINE) as lease:
+            return get(lease, "http://tiny.test/add", "POST")
+
+    with ThreadPoolExecutor(6) as threads:
+        texts = list(threads.map(visit, range(12)))
+    assert all("notes=2 memory=1" in text for text in texts)
+
+
+def test_a_replica_that_dies_is_the_sites_fault(client: BrokerClient) -> None:
+    with client.lease(["tiny"], holder="a test", timeout=DEADLINE) as lease:
+        lease.check()
+        with pytest.raises(urllib.request.HTTPError, match="502"):
+            get(lease, "http://tiny.test/crash")
+        text = until_broken(lease)
+        assert re.search(
+            r"replica tiny-\d+ broke: it ended with exit code 7; last log lines:.*about to crash", text, re.S
+        )
+        with pytest.raises(SiteError, match="exit code 7"):
+            lease.query("tiny", "select 1")
+        with pytest.raises(SiteError, match="exit code 7"):
+            lease.requests()
+        assert "exit code 7" in lease.release().reason
+    with client.lease(["tiny"], holder="the next test", timeout=DEADLINE) as lease:
+        assert "notes=1" in get(lease, "http://tiny.test/")
+
+
+def test_strangers_are_turned_away(launcher: BrokerLauncher) -> None:
+    for said, message in [
+        (b'{"id": 1, "op": "hello", "version": 99, "name": "x"}\n', b"speaks version 1 of its protocol, this client"),
+        (b'{"id": 1, "op": "status"}\n', b"expected hello first, found 'status'"),
+    ]:
+        with socket.socket(socket.AF_UNIX) as stranger:
+            stranger.settimeout(DEADLINE)
+            stranger.connect(launcher.address)
+            stranger.sendall(said)
+            assert message in stranger.recv(4096)
+
+
+def test_the_report_tells_of_every_app(own: BrokerLauncher) -> None:
+    with BrokerClient(own.address, name="gw0") as client:
+        for method in ("GET", "POST"):
+            with client.lease(["tiny"], holder="x", timeout=DEADLINE) as lease:
+                get(lease, "http://tiny.test/", method)
+        wait_until(lambda: all(replica.state == "pristine" for app in client.status().apps for replica in app.replicas))
+    report = own.stop()
+    app = report.apps["tiny"]
+    assert (app.leases, app.clean_hand_ons, app.resets.count, app.starts.count, app.broken) == (2, 1, 1, 2, 0)
+    assert (app.handovers.count, app.most_replicas, report.problems) == (2, 2, ())
+    assert 0 < app.handovers.median < 1000
+    assert 0 < app.utilisation < 1
+    assert own.stop() is report
+    assert not directory(own).exists()
+
+
+def test_a_bad_catalogue_is_told_to_every_client_at_once(tmp_path: Path) -> None:
+    (tmp_path / "bad.yaml").write_text("apps: {shop: {backend: process}}\n")
+    with BrokerLauncher(BrokerConfig(catalogue=str(tmp_path / "bad.yaml"))) as launcher:
+        for _ in range(2):
+            began = time.monotonic()
+            with pytest.raises(SiteError, match=r"bad.yaml:1:14: expected the key 'sites'"):
+                BrokerClient(launcher.address, name="gw0").lease(["shop"], holder="x", timeout=DEADLINE)
+            assert time.monotonic() - began < DEADLINE
+        assert "expected the key 'sites'" in launcher.stop().problems[0]
+
+
+def test_a_killed_broker_leaves_nothing_and_is_replaced(own: BrokerLauncher) -> None:
+    with BrokerClient(own.address, name="gw0") as client:
+        lease = client.lease(["tiny"], holder="x", timeout=DEADLINE)
+        text = get(lease, "http://tiny.test/add", "POST")
+        broker = client.status().pid
+        os.kill(broker, signal.SIGKILL)
+        assert re.search("the site broker ended while it was needed; its log: .*broker.log", until_broken(lease))
+        assert "the site broker ended" in lease.release().reason
+        wait_until(lambda: not alive(number(text, "pid")) and not alive(number(text, "parent")))
+        wait_until(lambda: not (directory(own) / "broker-0").exists())
+        with client.lease(["tiny"], holder="y", timeout=DEADLINE) as lease:
+            assert "notes=1" in get(lease, "http://tiny.test/")
+        assert client.status().pid != broker
+    assert "signal SIGKILL" in own.stop().problems[0]
+
+
+def test_a_broker_that_hangs_is_killed_at_the_end(own: BrokerLauncher) -> None:
+    with BrokerClient(own.address, name="gw0") as client, client.lease(["tiny"], holder="x", timeout=DEADLINE) as lease:
+        text = get(lease, "http://tiny.test/")
+        os.kill(client.status().pid, signal.SIGSTOP)
+        report = own.stop(timeout=0.1)
+    assert "did not end in good order: signal SIGKILL" in report.problems[-1]
+    wait_until(lambda: not alive(number(text, "pid")))
+    assert not directory(own).exists()
+
+
+CONTROLLER = """
+import os, sys, time, urllib.request
+from pytest_webarena.sites.client import BrokerClient
+from pytest_webarena.sites.launcher import BrokerConfig, BrokerLauncher
+
+launcher = BrokerLauncher(BrokerConfig(catalogue=sys.argv[1]))
+client = BrokerClient(launcher.address, name="gw0")
+lease = client.lease(["tiny"], holder="x", timeout=15)
+opener = urllib.request.build_opener(urllib.request.ProxyHandler({"http": lease.proxy}))
+if len(sys.argv) > 2 and os.fork() == 0:  # a child of the controller that lives on must keep nothing alive
+    time.sleep(60)
+print(launcher.address, client.status().pid, opener.open("http://tiny.test/").read().decode(), os.getpid(), flush=True)
+time.sleep(60)
+"""
+
+
+@pytest.mark.parametrize("forks", [False, True], ids=["alone", "with a forked child"])
+def test_a_killed_controller_leaves_nothing(tiny: Path, forks: bool) -> None:
+    command = [sys.executable, "-c", CONTROLLER, str(tiny / "sites.yaml"), *(["fork"] if forks else [])]
+    controller = subprocess.Popen(
+        command, stdout=subprocess.PIPE, text=True, start_new_session=True, cwd=Path(__file__).parents[3]
+    )
+    try:
+        assert controller.stdout is not None
+        address, broker, text = controller.stdout.readline().split(" ", 2)
+        processes = [int(broker), number(text, "pid"), number(text, "parent")]
+        assert all(map(alive, processes))
+        controller.kill()
+        controller.wait()
+        wait_until(lambda: not any(map(alive, processes)))
+        wait_until(lambda: not Path(address).parent.exists())
+    finally:
+        os.killpg(controller.pid, signal.SIGKILL) if forks else controller.kill()
+        assert controller.stdout is not None
+        controller.stdout.close()
+
+
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+def test_a_forked_worker_does_not_keep_its_parents_leases(launcher: BrokerLauncher, client: BrokerClient) -> None:
+    other = BrokerClient(launcher.address, name="gw1")
+    other.lease(["tiny"], holder="x", timeout=DEADLINE)
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(writing)
+        os.read(reading, 1)
+        os._exit(0)
+    other.close()
+    wait_until(lambda: not any(replica.holders for app in client.status().apps for replica in app.replicas))
+    os.close(writing)
+    os.waitpid(child, 0)
+    os.close(reading)
+
+
+def test_stopping_while_the_broker_starts(tiny: Path) -> None:
+    launcher = BrokerLauncher(BrokerConfig(catalogue=str(tiny / "sites.yaml")))
+    failed: list[BaseException] = []
+
+    def ask() -> None:
+        try:
+            BrokerClient(launcher.address, name="gw0").lease(["tiny"], holder="x", timeout=DEADLINE)
+        except SiteError as error:
+            failed.append(error)
+
+    thread = threading.Thread(target=ask)
+    thread.start()
+    launcher.stop()
+    thread.join(DEADLINE)
+    assert not thread.is_alive()
+    assert not directory(launcher).exists()

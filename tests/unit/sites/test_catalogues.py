@@ -1,0 +1,154 @@
+"""The shipped catalogues, the user's own, and what is said about bad ones."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pytest_webarena.actions import Click, Type
+from pytest_webarena.embedded import APPS
+from pytest_webarena.embedded.world import PEOPLE
+from pytest_webarena.errors import UsageError
+from pytest_webarena.sites.manifest import HttpReady, PortReady, load_catalogue
+
+SHIPPED = ("embedded", "embedded-docker")
+MINIMAL = """
+apps:
+  shop:
+    backend: process
+    sites: {shop: {host: shop.test}}
+    process: {factory: shop:create_app}
+"""
+OTHER = """
+  other: {{backend: process, sites: {{{site}: {{host: {host}}}}}, process: {{factory: a:b}}}}"""
+
+
+def write(path: Path, text: str) -> Path:
+    path.write_text(text)
+    return path
+
+
+def problems(path: Path, text: str) -> str:
+    with pytest.raises(UsageError) as error:
+        load_catalogue(write(path / "sites.yaml", text))
+    return str(error.value).replace(str(path), "")
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_shipped_catalogues_agree_with_the_embedded_apps(name: str) -> None:
+    catalogue = load_catalogue(name)
+    for app in catalogue.apps.values():
+        embedded = APPS[app.name]
+        assert tuple(site.name for site in app.sites) == embedded.sites
+        assert {database.name: database.path for database in app.databases.values()} == dict(embedded.databases)
+        assert app.process is not None
+        assert app.process.factory == f"{embedded.module}:create_app"
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_everybody_in_the_world_has_an_account_on_the_homepage(name: str) -> None:
+    app = load_catalogue(name).apps["homepage"]
+    assert {user.username: user.password for user in app.users.values()} == {p.username: p.password for p in PEOPLE}
+    recipe = app.login["homepage"]
+    assert [type(step) for step in recipe.steps] == [Type, Type, Click]
+    assert app.site("homepage").default_user in app.users
+
+
+def test_docker_twins_extend_the_embedded_ones() -> None:
+    app = load_catalogue("embedded-docker").apps["homepage"]
+    assert app.backend == "docker"
+    assert app.docker is not None
+    assert app.docker.build == "embedded"
+    assert app.ready == (HttpReady(path="/signin", status=(200,)),)
+    assert app.digest != load_catalogue("embedded").apps["homepage"].digest
+
+
+def test_a_users_catalogue_says_the_least_it_can(tmp_path: Path) -> None:
+    catalogue = load_catalogue(write(tmp_path / "mine.yaml", MINIMAL))
+    app = catalogue.apps["shop"]
+    assert (catalogue.name, app.folder, app.ready) == ("mine", tmp_path, (PortReady(),))
+    assert catalogue.site("shop").url == "http://shop.test"
+    assert [one.name for one in catalogue.apps_of(["shop", "shop"])] == ["shop"]
+
+
+def test_unknown_names_list_the_known_ones(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="'embeded'; did you mean 'embedded'"):
+        load_catalogue("embeded")
+    with pytest.raises(UsageError, match=r"expected a catalogue file at .*missing\.yaml"):
+        load_catalogue(tmp_path / "missing.yaml")
+    catalogue = load_catalogue(write(tmp_path / "mine.yaml", MINIMAL))
+    with pytest.raises(UsageError, match="no site 'shopping'; did you mean 'shop'"):
+        catalogue.site("shopping")
+
+
+def test_all_problems_of_a_file_are_told_with_their_lines(tmp_path: Path) -> None:
+    text = problems(
+        tmp_path,
+        """
+apps:
+  shop:
+    backend: process
+    sites: {shop: {host: Shop.Test, start: products}}
+    process: {factory: create_app, thread: 5}
+    read_only: yes
+  forum:
+    sites: {forum: {host: forum.test, user: bob}}
+    backend: docker
+""",
+    )
+    assert "/sites.yaml:5:26: expected a host name in lower case, found 'Shop.Test'" in text
+    assert "/sites.yaml:5:44: expected a path that starts with '/', found 'products'" in text
+    assert "/sites.yaml:6:24: expected module:attribute, found 'create_app'" in text
+    assert "/sites.yaml:6:36: expected a key of a process section, found 'thread' (did you mean 'threads'?)" in text
+    assert "/sites.yaml:7:16: expected true or false" in text
+    assert "/sites.yaml:9:5: expected a 'docker' section, found none" in text
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (("factory: shop:create_app", "factory: a:b, command: [x]"), "either 'factory' .* or 'command', found both"),
+        (("factory: shop:create_app", "threads: 2"), "either 'factory' .* or 'command', found neither"),
+        (("factory: shop:create_app", "command: [x], warm: [/]"), "'warm' beside 'factory' only"),
+        (("backend: process", "backend: dokcer"), r"expected a backend \(docker, process or module:class\)"),
+        (("{host: shop.test}", "{host: shop.test, user: bob}"), "among the app's users, found 'bob'"),
+        (("apps:", f"apps:{OTHER.format(site='shop', host='x.test')}"), "each site in one app, found 'shop' again"),
+        (("apps:", f"apps:{OTHER.format(site='x', host='shop.test')}"), "each host once, found 'shop.test' again"),
+        (("apps:", "schema_version: 9\napps:"), "expected a catalogue of version 1 or older, found version 9"),
+        (("apps:", "extends: ./sites.yaml\napps:"), "extend each other without end"),
+        (("shop:create_app}", "shop:create_app"), "valid YAML"),
+    ],
+)
+def test_contradictions_are_found(tmp_path: Path, change: tuple[str, str], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        load_catalogue(write(tmp_path / "sites.yaml", MINIMAL.replace(*change)))
+
+
+def test_an_empty_file_has_no_apps(tmp_path: Path) -> None:
+    assert "expected a mapping with the key 'apps', found an empty file" in problems(tmp_path, "# nothing\n")
+
+
+def test_keys_of_an_extending_catalogue_replace_those_below(tmp_path: Path) -> None:
+    write(tmp_path / "base.yaml", MINIMAL)
+    top = write(tmp_path / "top.yaml", "extends: ./base.yaml\napps: {shop: {standbys: 3, process: {command: [x]}}}\n")
+    app = load_catalogue(top).apps["shop"]
+    assert app.standbys == 3
+    assert app.process is not None
+    assert (app.process.command, app.process.factory) == (("x",), "")
+
+
+def test_the_digest_follows_the_code_but_not_the_sizes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    package = tmp_path / "digested_shop"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    text = MINIMAL.replace("shop:create_app", "digested_shop:create_app")
+    first = load_catalogue(write(tmp_path / "a.yaml", text)).apps["shop"].digest
+    sized = load_catalogue(write(tmp_path / "b.yaml", text.replace("backend:", "standbys: 4\n    backend:")))
+    assert sized.apps["shop"].digest == first
+    (package / "page.html").write_text("changed")
+    from pytest_webarena.sites import loading
+
+    loading._code_digest.cache_clear()
+    assert load_catalogue(tmp_path / "a.yaml").apps["shop"].digest != first

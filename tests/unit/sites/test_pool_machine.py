@@ -1,0 +1,142 @@
+"""The pool's promises, in any order of events."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any
+
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from pytest_webarena.sites.pool import PoolLease
+from pytest_webarena.sites.slot import State
+
+from .pool_house import House, rest
+
+
+class Leasing(RuleBasedStateMachine):
+    """Any order of asking, cancelling, releasing, dying and failing keeps the promises of `Pool`."""
+
+    @initialize(replicas=st.integers(1, 3), standbys=st.integers(0, 2))
+    def open(self, replicas: int, standbys: int) -> None:
+        self.loop = asyncio.new_event_loop()
+        self.replicas = replicas
+        self.house: House = self.do(self._house(replicas, standbys))
+        self.asked: list[tuple[frozenset[str], asyncio.Task[PoolLease]]] = []
+        self.held: list[PoolLease] = []
+        self.granted: list[int] = []
+
+    async def _house(self, replicas: int, standbys: int) -> House:
+        house = House(replicas=replicas, standbys=standbys)
+        house.backend.manual = True
+        return house
+
+    def do(self, work: Coroutine[Any, Any, Any]) -> Any:
+        result = self.loop.run_until_complete(work)
+        self.loop.run_until_complete(rest())
+        self._collect()
+        return result
+
+    def _collect(self) -> None:
+        for entry in list(getattr(self, "asked", ())):
+            _, task = entry
+            if task.done():
+                self.asked.remove(entry)
+                if not task.cancelled() and task.exception() is None:
+                    self._receive(task.result(), entry[0])
+
+    def _receive(self, lease: PoolLease, wanted: frozenset[str]) -> None:
+        assert set(lease.slots) == wanted
+        for app, slot in lease.slots.items():
+            assert slot.state in (State.LEASED, State.BROKEN)
+            if app != "wiki" and slot.state is State.LEASED:
+                assert self.house.backend.data[slot.id] == "pristine", "handed out dirty"
+                assert not any(slot in one.slots.values() for one in self.held), "handed out twice"
+        self.held.append(lease)
+
+    async def _ask(self, apps: frozenset[str]) -> asyncio.Task[PoolLease]:
+        return self.house.ask(*sorted(apps))
+
+    @rule(apps=st.frozensets(st.sampled_from(["a", "b", "never", "wiki"]), min_size=1))
+    def ask(self, apps: frozenset[str]) -> None:
+        task: asyncio.Task[PoolLease] = self.loop.run_until_complete(self._ask(apps))
+        self.asked.append((apps, task))
+        self.do(rest())
+
+    @precondition(lambda self: self.asked)
+    @rule(which=st.integers(0, 99))
+    def cancel(self, which: int) -> None:
+        self.asked[which % len(self.asked)][1].cancel()
+        self.do(rest())
+
+    @precondition(lambda self: self.held)
+    @rule(which=st.integers(0, 99), how=st.sampled_from(["clean", "post", "silent change"]))
+    def release(self, which: int, how: str) -> None:
+        lease = self.held.pop(which % len(self.held))
+        exclusive = [app for app in lease.slots if app != "wiki"]
+        if how != "clean":
+            for app in exclusive:
+                self.house.backend.data[lease.slots[app].id] = "changed"
+        self.do(self.house.pool.release(lease, unsafe=dict.fromkeys(exclusive, "POST") if how == "post" else {}))
+
+    @precondition(lambda self: self.house.backend.pending)
+    @rule(which=st.integers(0, 99), fails=st.sampled_from([False, False, False, True]))
+    def finish(self, which: int, fails: bool) -> None:
+        backend = self.house.backend
+        backend.problems = ["broken"] if fails else []
+        backend.finish(which % len(backend.pending))
+        self.do(rest())
+
+    @rule(which=st.integers(0, 99))
+    def die(self, which: int) -> None:
+        alive = sorted(set(self.house.backend.data) - set(self.house.backend.dead))
+        if alive:
+            self.house.backend.dead[alive[which % len(alive)]] = "killed"
+
+    @rule(seconds=st.sampled_from([0.2, 5.0, 70.0]))
+    def wait(self, seconds: float) -> None:
+        self.do(self.house.later(seconds))
+
+    @invariant()
+    def promises(self) -> None:
+        apps, waiting = self.house.pool.status()
+        for app in apps:
+            living = [replica for replica in app.replicas if replica.state != "broken"]
+            assert len(living) <= self.replicas
+            if app.app != "wiki":
+                assert all(len(replica.holders) <= 1 for replica in app.replicas)
+        # Nobody waits for what is there: some app of each is taken, or reserved for earlier requests.
+        free = {app.app: sum(one.state == "pristine" for one in app.replicas) for app in apps}
+        shared = any(one.state in ("pristine", "leased") for app in apps if app.app == "wiki" for one in app.replicas)
+        for request in waiting:
+            assert not all(shared if app == "wiki" else free[app] > 0 for app in request.apps)
+            for name in request.apps:
+                free[name] -= 1
+
+    def teardown(self) -> None:
+        if not hasattr(self, "house"):
+            return
+        # However it went, everybody who still waits is served once the others give back.
+        backend = self.house.backend
+        for _ in range(200):
+            if not self.asked:
+                break
+            backend.problems = []
+            backend.manual = False
+            while backend.pending:
+                backend.finish()
+            self.do(rest())
+            while self.held:
+                self.do(self.house.pool.release(self.held.pop(), unsafe={}))
+            self.do(self.house.later(0.2))
+        assert not self.asked, "somebody waits for ever"
+        self.do(self.house.pool.close())
+        self.loop.close()
+
+
+TestLeasing = Leasing.TestCase
+TestLeasing.settings = settings(
+    max_examples=40, stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck)
+)

@@ -1,0 +1,315 @@
+"""Real processes on a tiny app: forks, resets, deaths, commands."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import signal
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Coroutine
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_webarena.errors import SiteError, TaskError, UsageError
+from pytest_webarena.sites.backends.base import BackendContext, Replica
+from pytest_webarena.sites.backends.process import ProcessBackend
+from pytest_webarena.sites.manifest import AppManifest, HttpReady, ProcessManifest, load_catalogue
+
+from .processes import DEADLINE, alive, number, wait_until
+
+
+def get(replica: Replica, path: str = "/", method: str = "GET") -> str:
+    request = urllib.request.Request(f"http://127.0.0.1:{replica.port}{path}", method=method)
+    with urllib.request.urlopen(request, timeout=DEADLINE) as answer:
+        text: str = answer.read().decode()
+    return text
+
+
+@pytest.fixture
+def backend_run(tmp_path: Path) -> Callable[[Callable[[ProcessBackend], Coroutine[Any, Any, None]]], None]:
+    """Runs a coroutine function with a backend, and closes that."""
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+
+    def start(work: Callable[[ProcessBackend], Coroutine[Any, Any, None]]) -> None:
+        async def main() -> None:
+            backend = ProcessBackend(
+                BackendContext(run="test", owner="", directory=scratch, environ={"TINY_MARK": "yes"})
+            )
+            try:
+                await work(backend)
+            finally:
+                await backend.close()
+
+        asyncio.run(main())
+
+    return start
+
+
+Run = Callable[[Callable[[ProcessBackend], Coroutine[Any, Any, None]]], None]
+
+
+@pytest.fixture
+def app(tiny: Path) -> AppManifest:
+    return load_catalogue(tiny / "sites.yaml").apps["tiny"]
+
+
+@pytest.fixture
+def program(tiny: Path) -> Callable[..., AppManifest]:
+    """A manifest of ``program.py`` behaving as the given kind."""
+
+    def make(kind: str, **more: Any) -> AppManifest:
+        process = ProcessManifest(
+            command=("{python}", "program.py", "{port}", "{data_dir}", kind), env={"GREETING": "to {port}"}
+        )
+        app = load_catalogue(tiny / "sites.yaml").apps["tiny"]
+        return replace(app, process=process, ready=(HttpReady(),), start_timeout=DEADLINE, **more)
+
+    return make
+
+
+def test_replicas_share_neither_memory_nor_data_and_a_reset_gives_both_back(backend_run: Run, app: AppManifest) -> None:
+    async def work(backend: ProcessBackend) -> None:
+        await backend.prepare(app)
+        one, two = await asyncio.gather(backend.start(app, "tiny-1"), backend.start(app, "tiny-2"))
+        assert "notes=2 memory=1" in get(one, "/add")
+        assert "notes=1 memory=0" in get(two)
+        pid = number(get(one), "pid")
+        fresh = await backend.reset(app, one)
+        assert (fresh.id, fresh.generation, one.generation) == ("tiny-1", 1, 0)
+        assert "notes=1 memory=0" in get(fresh)
+        wait_until(lambda: not alive(pid))
+        assert fresh.digest == two.digest != ""
+
+    backend_run(work)
+
+
+def test_the_fingerprint_tells_changed_from_unchanged(backend_run: Run, app: AppManifest) -> None:
+    async def work(backend: ProcessBackend) -> None:
+        await backend.prepare(app)
+        replica = await backend.start(app, "tiny-1")
+        get(replica)
+        assert replica.fingerprint is not None
+        assert await backend.fingerprint(app, replica) == replica.fingerprint
+        get(replica, "/add")
+        assert await backend.fingerprint(app, replica) != replica.fingerprint
+        assert (await backend.reset(app, replica)).fingerprint == replica.fingerprint
+
+    backend_run(work)
+
+
+def test_sql_sees_what_the_app_wrote_and_the_app_what_a_set_up_step_wrote(backend_run: Run, app: AppManifest) -> None:
+    async def work(backend: ProcessBackend) -> None:
+        await backend.prepare(app)
+        replica = await backend.start(app, "tiny-1")
+        get(replica, "/add")
+        rows = await backend.query(app, replica, "", "select text from notes order by id", write=False)
+        assert rows.rows == (("seeded",), ("added",))
+        await backend.query(app, replica, "main", "delete from notes", write=True)
+        assert "notes=0" in get(replica)
+        with pytest.raises(TaskError, match="no such table: notebook"):
+            await backend.query(app, replica, "", "select * from notebook", write=False)
+
+    backend_run(work)
+
+
+def test_an_app_made_before_forking_is_moved_to_each_replicas_data(backend_run: Run, tiny: Path) -> None:
+    app = load_catalogue(tiny / "sites.yaml").apps["other"]
+
+    async def work(backend: ProcessBackend) -> None:
+        await backend.prepare(app)
+        one, two = await backend.start(app, "other-1"), await backend.start(app, "other-2")
+        assert "notes=2" in get(one, "/add")
+        assert "notes=1" in get(two)
+        assert one.fingerprint is None  # never handed on, so nobody asks
+
+    backend_run(work)
+
+
+def test_the_app_is_loaded_and_seeded_once(backend_run: Run, app: AppManifest, tmp_path: Path) -> None:
+    async def work(backend: ProcessBackend) -> None:
+        await backend.prepare(app)
+        for index in range(3):
+            await backend.start(app, f"tiny-{index}")
+        assert (tmp_path / "scratch" / "tiny" / "forkserver.log").read_text().count("tinyapp is loaded") == 1
+
+    backend_run(work)
+
+
+def test_how_a_replica_died_is_told_with_its_last_log_lines(backend_run: Run, app: AppManifest) -> None:
+    async def work(backend: ProcessBackend) -> None:
+        await backend.prepare(app)
+        replica = await backend.start(app, "tiny-1")
+        assert await backend.alive(app, replica) == ""
+        with pytest.raises((urllib.error.URLError, ConnectionError, OSError)):
+            get(replica, "/crash")
+        async with asyncio.timeout(DEADLINE):
+            while not (why := await backend.alive(app, replica)):
+                await asyncio.sleep(0.005)
+        assert "it ended with exit code 7; last log lines:" in why
+        assert "about to crash" in why
+        assert "notes=1" in get(await backend.reset(app, replica))
+
+    backend_run(work)
+
+
+def test_a_dead_fork_server_takes_its_replicas_along_and_is_replaced(backend_run: Run, app: AppManifest) -> None:
+    async def work(backend: ProcessBackend) -> None:
+        await backend.prepare(app)
+        replica = await backend.start(app, "tiny-1")
+        text = get(replica)
+        os.kill(number(text, "parent"), signal.SIGKILL)
+        async with asyncio.timeout(DEADLINE):
+            while not (why := await backend.alive(app, replica)):
+                await asyncio.sleep(0.005)
+        assert "its fork server ended with signal SIGKILL" in why
+        wait_until(lambda: not alive(number(text, "pid")))
+        await backend.stop(app, replica)
+        assert "notes=1" in get(await backend.start(app, "tiny-2"))
+
+    backend_run(work)
+
+
+def test_a_killed_start_leaves_no_process(backend_run: Run, app: AppManifest, tmp_path: Path) -> None:
+    async def work(backend: ProcessBackend) -> None:
+        await backend.prepare(app)
+        starting = asyncio.ensure_future(backend.start(app, "tiny-1"))
+        await asyncio.sleep(0)
+        starting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await starting
+        assert "notes=1" in get(await backend.start(app, "tiny-2"))
+
+    backend_run(work)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"factory": "tinyapp:none"}, "AttributeError: module 'tinyapp' has no attribute 'none'"),
+        ({"factory": "no_such_module:create_app"}, "ModuleNotFoundError: No module named 'no_such_module'"),
+        ({"warm": ("/notfound",)}, "RuntimeError: warming up, GET /notfound answered 404 Not Found"),
+        ({"env": {"TINY_SEED": "fails"}}, "RuntimeError: no seed today"),
+    ],
+)
+def test_what_can_not_be_loaded_is_told_with_the_log(
+    backend_run: Run, app: AppManifest, changes: dict[str, Any], message: str
+) -> None:
+    assert app.process is not None
+    bad = replace(app, process=replace(app.process, **changes))
+
+    async def work(backend: ProcessBackend) -> None:
+        with pytest.raises(SiteError, match=re.escape(message)) as error:
+            await backend.prepare(bad)
+        assert "Traceback" in str(error.value)
+
+    backend_run(work)
+
+
+def test_a_wsgi_app_can_have_readiness_checks_too(backend_run: Run, app: AppManifest) -> None:
+    async def work(backend: ProcessBackend) -> None:
+        await backend.prepare(app)
+        await backend.start(replace(app, ready=(HttpReady(path="/", includes="host=tiny.test"),)), "tiny-1")
+        late = replace(app, ready=(HttpReady(path="/notfound", status=(200,)),), start_timeout=0.2)
+        with pytest.raises(SiteError, match=r"answered 404, expected 200; last log lines:\n.*404 Not Found"):
+            await backend.start(late, "tiny-2")
+
+    backend_run(work)
+
+
+def test_any_command_can_be_an_app(backend_run: Run, program: Callable[..., AppManifest], tmp_path: Path) -> None:
+    data = tmp_path / "fixtures"
+    data.mkdir()
+    (data / "shipped").write_text("")
+    app = program("slow")
+    assert app.process is not None
+    app = replace(app, process=replace(app.process, data=str(data)))
+
+    async def work(backend: ProcessBackend) -> None:
+        await backend.prepare(app)
+        replica = await backend.start(app, "tiny-1")
+        assert get(replica, method="POST") == "posted ready shipped"
+        fresh = await backend.reset(app, replica)
+        assert get(fresh) == "ready shipped"
+        assert fresh.port != replica.port
+        log = tmp_path / "scratch" / "tiny" / "tiny-1.1.log"
+        assert f"starting as slow to {fresh.port}" in log.read_text()
+        os.kill(int((await pids(str(tmp_path)))[-1]), signal.SIGTERM)
+        async with asyncio.timeout(DEADLINE):
+            while not (why := await backend.alive(app, fresh)):
+                await asyncio.sleep(0.005)
+        assert "it ended with signal SIGTERM" in why
+
+    backend_run(work)
+
+
+async def pids(needle: str) -> list[str]:
+    """Of the processes with ``needle`` in their command line, oldest first."""
+    found = []
+    for entry in sorted((entry for entry in os.listdir("/proc") if entry.isdigit()), key=int):
+        try:
+            if needle.encode() in Path(f"/proc/{entry}/cmdline").read_bytes() and alive(int(entry)):
+                found.append(entry)
+        except FileNotFoundError:
+            continue
+    return found
+
+
+@pytest.mark.parametrize(
+    ("kind", "message"),
+    [
+        ("exits", "it ended with exit code 1; last log lines:\n    starting as exits.*\n    bad configuration"),
+        ("elsewhere", "it was not ready within 0.5 s .*no connection to 127.0.0.1.*(last log lines|its log is empty)"),
+    ],
+)
+def test_a_command_that_does_not_come_up(
+    backend_run: Run, program: Callable[..., AppManifest], tmp_path: Path, kind: str, message: str
+) -> None:
+    app = program(kind)
+    if kind == "elsewhere":
+        app = replace(app, start_timeout=0.5)
+
+    async def work(backend: ProcessBackend) -> None:
+        await backend.prepare(app)
+        with pytest.raises(SiteError) as error:
+            await backend.start(app, "tiny-1")
+        assert re.search(message, str(error.value)), error.value
+        assert await pids(str(tmp_path)) == []
+
+    backend_run(work)
+
+
+def test_a_program_that_does_not_exist(backend_run: Run, app: AppManifest) -> None:
+    bad = replace(app, process=ProcessManifest(command=("no-such-program",)))
+
+    async def work(backend: ProcessBackend) -> None:
+        await backend.prepare(bad)
+        with pytest.raises(SiteError, match="its command 'no-such-program' can't be run"):
+            await backend.start(bad, "tiny-1")
+        missing = replace(app, process=ProcessManifest(command=("x",), data="/no/such/folder"))
+        with pytest.raises(UsageError, match="/no/such/folder, which is no directory"):
+            await backend.prepare(missing)
+
+    backend_run(work)
+
+
+def test_closing_ends_every_process(backend_run: Run, app: AppManifest, program: Callable[..., AppManifest]) -> None:
+    seen: list[int] = []
+
+    async def work(backend: ProcessBackend) -> None:
+        await backend.prepare(app)
+        text = get(await backend.start(app, "tiny-1"))
+        seen.extend([number(text, "pid"), number(text, "parent")])
+        command = replace(program("plain"), name="command")
+        await backend.prepare(command)
+        await backend.start(command, "command-1")
+        seen.append(int((await pids("program.py"))[-1]))
+
+    backend_run(work)
+    assert len(seen) == 3
+    assert not any(alive(pid) for pid in seen)

@@ -1,0 +1,89 @@
+"""Waiting for an app: what counts as ready, and what is said when it never is."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Sequence
+
+import pytest
+
+from pytest_webarena.errors import SiteError
+from pytest_webarena.sites.manifest import HttpReady, PortReady, Readiness
+from pytest_webarena.sites.ready import wait_ready
+
+OK = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
+
+
+async def nobody_died() -> str:
+    return ""
+
+
+def wait_for(strategy: Readiness, answers: Sequence[str], *, timeout: float = 5.0) -> str:
+    """Wait for a server that gives ``answers`` in turn, the last one for ever; what it was asked."""
+    asked: list[str] = []
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        asked.append((await reader.readuntil(b"\r\n\r\n")).decode())
+        writer.write(answers[min(len(asked), len(answers)) - 1].encode())
+        writer.close()
+
+    async def main() -> None:
+        async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:
+            port = server.sockets[0].getsockname()[1]
+            await wait_ready([strategy], "127.0.0.1", port, server_name="shop.test", timeout=timeout, died=nobody_died)
+
+    asyncio.run(main())
+    return asked[-1]
+
+
+def test_it_asks_under_the_sites_own_name_until_the_answer_is_right() -> None:
+    unready = "HTTP/1.1 503 Starting\r\n\r\n"
+    request = wait_for(HttpReady(path="/health", status=(200,), includes="hello"), [unready, "", unready, OK])
+    assert request.startswith("GET /health HTTP/1.0\r\nHost: shop.test\r\n")
+
+
+@pytest.mark.parametrize(
+    ("strategy", "answer", "message"),
+    [
+        (HttpReady(), "HTTP/1.1 502 Bad Gateway\r\n\r\n", "GET / answered 502, expected a status below 500"),
+        (HttpReady(status=(200, 302)), "HTTP/1.1 404 No\r\n\r\n", "GET / answered 404, expected 200/302"),
+        (HttpReady(includes="Sign in"), OK, "GET / did not contain 'Sign in'"),
+        (HttpReady(), "SSH-2.0\r\n", r"GET / was not answered in HTTP: b'SSH-2\.0"),
+    ],
+)
+def test_the_time_out_tells_what_was_seen_last(strategy: HttpReady, answer: str, message: str) -> None:
+    with pytest.raises(SiteError, match=r"it was not ready within 0\.2 s \(start_timeout\): " + message):
+        wait_for(strategy, [answer], timeout=0.2)
+
+
+def test_an_app_that_accepts_but_never_answers_runs_into_the_time_out() -> None:
+    async def main() -> None:
+        left = asyncio.Event()
+
+        async def hang(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await reader.read(65536)
+            while await reader.read(65536):
+                pass
+            writer.close()
+            await writer.wait_closed()
+            left.set()
+
+        async with await asyncio.start_server(hang, "127.0.0.1", 0) as server:
+            port = server.sockets[0].getsockname()[1]
+            with pytest.raises(SiteError, match=f"GET / got no answer on 127.0.0.1:{port}"):
+                await wait_ready([HttpReady()], "127.0.0.1", port, server_name="x", timeout=0.2, died=nobody_died)
+            await left.wait()
+
+    asyncio.run(main())
+
+
+def test_a_death_ends_the_waiting_at_once() -> None:
+    async def died() -> str:
+        return "it ended with exit code 3"
+
+    async def main() -> None:
+        with pytest.raises(SiteError, match=re.escape("it ended with exit code 3")):
+            await wait_ready([PortReady()], "127.0.0.1", 1, server_name="x", timeout=60, died=died)
+
+    asyncio.run(main())

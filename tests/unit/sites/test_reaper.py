@@ -1,0 +1,182 @@
+"""The reaper and the sweep, on processes and directories made here."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from pytest_webarena.sites import reaper, runtime
+from pytest_webarena.sites.runtime import ReaperProcess, make_directory, sweep
+
+from .processes import DEADLINE, wait_until
+
+SLEEPER = "import time; print('up', flush=True); time.sleep(60)"
+PARENT = f"import subprocess, sys; subprocess.run([sys.executable, '-S', '-c', {SLEEPER!r}])"
+
+Spawn = Callable[..., "subprocess.Popen[bytes]"]
+
+
+@pytest.fixture
+def spawn() -> Iterator[Spawn]:
+    """Starts Python code that says when it is up; ends what is left of it."""
+    started: list[subprocess.Popen[bytes]] = []
+
+    def start(code: str = SLEEPER, *, mark: str = "", session: bool = False) -> subprocess.Popen[bytes]:
+        environ = {**os.environ, **dict([mark.split("=")] if mark else [])}
+        process = subprocess.Popen(
+            [sys.executable, "-S", "-c", code], stdout=subprocess.PIPE, env=environ, start_new_session=session
+        )
+        started.append(process)
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"up\n"
+        return process
+
+    yield start
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+def group(leader: int) -> list[int]:
+    found = []
+    for entry in os.listdir("/proc"):
+        if entry.isdigit():
+            try:
+                fields = Path(f"/proc/{entry}/stat").read_text().rpartition(")")[2].split()
+            except OSError:
+                continue
+            if fields[0] != "Z" and int(fields[2]) == leader:
+                found.append(int(entry))
+    return found
+
+
+def test_a_process_is_known_by_more_than_its_number(spawn: Spawn) -> None:
+    process = spawn()
+    name = reaper.identity(process.pid)
+    assert reaper.is_alive(name)
+    pid, start, boot = name.split("/")
+    assert not reaper.is_alive(f"{pid}/{int(start) + 1}/{boot}")
+    assert not reaper.is_alive(f"{pid}/{start}/another-boot")
+    assert not reaper.is_alive("")
+    process.kill()
+    process.wait()
+    assert not reaper.is_alive(name)
+
+
+def test_a_zombie_is_not_alive(spawn: Spawn) -> None:
+    process = spawn()
+    name = reaper.identity(process.pid)
+    process.kill()
+    wait_until(lambda: not reaper.is_alive(name))
+    assert process.returncode is None  # nobody has waited for it
+
+
+def test_a_group_is_killed_even_when_its_leader_has_gone(spawn: Spawn) -> None:
+    leader = spawn(PARENT, session=True)
+    name = reaper.identity(leader.pid)
+    assert len(group(leader.pid)) == 2
+    leader.kill()
+    leader.wait()
+    assert len(group(leader.pid)) == 1
+    reaper.reap([("pid", name)])
+    assert group(leader.pid) == []
+
+
+def test_a_recycled_number_is_left_alone(spawn: Spawn) -> None:
+    process = spawn(session=True)
+    pid, start, boot = reaper.identity(process.pid).split("/")
+    reaper.reap([("pid", f"{pid}/{int(start) - 1}/{boot}")])
+    assert process.poll() is None
+
+
+def test_processes_are_found_by_their_mark_however_deep(spawn: Spawn) -> None:
+    marked = spawn(PARENT, mark="PYTEST_WEBARENA_RUN=abc", session=True)
+    other = spawn(mark="PYTEST_WEBARENA_RUN=abcd")
+    reaper.reap([("mark", "PYTEST_WEBARENA_RUN=abc")])
+    assert group(marked.pid) == []
+    assert other.poll() is None
+
+
+def test_the_end_of_its_owner_is_what_it_waits_for(spawn: Spawn, tmp_path: Path) -> None:
+    kept, gone = tmp_path / "kept", tmp_path / "gone"
+    for directory in (kept, gone):
+        (directory / "sub").mkdir(parents=True)
+        (directory / "sub" / "file").write_text("x")
+    process = spawn(session=True)
+    guard = ReaperProcess()
+    guard.add("dir", str(kept))
+    guard.add("dir", str(gone))
+    guard.add("pid", reaper.identity(process.pid))
+    guard.drop("dir", str(kept))
+    time.sleep(0.05)  # it must not act while we live, however long that is
+    assert gone.exists()
+    guard.close()
+    assert (kept.exists(), gone.exists(), process.wait(DEADLINE)) == (True, False, -9)
+
+
+def test_what_was_asked_to_wait_is_given_time_to_end_by_itself(spawn: Spawn, tmp_path: Path) -> None:
+    tidy = spawn("import time, sys; print('up', flush=True); time.sleep(0.2); sys.exit(3)")
+    guard = ReaperProcess()
+    guard.add("wait", reaper.identity(tidy.pid))
+    guard.add("dir", str(tmp_path / "x"))
+    (tmp_path / "x").mkdir()
+    guard.close()
+    assert tidy.wait(DEADLINE) == 3
+
+
+def test_a_tree_that_somebody_still_fills_goes_when_he_is_done(spawn: Spawn, tmp_path: Path) -> None:
+    tree = tmp_path / "tree"
+    tree.mkdir()
+    filler = f"""
+import os, time
+print('up', flush=True)
+end = time.monotonic() + 0.3
+count = 0
+while time.monotonic() < end:
+    count += 1
+    try:
+        os.makedirs({str(tree)!r}, exist_ok=True)
+        open({str(tree)!r} + '/' + str(count), 'w').close()
+    except OSError:
+        pass
+"""
+    process = spawn(filler)
+    reaper.reap([("dir", str(tree)), ("wait", reaper.identity(process.pid))])
+    assert process.wait(DEADLINE) == 0
+    assert not tree.exists()
+
+
+def test_directories_of_the_dead_are_swept_and_others_kept(
+    tmp_path: Path, spawn: Spawn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr(runtime, "_SOCKET_LIMIT", 4096)
+    ours, dead, fresh, foreign = make_directory(), make_directory(), make_directory(), tmp_path / "something-else"
+    foreign.mkdir()
+    process = spawn()
+    (dead / "owner").write_text(reaper.identity(process.pid))
+    (dead / "file").write_text("x")
+    process.kill()
+    process.wait()
+    (fresh / "owner").unlink()
+    assert sweep() == [dead]
+    assert ours.exists()
+    assert fresh.exists()
+    assert foreign.exists()
+    assert ours.stat().st_mode & 0o777 == 0o700
+    old = time.time() - 3600
+    os.utime(fresh, (old, old))
+    assert sweep() == [fresh]
+
+
+def test_a_long_temporary_directory_is_not_used_for_sockets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / ("x" * 100)))
+    directory = make_directory()
+    assert directory.parent == Path("/tmp")
+    reaper.remove_tree(directory)

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 import time
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
-from pytest_webarena.errors import TaskError, WebArenaError
+from pytest_webarena.errors import SiteError, TaskError, WebArenaError
 from pytest_webarena.evidence import RequestRecord
 from pytest_webarena.sites import reaper
 from pytest_webarena.sites.backends import create_backend
@@ -29,7 +27,6 @@ __all__ = ["BrokerSettings", "Desk", "unsafe_by_app"]
 
 _log = logging.getLogger(__name__)
 _TICK = 0.2
-_SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,8 +127,7 @@ class Desk:
     async def _release(self, held: _Held) -> ReleaseReport:
         await held.session.close()
         hosts = {site.host: site.app for site in held.sites.values()}
-        complete = held.session.totals.unrecorded == 0
-        unsafe = unsafe_by_app(held.session.requests(), hosts, overall=held.session.unsafe, complete=complete)
+        unsafe = unsafe_by_app(held.session.unsafe_hosts, hosts)
         reasons = await self._pool.release(held.lease, unsafe=unsafe)
         return ReleaseReport(clean=not reasons, reason="; ".join(f"{app}: {reason}" for app, reason in reasons.items()))
 
@@ -149,8 +145,11 @@ class Desk:
         return await self._pool.query(held.lease, held.sites[name].app, database, sql, write=write)
 
     async def check(self, lease: str) -> None:
-        """`SiteError` when a replica of the lease has died."""
-        await self._pool.check(self._lease(lease).lease)
+        """`SiteError` when a replica of the lease has died, or did not answer a request as a web server does."""
+        held = self._lease(lease)
+        await self._pool.check(held.lease)
+        if held.session.upstream_error:
+            raise SiteError(f"expected working sites, found: {held.session.upstream_error}")
 
     def status(self, pid: int) -> BrokerStatus:
         """Everything, now."""
@@ -242,24 +241,15 @@ class Desk:
             _log.error("background work failed", exc_info=error)
 
 
-def unsafe_by_app(
-    records: Iterable[RequestRecord], hosts: Mapping[str, str], *, overall: str, complete: bool
-) -> Mapping[str, str]:
+def unsafe_by_app(unsafe_hosts: Mapping[str, str], hosts: Mapping[str, str]) -> Mapping[str, str]:
     """App name to its first request that may have changed it; apps without one are missing.
 
-    ``hosts`` maps host names to apps. ``overall`` is the gateway's own word on the whole session: where the log is not
-    ``complete``, or names no culprit, it counts for every app.
+    ``unsafe_hosts`` is the gateway's word by host (`GatewaySession.unsafe_hosts`), ``hosts`` maps host names to apps. A
+    host of no app of this lease can't have been reached, so it is left out.
     """
-    if not overall:
-        return {}
     found: dict[str, str] = {}
-    for record in records:
-        if not record.refused and (record.method not in _SAFE or record.status == 101):
-            url = record.url if "://" in record.url else f"//{record.url}"
-            with contextlib.suppress(ValueError):
-                app = hosts.get((urlsplit(url).hostname or "").lower())
-                if app is not None:
-                    found.setdefault(app, f"{record.method} {record.url}")
-    if complete and found:
-        return found
-    return dict.fromkeys(hosts.values(), overall) | found
+    for host, what in unsafe_hosts.items():
+        if (app := hosts.get(host)) is not None:
+            found.setdefault(app, what)
+    return found
+

@@ -60,7 +60,7 @@ def test_docker_twins_extend_the_embedded_ones() -> None:
     assert app.backend == "docker"
     assert app.docker is not None
     assert app.docker.build == "embedded"
-    assert app.ready == (HttpReady(path="/signin", status=(200,)),)
+    assert app.ready == (HttpReady(path="/healthz", status=(200,)),)
     assert app.digest != load_catalogue("embedded").apps["homepage"].digest
 
 

@@ -4,43 +4,23 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_webarena.evidence import RequestRecord
 from pytest_webarena.sites.desk import unsafe_by_app
 
 HOSTS = {"shop.test": "store", "admin.test": "store", "forum.test": "forum"}
-POST = RequestRecord(time=0, method="POST", url="http://Admin.test/save", status=302)
 
 
 @pytest.mark.parametrize(
-    ("records", "overall", "complete", "expected"),
+    ("unsafe_hosts", "expected"),
     [
-        ([], "", True, {}),
-        ([RequestRecord(time=0, method="GET", url="http://shop.test/", status=200)], "", True, {}),
-        ([POST], "POST x", True, {"store": "POST http://Admin.test/save"}),
+        ({}, {}),
+        ({"admin.test": "POST http://admin.test/save"}, {"store": "POST http://admin.test/save"}),
+        ({"shop.test": "first", "admin.test": "second"}, {"store": "first"}),
         (
-            [RequestRecord(time=0, method="GET", url="http://forum.test/chat", status=101)],
-            "WebSocket x",
-            True,
-            {"forum": "GET http://forum.test/chat"},
+            {"forum.test": "WebSocket http://forum.test/chat", "shop.test": "PUT x"},
+            {"forum": "WebSocket http://forum.test/chat", "store": "PUT x"},
         ),
-        (
-            [RequestRecord(time=0, method="CONNECT", url="forum.test:443", status=200)],
-            "CONNECT x",
-            True,
-            {"forum": "CONNECT forum.test:443"},
-        ),
-        # Where the log can't tell, everything counts as changed.
-        ([POST], "POST x", False, {"store": "POST http://Admin.test/save", "forum": "POST x"}),
-        ([], "POST x", True, {"store": "POST x", "forum": "POST x"}),
-        (
-            [RequestRecord(time=0, method="POST", url="http://evil.example/", status=403, refused="not a site")],
-            "",
-            True,
-            {},
-        ),
+        ({"gone.test": "POST x"}, {}),
     ],
 )
-def test_unsafe_traffic_is_put_down_to_its_app(
-    records: list[RequestRecord], overall: str, complete: bool, expected: dict[str, str]
-) -> None:
-    assert unsafe_by_app(records, HOSTS, overall=overall, complete=complete) == expected
+def test_unsafe_traffic_is_put_down_to_its_app(unsafe_hosts: dict[str, str], expected: dict[str, str]) -> None:
+    assert unsafe_by_app(unsafe_hosts, HOSTS) == expected

@@ -147,6 +147,8 @@ class Desk:
     async def check(self, lease: str) -> None:
         """`SiteError` when a replica of the lease has died, or did not answer a request as a web server does."""
         held = self._lease(lease)
+        if held.session.upstream_error:
+            await self._pool.tick()  # most likely it died just now: exit code and log say more than a broken connection
         await self._pool.check(held.lease)
         if held.session.upstream_error:
             raise SiteError(f"expected working sites, found: {held.session.upstream_error}")

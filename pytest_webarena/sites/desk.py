@@ -26,6 +26,8 @@ from pytest_webarena.sites.runtime import ReaperProcess
 __all__ = ["BrokerSettings", "Desk", "unsafe_by_app"]
 
 _log = logging.getLogger(__name__)
+_OBITUARY = 1.0
+"""Seconds to wait for the news of a replica's death, once it has broken a connection."""
 _TICK = 0.2
 
 
@@ -147,10 +149,14 @@ class Desk:
     async def check(self, lease: str) -> None:
         """`SiteError` when a replica of the lease has died, or did not answer a request as a web server does."""
         held = self._lease(lease)
-        if held.session.upstream_error:
-            await self._pool.tick()  # most likely it died just now: exit code and log say more than a broken connection
         await self._pool.check(held.lease)
         if held.session.upstream_error:
+            # Most likely it died just now, and its exit code and log say more than a broken connection.
+            deadline = time.monotonic() + _OBITUARY
+            while time.monotonic() < deadline:
+                await self._pool.tick()
+                await self._pool.check(held.lease)
+                await asyncio.sleep(0.02)
             raise SiteError(f"expected working sites, found: {held.session.upstream_error}")
 
     def status(self, pid: int) -> BrokerStatus:

@@ -21,9 +21,9 @@ from typing import Any
 from pytest_webarena.errors import HarnessError, UsageError, WebArenaError
 from pytest_webarena.sites import reaper
 from pytest_webarena.sites.desk import BrokerSettings, Desk
+from pytest_webarena.sites.housekeeping import READY, REPORT, ReaperProcess, sweep
 from pytest_webarena.sites.manifest import load_catalogue
 from pytest_webarena.sites.protocol import VERSION, error_line, line
-from pytest_webarena.sites.runtime import READY, REPORT, ReaperProcess, sweep
 from pytest_webarena.sites.wire import decode, dumps
 
 __all__ = ["main"]

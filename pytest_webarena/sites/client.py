@@ -15,6 +15,7 @@ from typing import Any
 from pytest_webarena.errors import SiteError, WebArenaError
 from pytest_webarena.evidence import RequestRecord
 from pytest_webarena.sites.backends.base import Rows
+from pytest_webarena.sites.housekeeping import abandon_after_fork
 from pytest_webarena.sites.protocol import (
     VERSION,
     Grant,
@@ -25,7 +26,6 @@ from pytest_webarena.sites.protocol import (
     line,
 )
 from pytest_webarena.sites.report import BrokerStatus
-from pytest_webarena.sites.runtime import abandon_after_fork
 from pytest_webarena.sites.wire import decode
 
 __all__ = ["BrokerClient", "Lease", "ReleaseReport", "ReplicaInfo", "SiteAccess"]

@@ -17,11 +17,11 @@ from pytest_webarena.sites.backends import create_backend
 from pytest_webarena.sites.backends.base import Backend, BackendContext, Rows
 from pytest_webarena.sites.fleet import FleetLimits
 from pytest_webarena.sites.gateway import Gateway, GatewaySession
+from pytest_webarena.sites.housekeeping import ReaperProcess
 from pytest_webarena.sites.manifest import AppManifest, Catalogue, SiteManifest
 from pytest_webarena.sites.pool import Pool, PoolLease
 from pytest_webarena.sites.protocol import Grant, ReleaseReport, ReplicaInfo, SiteAccess
 from pytest_webarena.sites.report import BrokerReport, BrokerStatus
-from pytest_webarena.sites.runtime import ReaperProcess
 
 __all__ = ["BrokerSettings", "Desk", "unsafe_by_app"]
 

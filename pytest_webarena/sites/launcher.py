@@ -20,9 +20,7 @@ from pathlib import Path
 
 from pytest_webarena.errors import SiteError
 from pytest_webarena.sites import reaper
-from pytest_webarena.sites.protocol import error_line
-from pytest_webarena.sites.report import BrokerReport
-from pytest_webarena.sites.runtime import (
+from pytest_webarena.sites.housekeeping import (
     READY,
     REPORT,
     ReaperProcess,
@@ -30,6 +28,8 @@ from pytest_webarena.sites.runtime import (
     child_environment,
     make_directory,
 )
+from pytest_webarena.sites.protocol import error_line
+from pytest_webarena.sites.report import BrokerReport
 from pytest_webarena.sites.wire import decode
 
 __all__ = ["BrokerConfig", "BrokerLauncher"]

@@ -15,7 +15,7 @@ from typing import Any
 from pytest_webarena.errors import SiteError
 from pytest_webarena.sites.backends.forkserver import ForkOrder, LoadOrder
 from pytest_webarena.sites.backends.processes import exit_text, log_tail
-from pytest_webarena.sites.runtime import child_environment
+from pytest_webarena.sites.housekeeping import child_environment
 
 __all__ = ["ForkServer", "ForkedReplica"]
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from pytest_webarena.sites import reaper, runtime
-from pytest_webarena.sites.runtime import ReaperProcess, make_directory, sweep
+from pytest_webarena.sites.housekeeping import ReaperProcess, make_directory, sweep
 
 from .processes import DEADLINE, wait_until
 

@@ -260,4 +260,3 @@ def unsafe_by_app(unsafe_hosts: Mapping[str, str], hosts: Mapping[str, str]) -> 
         if (app := hosts.get(host)) is not None:
             found.setdefault(app, what)
     return found
-

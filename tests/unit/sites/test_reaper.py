@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_webarena.sites import reaper, runtime
+from pytest_webarena.sites import housekeeping, reaper
 from pytest_webarena.sites.housekeeping import ReaperProcess, make_directory, sweep
 
 from .processes import DEADLINE, wait_until

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_webarena import auditing
 from pytest_webarena.errors import TaskFailed, TaskFileError, TrialError, UsageError
 from pytest_webarena.runner import run_task
 from pytest_webarena.stash import SETTINGS, SITES
 from pytest_webarena.tasks import load_tasks
 
 if TYPE_CHECKING:
+    from pytest_webarena.agents.mutants import AuditTrial
     from pytest_webarena.tasks.model import Task
 
 __all__ = ["TaskFile", "TaskItem", "collect_task_file", "parametrize_tasks"]
@@ -55,6 +57,9 @@ def parametrize_tasks(metafunc: pytest.Metafunc) -> None:
     if not isinstance(metafunc.definition.parent, TaskFile):
         return
     settings = metafunc.config.stash[SETTINGS]
+    if settings.audit:
+        auditing.parametrize(metafunc)
+        return
     if len(settings.agents) > 1:
         _parametrize(metafunc, "webarena_agent_name", settings.agents, list(settings.agents))
     if settings.trials > 1:
@@ -79,6 +84,8 @@ class TaskFile(pytest.Module):
         labels = self.config.pluginmanager.hasplugin("allure_pytest")
         for task in tasks:
             setattr(module, task.id, _as_function(task, allure_labels=labels))
+        if self.config.stash[SETTINGS].audit:
+            auditing.plan([vars(module)[task.id] for task in tasks], self.config)
         return module
 
     def collect(self) -> Iterator[TaskItem]:
@@ -105,9 +112,15 @@ class TaskItem(pytest.Function):
 
     @property
     def task(self) -> Task:
-        """The task this item runs."""
-        task: Task = self.function.task
+        """The task this item runs; in an audit with the solution that its agent replays."""
+        planned = self.planned
+        task: Task = self.function.task if planned is None else planned.task
         return task
+
+    @property
+    def planned(self) -> AuditTrial | None:
+        """What ``--audit`` expects of this item; None in ordinary runs."""
+        return auditing.planned(self.function, self.agent_name, self.trial)
 
     @property
     def agent_name(self) -> str:

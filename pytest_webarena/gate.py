@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pytest_webarena.results import Summary
 
-__all__ = ["BELOW_THRESHOLD", "TOO_MANY_ERRORS", "Gate", "Ruling"]
+__all__ = ["BELOW_THRESHOLD", "NOT_VALID", "TOO_MANY_ERRORS", "Gate", "Ruling"]
 
 BELOW_THRESHOLD = 10
 """Exit code: an agent's success rate is below ``--min-pass-rate``."""
 TOO_MANY_ERRORS = 11
 """Exit code: more errors than ``--max-errors`` allows, so the rate can't be trusted. Stronger than the other."""
+NOT_VALID = 12
+"""Exit code: ``--audit`` found a task that is not valid."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

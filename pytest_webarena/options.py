@@ -124,6 +124,12 @@ def add_options(parser: pytest.Parser) -> None:
         metavar="E",
         help="Exit with 11 when more trials than this end in errors: a share below 1, a number from 1 on, 0 for none.",
     )
+    group.addoption(
+        "--audit",
+        action="store_true",
+        help="Audit the tasks instead of an agent: solutions must pass, agents that do nothing or something wrong must "
+        "fail. Exit with 12 when a task is not valid.",
+    )
     parser.addini(
         "webarena_tasks", type="args", default=[], help="Globs of task files, relative to the root directory."
     )
@@ -153,6 +159,8 @@ class Settings:
     resume: Path | None
     shard: Shard | None
     gate: Gate
+    audit: bool
+    """Tasks are on trial, not agents: `agents` are then the audit's own."""
     task_globs: tuple[str, ...]
     agent_directories: tuple[Path, ...]
 
@@ -168,6 +176,15 @@ def read_settings(config: pytest.Config) -> Settings:
     executable = option("--browser-executable") or config.getini("webarena_browser_executable") or None
     if executable is not None and not os.access(executable, os.X_OK):
         raise UsageError(f"--browser-executable: expected an executable file, found none at {executable}")
+    if audit := bool(option("--audit")):
+        for name in ("--agent", "--min-pass-rate", "--max-errors"):
+            if option(name) not in (None, []):
+                raise UsageError(
+                    f"--audit: expected no {name} beside it; it brings its own agents and its own exit code"
+                )
+        from pytest_webarena.agents.mutants import AUDIT_AGENTS
+
+        agents = AUDIT_AGENTS
     run_dir, resume = option("--run-dir"), option("--resume")
     if run_dir and resume:
         raise UsageError("--resume: expected no --run-dir beside it; the resumed run's directory is used")
@@ -188,6 +205,7 @@ def read_settings(config: pytest.Config) -> Settings:
         resume=Path(resume).absolute() if resume else None,
         shard=parse_shard(option("--shard")) if option("--shard") else None,
         gate=Gate(min_pass_rate=option("--min-pass-rate"), max_errors=option("--max-errors")),
+        audit=audit,
         task_globs=tuple(config.getini("webarena_tasks")),
         agent_directories=_agent_directories(config),
     )
@@ -198,7 +216,11 @@ def check_agents(settings: Settings) -> None:
     from pytest_webarena.agents import resolve_agent
 
     for name in settings.agents:
-        resolve_agent(name, settings.agent_directories)
+        agent = resolve_agent(name, settings.agent_directories)
+        if settings.audit and not agent.source.startswith("built-in"):
+            raise UsageError(
+                f"--audit: expected the built-in agent {name}, found {agent.source} by that name; rename it"
+            )
 
 
 def _agent_directories(config: pytest.Config) -> tuple[Path, ...]:

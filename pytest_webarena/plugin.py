@@ -11,7 +11,7 @@ import pytest
 from pytest_webarena import collection, options, selection, xdist
 from pytest_webarena.controller import Controller
 from pytest_webarena.errors import UsageError
-from pytest_webarena.reporting import outcomes, terminal
+from pytest_webarena.reporting import allure, audit, outcomes, terminal
 from pytest_webarena.stash import CONTROLLER, RUN, SETTINGS
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", MARKER)
     try:
         config.stash[SETTINGS] = settings = options.read_settings(config)
-        if settings.agents_given:
+        if settings.agents_given or settings.audit:
             options.check_agents(settings)
     except UsageError as error:
         raise pytest.UsageError(str(error)) from None
@@ -76,12 +76,13 @@ def pytest_xdist_node_collection_finished(node: Any, ids: list[str]) -> None:
     node.config.stash[CONTROLLER].expect(ids)
 
 
-@pytest.hookimpl(wrapper=True)
+@pytest.hookimpl(wrapper=True, tryfirst=True)  # outermost: allure-pytest and pytest-playwright have had their say
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, Any, pytest.TestReport]:
     report: pytest.TestReport = yield
     outcomes.mark_report(report, call)
+    allure.complete_report(item, call, report)
     return report
 
 
@@ -102,7 +103,8 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: TerminalReporter, config: pytest.Config) -> None:
-    terminal.write_summary(terminalreporter, config.stash[CONTROLLER])
+    write = audit.write_summary if config.stash[SETTINGS].audit else terminal.write_summary
+    write(terminalreporter, config.stash[CONTROLLER])
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pytest_webarena.auditing import as_expected
 from pytest_webarena.errors import (
     AgentError,
     BrowserError,
@@ -18,6 +19,7 @@ from pytest_webarena.errors import (
     TrialError,
 )
 from pytest_webarena.reporting.allure import report_trial
+from pytest_webarena.results.wording import printable
 
 if TYPE_CHECKING:
     from pytest_webarena.results import TrialRecord
@@ -37,12 +39,15 @@ def run_task(request: pytest.FixtureRequest, browser_name: str) -> None:
     item = request.node
     record = runtime.run(item.task, item.agent_name, item.trial, node_id=item.nodeid)
     item.user_properties.extend(facts(record))
-    report_trial(request.config, record, runtime.folder(record))
+    report_trial(item, record, runtime.folder(record))
+    if item.planned is not None:
+        record = as_expected(item.planned, record)  # from here on, "passed" is what the audit expects
+        item.user_properties.append(("audit", record.outcome))
     runtime.settle(record)
     if record.outcome == "failed":
-        raise TaskFailed(record.message)
+        raise TaskFailed(printable(record.message))
     if record.outcome == "error":
-        raise _ERRORS.get(record.cause, HarnessError)(record.message)
+        raise _ERRORS.get(record.cause, HarnessError)(printable(record.message))
 
 
 def facts(record: TrialRecord) -> list[tuple[str, object]]:

@@ -15,6 +15,7 @@ from typing import Any
 
 from pytest_webarena.agents.builtin import Answering, Dump, Oracle, RandomWalk
 from pytest_webarena.agents.definitions import Definition, read_definition
+from pytest_webarena.agents.mutants import MUTANTS, Replay
 from pytest_webarena.agents.protocol import Agent, AgentDefinition, TaskView
 from pytest_webarena.errors import UsageError, closest
 from pytest_webarena.tasks.model import Task
@@ -63,6 +64,14 @@ def resolve_agent(name: str, directories: Sequence[Path] = ()) -> AgentDefinitio
         digest = _digest([Path(inspect.getfile(Oracle))], name)
         return AgentDefinition(
             id=name, make=make, digest=digest, privileged=name == "oracle", source=f"built-in: {about}"
+        )
+    if name in MUTANTS:  # for --audit alone: by themselves they replay what a task calls its solution
+        return AgentDefinition(
+            id=name,
+            make=lambda view, task: Replay(task, view),
+            digest=_digest([Path(inspect.getfile(Oracle)), Path(inspect.getfile(Replay))], name),
+            privileged=True,
+            source=f"built-in: {MUTANTS[name]}",
         )
     for entry in importlib.metadata.entry_points(group=_ENTRY_POINTS):
         if entry.name == name:

@@ -156,7 +156,7 @@ def test_directories_of_the_dead_are_swept_and_others_kept(
     tmp_path: Path, spawn: Spawn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    monkeypatch.setattr(runtime, "_SOCKET_LIMIT", 4096)
+    monkeypatch.setattr(housekeeping, "_SOCKET_LIMIT", 4096)
     ours, dead, fresh, foreign = make_directory(), make_directory(), make_directory(), tmp_path / "something-else"
     foreign.mkdir()
     process = spawn()

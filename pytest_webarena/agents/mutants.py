@@ -1,0 +1,218 @@
+"""The trials of an audit: which agents try a task to find out whether its checks can be trusted, and what they do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from pytest_webarena.actions import (
+    Action,
+    Check,
+    Click,
+    Hover,
+    Invalid,
+    Noop,
+    Press,
+    Scroll,
+    Select,
+    Selector,
+    Stop,
+    Type,
+)
+from pytest_webarena.agents.builtin import addressed, describe_step
+from pytest_webarena.tasks import digest
+from pytest_webarena.tasks.model import Task
+
+if TYPE_CHECKING:
+    from pytest_webarena.agents.protocol import TaskView
+    from pytest_webarena.browser.observation import Observation
+    from pytest_webarena.tasks.model import Check as TaskCheck
+
+__all__ = [
+    "AUDIT_AGENTS", "MUTANTS", "MUTE", "NULL_FAMILY", "ORACLE", "SHORT", "SIBLING", "AuditTrial", "Replay",
+    "audit_trials", "is_unachievable", "last_effective_step",
+]  # fmt: skip
+
+ORACLE = "oracle"
+SHORT = "audit-short"
+MUTE = "audit-mute"
+SIBLING = "audit-sibling"
+
+NULL_FAMILY = {
+    "null": "doing nothing and answering nothing",
+    "na": "doing nothing and answering N/A",
+    "echo": "doing nothing and answering with the intent",
+    "dump": "doing nothing and answering with the whole page",
+}
+"""Built-in agents that must fail everywhere, and how they go about it."""
+MUTANTS = {
+    SHORT: "replays the solution without its last effective step",
+    MUTE: "replays the solution and keeps the answer to itself",
+    SIBLING: "replays the solution of another instance of the template",
+}
+"""Agents that must fail as well: each replays a solution that is wrong for its task."""
+AUDIT_AGENTS = (ORACLE, *NULL_FAMILY, *MUTANTS)
+
+_ANSWERLESS = frozenset({"url", "page", "state", "network"})
+"""Kinds of checks that can't tell one answer from another."""
+_IDLE = (Stop, Scroll, Hover, Noop, Invalid)
+"""Steps that only look, or end."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditTrial:
+    """One trial that the audit of a task asks for."""
+
+    agent: str
+    trial: int
+    task: Task
+    """The task with the solution that the agent replays, and a digest to match."""
+    manner: str
+    """What the agent does, to be read after "passed by": ``leaving out step 3 of 4 (click …)``."""
+
+    @property
+    def must_pass(self) -> bool:
+        """Whether this is the right solution; every other agent must fail."""
+        return self.agent == ORACLE
+
+
+def audit_trials(task: Task, family: Sequence[Task], *, oracle_runs: int = 2) -> tuple[AuditTrial, ...]:
+    """What to run to judge ``task``; ``family`` are the tasks of its file, in order.
+
+    Agents that couldn't differ from one already there are left out: answers matter only to checks that may see them.
+    """
+
+    def trial(agent: str, manner: str, number: int = 1, solution: tuple[Action, ...] | None = None) -> AuditTrial:
+        changed = task
+        if solution is not None:
+            changed = replace(task, solution=solution)
+            changed = replace(changed, digest=digest(changed))
+        return AuditTrial(agent=agent, trial=number, task=changed, manner=manner)
+
+    found = [trial(ORACLE, "replaying the solution")]
+    if task.skip:
+        return tuple(found)
+    answered = any(kind not in _ANSWERLESS for kind in _kinds(task.checks))
+    for agent, manner in NULL_FAMILY.items():
+        if agent == "null" or (answered and not (agent == "na" and is_unachievable(task))):
+            found.append(trial(agent, manner))
+    if task.solution is None:
+        return tuple(found)
+    if (index := last_effective_step(task)) is not None:
+        short = (*task.solution[:index], *task.solution[index + 1 :])
+        what = f"step {index + 1} of {len(task.solution)} ({describe_step(task.solution[index])})"
+        found.append(trial(SHORT, f"leaving out {what}", solution=short))
+    if answered and not _only_answers(task) and _answer(task):
+        mute = (*(step for step in task.solution if not isinstance(step, Stop)), Stop())
+        found.append(trial(MUTE, "replaying the solution without giving its answer", solution=mute))
+    if (sibling := _sibling(task, family)) is not None and sibling.solution is not None:
+        theirs = (Stop(_answer(sibling)),) if _only_answers(task) else sibling.solution
+        found.append(trial(SIBLING, f"replaying the solution of {sibling.id}", solution=theirs))
+    found += [trial(ORACLE, "replaying the solution", number) for number in range(2, oracle_runs + 1)]
+    return tuple(found)
+
+
+def last_effective_step(task: Task) -> int | None:
+    """Index of the solution's step without which the task is not done; None where there is no telling.
+
+    Where the place the agent ends up at counts (``url``, the current ``page``), or its requests do, it is the last
+    step that does more than look. Where only data counts (``state``, an opened ``page``), going somewhere changes
+    nothing: it is the last click (but on a link), key, choice or text. A task that also asks for an answer may end in
+    looking things up, so there it is told only if the task says ``mutates: true`` or looks at where the agent ends up.
+    A task that can't be done has none.
+    """
+    solution = task.solution or ()
+    checks = [check for check in _leaves(task.checks) if check.kind != "answer"]
+    at_end = any(_looks_at_place(check) for check in checks)
+    asks = len(checks) < len(list(_leaves(task.checks)))
+    if not checks or is_unachievable(task) or (asks and task.mutates is not True and not at_end):
+        return None
+    active = [index for index, step in enumerate(solution) if not isinstance(step, _IDLE)]
+    if not active or (len(active) == 1 and not _answer(task)):
+        return None  # without its only step it is the null agent
+    if all(_is_data(check) for check in checks):
+        active = [index for index in active if _may_change_data(solution[index])] or active
+    return active[-1]
+
+
+class Replay:
+    """Replays a solution that need not fit: after a step without effect it goes straight to its answer."""
+
+    def __init__(self, task: Task, view: TaskView) -> None:
+        self._steps = [addressed(step, view.sites) for step in task.solution or ()]
+        self._answer = Stop(_answer(task))
+        self._begun = False
+
+    def act(self, observation: Observation) -> Action:
+        """The next step."""
+        if self._begun and observation.error:
+            self._steps.clear()
+        self._begun = True
+        return self._steps.pop(0) if self._steps else self._answer
+
+
+def _sibling(task: Task, family: Sequence[Task]) -> Task | None:
+    """The next instance of the same template, round the corner, whose solution should be wrong here.
+
+    One that begins in the same place as the same person comes first: its solution gets further.
+    """
+    relatives = [other for other in family if other.template == task.template]
+    here = next((index for index, other in enumerate(relatives) if other.id == task.id), None)
+    if here is None:
+        return None
+    wanted = _checks_digest(task)
+    others = (*relatives[here + 1 :], *relatives[:here])
+    for other in sorted(others, key=lambda other: (other.user, other.start) != (task.user, task.start)):
+        if other.solution is None or other.skip or other.solution == task.solution or _checks_digest(other) == wanted:
+            continue
+        if (_only_answers(task) or is_unachievable(task)) and (
+            _answer(other).strip().casefold() == _answer(task).strip().casefold()
+            or (is_unachievable(task) and is_unachievable(other))
+        ):
+            continue
+        return other
+    return None
+
+
+def _checks_digest(task: Task) -> str:
+    return digest(Task(id="", intent="", sites=(), checks=task.checks))
+
+
+def _answer(task: Task) -> str:
+    return next((step.answer for step in reversed(task.solution or ()) if isinstance(step, Stop)), "")
+
+
+def _leaves(checks: Sequence[TaskCheck]) -> Iterator[TaskCheck]:
+    for check in checks:
+        if check.children:
+            yield from _leaves(check.children)
+        else:
+            yield check
+
+
+def _kinds(checks: Sequence[TaskCheck]) -> set[str]:
+    return {check.kind for check in _leaves(checks)}
+
+
+def _only_answers(task: Task) -> bool:
+    return _kinds(task.checks) == {"answer"}
+
+
+def is_unachievable(task: Task) -> bool:
+    """Whether one of its checks wants to hear that the task can't be done."""
+    return any(getattr(check.spec, "unachievable", "") for check in _leaves(task.checks))
+
+
+def _is_data(check: TaskCheck) -> bool:
+    return check.kind == "state" or (check.kind == "page" and getattr(check.spec, "open", None) is not None)
+
+
+def _looks_at_place(check: TaskCheck) -> bool:
+    return check.kind in ("url", "page") and not _is_data(check)
+
+
+def _may_change_data(step: Action) -> bool:
+    if isinstance(step, Click) and isinstance(step.target, Selector):
+        return not step.target.selector.split(">>")[-1].strip().startswith("role=link")
+    return isinstance(step, Click | Type | Press | Select | Check)

@@ -1,0 +1,325 @@
+"""What an audit's trials say of the tasks: a finding per task. A pure function of tasks and records."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+from pytest_webarena.agents.mutants import MUTANTS, NULL_FAMILY, AuditTrial, is_unachievable
+from pytest_webarena.checks.verdict import CheckResult, Verdict
+from pytest_webarena.results.records import TrialKey, TrialRecord
+from pytest_webarena.tasks.model import Task
+
+__all__ = ["FINDINGS", "Audit", "AuditedTrial", "Finding", "Reason", "TaskAudit", "audit", "why_wrong"]
+
+SCHEMA_VERSION = 1
+
+Finding = Literal["valid", "unsolvable", "flaky", "too easy", "weak check", "error", "skipped"]
+"""From good to bad to untold; a task with several reasons goes by the first of them in this order."""
+FINDINGS: tuple[Finding, ...] = get_args(Finding)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reason:
+    """Why a task is not valid."""
+
+    finding: Finding
+    text: str
+    """One sentence."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditedTrial:
+    """How one of the audit's agents fared."""
+
+    agent: str
+    trial: int
+    manner: str
+    """What the agent did."""
+    outcome: Literal["passed", "failed", "error", "not run"]
+    broke_off: bool = False
+    """A replayed solution came to a step that had no effect here, so it is weaker proof that the checks hold."""
+    folder: str = ""
+    """Of the trial, in the run directory's ``trials/``; empty when it was not run."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskAudit:
+    """What is to be said of one task."""
+
+    task: str
+    finding: Finding
+    reasons: tuple[Reason, ...] = ()
+    """The weightiest first; empty for valid tasks."""
+    notes: tuple[str, ...] = ()
+    """What is no fault but good to know."""
+    path: str = ""
+    line: int = 0
+    template: str = ""
+    xfail: str = ""
+    """The task's own word that it is not in order; then it doesn't count."""
+    trials: tuple[AuditedTrial, ...] = ()
+
+    @property
+    def wrong(self) -> int:
+        """How many wrong agents were judged."""
+        return sum(trial.agent != "oracle" and trial.outcome in ("passed", "failed") for trial in self.trials)
+
+    @property
+    def caught(self) -> int:
+        """How many of them failed, as they must."""
+        return sum(trial.agent != "oracle" and trial.outcome == "failed" for trial in self.trials)
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether nothing is wrong but that trials were not run."""
+        missing = [trial for trial in self.trials if trial.outcome == "not run"]
+        return self.finding == "error" and len(missing) == len(self.reasons)
+
+    @property
+    def excused(self) -> bool:
+        """Whether it is not valid, and says so itself."""
+        return bool(self.xfail) and self.finding not in ("valid", "error", "skipped")
+
+    @property
+    def counts_against(self) -> bool:
+        """Whether the audit has to fail for this task."""
+        return self.finding not in ("valid", "skipped") and not self.excused
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Audit:
+    """The findings of a run."""
+
+    tasks: tuple[TaskAudit, ...]
+
+    @property
+    def valid(self) -> bool:
+        """Whether no task counts against it."""
+        return not any(task.counts_against for task in self.tasks)
+
+    @property
+    def counts(self) -> dict[Finding, int]:
+        """Tasks per finding, all findings named."""
+        counted = Counter(task.finding for task in self.tasks)
+        return {finding: counted[finding] for finding in FINDINGS}
+
+    @property
+    def wrong(self) -> int:
+        """Trials of wrong agents that were judged."""
+        return sum(task.wrong for task in self.tasks)
+
+    @property
+    def caught(self) -> int:
+        """Those that failed, as they must."""
+        return sum(task.caught for task in self.tasks)
+
+    def to_json(self) -> dict[str, Any]:
+        """The content of ``audit.json``; described in ``docs/audit.md``."""
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "valid": self.valid,
+            "counts": self.counts,
+            "mutation": {"wrong": self.wrong, "caught": self.caught},
+            "tasks": [_task_json(task) for task in self.tasks],
+        }
+
+
+def audit(plans: Iterable[tuple[Task, Sequence[AuditTrial]]], records: Iterable[TrialRecord]) -> Audit:
+    """Judge every task by the records of its planned trials. Records of other versions of a task are left aside."""
+    by_key = {record.key: record for record in records}
+    return Audit(tasks=tuple(_audit_task(task, trials, by_key) for task, trials in plans))
+
+
+def why_wrong(trial: AuditTrial) -> Reason:
+    """What it means that the wrong agent of this trial has passed."""
+    finding: Finding = "too easy" if trial.agent in NULL_FAMILY else "weak check"
+    return Reason(finding=finding, text=f"passed by {trial.manner}")
+
+
+def _audit_task(task: Task, planned: Sequence[AuditTrial], records: Mapping[TrialKey, TrialRecord]) -> TaskAudit:
+    found: list[tuple[AuditTrial, TrialRecord | None]] = []
+    for trial in planned:
+        record = records.get(TrialKey(task.id, trial.agent, trial.trial))
+        current = record is not None and record.task_digest in ("", trial.task.digest)
+        found.append((trial, record if current else None))
+    reasons: list[Reason] = []
+    if not task.skip:
+        reasons = [*_solution(task, found), *_wrong_agents(found), *_before_anything(task, found), *_untold(found)]
+        reasons.sort(key=lambda reason: FINDINGS.index(reason.finding))
+    return TaskAudit(
+        task=task.id,
+        finding="skipped" if task.skip else reasons[0].finding if reasons else "valid",
+        reasons=tuple(reasons),
+        notes=tuple(_notes(task, found, reasons)),
+        path=task.location.path,
+        line=task.location.line,
+        template=task.template,
+        xfail=task.xfail,
+        trials=tuple(_audited(trial, record) for trial, record in found),
+    )
+
+
+_Found = Sequence[tuple[AuditTrial, "TrialRecord | None"]]
+
+
+def _solution(task: Task, found: _Found) -> Iterator[Reason]:
+    if task.solution is None:
+        yield Reason(finding="unsolvable", text="there is no solution to prove that it can be done")
+        return
+    runs = [record for trial, record in found if trial.must_pass and record is not None and not _fault_of_ours(record)]
+    broken = next((record for record in runs if record.outcome != "passed"), None)
+    if broken is None:
+        return
+    if passes := sum(record.outcome == "passed" for record in runs):
+        text = f"the solution passed {passes} of {len(runs)} times; {_why_failed(broken)}"
+        yield Reason(finding="flaky", text=text)
+    elif len({_gist(record) for record in runs}) > 1:
+        others = " / ".join(dict.fromkeys(_why_failed(record) for record in runs))
+        yield Reason(finding="flaky", text=f"the solution fails in different ways: {others}")
+        yield Reason(finding="unsolvable", text=_why_failed(broken))
+    else:
+        yield Reason(finding="unsolvable", text=_why_failed(broken))
+
+
+def _wrong_agents(found: _Found) -> Iterator[Reason]:
+    for trial, record in found:
+        if not trial.must_pass and record is not None and record.outcome == "passed":
+            yield why_wrong(trial)
+
+
+def _before_anything(task: Task, found: _Found) -> Iterator[Reason]:
+    """Page, state and other checks that all hold before anything is done decide nothing, so the answer alone does."""
+    if task.mutates is False or is_unachievable(task):
+        return  # there they guard against changes
+    null = _null(found)
+    if null is None or null.outcome != "failed":
+        return
+    atoms = [atom for atom in _atoms(null) if not _on_answer(atom)]
+    if atoms and all(atom.passed for atom in atoms):
+        which = _listed(atom.path for atom in atoms)
+        holds = "holds" if len(atoms) == 1 else "hold"
+        text = f"{which} {holds} before anything is done; if that only guards against changes, say 'mutates: false'"
+        yield Reason(finding="weak check", text=text)
+
+
+def _untold(found: _Found) -> Iterator[Reason]:
+    for trial, record in found:
+        who = f"{trial.agent}, trial {trial.trial}" if trial.must_pass else trial.agent
+        if record is None:
+            yield Reason(finding="error", text=f"not run: {who}")
+        elif _fault_of_ours(record) or (record.outcome == "error" and not trial.must_pass):
+            yield Reason(finding="error", text=f"{who}: {record.cause}: {_first_line(record.message)}")
+
+
+def _notes(task: Task, found: _Found, reasons: Sequence[Reason]) -> Iterator[str]:
+    if task.skip:
+        yield f"skipped: {task.skip}"
+    if task.xfail:
+        yield f"expected to fail: {task.xfail}" if reasons else f"valid, although it says xfail: {task.xfail}"
+    null = _null(found)
+    held = [atom.path for atom in _atoms(null) if atom.passed and not _on_answer(atom)] if null is not None else []
+    if held:
+        yield f"{_listed(held)} {'holds' if len(held) == 1 else 'hold'} before anything is done"
+    for trial, record in found:
+        if record is not None and _broke_off(trial, record):
+            yield f"{trial.agent} broke off at step {record.steps - 1} of {len(trial.task.solution or ())}"
+
+
+def _audited(trial: AuditTrial, record: TrialRecord | None) -> AuditedTrial:
+    return AuditedTrial(
+        agent=trial.agent,
+        trial=trial.trial,
+        manner=trial.manner,
+        outcome=record.outcome if record is not None else "not run",
+        broke_off=record is not None and _broke_off(trial, record),
+        folder=record.key.folder if record is not None else "",
+    )
+
+
+def _broke_off(trial: AuditTrial, record: TrialRecord) -> bool:
+    return trial.agent in MUTANTS and record.outcome == "failed" and 2 <= record.steps < len(trial.task.solution or ())
+
+
+def _fault_of_ours(record: TrialRecord) -> bool:
+    """Whether an error says nothing of the task. A solution that broke and a check that can't be judged are its own."""
+    return record.outcome == "error" and record.cause != "task"
+
+
+def _null(found: _Found) -> TrialRecord | None:
+    return next((record for trial, record in found if trial.agent == "null"), None)
+
+
+def _gist(record: TrialRecord) -> tuple[object, ...]:
+    """What two runs of the same solution must have in common."""
+    return record.outcome, tuple((atom.path, atom.score) for atom in _atoms(record))
+
+
+def _why_failed(record: TrialRecord) -> str:
+    """Which check failed and what it saw; or the error."""
+    if record.outcome == "error":
+        return _first_line(record.message)
+    stopped = f" (stopped: {record.stop_detail or record.stop_reason})" if record.stop_reason != "answered" else ""
+    atom = next((atom for atom in _atoms(record) if not atom.passed), None)
+    if atom is None:
+        return _first_line(record.message) + stopped
+    seen = atom.actual or atom.why
+    return f"{atom.path} {atom.kind}: expected {atom.expected}" + (f", found {seen}" if seen else "") + stopped
+
+
+def _atoms(record: TrialRecord) -> Iterator[CheckResult]:
+    """The verdict's single conditions; ``not`` counts as one, since what is in it is meant to fail."""
+    if record.verdict is None:
+        return
+    try:
+        results = Verdict.from_json(record.verdict).results
+    except (ValueError, KeyError, TypeError):
+        return
+    pending = list(results)
+    while pending:
+        result = pending.pop(0)
+        if result.kind in ("all", "any"):
+            pending = [*result.children, *pending]
+        else:
+            yield result
+
+
+def _on_answer(atom: CheckResult) -> bool:
+    return {result.kind for _, result in atom.walk() if not result.children} == {"answer"}
+
+
+def _first_line(text: str) -> str:
+    return next((line.strip() for line in text.splitlines() if line.strip()), "no reason was given")
+
+
+def _listed(words: Iterable[str]) -> str:
+    *rest, last = words
+    return f"{', '.join(rest)} and {last}" if rest else last
+
+
+def _task_json(task: TaskAudit) -> dict[str, Any]:
+    return {
+        "task": task.task,
+        "finding": task.finding,
+        "counts_against": task.counts_against,
+        "path": task.path,
+        "line": task.line,
+        "template": task.template,
+        "xfail": task.xfail,
+        "reasons": [{"finding": reason.finding, "text": reason.text} for reason in task.reasons],
+        "notes": list(task.notes),
+        "mutation": {"wrong": task.wrong, "caught": task.caught},
+        "trials": [
+            {
+                "agent": trial.agent,
+                "trial": trial.trial,
+                "manner": trial.manner,
+                "outcome": trial.outcome,
+                "broke_off": trial.broke_off,
+                "folder": trial.folder,
+            }
+            for trial in task.trials
+        ],
+    }

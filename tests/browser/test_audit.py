@@ -1,0 +1,111 @@
+"""``--audit`` with nothing canned: tasks with one fault each, on the homepage."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("browser_executable"), pytest.mark.timeout(300)]
+
+TASKS = """
+defaults: {sites: [homepage], mutates: true}
+tasks:
+  - id: valid
+    intent: Add a note titled "Rye" and say that you have done it, with the words "all done".
+    checks:
+      - state: {sql: "select count(*) from notes where title = 'Rye'", equals: 1}
+      - answer: {exact: all done}
+    solution: &rye
+      - goto: /scratchpad/new
+      - fill: {css=#title: Rye}
+      - click: role=button[name="Save note"]
+      - stop: all done
+
+  - id: wrong-number                       # the note will be there once, not twice
+    intent: Add a note titled "Rye".
+    checks: [{state: {sql: "select count(*) from notes where title = 'Rye'", equals: 2}}]
+    solution: *rye
+
+  - id: broken-solution
+    intent: Add a note titled "Rye".
+    checks: [{state: {sql: "select count(*) from notes where title = 'Rye'", equals: 1}}]
+    solution: [{goto: /scratchpad/new}, {click: 'role=button[name="Keep note"]'}]
+
+  - id: seen-at-once                       # the start page shows the word
+    intent: What is the name of the page for sums?
+    mutates: false
+    checks: [{answer: {includes: Calculator}}]
+    solution: [{stop: It is the Calculator}]
+
+  - id: half-done                          # typing the title would do: the form is not asked for
+    intent: Add a note titled "Rye" with the text "and butter".
+    checks: [{state: {sql: "select count(*) from notes where title = 'Rye'", equals: 1}}]
+    solution:
+      - goto: /scratchpad/new
+      - fill: {css=#title: Rye}
+      - click: role=button[name="Save note"]
+      - click: role=link[name="Edit"]
+      - fill: {css=#body: and butter}
+      - click: role=button[name="Save note"]
+
+  - id: always-true
+    intent: Empty my calculator's history and say "all done".
+    checks:
+      - state: {sql: "select count(*) > 0 from notes", equals: 1}
+      - answer: {exact: all done}
+    solution:
+      - goto: /calculator
+      - click: role=button[name="Clear history"]
+      - stop: all done
+
+  - id: sibling                            # the check forgot to look at the title
+    intent: Add a note titled "{{ title }}" with the label "{{ label }}".
+    each:
+      tea: {title: Tea, label: drinks, wanted: Tea}
+      milk: {title: Milk, label: drinks, wanted: "%"}
+    checks:
+      - state: {sql: "select count(*) from notes where title like '{{ wanted }}' and label = 'drinks'", equals: 1}
+    solution:
+      - goto: /scratchpad/new
+      - fill: {css=#title: "{{ title }}", css=#label: "{{ label }}"}
+      - click: role=button[name="Save note"]
+
+  - id: siteless
+    sites: []
+    intent: What is 6 times 7?
+    mutates: false
+    checks: [{answer: {number: 42}}]
+    solution: [{stop: "42"}]
+"""
+
+
+def test_each_fault_is_found_and_nothing_else(pytester: pytest.Pytester) -> None:
+    (pytester.path / "bad.tasks.yaml").write_text(TASKS)
+    result = pytester.runpytest_subprocess("--audit", "--run-dir=run", "-n2", timeout=280)
+    data: dict[str, Any] = json.loads((pytester.path / "run" / "audit.json").read_text())
+    found = {task["task"]: task for task in data["tasks"]}
+    assert {id: task["finding"] for id, task in found.items()} == {
+        "valid": "valid",
+        "wrong-number": "unsolvable",
+        "broken-solution": "unsolvable",
+        "seen-at-once": "too easy",
+        "half-done": "weak check",
+        "always-true": "weak check",
+        "sibling.tea": "valid",
+        "sibling.milk": "weak check",
+        "siteless": "valid",
+    }
+    reasons = {id: "; ".join(reason["text"] for reason in task["reasons"]) for id, task in found.items()}
+    assert reasons["wrong-number"].startswith("checks[0] state: expected")
+    assert "step 2 of" in reasons["broken-solution"]
+    assert "Keep note" in reasons["broken-solution"]
+    assert reasons["seen-at-once"] == "passed by doing nothing and answering with the whole page"
+    assert reasons["half-done"].startswith("passed by leaving out step 6 of")
+    assert reasons["always-true"].startswith("passed by leaving out step 2 of")
+    assert "checks[0] holds before anything is done" in reasons["always-true"]
+    assert reasons["sibling.milk"] == "passed by replaying the solution of sibling.tea"
+    assert [task["line"] for task in data["tasks"]] == sorted(task["line"] for task in data["tasks"])
+    assert result.ret == 12
+    result.stdout.fnmatch_lines(["unsolvable: wrong-number (bad.tasks.yaml:15)", "audit: 6 of 9 tasks are not valid"])

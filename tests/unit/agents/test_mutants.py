@@ -1,0 +1,197 @@
+"""Which trials an audit asks for, and what its agents do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from pytest_webarena.actions import Click, Goto, Selector, Stop
+from pytest_webarena.agents import TaskView, resolve_agent
+from pytest_webarena.agents.mutants import (
+    AUDIT_AGENTS,
+    MUTE,
+    SHORT,
+    SIBLING,
+    AuditTrial,
+    audit_trials,
+    last_effective_step,
+)
+from pytest_webarena.tasks import Task, load_tasks
+
+SITES = frozenset({"shop"})
+
+
+@pytest.fixture
+def family(tmp_path: Path) -> Any:
+    """Reads the YAML of one task (its ``each`` makes more)."""
+
+    def read(text: str) -> list[Task]:
+        file = tmp_path / "shop.yaml"
+        lines = [line for line in text.strip("\n").splitlines() if line.strip()]
+        file.write_text(
+            "tasks:\n  - id: t\n    sites: [shop]\n    intent: Do it\n" + "".join(f"    {line}\n" for line in lines)
+        )
+        return list(load_tasks(file, sites=SITES))
+
+    return read
+
+
+def plan(tasks: list[Task], index: int = 0, **options: Any) -> dict[str, AuditTrial]:
+    return {trial.agent: trial for trial in audit_trials(tasks[index], tasks, **options)}
+
+
+def agents(tasks: list[Task], index: int = 0) -> list[str]:
+    return [trial.agent for trial in audit_trials(tasks[index], tasks)]
+
+
+STATE = "- state: {sql: select 1, equals: 1}"
+STEPS = """
+solution:
+  - goto: /new
+  - fill: {css=#title: Tea}
+  - click: role=button[name="Save"]
+  - stop
+"""
+
+
+def test_tasks_judged_by_what_was_done_get_one_agent_that_does_nothing(family: Any) -> None:
+    tasks = family(f"checks:\n  {STATE}\n{STEPS}")
+    assert agents(tasks) == ["oracle", "null", SHORT, "oracle"]
+    assert [trial.trial for trial in audit_trials(tasks[0], tasks, oracle_runs=3)] == [1, 1, 1, 2, 3]
+
+
+def test_tasks_that_hear_the_answer_get_all_of_them(family: Any) -> None:
+    assert agents(family("checks: [{answer: blue}]\nsolution: [{stop: blue}]")) == [
+        "oracle", "null", "na", "echo", "dump", "oracle",
+    ]  # fmt: skip
+
+
+def test_saying_that_it_cannot_be_done_is_right_where_it_cannot(family: Any) -> None:
+    tasks = family("checks: [{answer: {unachievable: no phone}}]\nsolution: [{goto: /contact}, {stop: N/A}]")
+    assert agents(tasks) == ["oracle", "null", "echo", "dump", "oracle"]
+
+
+def test_without_a_solution_there_is_nothing_to_get_wrong(family: Any) -> None:
+    assert agents(family(f"checks:\n  {STATE}")) == ["oracle", "null"]
+
+
+def test_a_skipped_task_is_collected_once(family: Any) -> None:
+    assert agents(family(f"checks:\n  {STATE}\nskip: later\n{STEPS}")) == ["oracle"]
+
+
+@pytest.mark.parametrize(
+    ("task", "step"),
+    [
+        (f"checks:\n  {STATE}\n{STEPS}", 2),
+        # Going somewhere afterwards changes no data, but it changes where one is.
+        (f"checks:\n  {STATE}\n{STEPS.replace('- stop', '- click: role=link[name=Home]')}", 2),
+        (f"checks:\n  - url: /home\n{STEPS.replace('- stop', '- click: role=link[name=Home]')}", 3),
+        (f"checks:\n  - page: {{open: /home, includes: Tea}}\n{STEPS.replace('- stop', '- goto: /home')}", 2),
+        (f"checks:\n  - page: {{includes: Tea}}\n{STEPS.replace('- stop', '- goto: /home')}", 3),
+        (f"checks:\n  - network: {{url: /home}}\n{STEPS.replace('- stop', '- goto: /home')}", 3),
+        (f"checks:\n  - url: /home\n{STEPS.replace('- stop', '- scroll: down')}", 2),
+        # Only links and addresses: the last of them.
+        (f"checks:\n  {STATE}\nsolution:\n  - goto: /a\n  - click: role=link[name=Log out]\n", 1),
+        # It is the null agent without its only step.
+        (f"checks:\n  {STATE}\nsolution:\n  - goto: /a\n", None),
+        # A search for the answer may come last, unless the task says that it changes something.
+        (f"checks:\n  {STATE}\n  - answer: blue\n{STEPS.replace('- stop', '- stop: blue')}", None),
+        (f"mutates: true\nchecks:\n  {STATE}\n  - answer: blue\n{STEPS.replace('- stop', '- stop: blue')}", 2),
+        (f"checks:\n  - url: /a\n  - answer: blue\n{STEPS.replace('- stop', '- stop: blue')}", 2),
+        ("checks: [{answer: blue}]\nsolution: [{goto: /a}, {goto: /b}, {stop: blue}]", None),
+        (f"mutates: true\nchecks:\n  {STATE}\n  - answer: {{unachievable: no}}\n{STEPS}", None),
+        (f"checks:\n  {STATE}", None),
+    ],
+)  # fmt: skip
+def test_the_last_effective_step(family: Any, task: str, step: int | None) -> None:
+    assert last_effective_step(family(task)[0]) == step
+
+
+def test_the_short_solution_lacks_that_step_and_says_which(family: Any) -> None:
+    trial = plan(family(f"checks:\n  {STATE}\n{STEPS}"))[SHORT]
+    assert [step.kind for step in trial.task.solution or ()] == ["goto", "type", "stop"]
+    assert trial.manner == 'leaving out step 3 of 4 (click role=button[name="Save"])'
+
+
+def test_an_answer_beside_other_checks_must_be_needed(family: Any) -> None:
+    trials = plan(family(f"checks:\n  {STATE}\n  - answer: blue\n{STEPS.replace('- stop', '- stop: blue')}"))
+    steps = trials[MUTE].task.solution
+    assert steps is not None
+    assert (steps[:-1], steps[-1]) == ((trials["oracle"].task.solution or ())[:-1], Stop(""))
+
+
+EACH = """
+each:
+  one: {word: blue}
+  two: {word: red}
+  three: {word: Blue}
+"""
+
+
+def test_the_sibling_is_the_next_one_that_is_wrong_here(family: Any) -> None:
+    tasks = family(EACH + 'checks: [{answer: "{{ word }}"}]\nsolution: [{goto: "/{{ word }}"}, {stop: "{{ word }}"}]')
+    one, two, three = (plan(tasks, index)[SIBLING] for index in range(3))
+    # Where the answer alone counts, there is no need to walk about for it.
+    assert (one.task.solution, two.task.solution) == ((Stop("red"),), (Stop("Blue"),))
+    assert three.manner == "replaying the solution of t.two"  # not t.one, whose answer differs in case only
+
+
+def test_a_sibling_of_the_same_person_comes_first(family: Any) -> None:
+    each = """
+    each:
+      one: {word: blue, who: ann}
+      two: {word: red, who: bob}
+      three: {word: green, who: ann}
+    user: "{{ who }}"
+    """
+    tasks = family(
+        "\n".join(line[4:] for line in each.splitlines())
+        + '\nchecks: [{url: "/{{ word }}"}]\nsolution: [{goto: "/{{ word }}"}, {click: css=b}]'
+    )
+    assert [plan(tasks, index)[SIBLING].manner[-5:] for index in range(3)] == ["three", "three", "t.one"]
+
+
+def test_a_sibling_with_the_same_checks_is_no_wrong_solution(family: Any) -> None:
+    tasks = family(EACH + f'checks:\n  {STATE}\nsolution: [{{goto: "/{{{{ word }}}}"}}, {{click: css=b}}]')
+    assert SIBLING not in plan(tasks)
+    tasks = family(
+        EACH + 'checks: [{answer: {unachievable: "no {{ word }}"}}]\nsolution: [{goto: "/{{ word }}"}, {stop: "N/A"}]'
+    )
+    assert SIBLING not in plan(tasks)
+
+
+def test_a_sibling_replays_all_its_steps_where_they_count(family: Any) -> None:
+    tasks = family(EACH + 'checks: [{url: "/{{ word }}"}]\nsolution: [{goto: "/{{ word }}"}, {click: css=b}]')
+    steps = plan(tasks)[SIBLING].task.solution
+    assert steps is not None
+    assert steps == tasks[1].solution
+
+
+def test_a_changed_solution_changes_the_digest(family: Any) -> None:
+    tasks = family(EACH + 'checks: [{url: "/{{ word }}"}]\nsolution: [{goto: "/{{ word }}"}, {click: css=b}]')
+    digests = [trial.task.digest for trial in plan(tasks).values()]
+    assert len(set(digests)) == 3  # oracle and null run the task itself
+    assert plan(tasks)["oracle"].task is tasks[0]
+
+
+def seen(error: str = "") -> Any:
+    return SimpleNamespace(text="", url="http://shop.test/", error=error)
+
+
+def test_replaying_goes_on_to_the_answer_after_a_step_without_effect() -> None:
+    solution = (Goto("/a"), Click(Selector("css=b")), Click(Selector("css=i")), Stop("blue"))
+    task = Task(id="t", intent="i", sites=("shop",), solution=solution)
+    view = TaskView(intent="i", sites={"shop": "http://shop.test"})
+    agent: Any = resolve_agent(SIBLING).make(view, task)
+    assert [agent.act(seen(error)) for error in ("left over", "", "no such element")] == [*solution[:2], Stop("blue")]
+    agent = resolve_agent(SHORT).make(view, task)
+    assert tuple(agent.act(seen()) for _ in solution) == solution
+
+
+def test_all_agents_can_be_found_and_those_that_see_solutions_say_so() -> None:
+    found = {name: resolve_agent(name) for name in AUDIT_AGENTS}
+    assert {name for name, agent in found.items() if agent.privileged} == {"oracle", SHORT, MUTE, SIBLING}
+    assert len({agent.digest for agent in found.values()}) == len(AUDIT_AGENTS)

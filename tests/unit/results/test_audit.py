@@ -1,0 +1,240 @@
+"""What an audit finds, given the records of its trials."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pytest_webarena.agents.mutants import audit_trials
+from pytest_webarena.checks import CheckResult, Verdict
+from pytest_webarena.reporting.audit import audit_lines
+from pytest_webarena.results import TrialKey, TrialRecord
+from pytest_webarena.results.audit import Audit, TaskAudit, audit
+from pytest_webarena.tasks import Task
+from pytest_webarena.testing import make_task
+
+STATE = """
+intent: Save it
+sites: [shop]
+checks: [{state: {sql: select 1, equals: 1}}]
+solution: [{goto: /new}, {click: 'role=button[name="Save"]'}]
+"""
+BOTH = """
+intent: Save it and name its number
+sites: [shop]
+mutates: true
+checks: [{answer: 7}, {state: {sql: select 1, equals: 1}}]
+solution: [{goto: /new}, {click: 'role=button[name="Save"]'}, {stop: 7}]
+"""
+
+
+def verdict(*scores: float | None, kinds: tuple[str, ...] = ("state", "state")) -> dict[str, Any]:
+    results = tuple(
+        CheckResult(path=f"checks[{index}]", kind=kinds[index], score=score, expected="1", actual=f"{score:g}")
+        for index, score in enumerate(scores)
+        if score is not None
+    )
+    return Verdict(score=0.0, passed=False, results=results).to_json()
+
+
+def run(text: str | Task, changes: dict[Any, Any] | None = None, *, lacking: tuple[str, ...] = ()) -> TaskAudit:
+    """The audit of one task: the oracle passes, all others fail, but for ``changes`` by agent (or agent and trial)."""
+    task = make_task(text) if isinstance(text, str) else text
+    changes = changes or {}
+    planned = audit_trials(task, [task])
+    records = []
+    for trial in planned:
+        if trial.agent in lacking:
+            continue
+        outcome: Any = "passed" if trial.must_pass else "failed"
+        facts = {"outcome": outcome, "steps": len(trial.task.solution or ()), "stop_reason": "answered"}
+        facts |= changes.get(trial.agent, {}) | changes.get((trial.agent, trial.trial), {})
+        records.append(
+            TrialRecord(key=TrialKey(task.id, trial.agent, trial.trial), task_digest=trial.task.digest, **facts)
+        )
+    (found,) = audit([(task, planned)], records).tasks
+    return found
+
+
+PASSED: dict[str, Any] = {"outcome": "passed"}
+
+
+def error(cause: str, message: str = "it broke") -> dict[str, Any]:
+    return {"outcome": "error", "cause": cause, "message": message}
+
+
+def texts(found: TaskAudit) -> str:
+    return "; ".join(reason.text for reason in found.reasons)
+
+
+def test_a_valid_task() -> None:
+    found = run(STATE)
+    assert (found.finding, found.reasons, found.counts_against) == ("valid", (), False)
+    assert (found.caught, found.wrong) == (2, 2)
+
+
+def test_a_solution_that_fails_says_which_check_and_what() -> None:
+    found = run(STATE, {"oracle": {"outcome": "failed", "verdict": verdict(1.0, 0.0)}})
+    assert found.finding == "unsolvable"
+    assert texts(found) == "checks[1] state: expected 1, found 0"
+
+
+def test_a_solution_that_is_cut_off_says_so() -> None:
+    cut = {
+        "outcome": "failed",
+        "verdict": verdict(0.0),
+        "stop_reason": "max_steps",
+        "stop_detail": "the limit of 30 steps",
+    }
+    assert texts(run(STATE, {"oracle": cut})).endswith("(stopped: the limit of 30 steps)")
+
+
+def test_a_solution_that_breaks_is_the_tasks_fault() -> None:
+    found = run(STATE, {"oracle": error("task", "solution of task, step 2 of 3 failed\nmore")})
+    assert (found.finding, texts(found)) == ("unsolvable", "solution of task, step 2 of 3 failed")
+
+
+def test_no_solution_proves_nothing() -> None:
+    task = STATE.split("solution")[0]
+    found = run(task, {"oracle": error("task", "has no solution")})
+    assert found.finding == "unsolvable"
+    assert "no solution" in texts(found)
+
+
+@pytest.mark.parametrize("other", [{"outcome": "failed", "verdict": verdict(0.0)}, error("task")])
+def test_different_results_of_the_same_solution_are_flaky(other: dict[str, Any]) -> None:
+    found = run(STATE, {("oracle", 2): other})
+    assert found.finding == "flaky"
+    assert "passed 1 of 2 times" in texts(found)
+
+
+def test_a_solution_that_fails_in_different_ways_is_both() -> None:
+    ways = {
+        ("oracle", 1): {"outcome": "failed", "verdict": verdict(0.0, 1.0)},
+        ("oracle", 2): {"outcome": "failed", "verdict": verdict(1.0, 0.0)},
+    }
+    assert [reason.finding for reason in run(STATE, ways).reasons] == ["unsolvable", "flaky"]
+
+
+def test_passing_without_doing_anything_is_too_easy() -> None:
+    found = run(BOTH, {"dump": PASSED, "echo": PASSED, "audit-short": PASSED})
+    assert [reason.finding for reason in found.reasons] == ["too easy", "too easy", "weak check"]
+    assert "passed by doing nothing and answering with the whole page" in texts(found)
+    assert (found.caught, found.wrong) == (3, 6)
+
+
+def test_passing_without_the_last_step_is_a_weak_check() -> None:
+    found = run(STATE, {"audit-short": PASSED})
+    assert found.finding == "weak check"
+    assert texts(found) == 'passed by leaving out step 2 of 3 (click role=button[name="Save"])'
+
+
+def held(*scores: float) -> dict[str, Any]:
+    return {"verdict": verdict(*scores, kinds=("answer", "state", "page"))}
+
+
+def test_checks_that_all_hold_before_anything_is_done_are_weak() -> None:
+    found = run(BOTH, {"null": held(0.0, 1.0)})
+    assert found.finding == "weak check"
+    assert texts(found).startswith("checks[1] holds before anything is done")
+
+
+def test_one_that_does_not_is_enough_and_the_others_are_noted() -> None:
+    found = run(BOTH, {"null": held(0.0, 1.0, 0.0)})
+    assert (found.finding, found.notes) == ("valid", ("checks[1] holds before anything is done",))
+
+
+@pytest.mark.parametrize(
+    "task",
+    [
+        BOTH.replace("mutates: true", "mutates: false"),
+        BOTH.replace("answer: 7", "answer: {unachievable: there is none}"),
+    ],
+)
+def test_where_nothing_is_to_be_changed_they_are_guards(task: str) -> None:
+    assert run(task, {"null": held(0.0, 1.0)}).finding == "valid"
+
+
+def test_what_must_not_hold_is_one_condition() -> None:
+    inner = CheckResult(path="checks[0].not", kind="state", score=1.0, expected="1", actual="1")
+    outer = CheckResult(path="checks[0]", kind="not", score=0.0, expected="the contrary", children=(inner,))
+    failing = Verdict(score=0.0, passed=False, results=(outer,)).to_json()
+    found = run(STATE, {"null": {"verdict": failing}})
+    assert (found.finding, found.notes) == ("valid", ())
+
+
+def test_errors_of_the_environment_leave_it_open() -> None:
+    found = run(STATE, {"oracle": error("site", "the site went away")})
+    assert (found.finding, found.counts_against) == ("error", True)
+    assert "oracle, trial 1: site: the site went away" in texts(found)
+
+
+def test_a_finding_stands_beside_errors() -> None:
+    found = run(STATE, {"null": PASSED, "audit-short": error("browser")})
+    assert [reason.finding for reason in found.reasons] == ["too easy", "error"]
+
+
+def test_trials_that_were_not_run_leave_it_open() -> None:
+    found = run(STATE, lacking=("audit-short",))
+    assert (found.finding, texts(found)) == ("error", "not run: audit-short")
+
+
+def test_records_of_an_earlier_version_of_the_task_do_not_count() -> None:
+    task = make_task(STATE)
+    old = TrialRecord(key=TrialKey(task.id, "oracle", 1), outcome="passed", task_digest="0" * 32)
+    (found,) = audit([(task, audit_trials(task, [task]))], [old]).tasks
+    assert "not run: oracle, trial 1" in texts(found)
+
+
+def test_a_task_that_says_xfail_does_not_count() -> None:
+    found = run(STATE + "xfail: the shop forgets\n", {"oracle": error("task")})
+    assert (found.finding, found.excused, found.counts_against) == ("unsolvable", True, False)
+    found = run(STATE + "xfail: the shop forgets\n")
+    assert (found.finding, found.counts_against) == ("valid", False)
+    assert "although it says xfail" in found.notes[0]
+
+
+def test_a_skipped_task_is_left_alone() -> None:
+    found = run(STATE + "skip: later\n", lacking=("oracle",))
+    assert (found.finding, found.counts_against, found.notes) == ("skipped", False, ("skipped: later",))
+
+
+def test_a_replay_that_broke_off_proves_less() -> None:
+    found = run(BOTH, {"audit-mute": {"steps": 2}})
+    assert found.notes == ("audit-mute broke off at step 1 of 3",)
+    assert [trial.agent for trial in found.trials if trial.broke_off] == ["audit-mute"]
+    assert any(line.endswith("(100.0%), 1 broke off early") for line in audit_lines(findings(found)))
+
+
+def findings(*found: TaskAudit) -> Audit:
+    return Audit(tasks=found)
+
+
+def test_the_json_form() -> None:
+    data = findings(run(STATE), run(BOTH, {"null": PASSED})).to_json()
+    assert data["schema_version"] == 1
+    assert data["valid"] is False
+    assert data["counts"]["valid"] == data["counts"]["too easy"] == 1
+    assert data["mutation"] == {"wrong": 8, "caught": 7}
+    first, second = data["tasks"]
+    assert set(first) == {
+        "task", "finding", "counts_against", "path", "line", "template", "xfail", "reasons", "notes",
+        "mutation", "trials",
+    }  # fmt: skip
+    assert second["reasons"] == [{"finding": "too easy", "text": "passed by doing nothing and answering nothing"}]
+    assert set(first["trials"][0]) == {"agent", "trial", "manner", "outcome", "broke_off", "folder"}
+
+
+def test_the_table_fits_the_terminal() -> None:
+    long = {"outcome": "failed", "verdict": verdict(0.0), "stop_reason": "max_steps", "stop_detail": "long " * 100}
+    found = findings(
+        run(STATE), run(STATE, {"oracle": long}), run(BOTH, {"null": PASSED, "dump": PASSED, "audit-mute": PASSED})
+    )
+    lines = [line for text in audit_lines(found, notes=True) for line in text.split("\n")]
+    assert max(map(len, lines)) <= 80
+    assert "too easy       1  solved by an agent that does nothing" in lines
+    assert "wrong agents were caught in 7 of 10 trials (70.0%)" in lines
+    assert "too easy: task (<task>:3)" in lines
+    assert "  passed by doing nothing and answering nothing (and 1 more)" in lines
+    assert "  weak check: passed by replaying the solution without giving its answer" in lines

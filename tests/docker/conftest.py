@@ -35,7 +35,7 @@ def engine() -> Iterator[DockerClient]:
     except SiteError as error:
         if os.environ.get("WEBARENA_REQUIRE_DOCKER") == "1":
             pytest.fail(f"WEBARENA_REQUIRE_DOCKER=1, but {error}", pytrace=False)
-        pytest.skip(str(error))
+        pytest.skip(str(error).splitlines()[0])
     yield client
     client.close()
 

@@ -37,8 +37,10 @@ def get(replica: Replica, path: str) -> tuple[int, str]:
         connection.close()
 
 
-def container_of(engine: DockerClient, replica: Replica) -> Any:
-    (container,) = engine.containers.list(all=True, filters={"label": f"pytest-webarena.replica={replica.id}"})
+def container_of(engine: DockerClient, backend: DockerBackend, replica: Replica) -> Any:
+    labels = {**backend.leftovers(), "pytest-webarena.replica": replica.id}
+    chosen: dict[str, str | list[str] | bool] = {"label": [f"{key}={value}" for key, value in labels.items()]}
+    (container,) = engine.containers.list(all=True, filters=chosen, ignore_removed=True)
     return container
 
 
@@ -60,7 +62,7 @@ def test_a_replica_answers_and_is_confined(
     status, text = get(replica, "/")
     assert status == 200
     assert "<html" in text
-    container = container_of(engine, replica)
+    container = container_of(engine, backend, replica)
     config, host = container.attrs["Config"], container.attrs["HostConfig"]
     assert replica.digest == container.attrs["Image"]
     assert (
@@ -103,7 +105,7 @@ threads = [threading.Thread(target=connect, args=place) for place in places]
 print(json.dumps(seen))
 """
     began = time.monotonic()
-    code_, output = container_of(engine, replica).exec_run(["python3", "-c", code])
+    code_, output = container_of(engine, backend, replica).exec_run(["python3", "-c", code])
     seen = json.loads(output)
     assert seen.pop("127.0.0.1") == "connected"
     assert seen == {"192.0.2.1": "TimeoutError", neighbour.host: "TimeoutError", "shopping.example": "gaierror"}
@@ -140,7 +142,7 @@ def test_a_reset_is_pristine(
     before = run(backend.query(homepage, replica, "", COUNT, write=False))
     run(backend.query(homepage, replica, "", "delete from notes where id = (select max(id) from notes)", write=True))
     assert run(backend.fingerprint(homepage, replica)) != pristine
-    dirty = container_of(engine, replica).id
+    dirty = container_of(engine, backend, replica).id
 
     fresh = run(backend.reset(homepage, replica))
 
@@ -148,14 +150,14 @@ def test_a_reset_is_pristine(
     assert run(backend.query(homepage, fresh, "", COUNT, write=False)) == before
     assert run(backend.fingerprint(homepage, fresh)) == pristine
     assert get(fresh, "/healthz")[0] == 200
-    assert container_of(engine, fresh).id != dirty
+    assert container_of(engine, backend, fresh).id != dirty
 
 
 def test_death_is_noticed_and_stopping_is_forgiving(
     engine: DockerClient, backend: DockerBackend, replica: Replica, homepage: AppManifest, run: Callable[..., Any]
 ) -> None:
     assert run(backend.alive(homepage, replica)) == ""
-    container_of(engine, replica).kill()
+    container_of(engine, backend, replica).kill()
     why = run(backend.alive(homepage, replica))
     assert "exit code 137" in why
     assert "http://0.0.0.0:8080" in why  # the last line of its log

@@ -8,8 +8,9 @@ import io
 import tarfile
 import uuid
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from importlib import metadata
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -53,7 +54,7 @@ def plain_base(engine: DockerClient) -> Iterator[tuple[str, str]]:
     pytest.importorskip("pip")
     name, run = f"localhost/test-{uuid.uuid4().hex[:12]}", f"test-{uuid.uuid4().hex[:12]}"
     host = HostBase(python=host_python(RECIPES["embedded"]))
-    pip = {f"pip/{file.as_posix()}": file.read_binary() for file in files_of("pip")}
+    pip = {f"pip/{file.as_posix()}": Path(str(file.locate())) for file in files_of("pip", compiled=True)}
     wheels = {f"wheels/{file}": data for file, data in map(wheel, required_packages(RECIPES["embedded"]))}
     place = host.python.purelib
     bare = f"""
@@ -96,13 +97,13 @@ def test_a_base_that_is_nowhere(engine: DockerClient) -> None:
         ensure_image(engine, "embedded", base="localhost/absent:1")
 
 
-def files_of(package: str) -> list[metadata.PackagePath]:
-    """Files of an installed distribution that came with it."""
+def files_of(package: str, *, compiled: bool = False) -> list[metadata.PackagePath]:
+    """Files of an installed distribution that came with it, and its byte code if that is wanted."""
     made_here = {"RECORD", "INSTALLER", "REQUESTED"}
     return [
         file
         for file in metadata.files(package) or []
-        if ".." not in file.parts and file.name not in made_here and file.suffix != ".pyc"
+        if ".." not in file.parts and file.name not in made_here and (compiled or file.suffix != ".pyc")
     ]
 
 
@@ -123,10 +124,13 @@ def wheel(package: str) -> tuple[str, bytes]:
     return f"{name}-{tags[0].removeprefix('Tag: ')}.whl", content.getvalue()
 
 
-def archive(files: dict[str, bytes]) -> io.BytesIO:
+def archive(files: Mapping[str, bytes | Path]) -> io.BytesIO:
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w") as out:
         for name, data in files.items():
+            if isinstance(data, Path):
+                out.add(data, name)  # with its time, which byte code goes by
+                continue
             info = tarfile.TarInfo(name)
             info.size, info.mode = len(data), 0o644
             out.addfile(info, io.BytesIO(data))

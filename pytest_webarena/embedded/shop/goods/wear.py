@@ -70,7 +70,7 @@ LEAVES = (
         series=words("Breaker, Gale, Headland, Mizzle, Squall, Storm, Tideline"),
         version="size", versions=_SIZES, price=(79, 299),
         colours=words("ochre, blue, sage, black, rust"), materials=words("waxed cotton, recycled polyester, oilskin"),
-        facts={"water_column": words("5,000 mm, 10,000 mm, 20,000 mm"), "hood": words("fixed, removable, none"),
+        facts={"water_column": ("5,000 mm", "10,000 mm", "20,000 mm"), "hood": words("fixed, removable, none"),
                "for_whom": words("women, men, everyone")},
         features=lines("""
             A hood that turns with your head.

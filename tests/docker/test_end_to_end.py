@@ -1,0 +1,68 @@
+"""Tasks on containers: the same verdicts as on processes, and nothing left behind."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_webarena.sites.backends.docker.labels import OWNER
+
+if TYPE_CHECKING:
+    from docker import DockerClient
+
+pytestmark = [pytest.mark.docker, pytest.mark.browser]
+
+TASKS = """
+defaults: {sites: [homepage]}
+tasks:
+  - id: note
+    intent: Add a note titled "Rye".
+    checks:
+      - state: {sql: "select count(*) from notes where title = 'Rye'", equals: 1}
+      - page: {open: /scratchpad/, includes: Rye}
+    solution: &write
+      - goto: homepage:/scratchpad/new
+      - fill: {css=#title: Rye}
+      - fill: {css=#body: and butter}
+      - click: role=button[name="Save note"]
+  - id: again
+    intent: Add a note titled "Rye", and see that nobody did so before.
+    checks:
+      - state: {sql: "select count(*) from notes where title = 'Rye'", equals: 1}
+    solution: *write
+  - id: sum
+    intent: What is 12 times 34?
+    checks: [{answer: {number: 408}}]
+    solution:
+      - goto: homepage:/calculator
+      - fill: {css=#expression: 12*34}
+      - press: Enter
+      - stop: "408"
+"""
+
+
+def verdicts(pytester: pytest.Pytester, run: str) -> dict[tuple[str, str], Any]:
+    found = [json.loads(file.read_text()) for file in (pytester.path / run / "trials").glob("*/trial.json")]
+    return {(record["key"]["task"], record["key"]["agent"]): (record["outcome"], record["score"]) for record in found}
+
+
+def test_containers_and_processes_agree_and_leave_nothing(
+    pytester: pytest.Pytester, engine: DockerClient, embedded_image: str
+) -> None:
+    (pytester.path / "demo.tasks.yaml").write_text(TASKS)
+    agents = ("--agent=oracle", "--agent=null", "-n2")
+    on_docker = pytester.runpytest_subprocess(*agents, "--sites=embedded-docker", "--run-dir=docker", timeout=170)
+    on_docker.assert_outcomes(passed=3, failed=3)
+    pytester.runpytest_subprocess(*agents, "--run-dir=process", timeout=110).assert_outcomes(passed=3, failed=3)
+    assert verdicts(pytester, "docker") == verdicts(pytester, "process")
+    records = [json.loads(file.read_text()) for file in (pytester.path / "docker" / "trials").glob("*/trial.json")]
+    assert all(record["replicas"]["homepage"].startswith("sha256:") for record in records)
+    log = (pytester.path / "docker" / "broker.log").read_text()
+    owner = re.search(r"broker (\d+/\d+/[0-9a-f-]+) serves", log)
+    assert owner is not None
+    mine: dict[str, Any] = {"label": f"{OWNER}={owner[1]}"}
+    assert engine.containers.list(all=True, filters=mine) == []
+    assert engine.networks.list(filters=mine) == []

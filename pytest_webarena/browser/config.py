@@ -17,7 +17,8 @@ DialogPolicy = Literal["accept", "dismiss", "hold"]
 """What happens to alert, confirm, prompt and "leave this page?" dialogs.
 
 ``accept``: answered at once as the Enter key would (OK, a prompt keeps its proposed text) and reported to the agent:
-the right thing for grammars without a dialog action, such as WebArena's. ``dismiss``: answered as Escape would.
+the right thing for grammars without a dialog action, such as WebArena's. ``dismiss``: answered as Escape would, but
+for "leave this page?", which would keep the agent from ever leaving.
 ``hold``: left open and shown in the observation; ``press [Enter]`` accepts it, ``press [Escape]`` dismisses it.
 """
 
@@ -34,6 +35,8 @@ class Deadlines:
     """One observation or one action, everything included."""
     navigation: float = 20.0
     """Until a page that was asked for begins to arrive."""
+    quiet: float = 0.1
+    """How long a page has to stay unchanged after an action to count as at rest."""
     settle: float = 3.0
     """Until a page that has arrived is left alone, even if it keeps changing."""
     selector: float = 5.0

@@ -48,6 +48,10 @@ class Dialogs:
         """Whether the page keeps opening dialogs."""
         return self._count > _MANY
 
+    def is_stuck(self) -> bool:
+        """Whether a dialog of such a page has been left unanswered: somebody must stop the page."""
+        return self.looping and self._unanswered is not None
+
     def new_action(self) -> None:
         """Start counting anew."""
         self._count = 0
@@ -61,7 +65,7 @@ class Dialogs:
             self._unanswered = dialog
             self.opened.set()
         else:
-            accept = self._policy == "accept"
+            accept = self._policy == "accept" or dialog.type == "beforeunload"
             self._tell(dialog, "accepted" if accept else "dismissed")
             self._answer(dialog, accept=accept)
 

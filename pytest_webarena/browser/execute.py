@@ -42,6 +42,8 @@ __all__ = ["Performed", "perform"]
 
 _TYPED_KEY_BY_KEY = 200
 """Longer texts are inserted at once, but for the last character: key by key they would take seconds."""
+_OVERTAKEN = 3
+"""How often an address is tried while the page itself keeps going elsewhere."""
 _FORMATS = {
     "date": "2026-01-31",
     "time": "13:45",
@@ -51,6 +53,13 @@ _FORMATS = {
     "color": "#ff8800",
     "range": "a number in its range",
 }
+_DIRECTIONS = {
+    "up": (0, -1, "at the top"),
+    "down": (0, 1, "at the bottom"),
+    "left": (-1, 0, "at the left end"),
+    "right": (1, 0, "at the right end"),
+}
+"""Screens across, screens down, and where it ends."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,6 +110,8 @@ class _Hand:
             case Scroll():
                 return await self._scroll(action)
             case Select():
+                if not action.options:
+                    raise ActionFailed("Say which option to choose.")
                 return await self._choose(self._find(action.target), action.options)
             case Check():
                 return await self._check(action)
@@ -214,8 +225,9 @@ class _Hand:
         return Performed(target=record, value=keys)
 
     async def _scroll(self, action: Scroll) -> Performed:
-        across = {"left": -1, "right": 1}.get(action.direction, 0)
-        down = {"up": -1, "down": 1}.get(action.direction, 0)
+        if action.direction not in _DIRECTIONS:
+            raise ActionFailed(f"There is no direction {action.direction!r}: scroll {', '.join(_DIRECTIONS)}.")
+        across, down, end = _DIRECTIONS[action.direction]
         record = None
         if action.target is not None:
             target = self._find(action.target)
@@ -226,8 +238,7 @@ class _Hand:
             moved = await self._tab.evaluate(
                 f"(...args) => ({scripts.SCROLL})(null, ...args)", across, down, seconds=self._hang, what="scrolling"
             )
-        end = {"up": "at the top", "down": "at the bottom", "left": "at the left end", "right": "at the right end"}
-        error = "" if moved else f"Nothing moved: this is already {end[action.direction]}."
+        error = "" if moved else f"Nothing moved: this is already {end}."
         return Performed(target=record, value=action.direction, error=error)
 
     async def _choose(self, target: TargetOnPage, options: tuple[str, ...] | None) -> Performed:
@@ -262,27 +273,37 @@ class _Hand:
         return Performed(target=place.record, value=str(action.checked).lower())
 
     async def _goto(self, action: Goto) -> Performed:
+        url = resolve_address(action.url, self._tab.url)
+        for _ in range(_OVERTAKEN):
+            if not await self._overtaken(url):
+                return Performed(value=url)
+        raise ActionFailed(f"{shorten(url, 100)} was not opened: the page itself keeps going elsewhere.")
+
+    async def _overtaken(self, url: str) -> bool:
+        """Open ``url``; whether the page went somewhere else by itself before it arrived."""
         tab = self._tab
-        url = resolve_address(action.url, tab.url)
         seconds = self._deadline.left(self._limits.navigation)
         going = tab.page.goto(url, wait_until="commit", timeout=seconds * 1000)
         try:
             await tab.run(going, seconds + 1.0, f"opening {shorten(url, 100)}")
         except Unresponsive as error:
-            raise await self._unanswered(url, seconds) from error
+            raise self._unanswered(url, seconds) from error
         except PlaywrightError as error:
-            if "Download is starting" in str(error):
-                return Performed(value=url)
-            if "Timeout" in str(error):
-                raise await self._unanswered(url, seconds) from error
+            text = str(error)
+            if "Timeout" in text:
+                raise self._unanswered(url, seconds) from error
+            if "interrupted by another navigation" in text:
+                return True
+            if "Download is starting" in text:
+                return False
+            if "ERR_ABORTED" in text:  # an empty answer, which leaves the page as it was, or another navigation
+                return tab.destination.partition("#")[0] not in (url.partition("#")[0], "")
             reason = net_error(error) or shorten(first_line(error), 100)
-            if "ERR_ABORTED" in reason or "interrupted by another navigation" in reason:
-                return Performed(value=url)  # an empty answer, or the page went elsewhere at once
             raise ActionFailed(f"{shorten(url, 100)} could not be opened: {reason}.") from error
-        return Performed(value=url)
+        return False
 
-    async def _unanswered(self, url: str, seconds: float) -> ActionFailed:
-        self._tab.in_background(self._tab.send("Page.stopLoading", seconds=self._limits.hang))
+    def _unanswered(self, url: str, seconds: float) -> ActionFailed:
+        self._tab.stop_loading()
         return ActionFailed(f"{shorten(url, 100)} did not answer within {seconds:.3g} s.")
 
     async def _history(self, step: int) -> Performed:

@@ -109,9 +109,7 @@ async def _extract(tab: Tab, config: SessionConfig, deadline: Deadline, extracto
     while True:
         attempt += 1
         if tab.is_navigating() or attempt > 1:
-            await settle(
-                tab, cap=limits.settle, navigation=deadline.left(limits.navigation), hang=deadline.left(limits.hang)
-            )
+            await settle(tab, limits, deadline)
         await tab.leave_refused(deadline.left(limits.hang))
         document = tab.document
         try:

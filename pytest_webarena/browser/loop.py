@@ -80,7 +80,8 @@ class LoopThread:
 
     def call(self, coroutine: Coroutine[Any, Any, T], *, timeout: float, what: str) -> T:
         """Run ``coroutine`` and return its result; `BrowserError` when it takes longer than ``timeout`` seconds."""
-        if self._loop.is_closed():
+        # While Python exits, daemon threads stand still: nothing would answer.
+        if self._loop.is_closed() or sys.is_finalizing():
             coroutine.close()
             raise BrowserError(f"{what}: the browser room is closed")
 

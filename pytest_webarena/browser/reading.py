@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Sequence
+from dataclasses import replace
 
 from playwright.async_api import Error as PlaywrightError
 
@@ -70,8 +71,10 @@ async def read_address(
         except (PlaywrightError, Unresponsive) as error:
             reason = net_error(error) or shorten(first_line(error))
             raise SiteError(f"a check opens {url}: expected a page within {seconds:.3g} s, found: {reason}") from error
-        with contextlib.suppress(Unresponsive):  # then reading says so
-            await settle(tab, cap=limits.settle, navigation=seconds, hang=deadline.left(limits.hang))
+        try:
+            await settle(tab, limits, deadline)
+        except Unresponsive as error:
+            raise BrowserError(f"a check reads {url}: {error}") from error
         status = response.status if response is not None else None
         return await read_tab(tab, locate, prepare, limits, deadline, status=status, wait=_LATE)
     finally:
@@ -89,59 +92,56 @@ async def read_tab(
     status: int | None = None,
     wait: float = 0.0,
 ) -> PageReading:
-    """Read what ``tab`` shows. Changes nothing but what ``prepare`` does."""
-    hang = deadline.left(limits.hang)
+    """Read what ``tab`` shows. Changes nothing but what ``prepare`` does; a preparation that throws ends them."""
+    dialog = tab.dialogs.describe()
+    if dialog is not None:
+        return PageReading(url=tab.url, status=status, texts=(), error=f"a dialog is open: {dialog}")
+    seconds = deadline.left(limits.hang)
+    error = ""
     try:
         for source in prepare:
             try:
-                await tab.evaluate(_SCRIPT, source, seconds=hang, what="preparing a page for a check")
-            except ScriptFailed as error:
-                return PageReading(
-                    url=tab.url, status=status, texts=(), error=f"preparation {shorten(source)!r}: {error}"
-                )
+                await tab.evaluate(_SCRIPT, source, seconds=seconds, what="preparing a page for a check")
+            except ScriptFailed as failure:
+                error = f"preparation {shorten(source)!r}: {failure}"
+                break
         if prepare:
-            await settle(tab, cap=limits.settle, navigation=deadline.left(limits.navigation), hang=hang)
-        if locate is None:
-            text = await tab.evaluate(_PAGE_TEXT, seconds=hang, what="reading a page")
-            html = await tab.run(tab.page.content(), hang, "reading a page")
-            return PageReading(url=tab.url, status=status, texts=(writable(text or ""),), html=writable(html))
-        if locate.startswith("js="):
-            return await _read_script(tab, locate.removeprefix("js="), status, hang)
-        return await _read_selector(tab, locate, status, hang, wait)
-    except ScriptFailed as error:
-        return PageReading(url=tab.url, status=status, texts=(), error=str(error))
-    except Unresponsive as error:
-        raise BrowserError(f"a check reads {tab.url}: {error}") from error
+            await settle(tab, limits, deadline)
+        reading = await _read(tab, locate, seconds, wait)
+    except ScriptFailed as failure:
+        reading, error = PageReading(url=tab.url, status=None, texts=()), error or str(failure)
+    except Unresponsive as failure:
+        raise BrowserError(f"a check reads {tab.url}: {failure}") from failure
+    return replace(reading, status=status, error=error)
 
 
-async def _read_script(tab: Tab, source: str, status: int | None, hang: float) -> PageReading:
-    try:
-        value = await tab.evaluate(_SCRIPT, source, seconds=hang, what="reading a page")
-    except ScriptFailed as error:
-        return PageReading(url=tab.url, status=status, texts=(), error=str(error))
-    values = value if isinstance(value, list) else [] if value is None else [value]
-    texts = tuple(writable(each) if isinstance(each, str) else _as_text(each) for each in values)
-    return PageReading(url=tab.url, status=status, texts=texts, value=value)
-
-
-async def _read_selector(tab: Tab, selector: str, status: int | None, hang: float, wait: float) -> PageReading:
-    matches = tab.page.locator(selector)
+async def _read(tab: Tab, locate: str | None, seconds: float, wait: float) -> PageReading:
+    if locate is None:
+        text = await tab.evaluate(_PAGE_TEXT, seconds=seconds, what="reading a page")
+        html = await tab.run(tab.page.content(), seconds, "reading a page")
+        return PageReading(url=tab.url, status=None, texts=(writable(text or ""),), html=writable(html))
+    if locate.startswith("js="):
+        value = await tab.evaluate(_SCRIPT, locate.removeprefix("js="), seconds=seconds, what="reading a page")
+        values = value if isinstance(value, list) else [] if value is None else [value]
+        return PageReading(url=tab.url, status=None, texts=tuple(map(_as_text, values)), value=value)
+    matches = tab.page.locator(locate)
     try:
         if wait:
             with contextlib.suppress(PlaywrightError):
-                await tab.run(
-                    matches.first.wait_for(state="attached", timeout=wait * 1000), hang + wait, "reading a page"
-                )
-        texts = await tab.run(matches.evaluate_all(_TEXTS), hang, f"reading {selector!r}")
+                first = matches.first.wait_for(state="attached", timeout=wait * 1000)
+                await tab.run(first, seconds + wait, "reading a page")
+        texts = await tab.run(matches.evaluate_all(_TEXTS), seconds, f"reading {locate!r}")
     except PlaywrightError as error:
         raise TaskError(
-            f"expected a Playwright selector, found {selector!r}: {shorten(first_line(error), 300)}"
+            f"expected a Playwright selector, found {locate!r}: {shorten(first_line(error), 300)}"
         ) from error
-    return PageReading(url=tab.url, status=status, texts=tuple(map(writable, texts)))
+    return PageReading(url=tab.url, status=None, texts=tuple(map(writable, texts)))
 
 
 def _as_text(value: object) -> str:
     """As JavaScript would write it."""
+    if isinstance(value, str):
+        return writable(value)
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, float) and value.is_integer():

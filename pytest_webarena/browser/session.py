@@ -8,10 +8,10 @@ import time
 from collections.abc import Coroutine, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from playwright.async_api import BrowserContext, Download
+from playwright.async_api import BrowserContext, Download, Request
 from playwright.async_api import Error as PlaywrightError
 
-from pytest_webarena.actions import Action, FocusTab, Invalid, Noop, Scroll, Stop
+from pytest_webarena.actions import Action, CloseTab, FocusTab, Invalid, NewTab, Noop, Scroll, Stop
 from pytest_webarena.browser.config import Deadlines, ObservationConfig, SessionConfig
 from pytest_webarena.browser.context import open_context
 from pytest_webarena.browser.execute import Performed, perform
@@ -24,7 +24,7 @@ from pytest_webarena.browser.observation import Observation
 from pytest_webarena.browser.reading import read_address, read_tab
 from pytest_webarena.browser.records import DownloadRecord, Outcome, PageEvent, PageReading
 from pytest_webarena.browser.recovery import recover
-from pytest_webarena.browser.settle import BRIEF, QUIET, settle
+from pytest_webarena.browser.settle import settle
 from pytest_webarena.browser.tab import Tab
 from pytest_webarena.browser.tabs import Tabs
 from pytest_webarena.browser.targets import OBJECT_GROUP
@@ -47,6 +47,8 @@ __all__ = [
 
 T = TypeVar("T")
 
+_LOOKS = 3
+"""How often a page that had to be stopped, or that closed itself, is looked at again."""
 _POPUP = 5.0
 """How long a window that a page asked for is waited for, in seconds. A slower one becomes a tab when it comes."""
 
@@ -102,7 +104,10 @@ class Session:
         return self._call(self._screenshot(), self._limits.step, "taking a screenshot")
 
     def tabs(self) -> tuple[TabState, ...]:
-        """All tabs with their serialised DOM. A page that doesn't answer has an empty one."""
+        """All tabs with their serialised DOM. A page that doesn't answer has an empty one.
+
+        For the end of an episode: dialogs that are held open are dismissed first, for their pages can't be read.
+        """
         return self._call(self._states(), self._limits.step, "reading the tabs")
 
     def read_page(self, *, open: str | None, locate: str | None, prepare: Sequence[str] = ()) -> PageReading:
@@ -179,7 +184,7 @@ class Session:
             going = tab.page.goto(address, wait_until="commit", timeout=seconds * 1000)
             response = await tab.run(going, seconds + 1.0, f"opening {url}")
             with contextlib.suppress(Unresponsive):  # it is there; looking at it deals with what it does
-                await settle(tab, cap=self._limits.settle, navigation=seconds, hang=self._limits.hang)
+                await settle(tab, self._limits, self._budget())
         except RefusedAddress as error:
             raise TaskError(f"the first page of a task: {error}") from error
         except (PlaywrightError, Unresponsive, TabClosed) as error:
@@ -193,17 +198,23 @@ class Session:
     async def _observe(self) -> Observation:
         budget = self._budget()
         await self._tabs.sync()
-        tab = self._tabs.current
-        if tab.dialogs.looping and tab.dialogs.open is not None:
-            await self._recover(tab)
-        try:
-            observation = await look(self._tabs, self._config, budget)
-        except Unresponsive:
-            await self._recover(self._tabs.current, 0.5)
-            observation = await look(self._tabs, self._config, Deadline(self._limits.step * _RESERVE / 2))
-        except TabClosed:
-            await self._tabs.sync()
-            observation = await look(self._tabs, self._config, budget)
+        for attempt in range(1, _LOOKS + 1):
+            tab = self._tabs.current
+            try:
+                if tab.dialogs.is_stuck():
+                    raise Unresponsive("observing the page", 0)
+                observation = await look(self._tabs, self._config, budget)
+                if not tab.dialogs.is_stuck() or attempt == _LOOKS:
+                    break
+            except TabClosed:
+                await self._tabs.sync()
+            except Unresponsive:
+                if attempt == _LOOKS:
+                    raise
+                await self._recover(tab, 0.5)
+                budget = Deadline(self._limits.step * _RESERVE / 2)
+        else:
+            raise BrowserError("the pages kept closing while they were looked at")
         news = [event.text for event in self._events[self._told :] if event.text != self._error]
         self._told = len(self._events)
         return observation.with_news(error=self._error, notes=news)
@@ -211,6 +222,8 @@ class Session:
     async def _execute(self, action: Action) -> Outcome:
         budget = self._budget()
         await self._tabs.sync()
+        if self._tabs.current.dialogs.is_stuck():
+            await self._recover(self._tabs.current, 0.5)
         tab = self._tabs.current
         tab.dialogs.new_action()
         number, url_before = self._tabs.index(tab), tab.url
@@ -224,7 +237,7 @@ class Session:
                 done = await perform(self._tabs, action, self._limits, budget)
             acted = time.monotonic()
             if not isinstance(action, Noop | Stop | Invalid):
-                await self._settle(tab, requests, budget, BRIEF if isinstance(action, Scroll | FocusTab) else QUIET)
+                await self._settle(action, tab, requests, budget)
         except DialogOpened:
             if tab.dialogs.looping:
                 stuck = await self._recover(tab)
@@ -232,7 +245,8 @@ class Session:
             stuck = await self._recover(tab)
         ended = time.monotonic()
         await self._tabs.sync()
-        self._release_objects(tab)
+        if done.target is not None:
+            self._release_objects(tab)
         self._error = stuck or done.error
         return Outcome(
             error=self._error,
@@ -245,29 +259,21 @@ class Session:
             seconds={"act": round((acted or ended) - began, 4), "settle": round(ended - (acted or ended), 4)},
         )
 
-    async def _settle(self, tab: Tab, requests: Sequence[Any], budget: Deadline, quiet: float) -> None:
-        """Wait for what the action set in motion, in its tab and in the one it opened."""
-        limits = self._limits
-        with contextlib.suppress(TabClosed):
-            if tab not in self._tabs:
-                raise TabClosed
-            self._events += await settle(
-                tab,
-                before=requests,
-                cap=limits.settle,
-                navigation=budget.left(limits.navigation),
-                hang=budget.left(limits.hang),
-                quiet=quiet,
-            )
-            await self._tabs.wait_for_popups(tab, budget.left(_POPUP))
+    async def _settle(self, action: Action, tab: Tab, requests: Sequence[Request], budget: Deadline) -> None:
+        """Wait for what the action set in motion, in its tab and in the one that is current afterwards."""
+        of_tabs = isinstance(action, NewTab | FocusTab | CloseTab)
+        if not of_tabs:
+            with contextlib.suppress(TabClosed):
+                brief = isinstance(action, Scroll)
+                self._events += await settle(tab, self._limits, budget, before=requests, brief=brief)
+                await self._tabs.wait_for_popups(tab, budget.left(_POPUP))
         await self._tabs.sync()
-        if self._tabs.current is not tab:
-            self._events += await settle(
-                self._tabs.current,
-                cap=limits.settle,
-                navigation=budget.left(limits.navigation),
-                hang=budget.left(limits.hang),
-            )
+        current = self._tabs.current
+        if current is not tab:
+            try:
+                self._events += await settle(current, self._limits, budget, brief=of_tabs)
+            except Unresponsive:
+                await self._recover(current, 0.5)
 
     async def _recover(self, tab: Tab, share: float = 1.0) -> str:
         event = await recover(self._tabs, tab, seconds=self._limits.step * _RESERVE * share)
@@ -286,6 +292,8 @@ class Session:
 
     async def _states(self) -> tuple[TabState, ...]:
         await self._tabs.sync()
+        for tab in self._tabs:
+            await tab.dialogs.answer(accept=False)
         return await states_of(self._tabs, seconds=self._limits.hang)
 
     async def _read(self, open: str | None, locate: str | None, prepare: tuple[str, ...]) -> PageReading:

@@ -7,20 +7,20 @@ from collections.abc import Iterable
 from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import Request
 
+from pytest_webarena.browser.config import Deadlines
 from pytest_webarena.browser.faults import ScriptFailed, Unresponsive
 from pytest_webarena.browser.loop import Deadline
 from pytest_webarena.browser.messages import shorten
 from pytest_webarena.browser.records import PageEvent
 from pytest_webarena.browser.tab import Tab
 
-__all__ = ["BRIEF", "QUIET", "settle"]
+__all__ = ["settle"]
 
-QUIET = 0.1
-"""How long a page has to stay unchanged, in seconds."""
-BRIEF = 0.034
-"""The same after what seldom has an effect of its own, such as scrolling: two frames."""
+_TWO_FRAMES = 0.034
 _RESTLESS_CAP = 0.5
 """The cap for a page known never to come to rest, in seconds."""
+_DOCUMENTS = 4
+"""A page that leads on to more documents than these (one that keeps reloading) gets no more time for each."""
 
 # Resolves to [came to rest, number of changes, still loading]. Watches, writes nothing into the page.
 _WATCH = """(quiet, cap, loaded) => new Promise(resolve => {
@@ -43,28 +43,31 @@ _WATCH = """(quiet, cap, loaded) => new Promise(resolve => {
 
 
 async def settle(
-    tab: Tab, *, before: Iterable[Request] = (), cap: float, navigation: float, hang: float, quiet: float = QUIET
+    tab: Tab, limits: Deadlines, deadline: Deadline, *, before: Iterable[Request] = (), brief: bool = False
 ) -> tuple[PageEvent, ...]:
     """Return when ``tab`` is at rest: no navigation under way, the document loaded, its requests answered, no changes.
 
-    At rest means unchanged for ``quiet`` seconds. ``before`` are requests that were under way before the action: they
-    are not waited for. A navigation may take ``navigation`` seconds to begin to arrive; whatever has arrived is waited
-    for at most ``cap`` seconds. Pages that never rest (animation, polling, an image that never comes) hit the cap once
+    At rest means unchanged for ``limits.quiet`` seconds, or for two frames when ``brief`` (after what seldom has an
+    effect of its own). ``before`` are requests that were under way before the action: they are not waited for. A
+    navigation may take ``limits.navigation`` seconds to begin to arrive; whatever has arrived is waited for at most
+    ``limits.settle`` seconds. Pages that never rest (animation, polling, an image that never comes) hit that cap once
     and are given half a second, or no longer waited for, from then on. Returns what the agent should know. Raises as
-    `Tab.run`: `Unresponsive` after ``hang`` seconds without an answer.
+    `Tab.run`: `Unresponsive` after ``limits.hang`` seconds without an answer. All within ``deadline``.
     """
+    quiet = _TWO_FRAMES if brief else limits.quiet
+    navigation, hang, cap = deadline.left(limits.navigation), deadline.left(limits.hang), limits.settle
     old = set(before)
     arrival, rest = Deadline(navigation), Deadline(cap)
-    document = tab.document
+    first = document = tab.document
     while tab.is_navigating() or not rest.over:
         if tab.is_navigating():
             await tab.changed(arrival.left())
             if arrival.over:
-                return (PageEvent(kind="loading", text=f"{shorten(tab.url)} is still loading.", url=tab.url),)
-            rest = Deadline(cap)
+                return (_give_up(tab, navigation),)
             continue
         if tab.document != document:
-            document, rest = tab.document, Deadline(cap)
+            document = tab.document
+            rest = Deadline(cap) if document - first < _DOCUMENTS else rest
         limit = rest.left(_RESTLESS_CAP if tab.restless else cap)
         try:
             calm, changes, loading = await tab.evaluate(
@@ -90,9 +93,17 @@ async def settle(
             await tab.changed(rest.left())
         if calm and not pending:
             return ()
-        if not calm or rest.over:  # given up: remember what on, so as not to wait for it again
+        if not calm or rest.over:  # given up; what for is remembered, so as not to wait for it again
             tab.restless = tab.restless or changes > 0
             tab.never_loads = tab.never_loads or (loading and not changes)
             tab.endless.update(pending)
             return ()
     return ()
+
+
+def _give_up(tab: Tab, seconds: float) -> PageEvent:
+    """Stop a navigation, as a user would: while it is under way the browser lets nobody look at the page."""
+    url = tab.destination
+    tab.stop_loading()
+    text = f"{shorten(url, 100)} did not answer within {seconds:.3g} s; loading was stopped."
+    return PageEvent(kind="loading", text=text, url=url)

@@ -46,11 +46,13 @@ class Tab:
         self.inflight: dict[Request, str] = {}
         """Requests that have no answer yet, with the key by which endless ones are told apart."""
         self.endless: set[str] = set()
-        """Keys of requests that once outlasted the waiting: polling. Nobody waits for them again."""
+        """Keys of requests of this document that outlasted the waiting: polling. Nobody waits for them again."""
         self.restless = False
         """Whether this document kept changing until the waiting was given up."""
         self.never_loads = False
         """Whether this document was still loading something when the waiting was given up."""
+        self.flooded = False
+        """Whether this document has been stopped from opening dialogs once; next time it is closed."""
         self.popups_expected = 0
         self._cdp: CDPSession | None = None
         self._attached: asyncio.Task[None] | None = None
@@ -60,6 +62,8 @@ class Tab:
         self._leaving: asyncio.Future[Any] | None = None
         self._requested = False
         self._navigating = False
+        self.destination = ""
+        """Where the latest navigation leads."""
         self._pulses: set[asyncio.Future[None]] = set()
         self._background: set[asyncio.Future[Any]] = set()
         self._gone: asyncio.Future[Exception] = asyncio.get_running_loop().create_future()
@@ -180,6 +184,12 @@ class Tab:
             if not future.done():
                 future.set_result(None)
 
+    def stop_loading(self) -> None:
+        """Break off the navigation under way."""
+        self._requested = self._navigating = False
+        if self._cdp is not None:
+            self.in_background(self.send("Page.stopLoading", seconds=5.0))
+
     async def leave_refused(self, seconds: float) -> None:
         """Wait until the tab has left an address that it must not show."""
         if not allowed_in_tab(self.page.url):
@@ -249,7 +259,8 @@ class Tab:
     def _new_document(self) -> None:
         self.document += 1
         self.elements.clear()
-        self.restless = self.never_loads = False
+        self.endless.clear()
+        self.restless = self.never_loads = self.flooded = False
 
     def _guard(self, url: str) -> None:
         """Send the tab away from an address it must not show, however it got there."""
@@ -267,7 +278,7 @@ class Tab:
     def _on_requested(self, event: dict[str, Any]) -> None:
         url = str(event.get("url", ""))
         if self._is_main(event) and event.get("disposition") == "currentTab" and not url.startswith("javascript:"):
-            self._requested = True
+            self._requested, self.destination = True, url
 
     def _on_cleared(self, event: dict[str, Any]) -> None:
         if self._is_main(event):
@@ -275,8 +286,9 @@ class Tab:
             self.pulse()
 
     def _on_started(self, event: dict[str, Any]) -> None:
-        if self._is_main(event) and "sameDocument" not in str(event.get("navigationType", "")):
+        if self._is_main(event) and not str(event.get("navigationType", "")).lower().endswith("samedocument"):
             self._requested, self._navigating = False, True
+            self.destination = str(event.get("url", ""))
             self.pulse()
 
     def _on_navigated(self, event: dict[str, Any]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterator
 
 from playwright.async_api import BrowserContext, Dialog, Download, Page
@@ -69,14 +70,19 @@ class Tabs:
                 )
                 self._current = popup
         gone = self._current is not None and self._current.closed
-        self._tabs = [tab for tab in self._tabs if not tab.closed]
-        if gone:
+        if gone and self._current in self._tabs:
             self._report(PageEvent(kind="tab_closed", text="The current tab was closed by its page."))
+        self._tabs = [tab for tab in self._tabs if not tab.closed]
         if self._current is None or gone:
             self._current = self._tabs[-1] if self._tabs else await self.open()
         try:
             await self._current.attach(self._config.deadlines.context)
         except TabClosed:
+            await self.sync()
+        except Unresponsive:
+            self._report(PageEvent(kind="tab_closed", text="A new tab did not respond and was closed."))
+            await self._close_page(self._current)
+            self._tabs.remove(self._current)
             await self.sync()
 
     async def open(self, *, current: bool = True) -> Tab:
@@ -150,7 +156,10 @@ class Tabs:
         seconds = self._config.deadlines.context
         limit = Deadline(seconds)
         try:
-            page = await self._context.new_page()
+            async with asyncio.timeout(seconds):
+                page = await self._context.new_page()
+        except TimeoutError as error:
+            raise BrowserError(f"no new tab could be opened within {seconds:g} s") from error
         except PlaywrightError as error:
             if "closed" in str(error):  # nobody but us closes a context
                 raise BrowserError("the browser crashed or was killed") from error

@@ -21,7 +21,7 @@ from pytest_webarena.browser.session import Session
 from pytest_webarena.errors import BrowserError
 
 SITE = "http://a.test"
-QUICK = Deadlines(step=12.0, navigation=2.5, settle=1.5, selector=0.8, hang=1.5, close=5.0)
+QUICK = Deadlines(step=12.0, navigation=2.5, settle=1.5, selector=0.8, quiet=0.04, hang=1.5, close=5.0)
 """Short enough for tests of pages that hang, long enough for a busy machine."""
 
 

@@ -411,6 +411,9 @@ def test_addresses_that_lead_nowhere(show: Show, web: Web) -> None:
     assert session.observe().url == "https://a.test/"  # as an address bar shows it
     assert session.execute(Goto("http://a.test/nothing")).error == ""
     assert session.observe().title == "Not found"
+    web.put("/empty", lambda request: web.reply(status=204))
+    assert session.execute(Goto("/empty")).error == ""  # it says: stay where you are
+    assert session.observe().title == "Not found"
 
 
 @pytest.mark.parametrize("action", [Noop(), Stop("42"), Invalid("?", "That was no action.")])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -36,13 +37,21 @@ def children() -> list[psutil.Process]:
     return psutil.Process().children(recursive=True)
 
 
-def browsers(before: list[psutil.Process]) -> list[psutil.Process]:
-    """Browser processes (not the driver) that were started since."""
+def started(before: list[psutil.Process], *, driver: bool) -> list[psutil.Process]:
+    """Processes started since: Playwright's driver, or the browser's."""
     found = []
     for process in children():
-        if process not in before and "node" not in process.name():
-            found.append(process)
+        with contextlib.suppress(psutil.NoSuchProcess):
+            if process not in before and ("node" in process.name()) is driver:
+                found.append(process)
     return found
+
+
+def kill(processes: list[psutil.Process]) -> None:
+    assert processes
+    for process in processes:
+        with contextlib.suppress(psutil.NoSuchProcess):  # they go together
+            process.kill()
 
 
 def wait_until(condition: Callable[[], bool], seconds: float = 10.0) -> None:
@@ -71,7 +80,7 @@ def test_closing_leaves_no_process(own_engine: EngineConfig) -> None:
     before = children()
     engine = BrowserEngine(own_engine)
     with engine.session(SessionConfig()):
-        assert browsers(before)
+        assert started(before, driver=False)
     engine.close()
     wait_until(lambda: not [process for process in children() if process not in before])
     engine.close()  # twice is fine
@@ -93,8 +102,7 @@ def test_a_killed_browser_is_a_named_error_and_the_next_session_gets_another(
     with BrowserEngine(own_engine) as engine:
         with engine.session(SessionConfig(proxy=web.proxy)) as session:
             session.open_tabs(["http://a.test/"])
-            for process in browsers(before):
-                process.kill()
+            kill(started(before, driver=False))
             with pytest.raises(BrowserError, match="the browser crashed or was killed"):
                 session.observe()
         with engine.session(SessionConfig(proxy=web.proxy)) as session:
@@ -108,9 +116,7 @@ def test_a_killed_driver_is_replaced_too(own_engine: EngineConfig, web: Web) -> 
     with BrowserEngine(own_engine) as engine:
         with engine.session(SessionConfig(proxy=web.proxy)) as session:
             session.open_tabs(["http://a.test/"])
-            for process in children():
-                if process not in before and "node" in process.name():
-                    process.kill()
+            kill(started(before, driver=True))
             with pytest.raises(BrowserError):
                 session.observe()
         with engine.session(SessionConfig(proxy=web.proxy)) as session:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -76,18 +77,26 @@ def test_endless_alerts_are_broken_off(show: Show) -> None:
     began = time.monotonic()
     outcome = session.execute(Click(Selector("text=B")))
     assert time.monotonic() - began < STEP
-    assert outcome.error == "The page kept opening dialogs; its script was stopped."
     assert sum(event.kind == "dialog" for event in outcome.events) == 10
-    assert "'Alive'" in session.observe().text
+    observation = session.observe()
+    if outcome.error == "The page kept opening dialogs; its script was stopped.":
+        assert "'Alive'" in observation.text
+    else:  # a busy machine did not manage to stop it in time
+        assert outcome.error == "The page http://a.test/ kept opening dialogs and was closed; the tab is empty."
+        assert observation.url == "about:blank"
 
 
-def test_alerts_from_a_timer_do_not_stop_a_trial(show: Show) -> None:
+def test_alerts_from_a_timer_do_not_stop_a_trial(show: Show, web: Web) -> None:
+    web.put("/next", "<title>Next</title>")
     session = show("<p>Alive</p><script>setInterval(() => alert('again'), 5)</script>")
     began = time.monotonic()
     for _ in range(3):
-        assert "'Alive'" in session.observe().text
+        assert session.observe().dialog is None
         session.execute(Noop())
-    assert time.monotonic() - began < 3 * STEP
+    if session.execute(Goto("http://a.test/next")).error:  # the page was closed over it
+        assert session.execute(Goto("http://a.test/next")).error == ""
+    assert session.observe().title == "Next"
+    assert time.monotonic() - began < 4 * STEP
 
 
 def test_a_crashed_page_is_a_named_error(show: Show) -> None:
@@ -145,6 +154,20 @@ def test_pop_ups_become_tabs(show: Show, web: Web) -> None:
     assert observation.text.split("\n")[0] == "Tab 0: Main | Tab 1 (current): Late"
     assert "'Here'" in observation.text
     assert observation.notes == ("The page opened a new tab: http://a.test/late.",)
+
+
+def test_a_pop_up_that_hangs_does_not_take_the_session_with_it(
+    open_session: OpenSession, web: Web, quick: Deadlines
+) -> None:
+    web.put("/hung", "<p>Pop<script>while (true) {}</script>")
+    session = open_session(deadlines=replace(quick, context=3.0))
+    session.open_tabs([web.put("/", "<title>Main</title><a href=/hung target=_blank>Open</a>")])
+    began = time.monotonic()
+    assert session.execute(Click(Selector("text=Open"))).error == ""
+    session.observe()
+    assert time.monotonic() - began < 2 * STEP
+    session.execute(FocusTab(0))
+    assert session.observe().title == "Main"
 
 
 def test_a_storm_of_pop_ups_ends_at_the_limit(open_session: OpenSession, web: Web) -> None:
@@ -222,6 +245,20 @@ def test_a_click_to_a_site_that_does_not_answer(show: Show, web: Web) -> None:
     assert time.monotonic() - began < STEP
 
 
+def test_a_page_that_keeps_reloading_can_be_looked_at_and_left(session: Session, web: Web) -> None:
+    web.put("/next", "<title>Next</title>")
+    web.put("/", "<title>Again</title><p>Here<script>onload = () => location.reload()</script>")
+    session.open_tabs(["about:blank"])
+    began = time.monotonic()
+    assert session.execute(Goto("http://a.test/")).error == ""
+    assert time.monotonic() - began < STEP
+    assert session.observe().url == "http://a.test/"
+    while error := session.execute(Goto("http://a.test/next")).error:
+        assert "the page itself keeps going elsewhere" in error
+        assert time.monotonic() - began < 10 * STEP
+    assert session.observe().title == "Next"
+
+
 def test_the_first_page_must_load(session: Session, web: Web) -> None:
     with pytest.raises(SiteError, match=r"https://a\.test/: expected a page within 2.5 s, found: .*ERR_TUNNEL"):
         session.open_tabs(["https://a.test/"])
@@ -245,9 +282,12 @@ def test_a_huge_page_is_slow_but_not_taken_for_hung(open_session: OpenSession, w
     assert "'row'" in session.observe().text
 
 
-def test_leaving_a_page_that_asks_to_stay(show: Show, web: Web) -> None:
+@pytest.mark.parametrize("policy", ["accept", "dismiss"])
+def test_leaving_a_page_that_asks_to_stay(open_session: OpenSession, web: Web, policy: str) -> None:
     web.put("/next", "<title>Next</title>")
-    session = show("<title>Main</title><input><script>onbeforeunload = event => event.preventDefault()</script>")
+    page = "<title>Main</title><input><script>onbeforeunload = event => event.preventDefault()</script>"
+    session = open_session(dialogs=policy)
+    session.open_tabs([web.put("/", page)])
     session.execute(Type(Selector("css=input"), "typed"))  # without it no browser asks
     outcome = session.execute(Goto("/next"))
     assert outcome.error == ""

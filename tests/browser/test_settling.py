@@ -4,17 +4,27 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
 from pytest_webarena.actions import Click, Noop, Selector
+from pytest_webarena.browser.config import Deadlines
 from pytest_webarena.browser.session import Session
 
 if TYPE_CHECKING:
     from tests.browser.conftest import Web
 
 Show = Callable[[str], Session]
+
+
+@pytest.fixture
+def session(open_session: Callable[..., Session], quick: Deadlines) -> Session:
+    """With the real measure of rest: that is what these tests are about."""
+    return open_session(deadlines=replace(quick, quiet=Deadlines().quiet))
+
+
 BUTTON = Click(Selector("css=button"))
 
 

@@ -52,7 +52,9 @@ def test_other_schemes_are_refused(written: str) -> None:
         resolve_address(written, BASE)
 
 
-@pytest.mark.parametrize("written", ["", "  ", "the cart", "http://", "http:///x", "http://[::1", "http://a.test:port/"])
+@pytest.mark.parametrize(
+    "written", ["", "  ", "the cart", "http://", "http:///x", "http://[::1", "http://a.test:port/"]
+)
 def test_what_is_no_address_is_refused(written: str) -> None:
     with pytest.raises(RefusedAddress):
         resolve_address(written, BASE)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 from pathlib import Path
 
+import playwright
 import pytest
 
-from pytest_webarena.browser import launch
 from pytest_webarena.browser.launch import BrowserChoice, find_browser, is_sandbox_failure, launch_options
 from pytest_webarena.errors import BrowserError
 from pytest_webarena.sites.gateway.egress import CHROMIUM_EGRESS_ARGS, PROXY_BYPASS
@@ -21,7 +22,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A machine without any browser; executables put into the folder are on the PATH."""
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setenv("PLAYWRIGHT_BROWSERS_PATH", str(tmp_path / "playwright"))
-    monkeypatch.setattr(launch.platform, "system", lambda: "Linux")
+    monkeypatch.setattr(platform, "system", lambda: "Linux")
     return tmp_path
 
 
@@ -32,7 +33,7 @@ def install(folder: Path, *names: str) -> None:
 
 
 def install_playwright_build(folder: Path, name: str) -> None:
-    package = Path(launch.find_spec("playwright").origin).parent / "driver" / "package"  # type: ignore[union-attr,arg-type]
+    package = Path(playwright.__file__).parent / "driver" / "package"
     builds = json.loads((package / "browsers.json").read_text())["browsers"]
     revision = next(build["revision"] for build in builds if build["name"] == name)
     home = folder / "playwright" / f"{name.replace('-', '_')}-{revision}"
@@ -68,7 +69,7 @@ def test_the_headless_shell_is_preferred_but_has_no_window(machine: Path) -> Non
 
 @pytest.mark.skipif(os.name != "posix", reason="the paths are those of macOS")
 def test_applications_of_macos_are_found(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(launch.platform, "system", lambda: "Darwin")
+    monkeypatch.setattr(platform, "system", lambda: "Darwin")
     monkeypatch.setenv("HOME", str(machine))
     app = machine / "Applications" / "Google Chrome.app" / "Contents" / "MacOS" / "Google Chrome"
     app.parent.mkdir(parents=True)
@@ -92,7 +93,13 @@ def test_other_browsers_are_playwrights_only(machine: Path) -> None:
 
 
 def test_options_keep_the_users_and_close_the_way_out() -> None:
-    given = {"headless": False, "slow_mo": 5, "args": ["--x"], "proxy": {"server": "http://elsewhere:1"}, "channel": None}
+    given = {
+        "headless": False,
+        "slow_mo": 5,
+        "args": ["--x"],
+        "proxy": {"server": "http://elsewhere:1"},
+        "channel": None,
+    }
     options = launch_options(BrowserChoice(executable="/b/chromium", name=FULL), given, proxy="http://127.0.0.1:1")
     assert options["proxy"] == {"server": "http://127.0.0.1:1", "bypass": PROXY_BYPASS}
     assert options["executable_path"] == "/b/chromium"
@@ -111,7 +118,9 @@ def test_the_sandbox_is_left_out_only_for_root(monkeypatch: pytest.MonkeyPatch, 
 
 
 def test_firefox_gets_no_chromium_flags() -> None:
-    options = launch_options(BrowserChoice(executable=None, name="firefox (Playwright)"), {}, proxy="http://127.0.0.1:1")
+    options = launch_options(
+        BrowserChoice(executable=None, name="firefox (Playwright)"), {}, proxy="http://127.0.0.1:1"
+    )
     assert "args" not in options
     assert "chromium_sandbox" not in options
 

@@ -1,0 +1,306 @@
+"""The accessibility tree as text: what is printed, what is left out, and where things are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pytest_webarena.browser.axtree import RenderedTree, render_tree
+from pytest_webarena.browser.config import ObservationConfig
+from pytest_webarena.browser.snapshot import Box, read_snapshot
+
+VIEW = (0, 0, 1280, 720)
+SHOWN = (10, 10, 100, 20)
+BELOW = (10, 900, 100, 20)
+
+
+class Page:
+    """Builds what the browser answers: an accessibility tree and the layout snapshot to go with it."""
+
+    def __init__(self) -> None:
+        self.nodes: list[dict[str, Any]] = []
+        self.dom: list[tuple[int, str]] = [(1, "#document")]
+        self.boxes: list[tuple[int, tuple[float, ...]]] = [(0, VIEW)]
+        self.scroll = (0, 0)
+        self.add(1, "RootWebArea", "Title", parent=None, dom=None)
+
+    def add(
+        self,
+        id: int,
+        role: str,
+        name: str | None = "",
+        *,
+        parent: int | None = 1,
+        box: tuple[float, ...] | None = SHOWN,
+        dom: str | None = "DIV",
+        value: Any = None,
+        ignored: bool = False,
+        **properties: Any,
+    ) -> Page:
+        """A node; ``dom=None``: in no document (a part of a control); ``box=None``: without a box of its own."""
+        node: dict[str, Any] = {
+            "nodeId": str(id),
+            "backendDOMNodeId": id,
+            "ignored": ignored,
+            "role": {"value": role},
+            "childIds": [],
+            "properties": [{"name": key, "value": {"value": each}} for key, each in properties.items()],
+        }
+        if name is not None:
+            node["name"] = {"value": name}
+        if value is not None:
+            node["value"] = {"value": value}
+        if parent is not None:
+            next(each for each in self.nodes if each["nodeId"] == str(parent))["childIds"].append(str(id))
+        self.nodes.append(node)
+        if dom is not None:
+            self.dom.append((id, dom))
+            if box is not None:
+                self.boxes.append((len(self.dom) - 1, box))
+        return self
+
+    def snapshot(self) -> dict[str, Any]:
+        names = sorted({name for _, name in self.dom})
+        return {
+            "strings": ["main", *names],
+            "documents": [
+                {
+                    "frameId": 0,
+                    "scrollOffsetX": self.scroll[0],
+                    "scrollOffsetY": self.scroll[1],
+                    "contentWidth": 1280,
+                    "contentHeight": 3000,
+                    "nodes": {
+                        "backendNodeId": [id for id, _ in self.dom],
+                        "nodeName": [1 + names.index(name) for _, name in self.dom],
+                    },
+                    "layout": {
+                        "nodeIndex": [node for node, _ in self.boxes],
+                        "bounds": [list(box) for _, box in self.boxes],
+                    },
+                }
+            ],
+        }
+
+    def render(self, **config: Any) -> RenderedTree:
+        return render_tree({"main": self.nodes}, read_snapshot(self.snapshot()), ObservationConfig(**config))
+
+    def lines(self, **config: Any) -> list[str]:
+        first, *lines = self.render(**config).lines
+        assert first == "[1] RootWebArea 'Title'"
+        return lines
+
+
+def test_a_line_holds_id_role_name_and_properties() -> None:
+    page = Page().add(2, "button", "It's", hasPopup="menu", expanded=False, focusable=True, level=2, invalid="false")
+    assert page.lines() == ['\t[2] button "It\'s" hasPopup: menu expanded: False']
+
+
+@pytest.mark.parametrize("role", ["generic", "img", "list", "paragraph", "LabelText", "Legend", "navigation"])
+def test_plain_nodes_without_a_name_rise_their_children(role: str) -> None:
+    page = Page().add(2, role).add(3, "button", "B", parent=2).add(4, role, "named")
+    assert page.lines() == ["\t[3] button 'B'", f"\t[4] {role} 'named'"]
+
+
+def test_ignored_nodes_rise_their_children() -> None:
+    assert Page().add(2, "none", None, ignored=True).add(3, "link", "L", parent=2).lines() == ["\t[3] link 'L'"]
+
+
+def test_a_plain_node_with_a_property_is_printed_but_a_list_item_is_not() -> None:
+    page = Page().add(2, "generic", "", live="polite").add(3, "listitem", "", live="polite")
+    assert page.lines() == ["\t[2] generic '' live: polite"]
+
+
+def test_only_what_overlaps_the_viewport_is_printed() -> None:
+    page = (
+        Page()
+        .add(2, "main", "Out", box=BELOW)
+        .add(3, "button", "In", parent=2)
+        .add(4, "button", "Edge", box=(1279, 719, 50, 50))
+        .add(5, "button", "Beyond", box=(1280, 0, 50, 50))
+        .add(6, "button", "Flat", box=(10, 10, 0, 20))
+    )
+    assert page.lines() == ["\t[3] button 'In'", "\t[4] button 'Edge'"]  # a child of a hidden node rises
+    assert len(page.lines(current_viewport_only=False)) == 5
+
+
+def test_scrolling_moves_what_is_seen() -> None:
+    page = Page().add(2, "button", "Top").add(3, "button", "Low", box=BELOW)
+    page.scroll = (0, 720)
+    assert page.lines() == ["\t[3] button 'Low'"]
+
+
+def test_layout_noise_is_dropped() -> None:
+    page = (
+        Page()
+        .add(2, "StaticText", "Text", dom="#text")
+        .add(3, "InlineTextBox", "Text", parent=2, dom=None)
+        .add(4, "LineBreak", "\n", dom="BR")
+        .add(5, "StaticText", "  ", dom="#text")
+    )
+    assert page.lines() == ["\t[2] StaticText 'Text'"]
+
+
+def test_text_is_left_out_only_where_its_element_says_it() -> None:
+    page = (
+        Page()
+        .add(2, "link", "Order 10")
+        .add(3, "StaticText", "Order ", parent=2, dom="#text")
+        .add(4, "StaticText", "10", parent=2, dom="#text")
+        .add(5, "StaticText", "1", dom="#text")
+        .add(6, "region", "Results for on")
+        .add(7, "StaticText", "on", parent=6, dom="#text")
+    )
+    assert page.lines() == [
+        "\t[2] link 'Order 10'",
+        "\t[5] StaticText '1'",
+        "\t[6] region 'Results for on'",
+        "\t\t[7] StaticText 'on'",
+    ]
+
+
+def test_fields_show_their_value_once() -> None:
+    page = (
+        Page()
+        .add(2, "textbox", "Name", dom="INPUT", value="Ada")
+        .add(3, "generic", "", parent=2, dom=None)
+        .add(4, "StaticText", "Ada", parent=3, dom=None)
+        .add(5, "slider", "Volume", dom="INPUT", value=30)
+        .add(6, "textbox", "Empty", dom="TEXTAREA", value="")
+        .add(7, "generic", "Rich", value="rich text", editable="richtext")
+        .add(8, "StaticText", "rich text", parent=7, dom="#text")
+    )
+    assert page.lines() == [
+        "\t[2] textbox 'Name' value: 'Ada'",
+        "\t[5] slider 'Volume' value: 30",
+        "\t[6] textbox 'Empty'",
+        "\t[7] generic 'Rich'",
+        "\t\t[8] StaticText 'rich text'",
+    ]
+
+
+def drop_down(options: int, chosen: int, **place: Any) -> Page:
+    page = Page().add(2, "combobox", "Country", dom="SELECT", value=f"C{chosen}", **place)
+    page.add(3, "MenuListPopup", "", parent=2, dom=None)
+    for n in range(options):
+        page.add(10 + n, "option", f"C{n}", parent=3, dom="OPTION", box=None, selected=n == chosen)
+    return page
+
+
+def test_options_of_a_closed_list_are_shown_with_it() -> None:
+    assert drop_down(2, 1).lines() == [
+        "\t[2] combobox 'Country' value: 'C1'",
+        "\t\t[10] option 'C0' selected: False",
+        "\t\t[11] option 'C1' selected: True",
+    ]
+    assert drop_down(2, 1, box=BELOW).lines() == []
+
+
+def test_of_a_long_list_the_beginning_and_the_choice_are_shown() -> None:
+    assert drop_down(9, 7).lines(max_options=2) == [
+        "\t[2] combobox 'Country' value: 'C7'",
+        "\t\t[10] option 'C0' selected: False",
+        "\t\t[11] option 'C1' selected: False",
+        "\t\t[17] option 'C7' selected: True",
+        "\t\t… 6 more options; to choose one of them, type its text into [2]",
+    ]
+
+
+def test_an_element_without_a_box_is_there_if_something_in_it_is() -> None:
+    page = (
+        Page()
+        .add(2, "button", "Shown", box=None)
+        .add(3, "StaticText", "Shown", parent=2, dom="#text")
+        .add(4, "button", "Gone", box=None)
+        .add(5, "StaticText", "Gone", parent=4, dom="#text", box=BELOW)
+    )
+    assert page.lines() == ["\t[2] button 'Shown'"]
+
+
+def test_link_addresses_on_request() -> None:
+    page = Page().add(2, "link", "L", url="http://a.test/")
+    assert page.lines() == ["\t[2] link 'L'"]
+    assert page.lines(link_urls=True) == ["\t[2] link 'L' url: http://a.test/"]
+
+
+def test_ids_lead_back_to_the_nodes_and_the_focus_is_found() -> None:
+    rendered = Page().add(7, "textbox", "Name", dom="INPUT", focused=True).add(8, "generic", "").render()
+    assert set(rendered.elements) == {"1", "7"}
+    info = rendered.elements["7"]
+    assert (info.backend, info.node_name, info.role, info.name) == (7, "INPUT", "textbox", "Name")
+    assert rendered.focused == "[7] textbox 'Name'"
+    assert rendered.title == "Title"
+
+
+def test_half_characters_are_replaced() -> None:
+    rendered = Page().add(2, "button", "half \ud83d").render()
+    assert rendered.lines[1] == "\t[2] button 'half ?'"
+    assert "\n".join(rendered.lines).encode()
+
+
+def test_a_deep_tree_is_no_problem() -> None:
+    page = Page()
+    for n in range(2, 5000):
+        page.nodes.append(
+            {
+                "nodeId": str(n),
+                "backendDOMNodeId": n,
+                "ignored": True,
+                "role": {"value": "none"},
+                "childIds": [str(n + 1)],
+            }
+        )
+    page.nodes[0]["childIds"] = ["2"]
+    page.nodes.append(
+        {"nodeId": "5000", "backendDOMNodeId": 5000, "role": {"value": "button"}, "name": {"value": "Deep"}}
+    )
+    page.dom.append((5000, "BUTTON"))
+    page.boxes.append((1, SHOWN))
+    assert page.lines() == ["\t[5000] button 'Deep'"]
+
+
+def test_a_frames_document_stands_under_its_frame_and_is_clipped_to_it() -> None:
+    page = Page().add(2, "Iframe", "F", dom="IFRAME", box=(100, 600, 200, 300))
+    snapshot = page.snapshot()
+    snapshot["strings"] += ["child", "BUTTON"]
+    child = len(snapshot["strings"]) - 2
+    snapshot["documents"][0]["nodes"]["contentDocumentIndex"] = {"index": [1], "value": [1]}
+    snapshot["documents"].append(
+        {
+            "frameId": child,
+            "scrollOffsetY": 50,
+            "nodes": {
+                "backendNodeId": [50, 51, 52, 53],
+                "nodeName": [snapshot["strings"].index("#document"), *[child + 1] * 3],
+            },
+            "layout": {
+                "nodeIndex": [0, 1, 2, 3],
+                # Scrolled out above, in view, inside the frame but below the window.
+                "bounds": [[0, 0, 200, 300], [0, 0, 50, 20], [0, 60, 50, 20], [0, 250, 50, 20]],
+            },
+        }
+    )
+    inner: list[dict[str, Any]] = [
+        {
+            "nodeId": "50",
+            "backendDOMNodeId": 50,
+            "role": {"value": "RootWebArea"},
+            "name": {"value": "Inner"},
+            "childIds": ["51", "52", "53"],
+        },
+        *(
+            {"nodeId": str(id), "backendDOMNodeId": id, "role": {"value": "button"}, "name": {"value": f"B{id}"}}
+            for id in (51, 52, 53)
+        ),
+    ]
+    layouts = read_snapshot(snapshot)
+    assert layouts[1].window == Box(100, 600, 200, 300)
+    rendered = render_tree({"main": page.nodes, "child": inner}, layouts, ObservationConfig())
+    assert rendered.lines == ("[1] RootWebArea 'Title'", "\t[2] Iframe 'F'", "\t\t[52] button 'B52'")
+    bare = render_tree({"main": page.nodes}, layouts, ObservationConfig())
+    assert bare.lines == ("[1] RootWebArea 'Title'", "\t[2] Iframe 'F'")
+
+
+def test_an_empty_snapshot_is_no_document() -> None:
+    assert read_snapshot({"documents": [], "strings": []}) == ()

@@ -121,8 +121,9 @@ class Controller:
         """The run's exit code: a gate, where one was asked for, overrules "some tests failed" if only trials failed."""
         run = self.run_dir
         if self._settings.audit:
-            self.audit = auditing.conclude(self._config, run, self._node_ids)
-            self.ruling = auditing.rule(self.audit)
+            if run is not None:
+                self.audit = auditing.conclude(self._config, run, self._node_ids)
+                self.ruling = auditing.rule(self.audit)
         else:
             self.ruling = self._settings.gate.rule(summarise(run.records()) if run is not None else {})
         if pytests_own == pytest.ExitCode.NO_TESTS_COLLECTED and self._settings.resume is not None and run is not None:

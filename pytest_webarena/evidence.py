@@ -83,6 +83,12 @@ class StepRecord:
     seconds: Mapping[str, float] = field(default_factory=dict)
     """How long `observe`, `act` and `execute` took."""
 
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> StepRecord:
+        """Read what `dataclasses.asdict` made. `TypeError` when a field is missing or unknown."""
+        target = data.get("target")
+        return cls(**{**data, "target": TargetRecord(**target) if target else None})
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RequestRecord:
@@ -154,16 +160,11 @@ class Evidence:
             answer=data["answer"],
             stop_reason=data["stop_reason"],
             tabs=tuple(TabState(**tab) for tab in data["tabs"]),
-            steps=tuple(_step(step) for step in data["steps"]),
+            steps=tuple(StepRecord.from_json(step) for step in data["steps"]),
             requests=tuple(_request(request) for request in data["requests"]),
             probes=tuple(Probe(**probe) for probe in data["probes"]),
             sites=dict(data["sites"]),
         )
-
-
-def _step(data: Mapping[str, Any]) -> StepRecord:
-    target = data.get("target")
-    return StepRecord(**{**data, "target": TargetRecord(**target) if target else None})
 
 
 def _request(data: Mapping[str, Any]) -> RequestRecord:

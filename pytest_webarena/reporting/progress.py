@@ -64,7 +64,7 @@ class Progress:
             return
         facts: dict[str, Any] = dict(report.user_properties)
         self.done += 1
-        self.passed += facts.get("outcome") == "passed"
+        self.passed += facts.get("audit", facts.get("outcome")) == "passed"
         self.errors += facts.get("outcome") == "error"
         self._show()
 

@@ -22,6 +22,8 @@ __all__ = ["header", "summary_lines", "write_summary"]
 def header(config: pytest.Config) -> str | None:
     """Which agents on which sites; only when asked for by an option, so that other projects see nothing."""
     settings = config.stash[SETTINGS]
+    if settings.audit:
+        return f"webarena: audit of tasks · sites {settings.catalogue}"
     if not settings.agents_given:
         return None
     return f"webarena: agent {', '.join(settings.agents)} · trials {settings.trials} · sites {settings.catalogue}"

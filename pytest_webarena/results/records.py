@@ -46,6 +46,10 @@ class Attempt:
     cause: Cause | None = None
     """Whose fault an error was."""
     message: str = ""
+    started: float = 0.0
+    """Unix time in seconds; 0 in records of older versions."""
+    seconds: float = 0.0
+    """Its wall time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

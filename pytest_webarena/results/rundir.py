@@ -32,7 +32,7 @@ from pytest_webarena.results.records import TrialKey, TrialRecord
 if TYPE_CHECKING:
     from pytest_webarena.browser.observation import Observation
 
-__all__ = ["AttemptWriter", "RunDir", "TrialFolder", "read_evidence", "write_atomically"]
+__all__ = ["AttemptWriter", "RunDir", "TrialFolder", "read_evidence", "read_steps", "write_atomically"]
 
 RUN_SCHEMA_VERSION = 1
 
@@ -221,6 +221,18 @@ def read_evidence(attempt: Path) -> Evidence:
     except OSError as error:
         raise ValueError(f"{attempt}: expected the evidence of a finished attempt, found none: {error}") from error
     return Evidence.from_json(data)
+
+
+def read_steps(attempt: Path) -> tuple[StepRecord, ...]:
+    """The steps of one attempt as far as it came, also of one that was cut short and has no evidence."""
+    steps = []
+    try:
+        with (attempt / "steps.jsonl").open(encoding="utf-8", errors="surrogatepass") as file:
+            for line in file:
+                steps.append(StepRecord.from_json(json.loads(line)))
+    except (OSError, ValueError, TypeError):
+        pass  # none at all, or its process died in the middle of a line
+    return tuple(steps)
 
 
 def _json_lines(path: Path) -> list[Any]:

@@ -2,11 +2,37 @@
 
 from __future__ import annotations
 
+import re
+
 from pytest_webarena.evidence import StepRecord
 
-__all__ = ["action_words"]
+__all__ = ["CAUSE_WORDS", "STOP_WORDS", "action_words", "printable", "seconds_words", "size_words"]
+
+STOP_WORDS = {
+    "answered": "the agent stopped by itself",
+    "max_steps": "out of steps",
+    "time": "out of time",
+    "tokens": "out of tokens",
+    "cost": "out of budget",
+    "repeated": "went in circles",
+    "invalid": "invalid actions",
+    "agent_crash": "the agent crashed",
+}
+"""What each stop reason means."""
+
+CAUSE_WORDS = {
+    "site": "a site failed",
+    "browser": "the browser failed",
+    "model": "the model endpoint failed",
+    "agent": "the agent could not be run",
+    "judge": "a judge reached no verdict",
+    "task": "the task can't be carried out or judged",
+    "harness": "a fault of pytest-webarena, or a worker that died",
+}
+"""What each cause of an error means."""
 
 _DETAILS = ("text", "url", "keys", "answer", "options", "direction", "index", "reason")
+_UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 
 
 def action_words(step: StepRecord) -> str:
@@ -16,13 +42,54 @@ def action_words(step: StepRecord) -> str:
     'goto http://a.test/'
     """
     action = step.action
-    words = [str(action.get("kind", "?"))]
+    words = [str(action.get("kind", "?")).replace("_", " ")]
     if step.target is not None and (step.target.role or step.target.name or step.target.tag):
-        words.append(f"{step.target.role or step.target.tag} {step.target.name or step.target.text!r}".strip())
+        name = step.target.name or step.target.text
+        words.append(f"{step.target.role or step.target.tag} {name!r}" if name else step.target.role or step.target.tag)
     elif isinstance(target := action.get("target"), dict):
         words.append(str(target.get("selector") or target.get("id") or f"({target.get('x')}, {target.get('y')})"))
     detail = next((action[name] for name in _DETAILS if action.get(name) not in (None, "", [], ())), None)
-    if detail is not None:
-        words.append(str(detail) if action.get("kind") == "goto" else repr(detail))
-    text = " ".join(words)
+    if isinstance(detail, (list, tuple)):
+        words.append(", ".join(repr(part) for part in detail))
+    elif detail is not None:
+        words.append(str(detail) if action.get("kind") in ("goto", "scroll") else repr(detail))
+    if action.get("enter"):
+        words.append("and Enter")
+    text = " ".join(" ".join(words).split())
     return text if len(text) <= 100 else text[:99] + "…"
+
+
+def printable(text: str) -> str:
+    """``text`` with a sign in place of what no report or wire can carry: control characters, lone surrogates.
+
+    >>> printable("a\\x00b\\tc")
+    'a�b\\tc'
+    """
+    return _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+def seconds_words(seconds: float) -> str:
+    """A duration with the precision people care for.
+
+    >>> [seconds_words(value) for value in (0.3, 4.25, 75, 5400)]
+    ['0.3 s', '4.2 s', '1 min 15 s', '1 h 30 min']
+    """
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 60:
+        return f"{minutes} min {rest:02d} s"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes:02d} min"
+
+
+def size_words(count: float) -> str:
+    """A number of bytes, in decimal units.
+
+    >>> [size_words(value) for value in (512, 20_480, 3_900_000, 2.1e9)]
+    ['512 B', '20 kB', '3.9 MB', '2.1 GB']
+    """
+    for unit, size in (("GB", 1e9), ("MB", 1e6)):
+        if count >= size:
+            return f"{count / size:.1f} {unit}"
+    return f"{count / 1e3:.0f} kB" if count >= 1e3 else f"{count:.0f} B"

@@ -92,7 +92,14 @@ def run_trial(plan: TrialPlan, resources: Resources, folder: TrialFolder) -> Tri
         writer = folder.begin(worker=plan.worker, node_id=plan.node_id, task=_task_facts(plan))
         record = _attempt(plan, resources, writer)
         attempts.append(
-            Attempt(number=writer.number, outcome=record.outcome, cause=record.cause, message=record.message)
+            Attempt(
+                number=writer.number,
+                outcome=record.outcome,
+                cause=record.cause,
+                message=record.message,
+                started=record.started,
+                seconds=record.seconds.get("total", 0.0),
+            )
         )
         record = replace(record, attempt=writer.number, attempts=tuple(attempts))
         if record.cause not in RETRIED_CAUSES or len(attempts) > plan.env_retries:

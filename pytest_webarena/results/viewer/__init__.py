@@ -1,67 +1,90 @@
 """One HTML file that shows a run: figures, filters, and a filmstrip per trial. Works offline, from a file.
 
-The page holds an index of all trials, and one compressed block per trial that the browser unpacks when it is opened.
+The page holds an index of all trials, and per trial one compressed block and its screenshots, which the browser unpacks
+when the trial is looked at. Nothing recorded is ever read as HTML, and the page may load nothing from anywhere.
 """
 
 from __future__ import annotations
 
 import base64
 import gzip
+import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
+from urllib.parse import quote
 
-from pytest_webarena.evidence import Evidence
+from pytest_webarena.evidence import Evidence, StepRecord
 from pytest_webarena.results.export import summary_json
 from pytest_webarena.results.records import TrialRecord
-from pytest_webarena.results.rundir import RunDir, read_evidence
-from pytest_webarena.results.wording import action_words
+from pytest_webarena.results.rundir import RunDir, TrialFolder, read_evidence, read_steps
+from pytest_webarena.results.wording import CAUSE_WORDS, STOP_WORDS, action_words
 
 __all__ = ["PICTURE_BUDGET", "write_view"]
 
 PICTURE_BUDGET = 80_000_000
 """Bytes of screenshots put into the page by default, failed and broken trials first; the others are linked as files."""
 
+_SCRIPTS = ("data.js", "overview.js", "trials.js", "trial.js")
+
 
 def write_view(run: RunDir, target: Path, *, picture_budget: int = PICTURE_BUDGET) -> int:
-    """Write the page and return its size in bytes. Raises `UsageError` when ``run`` is no run directory."""
+    """Write the page and return its size in bytes. Raises `UsageError` when ``run`` is no run directory.
+
+    Linked screenshots are found as long as page and run directory keep their places relative to each other.
+    """
     facts = run.facts()
     records = run.records()
-    pictures = _Pictures(target.parent, picture_budget)
-    details = {}
-    for record in sorted(records, key=lambda record: record.outcome == "passed"):
-        details[record.key.folder] = _detail(record, run.folder(record.key).path / f"attempt-{record.attempt}", pictures)
     index = {
-        "run": {**facts, "path": run.path.name},
+        "run": {**facts, "path": run.path.resolve().name},
         "summary": summary_json(records),
         "trials": [_row(record) for record in records],
-        "pictures": {"inside": pictures.inside, "linked": pictures.linked},
+        "words": {**STOP_WORDS, **CAUSE_WORDS},
     }
     target.parent.mkdir(parents=True, exist_ok=True)
-    with target.open("w", encoding="utf-8", errors="replace") as file:
-        for piece in _page(index, details):
-            file.write(piece)
+    temporary = target.with_name(f".{target.name}.tmp")
+    with temporary.open("w", encoding="utf-8", errors="replace") as page:
+        head, tail = _frame(index)
+        page.write(head)
+        pictures = _Pictures(page, target.parent, picture_budget)
+        for record in sorted(records, key=lambda record: record.outcome == "passed"):
+            detail = _detail(record, run.folder(record.key), pictures)
+            packed = gzip.compress(json.dumps(detail, default=str).encode(), compresslevel=6, mtime=0)
+            page.write(
+                f'<script type="application/x-trial" id="trial-{record.key.folder}">{_base64(packed)}</script>\n'
+            )
+        counts = {"inside": pictures.inside, "linked": pictures.linked}
+        page.write(f'<script type="application/json" id="pictures">{_for_html(counts)}</script>\n{tail}')
+    temporary.replace(target)
     return target.stat().st_size
 
 
-def _page(index: Mapping[str, Any], details: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+def _frame(index: Mapping[str, Any]) -> tuple[str, str]:
+    """What comes before the trials' blocks, and what after. The script is early: a large page is usable while it loads."""
     here = files(__package__)
-    head, _, tail = here.joinpath("page.html").read_text(encoding="utf-8").partition("<!-- data -->")
-    yield head.replace("/* style */", here.joinpath("viewer.css").read_text(encoding="utf-8"))
-    yield f'<script type="application/json" id="index">{_for_html(index)}</script>\n'
-    for folder, detail in details.items():
-        packed = base64.b64encode(gzip.compress(json.dumps(detail, default=str).encode("utf-8", "replace"), mtime=0)).decode()
-        yield f'<script type="application/x-trial" id="trial-{folder}">{packed}</script>\n'
-    yield f"<script>{here.joinpath('viewer.js').read_text(encoding='utf-8')}</script>"
-    yield tail
+    script = "".join(here.joinpath(name).read_text(encoding="utf-8") for name in _SCRIPTS)
+    style = here.joinpath("viewer.css").read_text(encoding="utf-8")
+    head, _, tail = here.joinpath("page.html").read_text(encoding="utf-8").partition("<!-- data -->\n")
+    head = head.replace("script-hash", _hash(script)).replace("style-hash", _hash(style)).replace("/* style */", style)
+    data = f'<script type="application/json" id="index">{_for_html(index)}</script>\n'
+    return f"{head}{data}<script>{script}</script>\n", tail
+
+
+def _hash(source: str) -> str:
+    """What the page's security policy calls this script or style; no other will run."""
+    return f"sha256-{_base64(hashlib.sha256(source.encode()).digest())}"
 
 
 def _for_html(data: Mapping[str, Any]) -> str:
     """JSON that can stand inside a script element whatever texts it holds: no ``</script>``, no ``<!--``."""
     return json.dumps(data, default=str).replace("<", "\\u003c")
+
+
+def _base64(data: bytes) -> str:
+    return base64.b64encode(data).decode()
 
 
 def _row(record: TrialRecord) -> dict[str, Any]:
@@ -76,43 +99,73 @@ def _row(record: TrialRecord) -> dict[str, Any]:
         "stop": record.stop_reason,
         "sites": list(record.sites),
         "category": record.category,
-        "template": record.template,
         "tags": list(record.tags),
         "steps": record.steps,
         "seconds": record.seconds.get("total", 0.0),
+        "started": record.started,
+        "attempts": max(len(record.attempts), 1),
         "intent": record.intent,
     }
 
 
-def _detail(record: TrialRecord, attempt: Path, pictures: _Pictures) -> dict[str, Any]:
-    data: dict[str, Any] = {"record": record.to_json(), "frames": [], "network": [], "tabs": []}
+def _detail(record: TrialRecord, folder: TrialFolder, pictures: _Pictures) -> dict[str, Any]:
+    """All there is to a trial. Every attempt has its steps; the last one, traffic and pages as well."""
+    told = {attempt.number: attempt for attempt in record.attempts}
+    attempts = []
+    numbers = {int(path.name[8:]) for path in folder.path.glob("attempt-*") if path.name[8:].isdigit()}
+    for number in sorted(numbers | {record.attempt}):
+        path = folder.path / f"attempt-{number}"
+        earlier = TrialFolder(path, folder.key).record()  # of a trial that was begun anew, by --reruns or --resume
+        short = told.get(number) or earlier
+        attempts.append(
+            {
+                "number": number,
+                "outcome": short.outcome if short else "error",
+                "cause": short.cause if short else "harness",
+                "message": short.message if short else "",
+                **_attempt(path, pictures),
+            }
+        )
+    return {"record": record.to_json(), "attempts": attempts}
+
+
+def _attempt(path: Path, pictures: _Pictures) -> dict[str, Any]:
+    evidence: Evidence | None
     try:
-        evidence = read_evidence(attempt)
-    except ValueError:
-        return data  # a trial that broke before it had any
-    data["frames"] = list(_frames(evidence, attempt, pictures))
-    data["network"] = [
-        {"status": request.status, "method": request.method, "url": request.url, "refused": request.refused}
-        for request in evidence.requests
-    ]
-    data["tabs"] = [{"url": tab.url, "title": tab.title, "active": tab.active} for tab in evidence.tabs]
+        evidence = read_evidence(path)
+    except (ValueError, KeyError, TypeError):
+        evidence = None  # it broke before it had any
+    frames = [_frame_of(step, path, pictures) for step in (evidence.steps if evidence else read_steps(path))]
+    for final in sorted((path / "shots").glob("final.*")):
+        picture = pictures.source(final)
+        if not frames or frames[-1]["picture"] != picture:  # a last page that was seen already says nothing new
+            frames.append({"title": "final page", "url": evidence.url if evidence else "", "picture": picture})
+    data: dict[str, Any] = {"frames": frames, "network": [], "tabs": []}
+    if evidence is not None:
+        began = evidence.requests[0].time if evidence.requests else 0.0
+        data["network"] = [
+            [round(request.time - began, 2), request.status, request.method, request.url, request.refused]
+            for request in evidence.requests
+        ]
+        data["tabs"] = [{"url": tab.url, "title": tab.title, "active": tab.active} for tab in evidence.tabs]
+    if (traceback := path / "traceback.txt").exists():
+        data["traceback"] = _text(traceback)
     return data
 
 
-def _frames(evidence: Evidence, attempt: Path, pictures: _Pictures) -> Iterator[dict[str, Any]]:
-    for step in evidence.steps:
-        yield {
-            "title": action_words(step),
-            "url": step.url_before,
-            "error": step.error,
-            "raw": step.raw,
-            "seconds": dict(step.seconds),
-            "target": asdict(step.target) if step.target else None,
-            "observation": _text(attempt / step.observation) if step.observation else "",
-            "picture": pictures.source(attempt / step.screenshot) if step.screenshot else "",
-        }
-    for final in sorted((attempt / "shots").glob("final.*")):
-        yield {"title": "final page", "url": evidence.url, "picture": pictures.source(final)}
+def _frame_of(step: StepRecord, attempt: Path, pictures: _Pictures) -> dict[str, Any]:
+    return {
+        "title": action_words(step),
+        "kind": step.action.get("kind"),
+        "url": step.url_before,
+        "leads": step.url_after if step.url_after != step.url_before else "",
+        "error": step.error,
+        "raw": step.raw,
+        "seconds": dict(step.seconds),
+        "target": asdict(step.target) if step.target else None,
+        "observation": _text(attempt / step.observation) if step.observation else "",
+        "picture": pictures.source(attempt / step.screenshot) if step.screenshot else "",
+    }
 
 
 def _text(path: Path) -> str:
@@ -123,23 +176,35 @@ def _text(path: Path) -> str:
 
 
 class _Pictures:
-    """Turns screenshot files into image addresses: inside the page while the budget lasts, then links."""
+    """Puts screenshots into the page while the budget lasts, each picture once; the others are linked."""
 
-    def __init__(self, page_folder: Path, budget: int) -> None:
+    def __init__(self, page: TextIO, folder: Path, budget: int) -> None:
+        self._page = page
+        self._folder = folder.resolve()
         self._left = budget
-        self._base = page_folder.resolve()
+        self._ids: dict[bytes, str] = {}
         self.inside = self.linked = 0
 
     def source(self, path: Path) -> str:
+        """Where the page finds the picture: ``#`` and an element's id, or a relative address; empty if there is none."""
         try:
             size = path.stat().st_size
+            data = path.read_bytes() if size <= self._left or self._ids else b""
         except OSError:
             return ""
-        if size <= self._left:
+        key = hashlib.sha256(data).digest() if data else b""
+        if key in self._ids:
+            return self._ids[key]
+        if data and size <= self._left:
             self._left -= size
             self.inside += 1
             kind = "png" if path.suffix == ".png" else "jpeg"
-            return f"data:image/{kind};base64,{base64.b64encode(path.read_bytes()).decode()}"
+            name = f"picture-{self.inside}"
+            self._page.write(f'<script type="image/{kind}" id="{name}">{_base64(data)}</script>\n')
+            self._ids[key] = f"#{name}"
+            return self._ids[key]
         self.linked += 1
-        target = path.resolve()
-        return target.relative_to(self._base).as_posix() if target.is_relative_to(self._base) else target.as_uri()
+        place = path.resolve()
+        if place.is_relative_to(self._folder):
+            return quote(place.relative_to(self._folder).as_posix())
+        return place.as_uri()

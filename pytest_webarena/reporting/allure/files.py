@@ -1,0 +1,59 @@
+"""Puts attachments into the directory of Allure results."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from uuid import uuid4
+
+from allure_commons.model2 import Attachment
+
+from pytest_webarena.results.wording import printable
+
+__all__ = ["Attachments"]
+
+_KINDS = {
+    ".jpg": "image/jpeg",
+    ".png": "image/png",
+    ".txt": "text/plain",
+    ".json": "application/json",
+    ".csv": "text/csv",
+    ".log": "text/plain",
+    ".html": "text/html",
+    ".zip": "application/vnd.allure.playwright-trace",  # the only archive there is
+}
+
+
+class Attachments:
+    """Every use of a file gets a name of its own: Allure 3 shows each attachment in one place only."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+
+    def file(self, name: str, path: Path) -> Attachment | None:
+        """Attach a file; None when it isn't there (``--record`` may have dropped it).
+
+        Where both directories are on one file system it is linked, not copied: pictures are most of a report's size.
+        """
+        attachment, target = self._new(name, path.suffix)
+        try:
+            os.link(path, target)
+        except OSError:
+            try:
+                shutil.copyfile(path, target)
+            except OSError:
+                return None
+        return attachment
+
+    def text(self, name: str, text: str, suffix: str = ".txt") -> Attachment:
+        """Attach a text."""
+        attachment, target = self._new(name, suffix)
+        target.write_text(printable(text), encoding="utf-8")
+        return attachment
+
+    def _new(self, name: str, suffix: str) -> tuple[Attachment, Path]:
+        source = f"{uuid4()}-attachment{suffix}"
+        self._directory.mkdir(parents=True, exist_ok=True)
+        kind = _KINDS.get(suffix, "application/octet-stream")
+        return Attachment(name=name, source=source, type=kind), self._directory / source

@@ -1,0 +1,100 @@
+function head() {
+  const { run } = index;
+  $("run-name").textContent = run.path;
+  document.title = `${run.path} · webarena run`;
+  const facts = [];
+  if (run.started) facts.push(new Date(1000 * run.started).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" }));
+  facts.push(plural(index.trials.length, "trial"), `sites: ${run.catalogue ?? "unknown"}`);
+  const times = index.trials.filter((trial) => trial.started);
+  if (times.length) {
+    const from = Math.min(...times.map((trial) => trial.started)), to = Math.max(...times.map((trial) => trial.started + trial.seconds));
+    facts.push(`${duration(to - from)} on ${plural(run.workers ?? 1, "worker")}`);
+  }
+  if (run.git) facts.push(`git ${run.git.slice(0, 10)}${run.git.endsWith("+") ? "+" : ""}`);
+  $("run-facts").textContent = facts.join(" · ");
+  const versions = Object.entries(run.versions ?? {}).map(([name, version]) => `${name} ${version}`).join("\n");
+  $("command").querySelector("pre").textContent = `pytest ${(run.argv ?? []).join(" ")}\n\n${versions}`;
+}
+
+function bar({ rate, interval }) {
+  const [low, high] = interval;
+  return make("span", { className: "rate-bar", "aria-hidden": "true" },
+    rate === null ? "" : make("i", { style: { width: `${100 * rate}%` } }),
+    rate === null ? "" : make("u", { style: { left: `${100 * low}%`, width: `${100 * (high - low)}%` } }));
+}
+
+const list = (counts) => Object.entries(counts).map(([name, count]) => `${name} ${count}`).join(", ");
+
+function agents() {
+  for (const name of AGENTS) {
+    const summary = index.summary.agents[name], trials = index.trials.filter((trial) => trial.agent === name), count = tally(trials);
+    const rows = [
+      ["stopped", list(summary.stop_reasons) || "–"],
+      ["errors", count.error ? `${list(summary.error_causes)} (not in the rate)` : "none"],
+      ["per trial", `${(summary.steps / trials.length).toFixed(1)} steps, ${duration(summary.seconds / trials.length)}`],
+    ];
+    if (summary.retried) rows.push(["retried", plural(summary.retried, "trial")]);
+    $("agents").append(make("article", { className: "card" },
+      make("h2", {}, name),
+      make("p", { className: "big" }, make("b", {}, count.rate === null ? "no verdict" : percent(count.rate)),
+        make("span", {}, count.judged ? ` ${count.passed} of ${count.judged} passed` : "")),
+      bar(count),
+      make("p", { className: "dim" }, count.judged ? `95 % interval ${percent(count.interval[0])} to ${percent(count.interval[1])}` : ""),
+      make("dl", {}, rows.map(([term, text]) => [make("dt", {}, term), make("dd", { className: term === "errors" && count.error ? "error" : "" }, text)])),
+      summary.privileged ? make("p", { className: "note" }, "Sees the solutions: its rate says nothing about agents.") : ""));
+  }
+}
+
+const bucket = (edges, unit) => (value) => {
+  const at = edges.findIndex((edge) => value <= edge);
+  const label = at < 0 ? `over ${edges.at(-1)} ${unit}` : at === 0 ? `up to ${edges[0]} ${unit}` : `${edges[at - 1]} to ${edges[at]} ${unit}`;
+  return { label, rank: at < 0 ? edges.length : at };
+};
+const steps = bucket([2, 5, 10, 15, 20, 30], "steps"), seconds = bucket([2, 5, 15, 60, 180, 600], "s");
+
+// How trials can be grouped: the groups a trial is in, and the filter that shows one of them.
+const GROUPINGS = {
+  site: { of: (trial) => trial.sites.length ? trial.sites : ["(no site)"], field: "site" },
+  category: { of: (trial) => [trial.category || "(none)"], field: "category" },
+  steps: { of: (trial) => [steps(trial.steps).label], rank: (trial) => steps(trial.steps).rank },
+  time: { of: (trial) => [seconds(trial.seconds).label], rank: (trial) => seconds(trial.seconds).rank },
+  tag: { of: (trial) => trial.tags.length ? trial.tags : ["(none)"] },
+};
+
+function rates(by) {
+  const { of, rank, field } = GROUPINGS[by];
+  const groups = new Map();
+  for (const trial of index.trials) for (const name of of(trial)) {
+    if (!groups.has(name)) groups.set(name, { name, trials: [], rank: rank ? rank(trial) : 0 });
+    groups.get(name).trials.push(trial);
+  }
+  const rows = [...groups.values()].sort((a, b) => a.rank - b.rank || natural(a.name, b.name));
+  if (rows.length > 1) rows.push({ name: "all", trials: index.trials, all: true });
+  const cell = (row, agent) => {
+    const trials = row.trials.filter((trial) => trial.agent === agent), count = tally(trials);
+    if (!trials.length) return make("td", {}, make("span", { className: "dim" }, "–"));
+    const text = count.rate === null ? "no verdict" : percent(count.rate, count.judged < 1000 ? 0 : 1);
+    const label = `${agent}, ${row.name}: ${text}, ${count.passed} of ${count.judged} passed, ${plural(count.error, "error")}`;
+    return make("td", {}, make("button", { type: "button", "aria-label": label, onclick: () => narrow({ agent, field, name: row.all ? null : row.name, by }) },
+      bar(count), make("b", {}, text), make("small", {}, `${count.passed}/${count.judged}`),
+      count.error ? make("small", { className: "error" }, `+${count.error} err.`) : ""));
+  };
+  $("rates-table").replaceChildren(
+    make("thead", {}, make("tr", {}, make("th", { scope: "col" }, by), AGENTS.map((agent) => make("th", { scope: "col" }, agent)))),
+    make("tbody", {}, rows.map((row) => make("tr", { className: row.all ? "all" : "" }, make("th", { scope: "row" }, row.name), AGENTS.map((agent) => cell(row, agent))))));
+  for (const button of $("rates-by").children) button.setAttribute("aria-pressed", String(button.value === by));
+}
+
+function overview() {
+  head();
+  agents();
+  const useful = Object.keys(GROUPINGS).filter((by) => by !== "tag" || index.trials.some((trial) => trial.tags.length));
+  $("rates-by").append(...useful.map((by) => make("button", { type: "button", value: by, onclick: () => rates(by) }, by)));
+  rates("site");
+  const root = document.documentElement, schemes = ["auto", "light", "dark"];
+  $("theme").onclick = () => {
+    const next = schemes[(schemes.indexOf(root.dataset.theme ?? "auto") + 1) % 3];
+    root.dataset.theme = next;
+    $("theme").textContent = `Theme: ${next}`;
+  };
+}

@@ -1,0 +1,156 @@
+let current = null, frameAt = 0, show = () => {};
+
+const mark = (score) => score === null || score === undefined ? ["?", "error"] : score >= 1 ? ["✓", "passed"] : score <= 0 ? ["✗", "failed"] : ["◐", "failed"];
+
+function check(result) {
+  const [sign, kind] = mark(result.score);
+  const state = result.state && result.state !== "end" ? ` ${result.state}` : "";
+  const rows = ["expected", "actual", "why"].filter((name) => result[name]);
+  return make("li", {}, make("p", {}, make("span", { className: `sign ${kind}` }, sign), " ", make("b", {}, result.kind), make("span", { className: "dim" }, ` ${result.path}${state}`)),
+    rows.length ? make("dl", {}, rows.map((name) => [make("dt", {}, name), make("dd", {}, String(result[name]))])) : "",
+    result.children?.length ? make("ul", { className: "checks" }, result.children.map(check)) : "");
+}
+
+function picture(frame, alt) {
+  const image = make("img", { alt, loading: "lazy", decoding: "async" });
+  address(frame.picture).then((source) => { image.src = source; });
+  return image;
+}
+
+// Where the action hit, drawn on the screenshot; its size in CSS pixels is the viewport's.
+function target(frame, image) {
+  const { x, y } = frame.target ?? {};
+  if (typeof x !== "number" || typeof y !== "number") return "";
+  const spot = make("span", { className: "spot", hidden: true, title: `hit at ${Math.round(x)}, ${Math.round(y)}` });
+  const place = () => {
+    if (!image.naturalWidth || x > image.naturalWidth || y > image.naturalHeight) return;
+    Object.assign(spot.style, { left: `${(100 * x) / image.naturalWidth}%`, top: `${(100 * y) / image.naturalHeight}%` });
+    spot.hidden = false;
+  };
+  image.addEventListener("load", place);
+  return spot;
+}
+
+function frameView(frame, number, total) {
+  const times = Object.entries(frame.seconds ?? {}).map(([name, value]) => `${name} ${value.toFixed(2)} s`).join(", ");
+  const facts = [["page", frame.url], ["leads to", frame.leads], ["selector", frame.target?.selector], ["time", times]].filter(([, text]) => text);
+  const image = frame.picture ? picture(frame, `What the agent saw before step ${number + 1}`) : null;
+  return [
+    make("div", { className: "seen" }, image
+      ? make("button", { type: "button", className: "shot", "aria-label": "Show the screenshot at full size", onclick: () => enlarge(frame) }, image, target(frame, image))
+      : make("p", { className: "blank" }, "No screenshot was kept.")),
+    make("div", { className: "said" },
+      make("h3", {}, frame.kind ? `${number + 1} of ${total}: ${frame.title}` : "The final page"),
+      frame.error ? make("p", { className: "no-effect" }, `No effect: ${frame.error}`) : "",
+      facts.length ? make("dl", {}, facts.map(([term, text]) => [make("dt", {}, term), make("dd", {}, text)])) : "",
+      frame.raw ? [make("h4", {}, "The agent's reply"), make("pre", {}, frame.raw)] : "",
+      frame.observation ? [make("h4", {}, "What it was shown"), make("pre", { className: "observation", tabIndex: 0 }, frame.observation)] : ""),
+  ];
+}
+
+function attemptView(attempt) {
+  const { frames } = attempt, stage = make("div", { className: "stage" });
+  const acts = frames.filter((frame) => frame.kind).length;
+  const strip = make("div", { className: "strip", role: "listbox", "aria-label": "Steps", tabIndex: 0 }, frames.map((frame, number) =>
+    make("button", { type: "button", role: "option", tabIndex: -1, className: `frame${frame.error ? " no-effect" : ""}`, onclick: () => show(number) },
+      frame.picture ? picture(frame, "") : make("span", { className: "blank" }),
+      make("span", { className: "caption" }, make("b", {}, frame.kind ? number + 1 : "end"), ` ${frame.title}`))));
+  show = (number) => {
+    if (number < 0 || number >= frames.length) return;
+    frameAt = number;
+    [...strip.children].forEach((child, other) => child.setAttribute("aria-selected", String(other === number)));
+    strip.scrollTo({ left: strip.children[number].offsetLeft - strip.clientWidth / 2 + strip.children[number].offsetWidth / 2 });
+    stage.replaceChildren(...frameView(frames[number], number, acts).flat());
+    history.replaceState(null, "", `#${current.folder}/${number + 1}`);
+  };
+  const network = attempt.network.map(([at, status, method, url, refused]) => make("tr", { className: refused ? "failed" : "" },
+    make("td", { className: "number" }, at.toFixed(2)), make("td", {}, status ?? "–"), make("td", {}, method), make("td", {}, url, refused ? make("small", {}, `refused: ${refused}`) : "")));
+  return make("div", {},
+    frames.length ? [strip, stage] : make("p", { className: "dim" }, "No step was taken."),
+    make("div", { className: "more" },
+      network.length ? make("details", {}, make("summary", {}, `Traffic: ${plural(network.length, "request")}`), make("div", { className: "scroll" }, make("table", { className: "network" }, make("tbody", {}, network)))) : "",
+      attempt.tabs.length ? make("details", {}, make("summary", {}, `Tabs at the end: ${attempt.tabs.length}`), make("pre", {}, attempt.tabs.map((tab) => `${tab.active ? "*" : " "} ${tab.title || "(no title)"}  ${tab.url}`).join("\n"))) : "",
+      attempt.traceback ? make("details", {}, make("summary", {}, "Traceback"), make("pre", {}, attempt.traceback)) : ""));
+}
+
+function summaryOf(trial, record) {
+  const facts = [
+    ["agent", trial.agent + (record.privileged ? " (sees the solution)" : "")],
+    ["trial", String(trial.trial)],
+    ["ended", record.stop_reason ? `${record.stop_reason}: ${record.stop_detail || index.words[record.stop_reason]}` : ""],
+    ["score", record.score === null ? "" : String(Math.round(1000 * record.score) / 1000)],
+    ["took", `${duration(trial.seconds)}, ${plural(trial.steps, "step")}`],
+    ["phases", Object.entries(record.seconds ?? {}).filter(([name]) => name !== "total").map(([name, value]) => `${name} ${value.toFixed(1)} s`).join(", ")],
+    ["isolation", record.isolation], ["browser", record.browser], ["node id", record.node_id],
+  ].filter(([, text]) => text);
+  return make("dl", { className: "facts" }, facts.map(([term, text]) => [make("dt", {}, term), make("dd", {}, text)]));
+}
+
+async function openTrial(trial, frame = 0) {
+  current = trial;
+  const { record, attempts } = await unpack(trial.folder);
+  if (current !== trial) return; // somebody was faster than the unpacking
+  const at = shown.indexOf(trial);
+  const move = (by, label, sign) => make("button", { type: "button", "aria-label": label, title: label, disabled: at < 0 || !shown[at + by], onclick: () => openTrial(shown[at + by]) }, sign);
+  const place = make("div");
+  const pick = (attempt) => {
+    place.replaceChildren(attemptView(attempt));
+    [...choice.children].forEach((button) => button.setAttribute("aria-pressed", String(button.value === String(attempt.number))));
+    show(Math.min(frame, attempt.frames.length - 1));
+  };
+  const choice = make("div", { className: "attempts", role: "group", "aria-label": "Attempts" }, attempts.length > 1 ? attempts.map((attempt) =>
+    make("button", { type: "button", value: String(attempt.number), title: attempt.message, onclick: () => { frame = 0; pick(attempt); } }, `Attempt ${attempt.number}: ${attempt.cause ? `${attempt.cause} error` : attempt.outcome}`)) : "");
+  const verdict = record.verdict?.results ?? [];
+  $("trial").replaceChildren(
+    make("div", { className: "trial-head" },
+      make("h2", { id: "trial-title" }, outcomeSign(trial, record.cause ? `${record.cause} error` : trial.outcome), " ", make("code", {}, trial.task)),
+      make("div", { className: "buttons" }, move(-1, "Previous trial ( k )", "↑"), move(1, "Next trial ( j )", "↓"), make("button", { type: "button", autofocus: true, onclick: () => $("trial").close() }, "Close"))),
+    make("div", { className: "trial-body" },
+      make("p", { className: "intent" }, record.intent),
+      make("div", { className: "columns" },
+        make("div", {},
+          record.outcome === "error" ? [make("h3", {}, "Error"), make("p", { className: "dim" }, index.words[record.cause] ?? ""), make("pre", {}, record.message)] : "",
+          record.answer !== null ? [make("h3", {}, "Answer"), make("pre", {}, record.answer || "(empty)")] : "",
+          verdict.length ? [make("h3", {}, "Checks"), make("ul", { className: "checks" }, verdict.map(check))] : ""),
+        make("div", {}, make("h3", {}, "Trial"), summaryOf(trial, record))),
+      make("div", { className: "bar-title" }, make("h3", {}, "Steps"), choice, make("span", { className: "dim" }, "← → to step")),
+      place,
+      make("details", { className: "raw" }, make("summary", {}, "Record"), make("pre", {}, JSON.stringify(record, null, 1)))));
+  if (!$("trial").open) $("trial").showModal();
+  $("trial").scrollTop = 0;
+  history.replaceState(null, "", `#${trial.folder}`);
+  pick(attempts.find((attempt) => attempt.number === record.attempt) ?? attempts.at(-1));
+}
+
+async function enlarge(frame) {
+  $("picture").querySelector("img").src = await address(frame.picture);
+  $("picture").showModal();
+}
+
+function trialKeys(event) {
+  if (!$("trial").open || $("picture").open || event.ctrlKey || event.metaKey || event.altKey || event.target.closest(".observation, select, input")) return;
+  const at = shown.indexOf(current);
+  const act = { ArrowRight: () => show(frameAt + 1), ArrowLeft: () => show(frameAt - 1), j: () => shown[at + 1] && openTrial(shown[at + 1]), k: () => at > 0 && openTrial(shown[at - 1]) }[event.key];
+  if (!act) return;
+  event.preventDefault();
+  act();
+}
+
+addEventListener("keydown", trialKeys);
+$("picture").querySelector("button").onclick = () => $("picture").close();
+$("trial").addEventListener("click", (event) => event.target === $("trial") && $("trial").close());
+$("trial").addEventListener("close", () => {
+  current = null;
+  history.replaceState(null, "", location.pathname + location.search);
+});
+
+function openAsked() {
+  const [folder, number] = decodeURIComponent(location.hash.slice(1)).split("/");
+  const trial = index.trials.find((each) => each.folder === folder);
+  if (trial) openTrial(trial, Math.max(0, Number(number || 1) - 1));
+}
+
+overview();
+filters();
+openAsked();
+addEventListener("hashchange", openAsked);

@@ -1,0 +1,255 @@
+"""Allure results of a run: by allure-pytest, corrected by us, and by the controlling process."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+MakeTasks = Callable[..., None]
+Result = dict[str, Any]
+
+RECORDING = '''
+from dataclasses import replace
+from pytest_webarena.checks.verdict import CheckResult, Verdict
+from pytest_webarena.evidence import Evidence, StepRecord, TabState
+from pytest_webarena.results import AttemptWriter
+
+
+class RecordingRuntime(CannedRuntime):
+    """Canned trials that leave steps, pages and verdicts."""
+
+    def run(self, task, agent, trial, *, node_id):
+        canned = super().run(task, agent, trial, node_id=node_id)
+        folder = self.run_dir.folder(canned.key)
+        writer = AttemptWriter(folder.path / f"attempt-{canned.attempt}", canned.attempt)
+        answer = "an \\ud800 odd </script> answer" if "hostile" in task.id else "oats"
+        action = {"kind": "stop", "answer": answer}
+        step = StepRecord(index=0, action=action, raw=f"stop [{answer}]", url_before="http://s.test/")
+        writer.stepped(step)
+        tab = TabState(url="http://s.test/", title="t", html="<p>", active=True)
+        writer.finish(Evidence(answer=answer, stop_reason="answered", tabs=(tab,), steps=(step,)))
+        passed = canned.outcome == "passed"
+        texts = {"expected": "'rye'", "actual": repr(answer), "why": "the texts differ"}
+        result = CheckResult(path="checks[0]", kind="answer", score=float(passed), **texts)
+        verdict = Verdict(score=float(passed), passed=passed, results=(result,), task=task.id, intent=task.intent)
+        message = canned.message if canned.outcome == "error" else "" if passed else f"{verdict.render()} {answer}"
+        worker = os.environ.get("PYTEST_XDIST_WORKER", "main")
+        record = replace(
+            canned, verdict=verdict.to_json(), message=message, answer=answer, worker=worker, node_id=node_id
+        )
+        folder.finish(record)
+        return record
+
+
+@pytest.fixture(scope="session")
+def webarena_runtime(pytestconfig, webarena_run):
+    from pytest_webarena.stash import SETTINGS
+    return RecordingRuntime(webarena_run, pytestconfig.stash[SETTINGS])
+'''
+
+
+@pytest.fixture
+def recording(canned: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
+    """A project whose canned trials leave records worth reporting; outside any CI."""
+    for name in ("GITHUB_ACTIONS", "GITHUB_REPOSITORY", "GITLAB_CI", "CI_PROJECT_URL", "JENKINS_URL"):
+        monkeypatch.delenv(name, raising=False)
+    with (canned.path / "conftest.py").open("a") as file:
+        file.write(RECORDING)
+    return canned
+
+
+def results(pytester: pytest.Pytester, folder: str = "allure") -> list[Result]:
+    files = (pytester.path / folder).glob("*-result.json")
+    return sorted((json.loads(file.read_text(encoding="utf-8")) for file in files), key=lambda result: result["start"])
+
+
+def named(found: list[Result], task: str) -> Result:
+    (result,) = [result for result in found if result["fullName"].endswith(f"#{task}")]
+    return result
+
+
+def parameters(result: Result) -> dict[str, str]:
+    return {parameter["name"]: parameter["value"] for parameter in result["parameters"]}
+
+
+def labels(result: Result) -> dict[str, str]:
+    return {label["name"]: label["value"] for label in result["labels"]}
+
+
+def test_trials_look_like_trials(recording: pytest.Pytester, make_tasks: MakeTasks) -> None:
+    make_tasks("right", "wrong", "odd")
+    recording.runpytest("--alluredir=allure").assert_outcomes(passed=1, failed=1, errors=1)
+    found = results(recording)
+    right, wrong, odd = (named(found, task) for task in ("right", "wrong", "odd"))
+    assert [result["status"] for result in (right, wrong, odd)] == ["passed", "failed", "broken"]
+    assert right["name"] == "Say right"
+    assert right["fullName"] == "tasks/demo.yaml#right"
+    assert parameters(right) == {"agent": "oracle", "trial": "1", "browser": "chromium"}
+    assert (
+        labels(right).items()
+        >= {"epic": "web-agent tasks", "feature": "no site", "story": "right", "thread": "main"}.items()
+    )
+    assert not {"package", "framework", "language"} & labels(right).keys()
+    assert "`tasks/demo.yaml:2`" in right["description"]
+    assert [step["name"] for step in wrong["steps"]] == ["stop 'oats'", "Answer: oats", "Checks: 0 of 1 hold"]
+    assert wrong["statusDetails"]["message"] == "failed: answer: the texts differ\nexpected 'rye'\nactual   'oats'"
+    assert wrong["statusDetails"]["trace"].startswith("Say wrong\nfailed: 0 of 1 checks hold")
+    assert odd["statusDetails"] == {"message": "site error: canned error"}
+
+
+def test_our_fixtures_are_not_listed_above_the_steps(recording: pytest.Pytester, make_tasks: MakeTasks) -> None:
+    make_tasks("right")
+    recording.makepyfile(test_theirs="def test_a(tmp_path): pass")
+    recording.runpytest("--alluredir=allure").assert_outcomes(passed=2)
+    found = results(recording)
+    containers = (json.loads(file.read_text()) for file in (recording.path / "allure").glob("*-container.json"))
+    with_fixtures = {child for container in containers if container.get("befores") for child in container["children"]}
+    theirs = next(result for result in found if result["name"] == "test_a")
+    assert named(found, "right")["uuid"] not in with_fixtures
+    assert theirs["uuid"] in with_fixtures
+
+
+def test_agents_keep_their_histories_apart_whoever_else_runs(recording: pytest.Pytester, make_tasks: MakeTasks) -> None:
+    make_tasks("right")
+    recording.runpytest("--alluredir=one", "--agent=null")
+    recording.runpytest("--alluredir=two", "--agent=null", "--agent=oracle", "--trials=2")
+    (alone,) = results(recording, "one")
+    together = results(recording, "two")
+    assert len({result["historyId"] for result in together}) == 4
+    assert {result["testCaseId"] for result in together} == {alone["testCaseId"]}
+    assert alone["historyId"] in {result["historyId"] for result in together}
+    assert all(set(parameters(result)) == {"agent", "trial", "browser"} for result in together)
+
+
+def test_reruns_are_retries_of_one_trial(recording: pytest.Pytester, make_tasks: MakeTasks) -> None:
+    make_tasks("flaky")
+    recording.runpytest("--reruns=1", "--alluredir=allure").assert_outcomes(passed=1)
+    first, second = results(recording)
+    assert [first["status"], second["status"]] == ["failed", "passed"]
+    for key in ("historyId", "testCaseId", "parameters", "name"):
+        assert first[key] == second[key]
+    assert first["statusDetails"]["message"].startswith("failed: answer")
+
+
+def test_trials_that_never_began_keep_their_names(recording: pytest.Pytester, make_tasks: MakeTasks) -> None:
+    make_tasks("right")
+    (recording.path / "more.tasks.yaml").write_text(
+        "tasks: [{id: later, intent: Wait, sites: [], checks: [{answer: x}], skip: not yet}]\n"
+    )
+    recording.runpytest("--alluredir=whole").assert_outcomes(passed=1, skipped=1)
+    with (recording.path / "conftest.py").open("a") as file:
+        file.write("\n@pytest.fixture(autouse=True)\ndef broken(): raise OSError('disk full')\n")
+    recording.runpytest("--alluredir=broken").assert_outcomes(errors=1, skipped=1)
+    whole, broken = results(recording, "whole"), results(recording, "broken")
+    assert named(broken, "right")["status"] == "broken"
+    assert "disk full" in named(broken, "right")["statusDetails"]["message"]
+    for task in ("right", "later"):
+        assert named(whole, task)["historyId"] == named(broken, task)["historyId"]
+    assert named(whole, "later")["name"] == "Wait"
+    assert named(whole, "later")["status"] == "skipped"
+
+
+def test_expected_failures_say_so(recording: pytest.Pytester) -> None:
+    (recording.path / "a.tasks.yaml").write_text(
+        "tasks: [{id: wrong, intent: Try, sites: [], checks: [{answer: x}], xfail: known gap}]\n"
+    )
+    recording.runpytest("--alluredir=allure").assert_outcomes(xfailed=1)
+    (result,) = results(recording)
+    assert result["status"] == "skipped"
+    assert result["statusDetails"]["message"].startswith("XFAIL known gap\n\nfailed: answer: the texts differ")
+
+
+def test_the_trial_of_a_dead_worker_is_in_the_report(recording: pytest.Pytester, make_tasks: MakeTasks) -> None:
+    make_tasks("a", "dying", "b")
+    recording.runpytest_subprocess("-n2", "--run-dir=run", "--alluredir=allure").assert_outcomes(passed=2, failed=1)
+    found = results(recording)
+    assert len(found) == 3
+    dead = named(found, "dying")
+    assert dead["status"] == "broken"
+    assert "died during this trial" in dead["statusDetails"]["message"]
+    assert labels(dead)["outcome"] == "error: harness"
+    conftest = recording.path / "conftest.py"
+    conftest.write_text(conftest.read_text().replace("os._exit(9)", "pass"))
+    recording.runpytest_subprocess("-n2", "--alluredir=alive").assert_outcomes(passed=3)
+    alive = named(results(recording, "alive"), "dying")
+    for key in ("historyId", "testCaseId", "parameters"):
+        assert alive[key] == dead[key]
+
+
+def test_only_the_controlling_process_tells_of_the_run(recording: pytest.Pytester, make_tasks: MakeTasks) -> None:
+    make_tasks("a", "b", "wrong")
+    recording.runpytest_subprocess("-n2", "--run-dir=run", "--alluredir=allure")
+    folder = recording.path / "allure"
+    assert "agents=oracle\n" in (folder / "environment.properties").read_text()
+    assert json.loads((folder / "executor.json").read_text())["type"] == "local"
+    assert any("site" in category["name"] for category in json.loads((folder / "categories.json").read_text()))
+    (told,) = [json.loads(file.read_text()) for file in folder.glob("*-globals.json")]
+    assert {"results.csv", "summary.json", "run.json"} <= {attachment["name"] for attachment in told["attachments"]}
+    assert {labels(result)["thread"] for result in results(recording)} <= {"gw0", "gw1"}
+
+
+def test_shards_are_joined_by_throwing_directories_together(recording: pytest.Pytester, make_tasks: MakeTasks) -> None:
+    make_tasks("a", "b", "c", "d", "wrong")
+    for shard in ("1/2", "2/2"):
+        recording.runpytest(f"--shard={shard}", f"--alluredir=allure{shard[0]}", f"--run-dir=run{shard[0]}")
+    (recording.path / "joined").mkdir()
+    for part in ("allure1", "allure2"):
+        assert results(recording, part)
+        for file in (recording.path / part).iterdir():
+            shutil.copy(file, recording.path / "joined")
+    joined = results(recording, "joined")
+    assert sorted(result["fullName"] for result in joined) == [
+        f"tasks/demo.yaml#{task}" for task in ("a", "b", "c", "d", "wrong")
+    ]
+    assert len({result["historyId"] for result in joined}) == 5
+    sources = {attachment["source"] for result in joined for attachment in _attachments(result)}
+    assert sources
+    assert all((recording.path / "joined" / source).is_file() for source in sources)
+
+
+def _attachments(item: Result) -> list[Result]:
+    return [*item.get("attachments", ()), *(found for step in item.get("steps", ()) for found in _attachments(step))]
+
+
+@pytest.mark.parametrize("workers", [(), ("-n2",)], ids=["alone", "xdist"])
+def test_hostile_texts_reach_every_report(
+    recording: pytest.Pytester, make_tasks: MakeTasks, workers: tuple[str, ...]
+) -> None:
+    make_tasks("right", "wrong-hostile")
+    run = recording.runpytest_subprocess(*workers, "--alluredir=allure", "--junitxml=junit.xml")
+    run.assert_outcomes(passed=1, failed=1)
+    assert "odd </script> answer" in named(results(recording), "wrong-hostile")["description"]
+    assert (recording.path / "junit.xml").read_text(encoding="utf-8").count("<testcase") == 2
+
+
+def test_traces_of_python_tests_are_attached(recording: pytest.Pytester) -> None:
+    recording.makepyfile(test_theirs="def test_a(): pass")
+    (recording.path / "trace.zip").write_bytes(b"PK trace")
+    with (recording.path / "conftest.py").open("a") as file:
+        file.write(
+            "\n@pytest.hookimpl(wrapper=True)\n"
+            "def pytest_runtest_makereport(item, call):\n"
+            "    report = yield\n"
+            "    if call.when == 'teardown':\n"
+            "        report.user_properties.append(('playwright_trace', 'trace.zip'))\n"
+            "    return report\n"
+        )
+    recording.runpytest("--alluredir=allure").assert_outcomes(passed=1)
+    (result,) = results(recording)
+    (trace,) = result["attachments"]
+    assert trace["type"] == "application/vnd.allure.playwright-trace"
+    assert (recording.path / "allure" / trace["source"]).read_bytes() == b"PK trace"
+
+
+def test_a_project_without_tasks_gets_no_files_of_ours(recording: pytest.Pytester) -> None:
+    recording.makepyfile(test_theirs="def test_a(): pass")
+    recording.runpytest("--alluredir=allure").assert_outcomes(passed=1)
+    assert {path.name.rpartition("-")[2] for path in Path(recording.path / "allure").iterdir()} <= {
+        "result.json",
+        "container.json",
+    }

@@ -1,0 +1,352 @@
+"""Allure results made from records."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_webarena.evidence import StopReason
+from pytest_webarena.reporting.allure import write_results
+from pytest_webarena.reporting.allure.identity import Identity, source_url
+from pytest_webarena.reporting.allure.result import outcome_label, status_details
+from pytest_webarena.reporting.allure.run_files import categories, configuration, executor, write_run_files
+from pytest_webarena.results import Attempt, RunDir, TrialRecord
+from pytest_webarena.results.wording import CAUSE_WORDS, STOP_WORDS
+
+from ...made_up import check, make_run, make_trial
+
+Result = dict[str, Any]
+
+
+def results(directory: Path) -> list[Result]:
+    return [json.loads(file.read_text(encoding="utf-8")) for file in directory.glob("*-result.json")]
+
+
+def report(run: RunDir, target: Path) -> list[Result]:
+    write_results(run, target, root=Path("/w"))
+    return results(target)
+
+
+def labels(result: Result, name: str) -> list[str]:
+    return [label["value"] for label in result["labels"] if label["name"] == name]
+
+
+def parameters(item: Result) -> dict[str, str]:
+    return {parameter["name"]: parameter["value"] for parameter in item.get("parameters", ())}
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> RunDir:
+    return make_run(tmp_path / "run")
+
+
+@pytest.fixture
+def target(tmp_path: Path) -> Path:
+    return tmp_path / "allure"
+
+
+def identity(node_id: str, agents: tuple[str, ...] = ("a",), **record: Any) -> Identity:
+    values: dict[str, Any] = {
+        "key": make_key(record.pop("agent", "a")),
+        "outcome": "passed",
+        "intent": "Do it",
+        **record,
+    }
+    return Identity.of_record(TrialRecord(node_id=node_id, **values), agents)
+
+
+def make_key(agent: str) -> Any:
+    from pytest_webarena.results import TrialKey
+
+    return TrialKey("t", agent, 1)
+
+
+def test_a_trial_is_told_step_by_step(run: RunDir, target: Path) -> None:
+    make_trial(run, "buy.tea", tags=("severity:critical", "smoke"))
+    (result,) = report(run, target)
+    assert (result["name"], result["status"]) == ("Do buy.tea", "passed")
+    assert [step["name"] for step in result["steps"]] == [
+        "click button 'Save'",
+        "stop 'rye'",
+        "Answer: rye",
+        "Checks: 1 of 1 hold",
+    ]
+    first = result["steps"][0]
+    assert [attachment["name"] for attachment in first["attachments"]] == ["Screenshot", "Observation"]
+    assert parameters(first) == {"page": "http://s.test/", "reply": "click [4]"}
+    assert first["stop"] - first["start"] == 800
+    assert first["start"] == 1000 * 1_700_000_000 + 500  # after the lease
+    (judged,) = result["steps"][-1]["steps"]
+    assert parameters(judged) == {"expected": "'rye'", "actual": "'oats'"}
+    assert [attachment["name"] for attachment in result["attachments"]] == [
+        "Network log (1 requests)",
+        "Tabs at the end",
+    ]
+    assert labels(result, "severity") == ["critical"]
+    assert labels(result, "tag") == ["smoke", "content"]
+    assert labels(result, "feature") == ["s"]
+    assert labels(result, "story") == ["buy"]
+    assert "`tasks/x.yaml`" in result["description"]
+
+
+def test_every_attachment_is_a_file_of_its_own(run: RunDir, target: Path) -> None:
+    """Allure 3 shows an attachment in one place; a second reference to it is called missing."""
+    for task in ("t1", "t2"):
+        make_trial(run, task)
+    sources = re.findall(r'"source": "([^"]+)"', "".join(map(json.dumps, report(run, target))))
+    assert len(set(sources)) == len(sources) == 2 * (2 * 2 + 2)
+    assert all((target / source).stat().st_size for source in sources)
+
+
+def test_pictures_outlive_the_run_directory(run: RunDir, target: Path) -> None:
+    made = make_trial(run)
+    report(run, target)
+    run.folder(made.key).drop_pictures()
+    (picture, *_) = target.glob("*-attachment.png")
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_pictures_that_were_dropped_are_left_out(run: RunDir, target: Path) -> None:
+    made = make_trial(run)
+    run.folder(made.key).drop_pictures()
+    (result,) = report(run, target)
+    assert "attachments" not in result["steps"][0]
+
+
+def test_a_last_page_that_was_not_seen_yet_is_attached(run: RunDir, target: Path) -> None:
+    made = make_trial(run)
+    (run.folder(made.key).path / "attempt-1" / "shots" / "final.png").write_bytes(b"\x89PNG other")
+    (result,) = report(run, target)
+    assert result["attachments"][0]["name"] == "Final page"
+
+
+def test_an_action_without_effect_says_so_in_its_name(run: RunDir, target: Path) -> None:
+    make_trial(run, steps=[{"error": "Element 4\nis gone."}])
+    (result,) = report(run, target)
+    assert result["steps"][0]["name"] == "click button 'Save' · no effect: Element 4 is gone."
+    assert result["steps"][0]["status"] == "skipped"
+
+
+def test_a_long_reply_is_attached(run: RunDir, target: Path) -> None:
+    make_trial(run, steps=[{"raw": "thinking\nclick [4]"}])
+    (result,) = report(run, target)
+    assert "reply" not in parameters(result["steps"][0])
+    assert result["steps"][0]["attachments"][-1]["name"] == "Reply of the agent"
+
+
+def test_failures_say_what_was_expected_and_seen(run: RunDir, target: Path) -> None:
+    inner = (check("url", 0.0, expected="/cart", actual="/", why="the paths differ"), check("answer", 1.0))
+    checks = (check("all", 0.0, children=inner, expected="", actual=""), check("state", None, why="no such table"))
+    make_trial(run, outcome="failed", checks=checks, message="the verdict")
+    (result,) = report(run, target)
+    assert result["status"] == "failed"
+    assert result["statusDetails"] == {
+        "message": "failed: url: the paths differ\nexpected /cart\nactual   /\nand 1 more check that doesn't hold",
+        "trace": "the verdict",
+    }
+    judged = result["steps"][-1]
+    assert (judged["name"], judged["status"]) == ("Checks: 0 of 2 hold", "failed")
+    assert [step["status"] for step in judged["steps"]] == ["failed", "broken"]
+    assert [step["name"] for step in judged["steps"][0]["steps"]] == [
+        "✗ url (checks[0]): the paths differ",
+        "✓ answer (checks[0])",
+    ]
+
+
+def test_an_attempt_that_was_cut_short_shows_how_far_it_came(run: RunDir, target: Path) -> None:
+    made = make_trial(run, outcome="error", evidence=False, cause="harness", message="the worker gw0 died", seconds={})
+    steps = run.folder(made.key).path / "attempt-1" / "steps.jsonl"
+    steps.write_text(steps.read_text() + '{"index": 2, "act')  # it died in the middle of a line
+    (result,) = report(run, target)
+    assert result["status"] == "broken"
+    assert result["statusDetails"] == {"message": "harness error: the worker gw0 died"}
+    assert len(result["steps"]) == 2
+    assert labels(result, "outcome") == ["error: harness"]
+
+
+def test_attempts_after_errors_of_the_environment_are_retries(run: RunDir, target: Path) -> None:
+    first = make_trial(run, outcome="error", message="connection refused")
+    attempts = (
+        Attempt(
+            number=1, outcome="error", cause="site", message="connection refused", started=first.started, seconds=2.0
+        ),
+        Attempt(number=2, outcome="passed"),
+    )
+    make_trial(run, started=first.started + 5, attempts=attempts)
+    earlier, later = sorted(report(run, target), key=lambda result: result["start"])
+    assert (earlier["status"], later["status"]) == ("broken", "passed")
+    assert earlier["historyId"] == later["historyId"]
+    assert earlier["parameters"] == later["parameters"]
+    assert earlier["statusDetails"]["message"] == "site error: connection refused"
+    assert len(earlier["steps"]) == 2
+    assert "site: `connection refused`" in later["description"]
+
+
+def test_agents_and_trials_have_histories_of_their_own_and_one_test_case(run: RunDir, target: Path) -> None:
+    for agent, trial in (("a", 1), ("a", 2), ("b", 1)):
+        make_trial(run, agent=agent, trial=trial)
+    found = report(run, target)
+    assert len({result["historyId"] for result in found}) == 3
+    assert len({result["testCaseId"] for result in found}) == 1
+    assert len({json.dumps(result["parameters"]) for result in found}) == 3
+
+
+@pytest.mark.parametrize(
+    "node_id",
+    ["x.yaml::t[chromium]", "x.yaml::t[a-chromium]", "x.yaml::t[trial1-chromium]", "x.yaml::t[a-trial1-chromium]"],
+)
+def test_histories_do_not_depend_on_what_else_was_run(node_id: str) -> None:
+    """One agent or several, one trial or several: node ids differ, the trial doesn't."""
+    assert identity(node_id) == identity("x.yaml::t[chromium]")
+
+
+def test_agents_named_alike_and_users_parameters_are_told_apart() -> None:
+    assert identity("x.yaml::t[a-b-trial2-spring-chromium]", ("a", "a-b")).variant == "spring-chromium"
+    assert identity("x.yaml::t[my.py:A-chromium]", ("my.py:A",)).variant == "chromium"
+    assert identity("x.yaml::t").variant == ""
+
+
+@pytest.mark.parametrize(
+    ("environment", "url"),
+    [
+        ({}, ""),
+        (
+            {"GITHUB_REPOSITORY": "a/b", "GITHUB_SHA": "c0", "GITHUB_WORKSPACE": "/w"},
+            "https://github.com/a/b/blob/c0/tasks/x.yaml#L3",
+        ),
+        (
+            {"CI_PROJECT_URL": "https://g.test/a", "CI_COMMIT_SHA": "c0", "CI_PROJECT_DIR": "/w"},
+            "https://g.test/a/-/blob/c0/tasks/x.yaml#L3",
+        ),
+        ({"CI_PROJECT_URL": "https://g.test/a", "CI_COMMIT_SHA": "c0", "CI_PROJECT_DIR": "/elsewhere"}, ""),
+    ],
+)
+def test_links_lead_to_the_tasks_line(environment: dict[str, str], url: str) -> None:
+    assert source_url(Path("/w/tasks/x.yaml"), 3, environment) == url
+
+
+@pytest.mark.parametrize("cause", CAUSE_WORDS)
+def test_every_error_falls_into_the_category_of_its_cause(cause: Any) -> None:
+    record = TrialRecord(key=make_key("a"), outcome="error", cause=cause, message="it broke\nbadly")
+    assert category(record).startswith(f"Error, {cause}")
+
+
+@pytest.mark.parametrize("reason", STOP_WORDS)
+def test_every_failure_falls_into_the_category_of_its_stop_reason(reason: StopReason) -> None:
+    record = TrialRecord(key=make_key("a"), outcome="failed", stop_reason=reason, message="site error: it says\nso")
+    expected = "Finished" if reason == "answered" else f"Failed, {STOP_WORDS[reason]}"
+    assert category(record).startswith(expected)
+
+
+def category(record: TrialRecord) -> str:
+    """The name both kinds of Allure give it: by message, and by label."""
+    status = {"failed": "failed", "error": "broken"}[record.outcome]
+    details = status_details(record)
+    assert details is not None
+    by_message = [
+        rule["name"]
+        for rule in categories()
+        if status in rule["matchedStatuses"] and re.fullmatch(rule["messageRegex"], details.message)
+    ]
+    rules = json.loads(re.search(r"const config = (.*?);\n", configuration([]), re.DOTALL)[1])["categories"]["rules"]  # type: ignore[index]
+    by_label = [
+        rule["name"] for rule in rules if re.search(rule["matchers"]["labels"]["outcome"], outcome_label(record))
+    ]
+    assert by_message == by_label
+    assert len(by_label) == 1
+    return str(by_label[0])
+
+
+def test_texts_no_report_can_carry_are_made_harmless(run: RunDir, target: Path) -> None:
+    bad = "</script>\ud800 \x00 \x1b[31m ```"
+    steps = [{"raw": bad, "error": bad, "url_before": bad}]
+    checks = [check("answer", 0.0, expected=bad, actual=bad, why=bad)]
+    make_trial(run, outcome="failed", intent=bad, answer=bad, message=bad, steps=steps, checks=checks, tags=(bad,))
+    (result,) = report(run, target)
+    assert "\\ud800" not in json.dumps(result)
+    assert "\\u0000" not in json.dumps(result)
+    assert "````\n</script>" in result["description"]  # the answer can't end its block
+
+
+def test_the_runs_files_are_the_same_for_every_shard(run: RunDir, tmp_path: Path) -> None:
+    facts = run.facts()
+    for name, more in (
+        ("1", {"argv": ["--shard=1/2"], "started": 1.0}),
+        ("2", {"argv": ["--shard=2/2"], "started": 2.0}),
+    ):
+        write_run_files(tmp_path / name, {**facts, **more}, agents=["a"], environment={})
+    for name in ("categories.json", "allurerc.mjs", "environment.properties", "executor.json"):
+        assert (tmp_path / "1" / name).read_bytes() == (tmp_path / "2" / name).read_bytes()
+
+
+def test_the_environment_is_written_in_javas_format(run: RunDir, tmp_path: Path) -> None:
+    facts = {**run.facts(), "platform": "Linux\\x\nΩ=1 😀"}
+    write_run_files(tmp_path, facts, agents=["a", "b: c"], environment={})
+    lines = (tmp_path / "environment.properties").read_text("ascii").splitlines()
+    assert "agents=a, b: c" in lines
+    assert "trials\\ per\\ task=1" in lines
+    assert "platform=Linux\\\\x\\n\\u03a9=1 \\ud83d\\ude00" in lines
+
+
+def test_files_and_problems_of_the_run_are_shown_once(run: RunDir, tmp_path: Path) -> None:
+    (tmp_path / "broker.log").write_text("hello")
+    attached = [tmp_path / "broker.log", tmp_path / "missing.csv"]
+    write_run_files(
+        tmp_path / "allure", run.facts(), agents=["a"], attached=attached, problems=["killed"], environment={}
+    )
+    (file,) = (tmp_path / "allure").glob("*-globals.json")
+    told = json.loads(file.read_text())
+    assert [attachment["name"] for attachment in told["attachments"]] == ["broker.log"]
+    assert (tmp_path / "allure" / told["attachments"][0]["source"]).read_text() == "hello"
+    assert told["errors"] == [{"message": "killed"}]
+
+
+@pytest.mark.parametrize(
+    ("environment", "expected"),
+    [
+        ({}, {"name": "local run", "type": "local"}),
+        (
+            {
+                "GITHUB_ACTIONS": "true",
+                "GITHUB_SERVER_URL": "https://git.test",
+                "GITHUB_REPOSITORY": "a/b",
+                "GITHUB_RUN_ID": "77",
+                "GITHUB_RUN_NUMBER": "5",
+                "GITHUB_WORKFLOW": "agents",
+            },
+            {
+                "type": "github",
+                "buildName": "agents #5",
+                "buildUrl": "https://git.test/a/b/actions/runs/77",
+                "buildOrder": 5,
+            },
+        ),
+        (
+            {"GITLAB_CI": "true", "CI_PIPELINE_IID": "9", "CI_PIPELINE_URL": "https://g.test/p/9"},
+            {"type": "gitlab", "buildName": "pipeline #9", "buildUrl": "https://g.test/p/9"},
+        ),
+        (
+            {"JENKINS_URL": "https://j.test", "JOB_NAME": "x", "BUILD_NUMBER": "3", "BUILD_URL": "https://j.test/x/3"},
+            {"type": "jenkins", "buildName": "x #3", "buildUrl": "https://j.test/x/3"},
+        ),
+    ],
+)
+def test_the_executor_is_the_ci_job(environment: dict[str, str], expected: dict[str, Any]) -> None:
+    assert executor(environment).items() >= expected.items()
+
+
+def test_several_agents_become_environments() -> None:
+    assert 'const agents = {"my_agents_py-A": "my.agents.py-A", "b": "b"};' in configuration(["my.agents.py-A", "b"])
+    assert "const agents = {};" in configuration(["only"])
+
+
+def test_an_old_record_without_verdict_details_is_still_told(run: RunDir, target: Path) -> None:
+    made = make_trial(run, outcome="failed")
+    run.folder(made.key).finish(replace(made, verdict={"schema_version": 99}, message="older\nwords"))
+    (result,) = report(run, target)
+    assert result["statusDetails"]["message"] == "failed: older"

@@ -139,10 +139,13 @@ class BrowserEngine:
 
     async def _driver(self) -> Playwright:
         if self._playwright is None:
+            seconds = self._config.deadlines.launch
             try:
-                async with asyncio.timeout(self._config.deadlines.launch):
+                async with asyncio.timeout(seconds):
                     self._playwright = await async_playwright().start()
-            except (OSError, PlaywrightError, TimeoutError) as error:
+            except TimeoutError as error:
+                raise BrowserError(f"Playwright's driver did not start within {seconds:g} s") from error
+            except (OSError, PlaywrightError) as error:
                 raise BrowserError(f"Playwright's driver did not start: {first_line(error)}") from error
         return self._playwright
 

@@ -282,7 +282,7 @@ class _Hand:
     async def _overtaken(self, url: str) -> bool:
         """Open ``url``; whether the page went somewhere else by itself before it arrived."""
         tab = self._tab
-        seconds = self._deadline.left(self._limits.navigation)
+        document, seconds = tab.document, self._deadline.left(self._limits.navigation)
         going = tab.page.goto(url, wait_until="commit", timeout=seconds * 1000)
         try:
             await tab.run(going, seconds + 1.0, f"opening {shorten(url, 100)}")
@@ -297,7 +297,8 @@ class _Hand:
             if "Download is starting" in text:
                 return False
             if "ERR_ABORTED" in text:  # an empty answer, which leaves the page as it was, or another navigation
-                return tab.destination.partition("#")[0] not in (url.partition("#")[0], "")
+                await tab.changed(0.1)
+                return tab.is_navigating() or tab.document != document
             reason = net_error(error) or shorten(first_line(error), 100)
             raise ActionFailed(f"{shorten(url, 100)} could not be opened: {reason}.") from error
         return False

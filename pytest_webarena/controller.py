@@ -151,7 +151,7 @@ class Controller:
                 _point_latest(run.path)
 
     def _report(self, run: RunDir, lost: Sequence[TrialRecord]) -> None:
-        """Tell Allure what no worker can: of the run as a whole, once, and of the trials that died with their worker."""
+        """Tell Allure what no worker can: of the run as a whole, and of the trials that died with their worker."""
         allure.report_lost(self._config, run, [record for record in lost if record.worker != "main"])
         if not self._reported:
             self._reported = True

@@ -45,7 +45,7 @@ def _duration(seconds: float) -> str:
 class Progress:
     """Counts trials as their reports arrive, in the controlling process, with xdist or without.
 
-    On a terminal the last row is kept out of the scrolling region and shows the status; pytest's own output goes on above
+    On a terminal the last row is kept out of the scrolling region and shows the status; pytest's output goes on above
     it. Elsewhere the status is printed once a minute.
     """
 
@@ -84,7 +84,7 @@ class Progress:
     def _draw(self, text: str) -> None:
         size = shutil.get_terminal_size()
         if size.lines != self._rows:
-            # A new line makes room, then the region above the last row scrolls alone (DECSTBM homes the cursor: save it).
+            # A new line makes room, then the region above the last row scrolls alone (DECSTBM homes the cursor).
             self._stream.write(f"\n\0337\033[1;{size.lines - 1}r\0338\033[1A")
             self._rows = size.lines
         self._stream.write(f"\0337\033[{size.lines};1H\033[2K\033[7m {text[: size.columns - 2]} \033[0m\0338")

@@ -6,6 +6,7 @@ import asyncio
 import os
 import uuid
 from collections.abc import Callable, Coroutine, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -87,8 +88,8 @@ def backend(engine: DockerClient, broker: BackendContext, run: Run[Any]) -> Iter
 
 @pytest.fixture(scope="session")
 def homepage() -> AppManifest:
-    """The embedded start page as a container, as the shipped catalogue describes it."""
-    return load_catalogue("embedded-docker").apps["homepage"]
+    """The embedded start page as a container, as the shipped catalogue describes it but for handing on clean ones."""
+    return replace(load_catalogue("embedded-docker").apps["homepage"], reuse="clean")
 
 
 @pytest.fixture(scope="session")

@@ -36,7 +36,7 @@ def directory(config: pytest.Config) -> Path | None:
 
 
 def report_trial(item: TaskItem, record: TrialRecord, folder: Path) -> None:
-    """Prepare what the result of ``item`` shall say. To be called before ``--record`` drops any pictures.
+    """Prepare what the result of ``item`` shall say, with what ``--record`` keeps.
 
     allure-pytest fills in names, parameters and labels as late as in the teardown; `complete_report` corrects them.
     """

@@ -10,7 +10,7 @@ import base64
 import gzip
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict
 from importlib.resources import files
 from pathlib import Path
@@ -63,7 +63,7 @@ def write_view(run: RunDir, target: Path, *, picture_budget: int = PICTURE_BUDGE
 
 
 def _frame(index: Mapping[str, Any]) -> tuple[str, str]:
-    """What comes before the trials' blocks, and what after. The script is early: a large page is usable while it loads."""
+    """What comes before the trials' blocks, and after. The script comes early: a large page is used while it loads."""
     here = files(__package__)
     script = "".join(here.joinpath(name).read_text(encoding="utf-8") for name in _SCRIPTS)
     style = here.joinpath("viewer.css").read_text(encoding="utf-8")
@@ -186,7 +186,7 @@ class _Pictures:
         self.inside = self.linked = 0
 
     def source(self, path: Path) -> str:
-        """Where the page finds the picture: ``#`` and an element's id, or a relative address; empty if there is none."""
+        """Where the page finds the picture: ``#`` and an element's id, or an address; empty if there is none."""
         try:
             size = path.stat().st_size
             data = path.read_bytes() if size <= self._left or self._ids else b""

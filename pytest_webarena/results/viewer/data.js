@@ -51,22 +51,16 @@ async function element(id) {
   return $(id);
 }
 
-const bytes = (text) => Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
-
 async function unpack(folder) {
   const block = await element(`trial-${folder}`);
-  const stream = new Blob([bytes(block.textContent)]).stream().pipeThrough(new DecompressionStream("gzip"));
+  const bytes = Uint8Array.from(atob(block.textContent), (letter) => letter.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
   return JSON.parse(await new Response(stream).text());
 }
 
-const addresses = new Map();
-
-// The address of a screenshot: of one inside the page a blob made on first use, else the file's.
+// The address of a screenshot: of one inside the page its data, else the file's.
 async function address(picture) {
   if (!picture.startsWith("#")) return picture;
-  if (!addresses.has(picture)) {
-    const block = await element(picture.slice(1));
-    addresses.set(picture, URL.createObjectURL(new Blob([bytes(block.textContent)], { type: block.type })));
-  }
-  return addresses.get(picture);
+  const block = await element(picture.slice(1));
+  return `data:${block.type};base64,${block.textContent}`;
 }

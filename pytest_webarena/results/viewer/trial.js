@@ -13,6 +13,7 @@ function check(result) {
 
 function picture(frame, alt) {
   const image = make("img", { alt, loading: "lazy", decoding: "async" });
+  image.onerror = () => image.replaceWith(make("span", { className: "blank" }, "Its file is not where it was when this page was made."));
   address(frame.picture).then((source) => { image.src = source; });
   return image;
 }
@@ -116,7 +117,8 @@ async function openTrial(trial, frame = 0) {
       make("div", { className: "bar-title" }, make("h3", {}, "Steps"), choice, make("span", { className: "dim" }, "← → to step")),
       place,
       make("details", { className: "raw" }, make("summary", {}, "Record"), make("pre", {}, JSON.stringify(record, null, 1)))));
-  if (!$("trial").open) $("trial").showModal();
+  if ($("trial").open) $("trial").querySelector("[autofocus]").focus();
+  else $("trial").showModal();
   $("trial").scrollTop = 0;
   history.replaceState(null, "", `#${trial.folder}`);
   pick(attempts.find((attempt) => attempt.number === record.attempt) ?? attempts.at(-1));
@@ -150,6 +152,10 @@ function openAsked() {
   if (trial) openTrial(trial, Math.max(0, Number(number || 1) - 1));
 }
 
+element("pictures").then((block) => {
+  const { linked } = JSON.parse(block.textContent);
+  if (linked) $("run-facts").append(` · ${plural(linked, "screenshot")} linked: keep this page where it is`);
+});
 overview();
 filters();
 openAsked();

@@ -43,9 +43,9 @@ def test_the_failure_text() -> None:
     assert (
         sample().render()
         == """\
+failed: 2 of 5 checks hold
 Leave a 4-star review titled Quiet enough on the Coffee Grinder, and tell me how
 much I paid for it
-failed: 2 of 5 checks hold
 
 ✗ checks[0] answer
     expected the number 84.97 ± 0.01

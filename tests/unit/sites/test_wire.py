@@ -60,7 +60,7 @@ RECIPE = LoginRecipe(
         BrokerReport(catalogue="x", seconds=1.0, apps={"a": AppReport(app="a", backend="b")}, problems=("p",)),
         *load_catalogue("embedded-docker").apps.values(),
     ],
-    ids=lambda value: type(value).__name__,
+    ids=lambda value: f"{type(value).__name__}-{getattr(value, 'name', '')}",
 )
 def test_values_survive_the_wire(value: Any) -> None:
     assert decode(type(value), json.loads(line(encode(value)))) == value

@@ -1,0 +1,213 @@
+"""The page of ``webarena view`` in a real browser, opened from a file."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_webarena.evidence import TargetRecord
+from pytest_webarena.results import Attempt, RunDir
+from pytest_webarena.results.viewer import write_view
+
+from ..made_up import check, make_run, make_trial
+
+if TYPE_CHECKING:
+    from playwright.async_api import Page
+
+pytestmark = pytest.mark.browser
+
+HOSTILE = "</script><script>document.title='broken'</script><img src=x onerror=\"document.title='broken'\"> <!-- \ud800"
+Visit = Callable[..., Any]
+DESKTOP, PHONE = (1280, 800), (390, 844)
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> RunDir:
+    """Two agents, three tasks, one trial of each kind."""
+    run = make_run(tmp_path / "run")
+    steps: list[dict[str, Any]] = [
+        {"target": TargetRecord(x=0.5, y=0.5, role="button", name="Save")},
+        {"error": "Nothing there."},
+        {},
+    ]
+    make_trial(run, "buy-tea", agent="careful", category="content", steps=steps)
+    make_trial(
+        run, "buy-tea", "failed", agent="hasty", steps=steps[1:], checks=[check(score=0.0, why="the texts differ")]
+    )
+    make_trial(run, "find-rye", agent="careful", sites=("forum",), intent=HOSTILE, answer=HOSTILE)
+    make_trial(run, "find-rye", "error", agent="hasty", sites=("forum",), message=HOSTILE, steps=[{"raw": HOSTILE}])
+    make_trial(run, "pay", agent="careful", outcome="error", evidence=False)
+    attempts = (Attempt(number=1, outcome="error", cause="site"), Attempt(number=2, outcome="passed"))
+    make_trial(run, "pay", agent="careful", attempts=attempts)
+    return run
+
+
+@pytest.fixture
+def visit(run: RunDir, browser_executable: str | None) -> Visit:
+    """Opens the run's page and hands it to a coroutine; any error in the page fails the test."""
+
+    def visit(
+        act: Callable[[Page], Awaitable[None]], size: tuple[int, int] = DESKTOP, hash: str = "", **options: Any
+    ) -> None:
+        write_view(run, run.path / "view.html", **options)
+        asyncio.run(_visit(browser_executable, f"{(run.path / 'view.html').as_uri()}{hash}", size, act))
+
+    return visit
+
+
+async def _visit(
+    executable: str | None, url: str, size: tuple[int, int], act: Callable[[Page], Awaitable[None]]
+) -> None:
+    from playwright.async_api import async_playwright
+
+    async with async_playwright() as playwright:
+        arguments = ["--no-sandbox", "--disable-background-networking"]
+        browser = await playwright.chromium.launch(executable_path=executable, args=arguments)
+        page = await browser.new_page(viewport={"width": size[0], "height": size[1]})
+        page.set_default_timeout(20_000)
+        faults: list[str] = []
+        page.on("pageerror", lambda error: faults.append(str(error)))
+        page.on(
+            "console", lambda message: faults.append(message.text) if message.type in ("error", "warning") else None
+        )
+        await page.goto(url)
+        await act(page)
+        await browser.close()
+    assert faults == []
+
+
+async def _texts(page: Page, selector: str) -> list[str]:
+    return [text.strip() for text in await page.locator(selector).all_inner_texts()]
+
+
+def test_it_shows_rates_and_trials(visit: Visit) -> None:
+    async def act(page: Page) -> None:
+        assert await page.title() == "run · webarena run"
+        assert await _texts(page, "#agents h2") == ["careful", "hasty"]
+        assert await _texts(page, "#agents .big b") == ["100.0 %", "0.0 %"]
+        assert await _texts(page, "#rates-table tbody th") == ["forum", "s", "all"]
+        await page.get_by_role("button", name="hasty, forum: no verdict, 0 of 0 passed, 1 error").click()
+        assert await _texts(page, "#count") == ["1 of 5 trials"]
+        await page.get_by_role("button", name="Clear").click()
+        await page.get_by_role("button", name="by trial", exact=True).click()
+        assert await page.locator("#trials tbody tr").count() == 5
+
+    visit(act)
+
+
+def test_filters_and_sorting(visit: Visit) -> None:
+    async def act(page: Page) -> None:
+        await page.get_by_role("button", name="by trial", exact=True).click()
+        await page.keyboard.press("/")
+        await page.keyboard.type("rye hasty")
+        assert await _texts(page, "#trials .link") == ["find-rye"]
+        assert await _texts(page, "#trials td:first-child") == ["! error"]
+        await page.get_by_role("button", name="Clear").click()
+        await page.get_by_label("✓ passed 3").uncheck()
+        assert sorted(await _texts(page, "#trials .link")) == ["buy-tea", "find-rye"]
+        await page.get_by_role("button", name="Steps", exact=True).click()
+        assert await _texts(page, "#trials td:nth-child(5)") == ["2", "1"]
+        assert await page.locator("th[aria-sort=descending]").inner_text() == "Steps"
+        await page.get_by_label("How it ended").select_option("error: site")
+        assert await _texts(page, "#count") == ["1 of 5 trials"]
+
+    visit(act)
+
+
+def test_a_trial_is_walked_through_by_keyboard(visit: Visit) -> None:
+    async def act(page: Page) -> None:
+        await page.get_by_role("button", name="buy-tea, hasty, trial 1: failed").click()
+        dialog = page.get_by_role("dialog", name="failed buy-tea")
+        await dialog.get_by_text("the texts differ", exact=True).wait_for()
+        assert await dialog.locator(".stage h3").inner_text() == "1 of 2: click button 'Save'"
+        assert await dialog.locator("p.no-effect").inner_text() == "No effect: Nothing there."
+        await dialog.get_by_text("observation 0", exact=True).wait_for()
+        await page.keyboard.press("ArrowRight")
+        assert await dialog.locator(".stage h3").inner_text() == "2 of 2: click button 'Save'"
+        assert (await page.evaluate("location.hash")).endswith("/2")
+        await page.wait_for_function("document.querySelector('.shot img').naturalWidth === 1")
+        await page.keyboard.press("k")
+        await page.get_by_role("dialog", name="passed buy-tea").wait_for()
+        await page.keyboard.press("Escape")
+        await page.wait_for_function("location.hash === ''")
+        assert not await page.locator("dialog[open]").count()
+
+    visit(act)
+
+
+def test_a_step_can_be_linked_to(visit: Visit, run: RunDir) -> None:
+    folder = next(record.key.folder for record in run.records() if record.key.task == "buy-tea")
+
+    async def act(page: Page) -> None:
+        await page.get_by_role("heading", name="3 of 3: click button 'Save'").wait_for()
+
+    visit(act, hash=f"#{folder}/3")
+
+
+def test_the_place_that_was_clicked_is_marked_on_the_screenshot(visit: Visit) -> None:
+    async def act(page: Page) -> None:
+        await page.get_by_role("button", name="buy-tea, careful").click()
+        await page.locator(".spot").wait_for()
+        await page.keyboard.press("ArrowRight")
+        await page.get_by_role("heading", name="2 of 3").wait_for()
+        assert not await page.locator(".spot").count()
+
+    visit(act)
+
+
+def test_attempts_can_be_looked_at(visit: Visit) -> None:
+    async def act(page: Page) -> None:
+        await page.get_by_role("button", name="pay, careful").click()
+        second = page.get_by_role("button", name="Attempt 2: passed")
+        await second.wait_for()
+        assert await second.get_attribute("aria-pressed") == "true"
+        await page.get_by_role("button", name="Attempt 1: site error").click()
+        assert await second.get_attribute("aria-pressed") == "false"
+        assert await page.locator(".frame").count() == 2
+
+    visit(act)
+
+
+def test_hostile_texts_stay_texts(visit: Visit) -> None:
+    async def act(page: Page) -> None:
+        for agent in ("careful", "hasty"):
+            await page.evaluate(
+                f"openTrial(index.trials.find((trial) => trial.task === 'find-rye' && trial.agent === '{agent}'))"
+            )
+            await page.locator(f"#trial dd:text-is('{agent}')").wait_for()
+            assert "<img src=x onerror=" in await page.locator("#trial").inner_text()
+        assert await page.title() == "run · webarena run"
+        assert not await page.locator("img[src=x]").count()
+
+    visit(act)
+
+
+def test_linked_pictures_are_shown_from_a_file(visit: Visit) -> None:
+    async def act(page: Page) -> None:
+        await page.get_by_role("button", name="buy-tea, careful").click()
+        await page.wait_for_function("document.querySelector('.shot img').naturalWidth === 1")
+        assert (await page.locator(".shot img").get_attribute("src") or "").startswith("trials/")
+        await page.get_by_text("screenshots linked").wait_for()
+
+    visit(act, picture_budget=0)
+
+
+@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_nothing_sticks_out(visit: Visit, size: tuple[int, int]) -> None:
+    async def act(page: Page) -> None:
+        wide = "document.scrollingElement.scrollWidth <= innerWidth"
+        assert await page.evaluate(wide)
+        await page.get_by_role("button", name="find-rye, hasty").click()
+        await page.locator(".stage").wait_for()
+        assert await page.evaluate(
+            "(() => { const d = document.getElementById('trial'); return d.scrollWidth <= d.clientWidth })()"
+        )
+        await page.keyboard.press("Escape")
+        await page.get_by_role("button", name="by trial", exact=True).click()
+        assert await page.evaluate(wide)
+
+    visit(act, size)

@@ -1,0 +1,179 @@
+"""The page of ``webarena view``: what is in it. How it looks and works is tested in a browser."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import pytest
+
+from pytest_webarena.errors import UsageError
+from pytest_webarena.results import Attempt, RunDir
+from pytest_webarena.results.viewer import write_view
+
+from ...made_up import PICTURE, make_run, make_trial
+
+HOSTILE = "</script><script>alert(1)</script><!--<script> \"'&amp; \ud800 \x00 ${x} `"
+
+
+class Page(HTMLParser):
+    """The elements of a page, as a browser's parser sees them; scripts by id with their texts."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.scripts: dict[str, tuple[str, str]] = {}
+        self.policy = ""
+        self._open: tuple[str, str] | None = None
+        self.feed(path.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        values = {name: value or "" for name, value in attrs}
+        if values.get("http-equiv") == "Content-Security-Policy":
+            self.policy = values["content"]
+        if tag in ("script", "style"):
+            self._open = (values.get("id", tag), values.get("type", tag))
+            self.scripts[self._open[0]] = (self._open[1], "")
+
+    def handle_endtag(self, tag: str) -> None:
+        self._open = None
+
+    def handle_data(self, data: str) -> None:
+        if self._open is not None:
+            kind, text = self.scripts[self._open[0]]
+            self.scripts[self._open[0]] = (kind, text + data)
+
+    def index(self) -> Any:
+        return json.loads(self.scripts["index"][1])
+
+    def trial(self, task: str) -> Any:
+        (packed,) = [text for name, (_, text) in self.scripts.items() if name.startswith(f"trial-{task}.")]
+        return json.loads(gzip.decompress(base64.b64decode(packed)))
+
+    def picture(self, address: str) -> bytes:
+        return base64.b64decode(self.scripts[address.removeprefix("#")][1])
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> RunDir:
+    return make_run(tmp_path / "run")
+
+
+def page(run: RunDir, **options: Any) -> Page:
+    write_view(run, run.path / "view.html", **options)
+    return Page(run.path / "view.html")
+
+
+def test_a_trial_has_its_frames(run: RunDir) -> None:
+    made = make_trial(run, "buy")
+    shown = page(run)
+    (row,) = shown.index()["trials"]
+    assert (row["task"], row["outcome"], row["steps"], row["seconds"]) == ("buy", "passed", 2, 3.0)
+    detail = shown.trial("buy")
+    assert detail["record"] == json.loads(json.dumps(made.to_json()))
+    (attempt,) = detail["attempts"]
+    assert [frame["title"] for frame in attempt["frames"]] == ["click button 'Save'", "stop 'rye'"]
+    first = attempt["frames"][0]
+    assert (first["raw"], first["observation"]) == ("click [4]", "observation 0")
+    assert shown.picture(first["picture"]) == PICTURE
+    assert attempt["network"] == [[0.0, 200, "GET", "http://s.test/", ""]]
+    assert attempt["tabs"] == [{"url": "http://s.test/end", "title": "The end", "active": True}]
+
+
+def test_no_text_gets_out_of_its_place(run: RunDir) -> None:
+    steps = [{"raw": HOSTILE, "error": HOSTILE, "url_before": HOSTILE}]
+    harmless = make_run(run.path.parent / "harmless")
+    make_trial(harmless, steps=[{}])
+    make_trial(run, intent=HOSTILE, answer=HOSTILE, tags=(HOSTILE,), category=HOSTILE, sites=(HOSTILE,), steps=steps)
+    shown = page(run)
+    assert shown.tags == page(harmless).tags
+    assert shown.index()["trials"][0]["intent"] == HOSTILE
+    assert shown.trial("t")["attempts"][0]["frames"][0]["raw"] == HOSTILE
+
+
+def test_only_the_pages_own_script_may_run_and_nothing_is_loaded(run: RunDir) -> None:
+    make_trial(run)
+    shown = page(run)
+    for name in ("script", "style"):
+        digest = base64.b64encode(hashlib.sha256(shown.scripts[name][1].encode()).digest()).decode()
+        assert f"{name}-src 'sha256-{digest}'" in shown.policy
+    assert "default-src 'none'" in shown.policy
+    assert not re.search(r"\b(src|href)=", (run.path / "view.html").read_text().partition('id="index"')[0])
+
+
+def test_a_picture_seen_often_is_kept_once(run: RunDir) -> None:
+    for task in ("a", "b", "c"):
+        make_trial(run, task)
+    shown = page(run)
+    assert sum(name.startswith("picture-") for name in shown.scripts) == 1
+    assert json.loads(shown.scripts["pictures"][1]) == {"inside": 1, "linked": 0}
+
+
+def test_beyond_the_budget_pictures_are_linked_failures_last(run: RunDir) -> None:
+    for task, outcome in (("a-passed", "passed"), ("b-failed", "failed"), ("c-error", "error")):
+        made = make_trial(run, task, outcome)
+        for number, shot in enumerate(sorted((run.folder(made.key).path / "attempt-1" / "shots").iterdir())):
+            shot.write_bytes(PICTURE + task.encode() + bytes([number]))
+    shown = page(run, picture_budget=6 * (len(PICTURE) + 10))
+    pictures = {
+        task: [frame["picture"] for frame in shown.trial(task)["attempts"][0]["frames"]]
+        for task in ("a-passed", "b-failed", "c-error")
+    }
+    assert all(name.startswith("#") for task in ("b-failed", "c-error") for name in pictures[task])
+    assert not any(name.startswith("#") for name in pictures["a-passed"])
+    assert all((run.path / unquote(name)).read_bytes().startswith(PICTURE) for name in pictures["a-passed"])
+
+
+def test_links_survive_odd_paths(tmp_path: Path) -> None:
+    run = make_run(tmp_path / "50% #1? run")
+    make_trial(run)
+    write_view(run, tmp_path / "view.html", picture_budget=0)
+    (address, *_) = [frame["picture"] for frame in Page(tmp_path / "view.html").trial("t")["attempts"][0]["frames"]]
+    assert address.startswith("50%25%20%231%3F%20run/trials/")
+    elsewhere = tmp_path / "elsewhere" / "view.html"
+    write_view(run, elsewhere, picture_budget=0)
+    (address, *_) = [frame["picture"] for frame in Page(elsewhere).trial("t")["attempts"][0]["frames"]]
+    assert address.startswith("file:///")
+    assert Path(unquote(address.removeprefix("file://"))).is_file()
+
+
+def test_all_attempts_are_told(run: RunDir) -> None:
+    make_trial(run, outcome="error", message="connection refused", evidence=False)
+    attempts = (
+        Attempt(number=1, outcome="error", cause="site", message="connection refused"),
+        Attempt(number=2, outcome="passed"),
+    )
+    make_trial(run, attempts=attempts)
+    first, second = page(run).trial("t")["attempts"]
+    assert (first["outcome"], first["cause"], first["message"]) == ("error", "site", "connection refused")
+    assert len(first["frames"]) == 2
+    assert (second["number"], second["outcome"]) == (2, "passed")
+
+
+def test_a_trial_without_anything_is_there_all_the_same(run: RunDir) -> None:
+    make_trial(run, outcome="error", steps=(), evidence=False, cause="harness", message="the worker died")
+    detail = page(run).trial("t")
+    assert detail["attempts"][0]["frames"] == []
+    assert detail["record"]["message"] == "the worker died"
+
+
+def test_pictures_that_were_not_kept_leave_the_rest(run: RunDir) -> None:
+    made = make_trial(run)
+    run.folder(made.key).drop_pictures()
+    frames = page(run).trial("t")["attempts"][0]["frames"]
+    assert [(frame["picture"], frame["observation"]) for frame in frames] == [("", "")] * 2
+
+
+def test_an_empty_run_and_no_run(run: RunDir, tmp_path: Path) -> None:
+    assert page(run).index()["trials"] == []
+    with pytest.raises(UsageError, match="expected a run directory"):
+        write_view(RunDir(tmp_path / "nothing"), tmp_path / "view.html")
+    assert not (tmp_path / "view.html").exists()

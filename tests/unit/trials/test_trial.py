@@ -1,0 +1,155 @@
+"""A trial's attempts and outcomes, on a stage without browser or sites."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from pytest_webarena.actions import Stop
+from pytest_webarena.agents import AgentDefinition
+from pytest_webarena.episode import EpisodeLimits
+from pytest_webarena.errors import BrowserError, TaskError
+from pytest_webarena.evidence import TabState
+from pytest_webarena.results import RunDir, TrialKey, TrialRecord
+from pytest_webarena.testing import ScriptedAgent, make_task
+from pytest_webarena.trials.trial import TrialPlan, run_trial
+
+TASK = make_task("intent: How many?\nsites: []\nchecks: [{answer: {number: 42}}]", id="t")
+
+
+class FakeSession:
+    def open_tabs(self, urls: Any) -> None: ...
+
+    def observe(self) -> Any:
+        return SimpleNamespace(text="a page", url="about:blank", error="", screenshot=None)
+
+    def note_error(self, text: str) -> None: ...
+
+    def tabs(self) -> tuple[TabState, ...]:
+        return (TabState(url="about:blank", title="", html="<p>", active=True),)
+
+    def screenshot(self) -> bytes:
+        return b"\xff\xd8"
+
+    def storage_state(self) -> dict[str, Any]:
+        return {}
+
+
+class FakeResources:
+    """Its browser fails as often as it is told to."""
+
+    def __init__(self, *faults: Exception) -> None:
+        self.faults = list(faults)
+        self.sessions = 0
+
+    def engine(self) -> Any:
+        return SimpleNamespace(version="fake 1", session=self.session)
+
+    @contextmanager
+    def session(self, config: Any) -> Iterator[FakeSession]:
+        self.sessions += 1
+        if self.faults:
+            raise self.faults.pop(0)
+        yield FakeSession()
+
+    def session_config(self, lease: Any, state: Any) -> Any:
+        return None
+
+    def lease(self, *args: Any, **kwargs: Any) -> Any:
+        raise AssertionError("the task needs no site")
+
+    login_state = lease
+
+
+def run(
+    tmp_path: Path,
+    resources: FakeResources,
+    make: Callable[[], Any] = lambda: ScriptedAgent(Stop("42")),
+    retries: int = 1,
+) -> TrialRecord:
+    agent = AgentDefinition(id="a", make=lambda view, task: make(), digest="d")
+    plan = TrialPlan(task=TASK, agent=agent, trial=1, limits=EpisodeLimits(seconds=5), env_retries=retries)
+    run_dir = RunDir(tmp_path)
+    record = run_trial(plan, resources, run_dir.folder(TrialKey("t", "a", 1)))
+    (kept,) = run_dir.records()
+    assert as_json(kept) == as_json(record)  # what is returned is what is on disk
+    return record
+
+
+def test_a_right_answer_passes(tmp_path: Path) -> None:
+    record = run(tmp_path, FakeResources())
+    assert (record.outcome, record.score, record.answer, record.steps) == ("passed", 1.0, "42", 1)
+    assert record.browser == "fake 1"
+    assert {"lease", "session", "episode", "collect", "judge", "total"} <= set(record.seconds)
+
+
+def test_a_wrong_answer_fails_with_the_verdict(tmp_path: Path) -> None:
+    record = run(tmp_path, FakeResources(), lambda: ScriptedAgent(Stop("43")))
+    assert (record.outcome, record.score, record.cause) == ("failed", 0.0, None)
+    assert "expected" in record.message
+
+
+def test_an_environment_error_is_tried_again_and_both_attempts_are_told(tmp_path: Path) -> None:
+    record = run(tmp_path, FakeResources(BrowserError("it crashed")))
+    assert (record.outcome, record.attempt) == ("passed", 2)
+    assert [(one.outcome, one.cause) for one in record.attempts] == [("error", "browser"), ("passed", None)]
+
+
+@pytest.mark.parametrize(("retries", "attempts"), [(0, 1), (1, 2), (3, 4)])
+def test_retries_end(tmp_path: Path, retries: int, attempts: int) -> None:
+    resources = FakeResources(*[BrowserError("it crashed")] * 10)
+    record = run(tmp_path, resources, retries=retries)
+    assert (record.outcome, record.cause, record.message) == ("error", "browser", "it crashed")
+    assert resources.sessions == len(record.attempts) == attempts
+
+
+def test_what_the_agent_or_the_task_did_is_not_tried_again(tmp_path: Path) -> None:
+    def crash() -> Any:
+        raise ZeroDivisionError
+
+    resources = FakeResources()
+    record = run(tmp_path, resources, crash)
+    assert (record.outcome, record.stop_reason, resources.sessions) == ("failed", "agent_crash", 1)
+
+    def broken() -> Any:
+        raise TaskError("no solution")
+
+    record = run(tmp_path / "other", resources, broken)
+    assert (record.outcome, record.cause, resources.sessions) == ("error", "task", 2)
+
+
+def test_a_bug_of_ours_is_an_error_with_a_traceback_on_disk(tmp_path: Path) -> None:
+    record = run(tmp_path, FakeResources(RuntimeError("boom")))
+    assert (record.outcome, record.cause) == ("error", "harness")
+    assert "unexpected RuntimeError: boom" in record.message
+    (file,) = tmp_path.rglob("traceback.txt")
+    assert "RuntimeError: boom" in file.read_text()
+
+
+def test_the_seed_belongs_to_task_agent_and_trial(tmp_path: Path) -> None:
+    agent = AgentDefinition(id="a", make=lambda view, task: ScriptedAgent(), digest="d")
+    plans = [TrialPlan(task=TASK, agent=agent, trial=trial, limits=EpisodeLimits()) for trial in (1, 1, 2)]
+    assert plans[0].seed == plans[1].seed != plans[2].seed
+
+
+def test_an_interrupted_trial_leaves_a_trace(tmp_path: Path) -> None:
+    class Interrupting(FakeSession):
+        def observe(self) -> Any:
+            raise KeyboardInterrupt
+
+    class Resources(FakeResources):
+        @contextmanager
+        def session(self, config: Any) -> Iterator[FakeSession]:
+            yield Interrupting()
+
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path, Resources())
+    (started,) = RunDir(tmp_path).unfinished()
+    assert started["key"] == {"task": "t", "agent": "a", "trial": 1}
+    assert json.loads(next(tmp_path.rglob("started.json")).read_text())["attempt"] == 1

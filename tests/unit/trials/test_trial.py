@@ -67,6 +67,10 @@ class FakeResources:
     login_state = lease
 
 
+def as_json(record: TrialRecord) -> Any:
+    return json.loads(json.dumps(record.to_json()))
+
+
 def run(
     tmp_path: Path,
     resources: FakeResources,

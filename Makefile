@@ -8,7 +8,7 @@ BIN := .venv/bin
 
 # The demo: what pytest is called with. --run-dir and --alluredir are added by scripts/demo.py. No verdicts on the
 # terminal: half of the trials are meant to fail, and the reports show them better.
-DEMO ?= tasks --agent=oracle --agent=null -n 2 --tb=no -rN
+DEMO ?= tasks/homepage --agent=oracle --agent=null -n 2 --tb=no -rN
 # The suite: which tests, and how. For a part of it, call pytest (CONTRIBUTING.md).
 SUITE ?= tests -n 2
 

@@ -48,12 +48,16 @@ class EmbeddedApp:
         """Put the pristine data into ``data_dir``, which is made if need be. The same content at every run."""
         self._load("seed")(data_dir)  # type: ignore[operator]
 
-    def _load(self, attribute: str) -> object:
+    def require(self) -> None:
+        """`UsageError` when what it needs is not installed, with the command that installs it."""
         if missing := [package for package in self.requires if not _importable(package)]:
             raise UsageError(
                 f"the embedded app {self.name!r} needs {', '.join(missing)}, not installed here; "
                 f"run: pip install 'pytest-webarena[{self.extra}]'"
             )
+
+    def _load(self, attribute: str) -> object:
+        self.require()
         return getattr(import_module(self.module), attribute)
 
 

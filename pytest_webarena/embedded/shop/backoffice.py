@@ -1,4 +1,4 @@
-"""The dashboard's first page, with what shopkeepers look at first."""
+"""The dashboard's first page, with what shopkeepers look at first; and what of Oscar's other pages needs mending."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ from datetime import timedelta
 from typing import Any
 
 from django.db.models import Count, Sum
+from oscar.apps.dashboard.catalogue.views import CategoryCreateView as OscarCategoryCreateView
 from oscar.apps.dashboard.views import IndexView as OscarIndexView
 from oscar.core.loading import get_model
 
 from pytest_webarena.embedded import clock
 from pytest_webarena.embedded.shop.reports import best_sellers
 
-__all__ = ["IndexView"]
+__all__ = ["CategoryCreateView", "IndexView"]
 
 
 class IndexView(OscarIndexView):
@@ -40,3 +41,14 @@ class IndexView(OscarIndexView):
             context["search_terms"] = searches.annotate(count=Count("id")).order_by("-count", "query")[:5]
         context["reviews_waiting"] = get_model("reviews", "ProductReview").objects.filter(status=0).count()
         return context
+
+
+class CategoryCreateView(OscarCategoryCreateView):
+    """A new category, below the one that was asked for: treebeard has renamed the field that Oscar fills in."""
+
+    def get_initial(self) -> dict[str, Any]:
+        """Oscar's, under the field's present name."""
+        initial: dict[str, Any] = super().get_initial()
+        if "parent" in self.kwargs:
+            initial["treebeard_ref_node"] = self.kwargs["parent"]
+        return initial

@@ -17,6 +17,7 @@ _REPLACED = {
     ("checkout.forms", "ShippingAddressForm"): f"{_OURS}.forms",
     ("dashboard.reports.utils", "GeneratorRepository"): f"{_OURS}.reports",
     ("dashboard.catalogue.forms", "ProductCategoryForm"): f"{_OURS}.forms",
+    ("dashboard.catalogue.views", "CategoryCreateView"): f"{_OURS}.backoffice",
     ("dashboard.views", "IndexView"): f"{_OURS}.backoffice",
     ("shipping.repository", "Repository"): f"{_OURS}.shipping",
     ("search.views.catalogue", "CatalogueView"): f"{_OURS}.views",

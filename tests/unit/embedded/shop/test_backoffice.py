@@ -96,6 +96,17 @@ class TestCatalogue:
         owner.submit(owner.form(holds="name"), {"name": "Light Bulbs"})
         assert "Light Bulbs" in visitor.get("/")
 
+    def test_child_category_lands_below_its_parent(self, owner: Any, visitor: Any, rows: Rows) -> None:
+        number = rows("select id from catalogue_category where name = 'Lighting'")[0][0]
+        owner.get(f"/dashboard/catalogue/categories/create/{number}/")
+        owner.submit(owner.form(holds="name"), {"name": "Lamp Shades"})
+        assert rows(
+            "select p.name from catalogue_category c"
+            " join catalogue_category p on p.path = substr(c.path, 1, length(c.path) - 4) where c.name = 'Lamp Shades'"
+        ) == [("Lighting",)]
+        visitor.get(f"/catalogue/category/lighting_{number}/")
+        assert "Lamp Shades" in visitor.text
+
     def test_product_is_found(self, owner: Any) -> None:
         owner.get("/dashboard/catalogue/")
         text = owner.submit(owner.form(holds="upc"), {"upc": "", "title": "Gooseneck"})

@@ -1,0 +1,1 @@
+"""Makes the modules beside these task files importable for ``python`` checks, wherever pytest is started."""

@@ -1,0 +1,345 @@
+"""The shipped tasks on the store: right answers pass, nobody passes for nothing, and the seed still says so."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import pytest
+from werkzeug.test import Client
+
+from pytest_webarena.actions import Goto, Stop
+from pytest_webarena.checks import collect, judge
+from pytest_webarena.embedded import homepage, world
+from pytest_webarena.evidence import Evidence, RequestRecord, TabState
+from pytest_webarena.tasks import Check, Task, load_tasks
+
+from .conftest import Visitor
+
+if TYPE_CHECKING:
+    from wsgiref.types import WSGIApplication
+
+_FOLDER = Path(__file__).parents[4] / "tasks"
+_FILES = sorted(
+    path for name in ("shopping", "shopping_admin", "cross_site") for path in _FOLDER.glob(f"{name}/*.yaml")
+)
+_TASKS = [task for path in _FILES for task in load_tasks(path)]
+_BY_ID = {task.id: task for task in _TASKS}
+_SITES = {
+    "shopping": "http://shopping.test",
+    "shopping_admin": "http://shopping-admin.test",
+    "homepage": "http://homepage.test",
+}
+_USERS = {"shopping": "mara.linden", "shopping_admin": "clementine.rusk", "homepage": "mara.linden"}
+_KINDS = {"answer", "url", "page", "state", "network", "python", "all", "any", "not"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Rows:
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str | int | float | None]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Page:
+    url: str
+    status: int | None
+    texts: Sequence[str]
+
+
+class _Live:
+    """The pristine sites as checks see them, without a browser: a page is all its text, whatever is located."""
+
+    def __init__(self, task: Task, store: WSGIApplication, data: Mapping[str, Path]) -> None:
+        self.sites = {site: _SITES[site] for site in task.sites}
+        self._data = data
+        self._visitors: dict[str, Visitor] = {}
+        self._start = f"{_SITES[task.sites[0]]}/"
+        for site in task.sites:
+            user = task.user.get(site, _USERS[site])
+            if site == "homepage":
+                self._homepage = Client(homepage.create_app(data["homepage"], sites={}))
+                if user:
+                    self._homepage.post("/signin", data={"username": user, "password": homepage.ACCOUNTS[user]})
+            else:
+                self._visitors[site] = Visitor(store, urlsplit(_SITES[site]).netloc)
+                if user:
+                    self._visitors[site].sign_in(user)
+
+    def read_page(self, *, open: str | None, locate: str | None, prepare: Sequence[str] = ()) -> _Page:
+        url = open or self._start
+        site = next(site for site, base in _SITES.items() if url.startswith(f"{base}/"))
+        if site == "homepage":
+            response = self._homepage.get(url.removeprefix(_SITES[site]))
+            text = re.sub(r"<[^>]+>", " ", response.get_data(as_text=True))
+            return _Page(url=url, status=response.status_code, texts=(text,))
+        visitor = self._visitors[site]
+        text = visitor.get(url)
+        return _Page(url=visitor.url, status=visitor.status, texts=(text,))
+
+    def query(self, site: str, sql: str, *, database: str = "") -> _Rows:
+        with closing(_connect(self._data, site)) as connection:
+            cursor = connection.execute(sql)
+            return _Rows(columns=[column[0] for column in cursor.description], rows=cursor.fetchall())
+
+    def fetch(
+        self,
+        site: str,
+        path: str,
+        *,
+        method: str = "GET",
+        headers: Mapping[str, str] | None = None,
+        body: str | None = None,
+    ) -> tuple[int, str]:
+        assert method == "GET"
+        visitor = self._visitors[site]
+        visitor.get(path)
+        return visitor.status, visitor.html
+
+
+def _address(site: str, path: str) -> str:
+    return f"{_SITES[site]}{path}"
+
+
+def _connect(data: Mapping[str, Path], site: str) -> sqlite3.Connection:
+    folder = data["homepage" if site == "homepage" else "shop"]
+    return sqlite3.connect(folder / "main.sqlite3")
+
+
+class _Judge:
+    """Whether somebody passes a task who changes nothing, says ``answer`` and ends at ``url``."""
+
+    def __init__(self, task: Task, live: _Live) -> None:
+        self._task = task
+        self._sites = live.sites
+        self._probes = collect(task.checks, live, state="end")
+        assert not [probe.error for probe in self._probes if probe.error]
+
+    def passes(self, answer: str) -> bool:
+        task = self._task
+        starts = [_address(start.site, start.path) for start in task.start] or [f"{_SITES[task.sites[0]]}/"]
+        evidence = Evidence(
+            answer=answer,
+            stop_reason="answered",
+            tabs=tuple(TabState(url=url, title="", html="", active=url == starts[0]) for url in starts),
+            requests=tuple(RequestRecord(time=0, method="GET", url=url, status=200) for url in starts),
+            probes=self._probes,
+            sites=self._sites,
+        )
+        verdict = judge(task, evidence)
+        assert not verdict.inconclusive
+        return verdict.passed is True
+
+
+@pytest.fixture(scope="session")
+def start_page(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    directory = tmp_path_factory.mktemp("start-page")
+    homepage.seed(directory)
+    return (directory / "main.sqlite3").read_bytes()
+
+
+@pytest.fixture
+def judged(
+    data_dir: Path,
+    store: WSGIApplication,
+    start_page: bytes,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Callable[[Task], _Judge]:
+    """A judge of a task on pristine sites, prepared as the task asks for."""
+    monkeypatch.syspath_prepend(str(_FOLDER / "cross_site"))
+    (tmp_path / "start").mkdir()
+    (tmp_path / "start" / "main.sqlite3").write_bytes(start_page)
+    data = {"shop": data_dir, "homepage": tmp_path / "start"}
+
+    def build(task: Task) -> _Judge:
+        for step in task.setup:
+            assert step.kind == "sql"
+            with closing(_connect(data, step.site)) as connection, connection:
+                connection.execute(step.spec.sql)
+        return _Judge(task, _Live(task, store, data))
+
+    return build
+
+
+def _said(task: Task) -> str:
+    assert task.solution is not None
+    last = task.solution[-1]
+    assert isinstance(last, Stop)
+    return last.answer
+
+
+def _all(checks: Iterable[Check]) -> Iterable[Check]:
+    for check in checks:
+        yield check
+        yield from _all(check.children)
+
+
+def _given(task: Task, kind: str) -> set[str]:
+    """Which conditions its checks of this kind use."""
+    return {name for check in _all(task.checks) if check.kind == kind for name in _fields(check.spec)}
+
+
+def _fields(spec: Any) -> set[str]:
+    names = set()
+    for name in ("api", "sql", "unachievable", "json", "locate", "any_order"):
+        if getattr(spec, name, None) not in (None, "", False):
+            names.add(name)
+    text = getattr(spec, "text", spec)
+    for name in ("exact", "includes", "excludes", "one_of", "number", "regex"):
+        if getattr(text, name, None) not in (None, "", ()):
+            names.add(name)
+    return names
+
+
+_answered = [task for task in _TASKS if task.category == "information"]
+
+
+def test_there_are_enough_of_every_kind() -> None:
+    assert {task.category for task in _TASKS} == {"information", "navigation", "content", "unachievable"}
+    assert len(_TASKS) >= 64
+    assert len({task.template for task in _TASKS}) >= 22
+    assert len(_BY_ID) == len(_TASKS)
+    assert {check.kind for task in _TASKS for check in _all(task.checks)} >= _KINDS
+    assert any(check.when == "any_step" for task in _TASKS for check in task.checks)
+    assert any(check.weight != 1 for task in _TASKS for check in task.checks)
+    assert len({user for task in _TASKS for user in task.user.values()}) >= 8
+    assert any(len(task.start) > 1 for task in _TASKS)
+    assert any(len(task.sites) == 3 for task in _TASKS)
+    said = {name for task in _TASKS for name in _given(task, "answer")}
+    assert said >= {"exact", "includes", "excludes", "one_of", "number", "json", "unachievable"}
+    assert {name for task in _TASKS for name in _given(task, "state")} >= {"sql", "api"}
+
+
+def test_every_file_carries_the_canary() -> None:
+    for path in _FILES:
+        assert path.read_text(encoding="utf-8").startswith(f"# {world.CANARY}\n"), path.name
+
+
+@pytest.mark.parametrize("task", _TASKS, ids=lambda task: task.id)
+def test_task_is_not_passed_for_nothing(task: Task, judged: Callable[[Task], _Judge]) -> None:
+    pristine = judged(task)
+
+    assert not pristine.passes("")
+    assert not pristine.passes("Done.")
+    assert not pristine.passes(task.intent)
+    assert pristine.passes("N/A") is (task.category == "unachievable")
+    if task.category in ("content", "navigation"):
+        assert not pristine.passes(_said(task) or "Yes")
+
+
+@pytest.mark.parametrize("task", _answered, ids=lambda task: task.id)
+def test_only_the_right_answer_counts(task: Task, judged: Callable[[Task], _Judge]) -> None:
+    said = _said(task)
+    pristine = judged(task)
+    if all(check.kind in ("answer", "any") or task.template == "shopping-price-of-basket" for check in task.checks):
+        assert pristine.passes(said)
+
+    for other in _answered:
+        if other.template == task.template and other is not task:
+            assert not pristine.passes(_said(other)), other.id
+    telling = said.removesuffix(" crowns").removesuffix(" %")
+    if re.fullmatch(r"\d+(\.\d+)?", telling):
+        value = float(telling)
+        assert not pristine.passes(" ".join(f"{value + step / 10:.2f}" for step in range(-20, 21)))
+        assert not pristine.passes(f"1{telling} crowns")
+        assert not pristine.passes(f"{telling}5 crowns" if "." in telling else f"{telling}0 crowns")
+
+
+@pytest.mark.parametrize("task", _TASKS, ids=lambda task: task.id)
+def test_task_takes_some_steps(task: Task) -> None:
+    assert task.solution is not None
+    assert len(task.solution) >= 4 or task.category == "unachievable"
+    # The way leads over links and forms, as an agent's does that knows no addresses; only other sites are gone to.
+    gone = {action.url for action in task.solution if isinstance(action, Goto)}
+    assert gone <= {"homepage:/", "shopping:/", "shopping:/accounts/addresses/"}
+
+
+_OWN_LINES = (
+    "from order_line l join order_order o on o.id = l.order_id join auth_user u on u.id = o.user_id"
+    " where u.username = 'mara.linden' and l.title = :product"
+)
+_STARS = "from reviews_productreview r join catalogue_product p on p.id = r.product_id where p.title = :product"
+_SOLD = (
+    "from order_line l join order_order o on o.id = l.order_id join catalogue_product p on p.id = l.product_id"
+    " left join catalogue_product q on q.id = p.parent_id"
+    " where o.status <> 'Cancelled' and date(o.date_placed) between :from and :to"
+)
+_RANGE = "date(o.date_placed) between :from and :to"
+_TRUTHS = {
+    "shopping-spent": (
+        "select round(sum(total_incl_tax), 2) from order_order o join auth_user u on u.id = o.user_id"
+        f" where u.username = :user and o.status not in ('Cancelled', 'Returned') and {_RANGE}",
+        "total",
+    ),
+    "shopping-paid-for-product": (
+        f"select round(sum(line_price_incl_tax), 2) {_OWN_LINES} and o.status <> 'Cancelled'",
+        "total",
+    ),
+    "shopping-date-of-order": (
+        "select d from (select date(o.date_placed) as d, row_number() over (order by o.date_placed) as n,"
+        f" count(*) over () as c {_OWN_LINES})"
+        " where n = case :which when 'first' then 1 when 'second' then 2 else c end",
+        "iso",
+    ),
+    "shopping-saved-by-voucher": (
+        "select round(sum(d.amount), 2) from order_orderdiscount d join order_order o on o.id = d.order_id"
+        " join auth_user u on u.id = o.user_id where u.username = :user",
+        "saved",
+    ),
+    "shopping-lowest-rating": (
+        "select (select u.first_name || ' ' || u.last_name from auth_user u where u.id = r.user_id)"
+        f" {_STARS} and r.status = 1 and r.score = (select min(r.score) {_STARS} and r.status = 1)",
+        "customer",
+    ),
+    "shopping-five-star-share": (
+        f"select cast(round(100.0 * sum(r.score = 5) / count(*)) as integer) {_STARS} and r.status = 1",
+        "percent",
+    ),
+    "shopping-admin-best-seller": (
+        f"select coalesce(q.title, p.title) {_SOLD}"
+        " group by coalesce(q.id, p.id) order by sum(l.quantity) desc limit 1",
+        "product",
+    ),
+    "shopping-admin-revenue": (
+        "select round(case when :when like '%best%' then max(total) else sum(total) end, 2) from"
+        f" (select sum(total_incl_tax) as total from order_order o where o.status <> 'Cancelled' and {_RANGE}"
+        " group by strftime('%m', date_placed))",
+        "revenue",
+    ),
+    "shopping-admin-customer-card": (
+        "select round(r.total_spent, 2) from analytics_userrecord r join auth_user u on u.id = r.user_id"
+        " where u.first_name || ' ' || u.last_name = :name and u.email = :email and r.num_orders = :orders",
+        "spent",
+    ),
+    "shopping-admin-biggest-order": (
+        "select u.first_name || ' ' || u.last_name from order_order o join auth_user u on u.id = o.user_id"
+        f" where {_RANGE} order by o.total_incl_tax desc limit 1",
+        "customer",
+    ),
+    "shopping-admin-stock-of-sizes": (
+        "select sum(s.num_in_stock) from partner_stockrecord s join catalogue_product c on c.id = s.product_id"
+        " join catalogue_product p on p.id = c.parent_id where p.title = :product",
+        "pieces",
+    ),
+    "cross-average-order": (
+        "select round(avg(total_incl_tax), 2) from order_order o join auth_user u on u.id = o.user_id"
+        f" where u.username = 'mara.linden' and {_RANGE}",
+        "average",
+    ),
+}
+
+
+@pytest.mark.parametrize("task", [task for task in _TASKS if task.template in _TRUTHS], ids=lambda task: task.id)
+def test_answer_is_what_the_seed_says(task: Task, pristine: Path) -> None:
+    sql, wanted = _TRUTHS[task.template]
+    with closing(sqlite3.connect(pristine / "main.sqlite3")) as connection:
+        values = {name: value for name, value in task.filling.items() if isinstance(value, str | int | float)}
+        (found,) = connection.execute(sql, values).fetchone()
+    assert found == task.filling[wanted]

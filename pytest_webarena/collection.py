@@ -12,6 +12,8 @@ import pytest
 
 from pytest_webarena import auditing
 from pytest_webarena.errors import TaskFailed, TaskFileError, TrialError, UsageError
+from pytest_webarena.reporting import outcomes
+from pytest_webarena.reporting.labels import behaviour_labels
 from pytest_webarena.runner import run_task
 from pytest_webarena.stash import SETTINGS, SITES
 from pytest_webarena.tasks import load_tasks
@@ -139,16 +141,18 @@ class TaskItem(pytest.Function):
         return self.callspec.params if hasattr(self, "callspec") else {}
 
     def reportinfo(self) -> tuple[Path, int, str]:
-        """Where the task stands in its file."""
-        return self.path, self.task.location.line - 1, f"{self.name}: {self.task.intent}"
+        """Where the task stands in its file; the last one heads a failure, above the intent."""
+        line = self.task.location.line
+        return self.path, line - 1, f"{self.name} ({self.path.name}:{line})"
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException]) -> Any:  # type: ignore[override]
         """A verdict or a sentence for what users should read; a traceback for the unexpected."""
-        if excinfo.errisinstance(TaskFailed):
-            return str(excinfo.value)
-        if excinfo.errisinstance(TrialError):
-            assert isinstance(excinfo.value, TrialError)
-            return f"error ({excinfo.value.cause}): {excinfo.value}"
+        if isinstance(excinfo.value, TaskFailed | TrialError):
+            error = excinfo.value
+            text = f"error ({error.cause}): {error}" if isinstance(error, TrialError) else str(error)
+            style = self.config.getoption("tbstyle", "auto")
+            path = _relative_to_here(str(self.path), self.path)
+            return outcomes.failure_text(text, path, self.task.location.line, style=style)
         return super().repr_failure(excinfo)
 
 
@@ -170,7 +174,10 @@ def _as_function(task: Task, *, allure_labels: bool) -> types.FunctionType:
     facts: dict[str, Any] = {"category": task.category, "template": task.template, "mutates": task.mutates}
     marks = [pytest.mark.webarena(site=site, **facts) for site in task.sites or ("",)]
     if allure_labels:
-        marks += [pytest.mark.allure_label(value, label_type=kind) for kind, value in _labels(task)]
+        labels = behaviour_labels(
+            task=task.id, template=task.template, sites=task.sites, tags=task.tags, category=task.category
+        )
+        marks += [pytest.mark.allure_label(value, label_type=kind) for kind, value in labels]
     if task.skip:
         marks.append(pytest.mark.skip(reason=task.skip))
     if task.xfail:
@@ -178,16 +185,6 @@ def _as_function(task: Task, *, allure_labels: bool) -> types.FunctionType:
     function.__dict__.update(task=task, __test__=True, pytestmark=[mark.mark for mark in marks])
     function.__doc__ = task.intent
     return function
-
-
-def _labels(task: Task) -> Iterator[tuple[str, str]]:
-    yield "epic", "web-agent tasks"
-    for site in task.sites or ("no site",):
-        yield "feature", site
-    yield "story", task.template or task.id
-    for tag in (*task.tags, task.category):
-        if tag:
-            yield "tag", tag
 
 
 def _glob_match(relative: Path, pattern: str) -> bool:

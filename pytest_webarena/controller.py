@@ -17,14 +17,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_webarena import auditing
+from pytest_webarena import auditing, xdist
 from pytest_webarena.reporting import allure
 from pytest_webarena.reporting.outcomes import is_trial
-from pytest_webarena.reporting.progress import Progress
+from pytest_webarena.reporting.progress import Progress, has_foot
 from pytest_webarena.results import Attempt, RunDir, TrialKey, TrialRecord, summarise
 from pytest_webarena.results.export import export
 from pytest_webarena.results.rundir import read_steps
-from pytest_webarena.selection import finished_trials
+from pytest_webarena.selection import LeftOut, finished_trials
+from pytest_webarena.stash import LEFT_OUT
 from pytest_webarena.trials.run_info import RunInfo
 
 if TYPE_CHECKING:
@@ -63,7 +64,8 @@ class Controller:
         self.audit: Audit | None = None
         self._other_failures = 0
         self._node_ids: set[str] = set()
-        self._reported = False
+        self._reported = self._interrupted = False
+        self._left_out: LeftOut | None = None
 
     def run_info(self) -> RunInfo:
         """Where the broker listens and where records go. The broker itself starts when somebody connects."""
@@ -104,10 +106,34 @@ class Controller:
         if self.progress is None and trials and not self._config.getoption("collectonly"):
             reporter: Any = self._config.pluginmanager.get_plugin("terminalreporter")
             if reporter is not None and reporter.verbosity >= 0:
-                stream = reporter._tw._file
-                self.progress = Progress(stream, fancy=reporter.isatty and trials > 5)
+                writer = reporter._tw
+                self.progress = Progress(
+                    writer._file,
+                    fancy=trials > 5 and has_foot(writer._file),
+                    log=reporter.write_line,
+                    markup=lambda text: str(writer.markup(text, invert=True)),
+                )
         if self.progress is not None:
             self.progress.total = trials
+
+    @property
+    def left_out(self) -> LeftOut:
+        """Which collected trials are not run, and why; with xdist known once a worker has ended."""
+        return self._left_out or self._config.stash.get(LEFT_OUT, LeftOut())
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        """A worker has ended."""
+        self._left_out = xdist.read_left_out(node) or self._left_out
+
+    def pytest_keyboard_interrupt(self) -> None:
+        """The user broke the run off: what was going on did not die by itself."""
+        self._interrupted = True
+
+    def pytest_runtest_logstart(self) -> None:
+        """A test begins: from now on the status line tells how it goes."""
+        if self.progress is not None:
+            self.progress.start()
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """A test is over: trials feed the status line, others decide whether a gate may overrule pytest."""
@@ -144,7 +170,7 @@ class Controller:
             self.broker_report = self._launcher.stop()
             self._launcher = None
         if (run := self.run_dir) is not None and self._info is not None:
-            lost = _close_unfinished(run, since=self._info.facts["started"])
+            lost = _close_unfinished(run, since=self._info.facts["started"], interrupted=self._interrupted)
             export(run)
             self._report(run, lost)
             if self._settings.run_dir is None:
@@ -206,7 +232,7 @@ def _git_revision(root: Path) -> str:
         return ""
 
 
-def _close_unfinished(run: RunDir, since: float) -> list[TrialRecord]:
+def _close_unfinished(run: RunDir, since: float, *, interrupted: bool) -> list[TrialRecord]:
     """A worker that died left ``started.json`` only: say so in a record, or the trial would vanish from the counts.
 
     Returns the records it wrote.
@@ -216,9 +242,8 @@ def _close_unfinished(run: RunDir, since: float) -> list[TrialRecord]:
         if "key" not in started or started.get("time", 0.0) < since:
             continue
         key = TrialKey(**started["key"])
-        message = (
-            f"the worker {started.get('worker') or 'process'} died during this trial (attempt {started['attempt']})"
-        )
+        who = "the run was interrupted" if interrupted else f"the worker {started.get('worker') or 'process'} died"
+        message = f"{who} during this trial (attempt {started['attempt']})"
         attempt = Attempt(number=started["attempt"], outcome="error", cause="harness", message=message)
         record = TrialRecord(
             key=key, outcome="error", cause="harness", message=message, attempt=attempt.number, attempts=(attempt,),

@@ -76,6 +76,15 @@ def pytest_xdist_node_collection_finished(node: Any, ids: list[str]) -> None:
     node.config.stash[CONTROLLER].expect(ids)
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    try:
+        return (yield)
+    except BaseException:
+        allure.report_interrupted(item)
+        raise
+
+
 @pytest.hookimpl(wrapper=True, tryfirst=True)  # outermost: allure-pytest and pytest-playwright have had their say
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
@@ -100,6 +109,8 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     if (controller := session.config.stash.get(CONTROLLER, None)) is not None:
         controller.close()
         session.exitstatus = controller.exit_code(session.exitstatus)
+    else:
+        xdist.send_left_out(session.config)
 
 
 def pytest_terminal_summary(terminalreporter: TerminalReporter, config: pytest.Config) -> None:

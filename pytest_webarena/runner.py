@@ -39,11 +39,12 @@ def run_task(request: pytest.FixtureRequest, browser_name: str) -> None:
     item = request.node
     record = runtime.run(item.task, item.agent_name, item.trial, node_id=item.nodeid)
     item.user_properties.extend(facts(record))
-    report_trial(item, record, runtime.folder(record))
+    told = record
     if item.planned is not None:
         record = as_expected(item.planned, record)  # from here on, "passed" is what the audit expects
         item.user_properties.append(("audit", record.outcome))
     runtime.settle(record)
+    report_trial(item, told, runtime.folder(told))
     if record.outcome == "failed":
         raise TaskFailed(printable(record.message))
     if record.outcome == "error":

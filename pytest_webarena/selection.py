@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from pytest_webarena.collection import TaskItem
 
-__all__ = ["Digests", "Shard", "deselect", "finished_trials", "left_out", "parse_shard"]
+__all__ = ["Digests", "LeftOut", "Shard", "deselect", "finished_trials", "left_out", "parse_shard"]
 
 
 class Digests(NamedTuple):
@@ -38,6 +38,16 @@ class Shard:
         """Whether the task belongs to this shard. All trials and agents of a task stay together."""
         number = int.from_bytes(hashlib.sha256(task_id.encode()).digest()[:8], "big")
         return number % self.count == self.index - 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeftOut:
+    """How many collected trials this invocation does not run, by reason."""
+
+    elsewhere: int = 0
+    """They belong to other shards."""
+    finished: int = 0
+    """An earlier invocation finished them."""
 
 
 def parse_shard(text: str) -> Shard:
@@ -65,7 +75,7 @@ def deselect(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Take other shards' and finished trials out of ``items``. All processes of a run come to the same list."""
     from pytest_webarena.agents import resolve_agent
     from pytest_webarena.collection import TaskItem
-    from pytest_webarena.stash import SETTINGS, run_info
+    from pytest_webarena.stash import LEFT_OUT, SETTINGS, run_info
 
     settings = config.stash[SETTINGS]
     finished = run_info(config).finished if settings.resume is not None else ()
@@ -80,6 +90,7 @@ def deselect(config: pytest.Config, items: list[pytest.Item]) -> None:
         },
         agent_digests={name: (definition.id, definition.digest) for name, definition in definitions.items()},
     )
+    config.stash[LEFT_OUT] = LeftOut(elsewhere=len(elsewhere), finished=len(done))
     if elsewhere or done:
         config.hook.pytest_deselected(items=[*elsewhere, *done])
         gone = set(map(id, (*elsewhere, *done)))

@@ -9,9 +9,10 @@ import pytest
 if TYPE_CHECKING:
     from pytest_webarena.controller import Controller
     from pytest_webarena.options import Settings
+    from pytest_webarena.selection import LeftOut
     from pytest_webarena.trials.run_info import RunInfo
 
-__all__ = ["CONTROLLER", "RUN", "SETTINGS", "SITES", "run_info"]
+__all__ = ["CONTROLLER", "LEFT_OUT", "RUN", "SETTINGS", "SITES", "run_info"]
 
 SETTINGS: pytest.StashKey[Settings] = pytest.StashKey()
 """Everywhere."""
@@ -21,6 +22,8 @@ CONTROLLER: pytest.StashKey[Controller] = pytest.StashKey()
 """Only in the process that the user started: with xdist the controller, without it the only process."""
 RUN: pytest.StashKey[RunInfo] = pytest.StashKey()
 """Everywhere: where the broker listens and where records go."""
+LEFT_OUT: pytest.StashKey[LeftOut] = pytest.StashKey()
+"""Where items are collected, once any were left out: how many, and why."""
 
 
 def run_info(config: pytest.Config) -> RunInfo:

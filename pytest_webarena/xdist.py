@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import os
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from pytest_webarena.selection import LeftOut
+from pytest_webarena.stash import LEFT_OUT
 from pytest_webarena.trials.run_info import RunInfo
 
-__all__ = ["is_worker", "receive", "scheduler", "send", "worker_id"]
+__all__ = ["is_worker", "read_left_out", "receive", "scheduler", "send", "send_left_out", "worker_id"]
 
 _INPUT = "webarena"
+_LEFT_OUT = "webarena_left_out"
 
 
 def is_worker(config: pytest.Config) -> bool:
@@ -41,6 +45,18 @@ def receive(config: pytest.Config) -> RunInfo:
         config.option.output = os.fspath(Path(output) / worker_id(config))
     data: dict[str, Any] = config.workerinput[_INPUT]  # type: ignore[attr-defined]
     return RunInfo.from_plain(data)
+
+
+def send_left_out(config: pytest.Config) -> None:
+    """In a worker about to end: tell the controller, which collects nothing itself, what was left out."""
+    if LEFT_OUT in config.stash:
+        config.workeroutput[_LEFT_OUT] = asdict(config.stash[LEFT_OUT])  # type: ignore[attr-defined]
+
+
+def read_left_out(node: Any) -> LeftOut | None:
+    """In the controller: what a worker that has ended left out. All workers say the same."""
+    told = getattr(node, "workeroutput", {}).get(_LEFT_OUT)
+    return LeftOut(**told) if told is not None else None
 
 
 def scheduler(config: pytest.Config, log: Any) -> object | None:

@@ -88,7 +88,7 @@ def allure_report() -> list[str]:
     if shutil.which("npx") is None:
         return ["No Allure report: npm was not found. With Node.js 20 or newer, run make demo again.", f"  {RESULTS}"]
     one_file = sum(path.stat().st_size for path in RESULTS.iterdir()) < ONE_FILE_LIMIT
-    command = [*ALLURE, "awesome", str(RESULTS), "--name=pytest-webarena demo", f"--output={REPORT}"]
+    command = [*ALLURE, "awesome", str(RESULTS), f"--config={RESULTS / 'allurerc.mjs'}", f"--output={REPORT}"]
     if one_file:
         command.append("--single-file")
     built = subprocess.run(command, check=False, capture_output=True, text=True, stdin=subprocess.DEVNULL)

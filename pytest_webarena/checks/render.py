@@ -15,8 +15,9 @@ _LINES = 2  # of one value; what is longer is clipped
 def render(verdict: Verdict, width: int = 80) -> str:
     """``verdict`` in at most ``width`` columns."""
     width = max(width, 40)
-    lines = [*_wrapped(verdict.intent, width, "", 3)] if verdict.intent else []
-    lines.append(clip(_headline(verdict), width))
+    lines = [clip(_headline(verdict), width)]  # first, because pytest's short summary shows one line of it
+    if verdict.intent:
+        lines += _wrapped(verdict.intent, width, "", 3)
     held = True
     for result in verdict.results:
         block = _block(result, width)

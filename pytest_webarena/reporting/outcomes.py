@@ -8,7 +8,7 @@ import pytest
 
 from pytest_webarena.errors import TrialError
 
-__all__ = ["is_trial", "mark_report", "test_status"]
+__all__ = ["failure_text", "is_trial", "mark_report", "test_status"]
 
 _ATTRIBUTE = "webarena_error_cause"
 
@@ -17,6 +17,20 @@ def mark_report(report: pytest.TestReport, call: pytest.CallInfo[None]) -> None:
     """Note on the report (xdist carries plain attributes) that the trial ended in an error, and whose."""
     if call.excinfo is not None and isinstance(call.excinfo.value, TrialError):
         setattr(report, _ATTRIBUTE, call.excinfo.value.cause)
+
+
+def failure_text(text: str, path: str, line: int, *, style: str) -> Any:
+    """``text`` in the form that pytest gives its own failures, so that the first line stands for it.
+
+    There is in the short summary, in JUnit's ``message``, and with ``--tb=line`` (``style``). xdist carries it whole.
+    """
+    try:
+        from _pytest._code.code import ReprEntryNative, ReprExceptionInfo, ReprFileLocation, ReprTraceback
+    except ImportError:  # none of pytest's public names
+        return text
+    crash = ReprFileLocation(path, line, text.partition("\n")[0])
+    body = ReprEntryNative([f"{text}\n"] if style != "line" else [])
+    return ReprExceptionInfo(reprtraceback=ReprTraceback([body], None, style="native"), reprcrash=crash)
 
 
 def is_trial(report: pytest.TestReport) -> bool:

@@ -3,20 +3,37 @@
 from __future__ import annotations
 
 import os
+import textwrap
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
 from pytest_webarena.results import Rate, Summary, summarise
+from pytest_webarena.results.wording import seconds_words, size_words
 from pytest_webarena.stash import SETTINGS
 
 if TYPE_CHECKING:
     from _pytest.terminal import TerminalReporter
 
     from pytest_webarena.controller import Controller
+    from pytest_webarena.selection import LeftOut
+    from pytest_webarena.sites.report import AppReport, BrokerReport, Durations
 
-__all__ = ["header", "summary_lines", "write_summary"]
+__all__ = ["Line", "header", "left_out_lines", "site_lines", "summary_lines", "write_summary"]
+
+_WIDTH = 80
+_LABEL = 15
+_SLOWEST = 3
+
+
+class Line(NamedTuple):
+    """A line of the summary and how it is marked: as pytest marks what is good, bad, or worth a look."""
+
+    text: str
+    mark: str = ""
+    """``bold``, ``red``, ``yellow`` or nothing."""
 
 
 def header(config: pytest.Config) -> str | None:
@@ -34,52 +51,130 @@ def write_summary(reporter: TerminalReporter, controller: Controller) -> None:
     run = controller.run_dir
     if run is None:
         return
-    reporter.section("webarena")
-    for line in summary_lines(summarise(run.records()).values()):
-        reporter.write_line(line)
+    reporter.write_sep("=", "webarena")
+    lines = list(summary_lines(summarise(run.records()).values()))
+    if controller.broker_report is not None:
+        lines += site_lines(controller.broker_report)
+    lines += left_out_lines(controller.left_out)
     if controller.ruling is not None:
-        reporter.write_line(f"gate: {controller.ruling.message}", red=controller.ruling.exit_code != 0)
-    reporter.write_line(f"records: {os.path.relpath(run.path)}")
+        lines.append(Line(f"gate: {controller.ruling.message}", "red" if controller.ruling.exit_code else ""))
+    lines.append(Line(f"records: {_shorter(run.path)} ({size_words(run.size())})"))
+    for line in lines:
+        reporter.write_line(line.text, **({line.mark: True} if line.mark else {}))
 
 
-def summary_lines(summaries: Iterable[Summary]) -> Iterator[str]:
+def summary_lines(summaries: Iterable[Summary]) -> Iterator[Line]:
     """The figures of each agent, errors beside the rate and never inside it."""
     for summary in summaries:
-        yield f"{summary.agent}: {_rate(summary.rate)}" + ("  (sees the solutions)" if summary.privileged else "")
-        for title, groups in (("site", summary.by_site), ("category", summary.by_category)):
+        yield from _rate_lines(summary)
+        if summary.privileged:
+            yield Line(f"  {'note':<{_LABEL - 2}}sees the solutions: its rate says nothing about agents")
+        for title, groups in (("by site", summary.by_site), ("by category", summary.by_category)):
             if len(groups) > 1:
-                yield f"  by {title:<9} " + _wrapped(f"{name} {_short(rate)}" for name, rate in groups.items())
+                yield from _row(title, (f"{name} {_short(rate)}" for name, rate in groups.items()))
+        if summary.tries > 1:
+            once = f"{summary.solved_once}/{summary.tasks} tasks solved at least once"
+            yield from _row(f"of {summary.tries} tries", [once, f"{summary.solved_always} always"])
+        if summary.mean_score is not None and abs(summary.mean_score - (summary.rate.value or 0.0)) >= 0.001:
+            yield from _row("score", [f"{summary.mean_score:.3f} on average, parts of tasks counted"])
         if summary.stop_reasons:
-            yield "  stopped      " + _counts(summary.stop_reasons)
+            yield from _row("stopped", _counts(summary.stop_reasons))
         if summary.error_causes:
-            yield "  errors by    " + _counts(summary.error_causes) + " (not counted in the rate)"
+            yield from _row("errors by", [*_counts(summary.error_causes), "not counted in the rate"], mark="yellow")
         if summary.retried:
-            yield f"  retried      {summary.retried} trials after an error of the environment"
+            yield from _row("retried", [f"{_plural(summary.retried, 'trial')} after an error of the environment"])
         trials = summary.rate.judged + summary.rate.errors
-        yield f"  steps        {summary.steps / trials:.1f} per trial, {summary.seconds / trials:.1f} s per trial"
+        yield from _row("per trial", [f"{summary.steps / trials:.1f} steps", seconds_words(summary.seconds / trials)])
+        if trials > _SLOWEST and summary.slowest[0][1] >= max(1.0, 2 * summary.seconds / trials):
+            yield from _row("slowest", (f"{task} {seconds_words(took)}" for task, took in summary.slowest[:_SLOWEST]))
 
 
-def _rate(rate: Rate) -> str:
+def site_lines(report: BrokerReport) -> Iterator[Line]:
+    """What the sites did: how long trials waited for them, how fast they were handed over and reset."""
+    for app in report.apps.values():
+        yield from _row(app.app, _app(app), indent=0)
+    for problem in report.problems:
+        yield Line(f"sites: {problem}", "red")
+
+
+def left_out_lines(left_out: LeftOut) -> Iterator[Line]:
+    """Which trials were not run, and why."""
+    parts = []
+    if left_out.finished:
+        parts.append(f"{_plural(left_out.finished, 'trial')} finished before (--resume)")
+    if left_out.elsewhere:
+        parts.append(f"{_plural(left_out.elsewhere, 'trial')} of other shards (--shard)")
+    if parts:
+        yield from _row("left out", parts, indent=0)
+
+
+def _rate_lines(summary: Summary) -> Iterator[Line]:
+    rate = summary.rate
+    errors = f", {_plural(rate.errors, 'error')} beside" if rate.errors else ""
     if rate.value is None:
-        return f"no trial was judged, {rate.errors} errors"
+        yield Line(f"{summary.agent}: no trial was judged{errors}", "bold")
+        return
     low, high = rate.interval
-    errors = f", {rate.errors} error{'s' * (rate.errors != 1)} beside" if rate.errors else ""
-    return f"{rate.passed}/{rate.judged} passed = {rate.value:.1%} (95 % interval {low:.1%} to {high:.1%}){errors}"
+    first = f"{summary.agent}: {rate.passed}/{rate.judged} passed = {rate.value:.1%}"
+    second = f"(95% interval {low:.1%} to {high:.1%}){errors}"
+    if len(first) + 1 + len(second) <= _WIDTH:
+        yield Line(f"{first} {second}", "bold")
+    else:
+        yield Line(first, "bold")
+        yield Line(f"  {second}", "bold")
+
+
+def _app(app: AppReport) -> Iterator[str]:
+    yield f"{_plural(app.leases, 'lease')}"
+    if app.waits.count:
+        yield f"{app.waits.count} waited {_times(app.waits)}"
+    if app.handovers.count:
+        yield f"hand-over {_times(app.handovers)}"
+    if app.resets.count:
+        yield f"{_plural(app.resets.count, 'reset')} {_times(app.resets)}"
+    if app.clean_hand_ons:
+        yield f"{app.clean_hand_ons} handed on clean"
+    if app.broken:
+        yield f"{app.broken} broken"
+    if app.failed_starts:
+        yield f"{_plural(app.failed_starts, 'failed start')}"
+    if app.most_replicas:
+        yield f"{_plural(app.most_replicas, 'replica')} at most"
+
+
+def _times(times: Durations) -> str:
+    """The median, and the longest where that is much longer."""
+    longest = f" (max {_milliseconds(times.max)})" if times.max >= 2 * times.median and times.count > 1 else ""
+    return _milliseconds(times.median) + longest
+
+
+def _milliseconds(value: float) -> str:
+    return f"{value / 1000:.1f} s" if value >= 1000 else f"{value:.0f} ms" if value >= 10 else f"{value:.1f} ms"
 
 
 def _short(rate: Rate) -> str:
     return f"{rate.passed}/{rate.judged}" + (f"+{rate.errors}E" if rate.errors else "")
 
 
-def _counts(counts: Mapping[str, int]) -> str:
-    return _wrapped(f"{name} {count}" for name, count in counts.items())
+def _counts(counts: Mapping[str, int]) -> list[str]:
+    return [f"{name} {count}" for name, count in counts.items()]
 
 
-def _wrapped(parts: Iterable[str], *, width: int = 64) -> str:
-    """Parts joined by commas, broken into lines of at most ``width`` below each other."""
-    lines = [""]
-    for part in parts:
-        if lines[-1] and len(lines[-1]) + len(part) + 2 > width:
-            lines.append("")
-        lines[-1] += f", {part}" if lines[-1] else part
-    return (",\n" + " " * 15).join(lines)
+def _plural(count: int, word: str) -> str:
+    return f"{count} {word}{'s' * (count != 1)}"
+
+
+def _row(label: str, parts: Iterable[str], *, indent: int = 2, mark: str = "") -> Iterator[Line]:
+    """A label and its parts, broken between parts into lines of at most 80 columns below each other."""
+    glued = ", ".join(part.replace(" ", "\N{NO-BREAK SPACE}") for part in parts)  # no break inside a part
+    pad = " " * indent
+    wrapped = textwrap.wrap(glued, _WIDTH - _LABEL, break_on_hyphens=False, break_long_words=False) or [""]
+    for number, text in enumerate(wrapped):
+        head = f"{pad}{label}" if number == 0 else ""
+        gap = "" if len(head) < _LABEL else " "
+        yield Line(f"{head:<{_LABEL}}{gap}{text}".replace("\N{NO-BREAK SPACE}", " "), mark)
+
+
+def _shorter(path: Path) -> str:
+    """Relative to here, unless that is the longer way to say it."""
+    return min(str(path), os.path.relpath(path), key=len)

@@ -73,6 +73,14 @@ class Summary:
     """Trials that needed more than one attempt."""
     mean_score: float | None
     privileged: bool
+    tasks: int = 0
+    """Tasks with at least one verdict."""
+    tries: int = 1
+    """Trials per task, at most."""
+    solved_once: int = 0
+    """Tasks that passed in at least one trial (pass@k, for k trials)."""
+    solved_always: int = 0
+    """Tasks that passed in every trial that was judged (pass^k)."""
 
 
 def summarise(records: Iterable[TrialRecord]) -> dict[str, Summary]:
@@ -85,6 +93,10 @@ def summarise(records: Iterable[TrialRecord]) -> dict[str, Summary]:
 
 def _summary(agent: str, records: Sequence[TrialRecord]) -> Summary:
     scores = [record.score for record in records if record.score is not None and record.outcome != "error"]
+    by_task: dict[str, list[bool]] = {}
+    for record in records:
+        if record.outcome != "error":
+            by_task.setdefault(record.key.task, []).append(record.outcome == "passed")
     by_time = sorted(records, key=lambda record: -record.seconds.get("total", 0.0))[:5]
     return Summary(
         agent=agent,
@@ -99,6 +111,10 @@ def _summary(agent: str, records: Sequence[TrialRecord]) -> Summary:
         retried=sum(len(record.attempts) > 1 for record in records),
         mean_score=sum(scores) / len(scores) if scores else None,
         privileged=any(record.privileged for record in records),
+        tasks=len(by_task),
+        tries=max(Counter(record.key.task for record in records).values()),
+        solved_once=sum(any(passed) for passed in by_task.values()),
+        solved_always=sum(all(passed) for passed in by_task.values()),
     )
 
 

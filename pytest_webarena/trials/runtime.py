@@ -86,7 +86,7 @@ class Runtime:
         return self._run.folder(record.key).path
 
     def settle(self, record: TrialRecord) -> None:
-        """Drop what ``--record`` does not ask to keep, once the reports have taken their copies."""
+        """Drop what ``--record`` does not ask to keep, before the reports take their copies of what is left."""
         keep = self._config.record
         if keep == "minimal" or (keep == "failures" and record.outcome == "passed"):
             self._run.folder(record.key).drop_pictures()

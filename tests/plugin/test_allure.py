@@ -103,7 +103,7 @@ def test_trials_look_like_trials(recording: pytest.Pytester, make_tasks: MakeTas
     assert "`tasks/demo.yaml:2`" in right["description"]
     assert [step["name"] for step in wrong["steps"]] == ["stop 'oats'", "Answer: oats", "Checks: 0 of 1 hold"]
     assert wrong["statusDetails"]["message"] == "failed: answer: the texts differ\nexpected 'rye'\nactual   'oats'"
-    assert wrong["statusDetails"]["trace"].startswith("Say wrong\nfailed: 0 of 1 checks hold")
+    assert wrong["statusDetails"]["trace"].startswith("failed: 0 of 1 checks hold\nSay wrong\n")
     assert odd["statusDetails"] == {"message": "site error: canned error"}
 
 
@@ -258,3 +258,19 @@ def test_a_project_without_tasks_gets_no_files_of_ours(recording: pytest.Pyteste
         "result.json",
         "container.json",
     }
+
+
+def test_severity_and_owner_select_and_show(recording: pytest.Pytester) -> None:
+    (recording.path / "a.tasks.yaml").write_text(
+        "defaults: {sites: [], checks: [{answer: x}]}\n"
+        "tasks:\n"
+        "  - {id: vital, intent: Pay, tags: ['severity:critical', 'owner:ana', smoke]}\n"
+        "  - {id: other, intent: Look, tags: ['severity:minor']}\n"
+    )
+    recording.runpytest("--alluredir=allure", "--allure-severities=critical").assert_outcomes(passed=1, deselected=1)
+    (result,) = results(recording)
+    found = [(label["name"], label["value"]) for label in result["labels"]]
+    assert [value for name, value in found if name == "severity"] == ["critical"]
+    assert [value for name, value in found if name == "owner"] == ["ana"]
+    assert "smoke" in [value for name, value in found if name == "tag"]
+    assert len(found) == len(set(found))

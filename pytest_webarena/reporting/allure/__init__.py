@@ -22,7 +22,15 @@ if TYPE_CHECKING:
     from pytest_webarena.reporting.allure.identity import Identity
     from pytest_webarena.results import RunDir, TrialRecord
 
-__all__ = ["complete_report", "directory", "report_lost", "report_run", "report_trial", "write_results"]
+__all__ = [
+    "complete_report",
+    "directory",
+    "report_interrupted",
+    "report_lost",
+    "report_run",
+    "report_trial",
+    "write_results",
+]
 
 _RESULT = pytest.StashKey["TestResult"]()
 """On an item whose trial has a record: what the report shall say of it."""
@@ -94,6 +102,23 @@ def complete_report(item: pytest.Item, call: pytest.CallInfo[None], report: pyte
             del item.stash[_RESULT]  # a rerun brings its own
             live.uuid = prepared.uuid  # parts from the containers that list our fixtures: noise above the steps
         live.labels += _others(labels, live.labels)
+
+
+def report_interrupted(item: pytest.Item) -> None:
+    """Set right what allure-pytest is about to write of a test that was broken off: it would call it passed."""
+    if not hasattr(item, "agent_name") or directory(item.config) is None:
+        return
+    from allure_commons.model2 import Label, StatusDetails
+
+    from pytest_webarena.reporting.allure.result import identify
+
+    listener: Any = item.config.pluginmanager.get_plugin("allure_listener")
+    live: TestResult | None = listener.allure_logger.get_test(None)
+    if live is not None:
+        identify(live, _identity(item))  # type: ignore[arg-type]
+        live.labels.append(Label(name="outcome", value="error: harness"))
+        live.status = "broken"
+        live.statusDetails = StatusDetails(message="harness error: the run was interrupted during this trial")
 
 
 def _explain(live: TestResult, prepared: TestResult | None, error: BaseException, report: pytest.TestReport) -> None:

@@ -17,18 +17,17 @@ from typing import TYPE_CHECKING
 
 from allure_commons.model2 import Label, Link, Parameter
 
+from pytest_webarena.reporting.labels import behaviour_labels
 from pytest_webarena.results.wording import printable
 
 if TYPE_CHECKING:
     from pytest_webarena.results import TrialRecord
     from pytest_webarena.tasks.model import Task
 
-__all__ = ["EPIC", "Identity", "source_url"]
+__all__ = ["Identity", "source_url"]
 
-EPIC = "web-agent tasks"
 _TRIAL = re.compile(r"(?:^|-)trial\d+(?=-|$)")
 _BROWSERS = ("chromium", "firefox", "webkit")
-_LABEL_TAGS = ("severity", "owner", "layer")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +90,7 @@ class Identity:
     @property
     def full_name(self) -> str:
         """The test case: a task, whoever tries it."""
-        return f"{self.path}#{self.task}"
+        return printable(f"{self.path}#{self.task}")
 
     @property
     def test_case_id(self) -> str:
@@ -106,32 +105,27 @@ class Identity:
     @property
     def title_path(self) -> list[str]:
         """Where it stands in the tree of a report that keeps agents apart by itself, as `run_files.CONFIG` makes it."""
-        return [" + ".join(self.sites) or "no site", self.category or Path(self.path).stem]
+        return [
+            printable(part) for part in (" + ".join(self.sites) or "no site", self.category or Path(self.path).stem)
+        ]
 
     def parameters(self) -> list[Parameter]:
         """Plain values; what Allure takes into account when it looks for retries and history."""
         pairs = [("agent", self.agent), ("trial", str(self.trial))]
         if self.variant:
             pairs.append(("browser" if self.variant in _BROWSERS else "variant", self.variant))
-        return [Parameter(name=name, value=value) for name, value in pairs]
+        return [Parameter(name=name, value=printable(value)) for name, value in pairs]
 
     def labels(self) -> list[Label]:
-        """Suites, behaviours and tags. A tag like ``severity:critical`` or ``owner:ana`` becomes that label."""
+        """Suites, agent, behaviours and tags."""
         return [Label(name=name, value=printable(value)) for name, value in self._labels()]
 
     def _labels(self) -> Iterator[tuple[str, str]]:
         yield from zip(("parentSuite", "suite", "subSuite"), (self.agent, *self.title_path), strict=True)
-        yield "epic", EPIC
-        for site in self.sites or ("no site",):
-            yield "feature", site
-        yield "story", self.template or self.task
         yield "agent", self.agent
-        for tag in dict.fromkeys((*self.tags, self.category)):
-            kind, colon, value = tag.partition(":")
-            if colon and value and kind in _LABEL_TAGS:
-                yield kind, value
-            elif tag:
-                yield "tag", tag
+        yield from behaviour_labels(
+            task=self.task, template=self.template, sites=self.sites, tags=self.tags, category=self.category
+        )
 
     def links(self, root: Path, environment: Mapping[str, str] = os.environ) -> list[Link]:
         """The task's line in the repository's web pages, where CI says what they are."""

@@ -94,19 +94,22 @@ def configuration(agents: Sequence[str]) -> str:
 
     With environments the report can be narrowed to one agent, and each trial shows how the others fared at its task.
     """
-    rules = [_rule(f"Error, {cause}: {words}", f"^error: {cause}$") for cause, words in CAUSE_WORDS.items()]
+    groups: list[Any] = ["environment"] if len(agents) > 1 else []
+    groups.append({"label": "feature"})
+    rules = [_rule(f"Error, {cause}: {words}", f"^error: {cause}$", groups) for cause, words in CAUSE_WORDS.items()]
     for reason, words in STOP_WORDS.items():
-        rules.append(_rule(_FAILED if reason == "answered" else f"Failed, {words}", f"^failed: {reason}$"))
+        name = _FAILED if reason == "answered" else f"Failed, {words}"
+        rules.append(_rule(name, f"^failed: {reason}$", groups))
     config = {"name": "pytest-webarena", "hideLabels": list(_HIDDEN_LABELS), "categories": {"rules": rules}}
     names = {re.sub(r"[^A-Za-z0-9_-]", "_", agent)[:60]: agent for agent in agents} if len(agents) > 1 else {}
     return _CONFIGURATION.format(config=json.dumps(config, indent=2), agents=json.dumps(names))
 
 
-def _rule(name: str, outcome: str) -> dict[str, Any]:
+def _rule(name: str, outcome: str, groups: Sequence[Any]) -> dict[str, Any]:
     return {
         "name": name,
         "matchers": {"statuses": ["failed", "broken"], "labels": {"outcome": outcome}},
-        "groupBy": [{"label": "feature"}],
+        "groupBy": groups,
         "groupByMessage": False,
     }
 

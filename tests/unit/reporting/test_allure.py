@@ -266,7 +266,18 @@ def test_texts_no_report_can_carry_are_made_harmless(run: RunDir, target: Path) 
     bad = "</script>\ud800 \x00 \x1b[31m ```"
     steps = [{"raw": bad, "error": bad, "url_before": bad}]
     checks = [check("answer", 0.0, expected=bad, actual=bad, why=bad)]
-    make_trial(run, outcome="failed", intent=bad, answer=bad, message=bad, steps=steps, checks=checks, tags=(bad,))
+    make_trial(
+        run,
+        outcome="failed",
+        intent=bad,
+        answer=bad,
+        message=bad,
+        steps=steps,
+        checks=checks,
+        tags=(bad,),
+        category=bad,
+        sites=(bad,),
+    )
     (result,) = report(run, target)
     assert "\\ud800" not in json.dumps(result)
     assert "\\u0000" not in json.dumps(result)

@@ -1,0 +1,148 @@
+"""What a run says on the terminal, at 80 columns."""
+
+from __future__ import annotations
+
+import os
+import pty
+import select
+import subprocess
+import sys
+import time
+import xml.etree.ElementTree as ET
+from collections.abc import Callable
+
+import pytest
+
+MakeTasks = Callable[..., None]
+
+
+def section(result: pytest.RunResult) -> list[str]:
+    """The lines of our summary."""
+    start = next(number for number, line in enumerate(result.outlines) if line.startswith("=") and " webarena " in line)
+    end = next(number for number in range(start + 1, len(result.outlines)) if result.outlines[number].startswith("="))
+    return result.outlines[start + 1 : end]
+
+
+@pytest.fixture
+def narrow(canned: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
+    """A terminal of 80 columns, on nobody's CI."""
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.delenv("CI", raising=False)
+    monkeypatch.delenv("BUILD_NUMBER", raising=False)
+    return canned
+
+
+def test_the_summary_fits(narrow: pytest.Pytester, make_tasks: MakeTasks) -> None:
+    make_tasks("right", "wrong", "odd")
+    lines = section(narrow.runpytest("--run-dir=run"))
+    assert lines[0] == "oracle: 1/2 passed = 50.0% (95% interval 9.5% to 90.5%), 1 error beside"
+    assert lines[-1].startswith("records: run (")
+    assert max(map(len, lines)) <= 80
+
+
+def test_a_failure_is_headed_by_its_place_and_told_once(narrow: pytest.Pytester, make_tasks: MakeTasks) -> None:
+    make_tasks("wrong", "odd")
+    result = narrow.runpytest()
+    result.stdout.fnmatch_lines(
+        [
+            "*_ ERROR at call of odd?chromium? (demo.yaml:8) _*",
+            "error (site): canned error",
+            "*_ wrong?chromium? (demo.yaml:2) _*",
+            "canned failed",
+            "FAILED tasks/demo.yaml::wrong?chromium? - canned failed",
+            "ERROR tasks/demo.yaml::odd?chromium? - error (site): canned error",
+        ]
+    )
+    assert sum("canned failed" in line for line in result.outlines) == 2
+
+
+@pytest.mark.parametrize("workers", [(), ("-n2",)], ids=["alone", "xdist"])
+def test_one_line_per_failure_where_pytest_shows_one(
+    narrow: pytest.Pytester, make_tasks: MakeTasks, workers: tuple[str, ...]
+) -> None:
+    make_tasks("wrong")
+    conftest = narrow.path / "conftest.py"
+    conftest.write_text(conftest.read_text().replace('f"canned {outcome}"', 'f"canned {outcome}\\nand a second line"'))
+    result = narrow.runpytest_subprocess("--tb=line", "--junitxml=junit.xml", *workers)
+    result.stdout.fnmatch_lines(["tasks/demo.yaml:2: canned failed"])
+    result.stdout.no_fnmatch_line("*and a second line*")
+    narrow.runpytest_subprocess("--junitxml=junit.xml", *workers).stdout.fnmatch_lines(["and a second line"])
+    (failure,) = ET.parse(narrow.path / "junit.xml").iter("failure")
+    assert failure.get("message") == "canned failed"
+    assert "and a second line" in (failure.text or "")
+
+
+@pytest.mark.parametrize("workers", [(), ("-n2",)], ids=["alone", "xdist"])
+def test_what_was_left_out_is_told_with_its_reason(
+    narrow: pytest.Pytester, make_tasks: MakeTasks, workers: tuple[str, ...]
+) -> None:
+    make_tasks("a", "b", "c", "d", "odd")
+    narrow.runpytest_subprocess("--run-dir=run", "--shard=1/2", *workers).stdout.fnmatch_lines(
+        ["left out *trial* of other shards (--shard)"]
+    )
+    narrow.runpytest_subprocess("--run-dir=whole", *workers).stdout.no_fnmatch_line("left out*")
+    narrow.runpytest_subprocess("--resume=whole", *workers).stdout.fnmatch_lines(
+        ["left out       4 trials finished before (--resume)"]
+    )
+
+
+def test_an_interrupted_trial_did_not_die(narrow: pytest.Pytester, make_tasks: MakeTasks) -> None:
+    make_tasks("right", "dying")
+    conftest = narrow.path / "conftest.py"
+    conftest.write_text(conftest.read_text().replace("os._exit(9)", "raise KeyboardInterrupt").replace('"w"', '"main"'))
+    result = narrow.runpytest_subprocess("--run-dir=run", "--alluredir=allure")
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    result.stdout.fnmatch_lines(["oracle: 1/1 passed*1 error beside", "*errors by*harness 1*"])
+    (record,) = (narrow.path / "run" / "trials").glob("dying*/trial.json")
+    assert "the run was interrupted during this trial" in record.read_text()
+    results = [file.read_text() for file in (narrow.path / "allure").glob("*-result.json")]
+    (broken,) = [text for text in results if "#dying" in text]
+    assert '"status": "broken"' in broken
+    assert "interrupted" in broken
+
+
+@pytest.mark.parametrize("workers", [(), ("-n2",)], ids=["alone", "xdist"])
+def test_a_terminal_shows_how_it_goes_and_is_left_clean(
+    narrow: pytest.Pytester, make_tasks: MakeTasks, workers: tuple[str, ...]
+) -> None:
+    make_tasks(*(f"right{number}" for number in range(6)), "wrong")
+    output = run_in_terminal(narrow, "--run-dir=run", "-p", "no:cacheprovider", *workers)
+    assert " 0/7 trials " in output
+    assert " 7/7 trials · 85.7% passed " in output
+    drawing, _, after = output.rpartition("\033[r")  # the whole screen scrolls again
+    assert "trials · " in drawing
+    assert "trials · " not in after
+    assert "oracle: 6/7 passed" in after
+
+
+def test_a_dumb_terminal_gets_no_control_sequences(
+    narrow: pytest.Pytester, make_tasks: MakeTasks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_tasks(*(f"right{number}" for number in range(6)))
+    monkeypatch.setenv("TERM", "dumb")
+    assert "\033[r" not in run_in_terminal(narrow, "--color=no")
+
+
+def run_in_terminal(pytester: pytest.Pytester, *arguments: str) -> str:
+    """All that pytest writes to a terminal of 24 by 80."""
+    ours, theirs = pty.openpty()
+    subprocess.run(["stty", "rows", "24", "cols", "80"], stdin=theirs, check=True)
+    environment = {**os.environ, "TERM": os.environ.get("TERM") or "xterm"}
+    environment.pop("COLUMNS", None)
+    command = [sys.executable, "-m", "pytest", *arguments]
+    process = subprocess.Popen(command, cwd=pytester.path, stdin=theirs, stdout=theirs, stderr=theirs, env=environment)
+    os.close(theirs)
+    output, deadline = b"", time.monotonic() + 60
+    try:
+        while time.monotonic() < deadline:
+            if select.select([ours], [], [], 0.5)[0]:
+                try:
+                    piece = os.read(ours, 65536)
+                except OSError:  # Linux: nobody has the terminal open any more
+                    break
+                output += piece
+        process.wait(timeout=max(0.1, deadline - time.monotonic()))
+    finally:
+        process.kill()
+        os.close(ours)
+    return output.decode()

@@ -1,0 +1,193 @@
+"""The status of a long run."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from pytest_webarena.reporting.progress import Progress, has_foot, status_text
+
+
+@pytest.mark.parametrize(
+    ("figures", "text"),
+    [
+        ((0, 0, 0, 0, 0.0), "0 trials"),
+        ((0, 5, 0, 0, 3.0), "0/5 trials"),
+        ((10, 10, 5, 0, 60.0), "10/10 trials · 50.0% passed"),
+        ((1, 3, 0, 1, 10.0), "1/3 trials · 1 error · about 20 s left"),
+        ((10, 812, 4, 2, 600.0), "10/812 trials · 50.0% passed · 2 errors · about 13 h 22 min left"),
+    ],
+)
+def test_status_text(figures: Any, text: str) -> None:
+    assert status_text(*figures) == text
+
+
+def report(outcome: str = "passed", when: str = "call") -> Any:
+    return SimpleNamespace(when=when, user_properties=[("record", "x"), ("outcome", outcome)])
+
+
+def test_only_trials_count_and_each_once() -> None:
+    progress = Progress(io.StringIO(), fancy=False)
+    for seen in (report(), report(when="setup"), report(when="teardown"), report("error"), report("failed")):
+        progress.count(seen)
+    progress.count(SimpleNamespace(when="call", user_properties=[]))  # type: ignore[arg-type]
+    assert (progress.done, progress.passed, progress.errors) == (3, 1, 1)
+
+
+def test_a_log_gets_a_line_a_minute() -> None:
+    now = [0.0]
+    lines: list[str] = []
+    progress = Progress(io.StringIO(), fancy=False, log=lines.append, clock=lambda: now[0])
+    progress.total = 100
+    progress.start()
+    for _ in range(12):
+        now[0] += 15
+        progress.count(report())
+    assert lines == [
+        "webarena: 4/100 trials · 100.0% passed · about 24 min left",
+        "webarena: 8/100 trials · 100.0% passed · about 23 min left",
+        "webarena: 12/100 trials · 100.0% passed · about 22 min left",
+    ]
+
+
+class Screen:
+    """As much of a terminal as pytest and the status line need: rows, a cursor, a scrolling region."""
+
+    def __init__(self, rows: int = 6, columns: int = 40) -> None:
+        self.rows = [""] * rows
+        self.columns = columns
+        self.scrolled: list[str] = []
+        self._row = self._column = 0
+        self._saved = (0, 0)
+        self._region = (0, rows - 1)
+
+    def isatty(self) -> bool:
+        return True
+
+    def flush(self) -> None:
+        pass
+
+    def write(self, text: str) -> None:
+        for plain, escape in re.findall(r"([^\033\n]+|\n)|\033(\[[\d;]*[A-Za-z]|[78DM])", text):
+            if escape:
+                self._escape(escape)
+            elif plain == "\n":
+                self._down()
+                self._column = 0
+            else:
+                old = self.rows[self._row].ljust(self._column)
+                self.rows[self._row] = old[: self._column] + plain + old[self._column + len(plain) :]
+                self._column += len(plain)
+                assert self._column < self.columns
+
+    def _escape(self, code: str) -> None:
+        numbers = [int(number) for number in re.findall(r"\d+", code)]
+        match code[-1]:
+            case "7":
+                self._saved = (self._row, self._column)
+            case "8":
+                self._row, self._column = self._saved
+            case "D":
+                self._down()
+            case "A":
+                self._row -= numbers[0]
+            case "H":
+                self._row, self._column = numbers[0] - 1, numbers[1] - 1
+            case "K":
+                self.rows[self._row] = ""
+            case "r":
+                self._region = (numbers[0] - 1, numbers[1] - 1) if numbers else (0, len(self.rows) - 1)
+                self._row = self._column = 0
+            case other:
+                raise AssertionError(other)
+
+    def _down(self) -> None:
+        top, bottom = self._region
+        if self._row == bottom:
+            self.scrolled.append(self.rows.pop(top))
+            self.rows.insert(bottom, "")
+        else:
+            self._row = min(self._row + 1, len(self.rows) - 1)
+
+    def resize(self, rows: int) -> None:
+        """Larger: room at the foot. The scrolling region is lost, as in many terminals."""
+        self.rows += [""] * (rows - len(self.rows))
+        self._region = (0, rows - 1)
+
+
+@pytest.fixture
+def screen(monkeypatch: pytest.MonkeyPatch) -> Screen:
+    """A terminal of six rows that `shutil.get_terminal_size` sees."""
+    screen = Screen()
+    size = lambda: os.terminal_size((screen.columns, len(screen.rows)))  # noqa: E731
+    monkeypatch.setattr("shutil.get_terminal_size", size)
+    return screen
+
+
+@pytest.mark.parametrize("before", [0, 3, 20], ids=["at the top", "in the middle", "at the foot"])
+def test_the_status_keeps_to_the_last_row_and_pytests_output_is_whole(screen: Screen, before: int) -> None:
+    written = [f"line {number}" for number in range(before)]
+    screen.write("".join(f"{line}\n" for line in written))
+    screen.write("tests.yaml ")
+    progress: Progress = Progress(screen, fancy=True)  # type: ignore[arg-type]
+    progress.total = 9
+    progress.start()
+    for number in range(9):
+        screen.write(".")
+        progress.count(report())
+        assert screen.rows[-1].startswith(f" {number + 1}/9 trials")
+        if number == 4:
+            screen.write("\nnext.yaml ")
+    screen.write("\n")
+    progress.close()
+    assert screen.rows[-1] == ""
+    shown = [row for row in (*screen.scrolled, *screen.rows) if row]
+    assert shown == [*written, "tests.yaml .....", "next.yaml ...."]
+
+
+def test_a_terminal_that_grows_keeps_no_old_status(screen: Screen) -> None:
+    progress: Progress = Progress(screen, fancy=True)  # type: ignore[arg-type]
+    progress.total = 3
+    progress.count(report())
+    screen.resize(9)
+    progress.count(report())
+    assert [row for row in screen.rows if "trials" in row] == [screen.rows[-1]]
+    assert "2/3 trials" in screen.rows[-1]
+
+
+def test_nothing_is_drawn_once_it_is_closed(screen: Screen) -> None:
+    progress: Progress = Progress(screen, fancy=True)  # type: ignore[arg-type]
+    progress.start()
+    progress.close()
+    progress.count(report())
+    progress.start()
+    progress.close()
+    assert screen.rows == [""] * 6
+
+
+def test_long_texts_are_cut_to_the_row(screen: Screen) -> None:
+    progress: Progress = Progress(screen, fancy=True)  # type: ignore[arg-type]
+    progress.total = 10**30
+    progress.count(report())
+    assert len(screen.rows[-1]) == screen.columns - 1
+
+
+def test_pytests_own_markup_is_used(screen: Screen) -> None:
+    progress: Progress = Progress(screen, fancy=True, markup=lambda text: f"<{text}>")  # type: ignore[arg-type]
+    progress.start()
+    assert screen.rows[-1] == "< 0 trials >"
+
+
+@pytest.mark.parametrize(("term", "rows", "expected"), [("xterm", 6, True), ("dumb", 6, False), ("xterm", 3, False)])
+def test_only_real_terminals_have_a_foot(
+    screen: Screen, monkeypatch: pytest.MonkeyPatch, term: str, rows: int, expected: bool
+) -> None:
+    monkeypatch.setenv("TERM", term)
+    screen.rows = [""] * rows
+    assert has_foot(screen) is expected  # type: ignore[arg-type]
+    assert not has_foot(io.StringIO())

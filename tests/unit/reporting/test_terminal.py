@@ -1,0 +1,139 @@
+"""The summary's lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+
+from pytest_webarena.reporting.terminal import Line, left_out_lines, site_lines, summary_lines
+from pytest_webarena.results import TrialKey, TrialRecord, summarise
+from pytest_webarena.selection import LeftOut
+from pytest_webarena.sites.report import AppReport, BrokerReport, Durations
+
+
+def record(task: str, outcome: Any = "passed", *, agent: str = "careful", trial: int = 1, **more: Any) -> TrialRecord:
+    values = {
+        "score": {"passed": 1.0, "failed": 0.0}.get(outcome),
+        "cause": "site" if outcome == "error" else None,
+        "stop_reason": None if outcome == "error" else "answered",
+        "sites": ("shop",),
+        "category": "content",
+        "steps": 4,
+        "seconds": {"total": 2.0},
+        **more,
+    }
+    return TrialRecord(key=TrialKey(task, agent, trial), outcome=outcome, **values)
+
+
+def texts(lines: Iterable[Line]) -> list[str]:
+    found = [line.text for line in lines]
+    assert max(map(len, found)) <= 80
+    return found
+
+
+def summary(*records: TrialRecord) -> list[str]:
+    return texts(summary_lines(summarise(records).values()))
+
+
+def test_errors_stand_beside_the_rate() -> None:
+    assert summary(record("a"), record("b", "failed", stop_reason="max_steps"), record("c", "error")) == [
+        "careful: 1/2 passed = 50.0% (95% interval 9.5% to 90.5%), 1 error beside",
+        "  stopped      answered 1, max_steps 1",
+        "  errors by    site 1, not counted in the rate",
+        "  per trial    4.0 steps, 2.0 s",
+    ]
+
+
+def test_groups_are_told_where_there_are_several() -> None:
+    sites = [f"site-number-{number}" for number in range(9)]
+    lines = summary(
+        *(record(site, "passed" if number else "error", sites=(site,)) for number, site in enumerate(sites))
+    )
+    assert lines[1:4] == [
+        "  by site      site-number-0 0/0+1E, site-number-1 1/1, site-number-2 1/1,",
+        "               site-number-3 1/1, site-number-4 1/1, site-number-5 1/1,",
+        "               site-number-6 1/1, site-number-7 1/1, site-number-8 1/1",
+    ]
+    assert not any("by category" in line for line in lines)
+
+
+def test_several_tries_tell_how_steady_the_agent_is() -> None:
+    steady = [record("steady", trial=trial) for trial in (1, 2)]
+    shaky = [record("shaky"), record("shaky", "failed", trial=2)]
+    never = [record("never", "failed", trial=trial) for trial in (1, 2)]
+    lines = summary(*steady, *shaky, *never, record("broken", "error"))
+    assert "  of 2 tries   2/3 tasks solved at least once, 1 always" in lines
+
+
+def test_partial_scores_are_averaged() -> None:
+    lines = summary(record("a"), record("b", "failed", score=0.5))
+    assert "  score        0.750 on average, parts of tasks counted" in lines
+    assert not any("score" in line for line in summary(record("a"), record("b", "failed")))
+
+
+def test_slow_trials_are_named() -> None:
+    records = [record(f"t{number}") for number in range(9)]
+    assert "  slowest      slow 1 min 30 s, t0 2.0 s, t1 2.0 s" in summary(
+        *records, record("slow", seconds={"total": 90.0})
+    )
+    assert not any("slowest" in line for line in summary(*records))
+
+
+def test_long_names_leave_the_lines_short() -> None:
+    agent = "a-very-long-name-of-an-agent-with-its-version-2.1"
+    lines = summary(record("a", agent=agent), record("b", "error", agent=agent))
+    assert lines[:2] == [f"{agent}: 1/1 passed = 100.0%", "  (95% interval 20.7% to 100.0%), 1 error beside"]
+
+
+def test_an_agent_that_saw_the_solutions_is_marked() -> None:
+    assert "  note         sees the solutions: its rate says nothing about agents" in summary(
+        record("a", privileged=True)
+    )
+
+
+def test_a_run_of_errors_has_no_rate() -> None:
+    assert summary(record("a", "error"))[0] == "careful: no trial was judged, 1 error beside"
+
+
+def test_what_the_sites_did() -> None:
+    app = AppReport(
+        app="homepage",
+        backend="process",
+        leases=60,
+        waits=Durations.of([0.4, 2.5, 0.5]),
+        handovers=Durations.of([0.0004, 0.0005]),
+        resets=Durations.of([0.02]),
+        clean_hand_ons=40,
+        broken=1,
+        failed_starts=2,
+        most_replicas=4,
+    )
+    report = BrokerReport(apps={"homepage": app}, problems=("it was killed and started again",))
+    lines = list(site_lines(report))
+    assert texts(lines) == [
+        "homepage       60 leases, 3 waited 500 ms (max 2.5 s), hand-over 0.5 ms,",
+        "               1 reset 20 ms, 40 handed on clean, 1 broken, 2 failed starts,",
+        "               4 replicas at most",
+        "sites: it was killed and started again",
+    ]
+    assert lines[-1].mark == "red"
+
+
+@pytest.mark.parametrize(
+    ("left_out", "lines"),
+    [
+        (LeftOut(), []),
+        (LeftOut(finished=1), ["left out       1 trial finished before (--resume)"]),
+        (
+            LeftOut(finished=2, elsewhere=30),
+            [
+                "left out       2 trials finished before (--resume),",
+                "               30 trials of other shards (--shard)",
+            ],
+        ),
+    ],
+)
+def test_what_was_left_out(left_out: LeftOut, lines: list[str]) -> None:
+    assert [line.text for line in left_out_lines(left_out)] == lines

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from urllib.parse import urlsplit
 import pytest
 from werkzeug.test import Client
 
-from pytest_webarena.actions import Goto, Stop
+from pytest_webarena.actions import Goto, NewTab, Stop
 from pytest_webarena.checks import collect, judge
 from pytest_webarena.embedded import homepage, world
 from pytest_webarena.evidence import Evidence, RequestRecord, TabState
@@ -38,6 +39,11 @@ _SITES = {
 }
 _USERS = {"shopping": "mara.linden", "shopping_admin": "clementine.rusk", "homepage": "mara.linden"}
 _KINDS = {"answer", "url", "page", "state", "network", "python", "all", "any", "not"}
+_ANSWERS = {"exact", "includes", "excludes", "one_of", "number", "regex", "json", "unachievable"}
+_CAUSES = {"no-evidence", "no-permission", "no-function"}
+"""Tags of tasks that can't be done, by why they can't."""
+_PRICES = {"shopping-price-of-basket", "shopping-price-with-voucher"}
+"""Questions with a check that nothing was ordered."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -202,19 +208,50 @@ _answered = [task for task in _TASKS if task.category == "information"]
 
 
 def test_there_are_enough_of_every_kind() -> None:
-    assert {task.category for task in _TASKS} == {"information", "navigation", "content", "unachievable"}
-    assert len(_TASKS) >= 64
-    assert len({task.template for task in _TASKS}) >= 22
-    assert len(_BY_ID) == len(_TASKS)
+    assert len(_BY_ID) == len(_TASKS) >= 60
+    assert len({task.template for task in _TASKS}) >= 20
+    counted = Counter(task.category for task in _TASKS)
+    assert set(counted) == {"information", "navigation", "content", "unachievable"}
+    assert min(counted.values()) >= 12
+    assert {task.sites[0] for task in _TASKS} == {"shopping", "shopping_admin"}
+    # Short and long ones; the shortest takes three actions and an answer.
+    lengths = [len(task.solution or ()) for task in _TASKS if task.category != "unachievable"]
+    assert min(lengths) >= 4
+    assert sum(length >= 10 for length in lengths) >= 15
+
+
+def test_every_way_of_checking_is_used() -> None:
     assert {check.kind for task in _TASKS for check in _all(task.checks)} >= _KINDS
+    assert {name for task in _TASKS for name in _given(task, "answer")} >= _ANSWERS
+    assert {name for task in _TASKS for name in _given(task, "state")} >= {"sql", "api"}
+    opened = [check.spec.open for task in _TASKS for check in _all(task.checks) if check.kind == "page"]
+    assert {address is None for address in opened} == {True, False}
     assert any(check.when == "any_step" for task in _TASKS for check in task.checks)
     assert any(check.weight != 1 for task in _TASKS for check in task.checks)
-    assert len({user for task in _TASKS for user in task.user.values()}) >= 8
+
+
+def test_what_can_not_be_done_says_why() -> None:
+    hopeless = [task for task in _TASKS if task.category == "unachievable"]
+    for task in hopeless:
+        assert len(_CAUSES.intersection(task.tags)) == 1, task.id
+    assert {cause for task in hopeless for cause in task.tags} == _CAUSES
+    for task in _TASKS:
+        assert task in hopeless or not _CAUSES.intersection(task.tags), task.id
+
+
+def test_several_people_work_on_several_sites_at_once() -> None:
+    users = {(site, task.user.get(site, _USERS[site])) for task in _TASKS for site in task.sites}
+    assert {user for site, user in users if site == "shopping_admin"} == {"clementine.rusk", "thea.winslade"}
+    assert len({user for site, user in users if site == "shopping"}) >= 8
+    assert ("shopping", "") in users
+    assert {task.sites for task in _TASKS} >= {
+        ("shopping", "homepage"),
+        ("shopping_admin", "homepage"),
+        ("shopping_admin", "shopping"),
+        ("shopping_admin", "shopping", "homepage"),
+    }
     assert any(len(task.start) > 1 for task in _TASKS)
-    assert any(len(task.sites) == 3 for task in _TASKS)
-    said = {name for task in _TASKS for name in _given(task, "answer")}
-    assert said >= {"exact", "includes", "excludes", "one_of", "number", "json", "unachievable"}
-    assert {name for task in _TASKS for name in _given(task, "state")} >= {"sql", "api"}
+    assert any(isinstance(step, NewTab) for task in _TASKS for step in task.solution or ())
 
 
 def test_every_file_carries_the_canary() -> None:
@@ -238,7 +275,7 @@ def test_task_is_not_passed_for_nothing(task: Task, judged: Callable[[Task], _Ju
 def test_only_the_right_answer_counts(task: Task, judged: Callable[[Task], _Judge]) -> None:
     said = _said(task)
     pristine = judged(task)
-    if all(check.kind in ("answer", "any") or task.template == "shopping-price-of-basket" for check in task.checks):
+    if all(check.kind in ("answer", "any") or task.template in _PRICES for check in task.checks):
         assert pristine.passes(said)
 
     for other in _answered:
@@ -294,7 +331,7 @@ _TRUTHS = {
         "saved",
     ),
     "shopping-lowest-rating": (
-        "select (select u.first_name || ' ' || u.last_name from auth_user u where u.id = r.user_id)"
+        "select group_concat((select u.first_name || ' ' || u.last_name from auth_user u where u.id = r.user_id))"
         f" {_STARS} and r.status = 1 and r.score = (select min(r.score) {_STARS} and r.status = 1)",
         "customer",
     ),
@@ -303,8 +340,9 @@ _TRUTHS = {
         "percent",
     ),
     "shopping-admin-best-seller": (
-        f"select coalesce(q.title, p.title) {_SOLD}"
-        " group by coalesce(q.id, p.id) order by sum(l.quantity) desc limit 1",
+        f"with sold as (select coalesce(q.title, p.title) as title, sum(l.quantity) as copies {_SOLD}"
+        " group by coalesce(q.id, p.id))"
+        " select group_concat(title, ' / ') from sold where copies = (select max(copies) from sold)",
         "product",
     ),
     "shopping-admin-revenue": (
@@ -319,8 +357,9 @@ _TRUTHS = {
         "spent",
     ),
     "shopping-admin-biggest-order": (
-        "select u.first_name || ' ' || u.last_name from order_order o join auth_user u on u.id = o.user_id"
-        f" where {_RANGE} order by o.total_incl_tax desc limit 1",
+        "select group_concat(u.first_name || ' ' || u.last_name)"
+        " from order_order o join auth_user u on u.id = o.user_id"
+        f" where {_RANGE} and o.total_incl_tax = (select max(o.total_incl_tax) from order_order o where {_RANGE})",
         "customer",
     ),
     "shopping-admin-stock-of-sizes": (

@@ -1,0 +1,49 @@
+"""Some of the store's tasks as they are shipped, each of another make; ``make audit`` goes through all of them."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from pytest_webarena.embedded import APPS
+
+pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("browser_executable"), pytest.mark.timeout(300)]
+
+_TASKS = Path(__file__).parents[2] / "tasks"
+_CHOSEN = [
+    "shopping/content.yaml::shopping-place-order.throw",  # the whole way to an order
+    "shopping/navigation.yaml::shopping-preview-order.tea",  # seen on the way, not at the end
+    "shopping_admin/content.yaml::shopping-admin-judge-review.insult",  # by the employee
+    "cross_site/shopping_and_homepage.yaml::cross-average-order.march",  # two tabs, and a check in Python
+]
+
+
+@pytest.fixture
+def seeded(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The store's data are built once per run of the suite. Without django-oscar: a skip, or a failure in CI."""
+    if not APPS["shop"].available and os.environ.get("WEBARENA_REQUIRE_SHOP") != "1":
+        pytest.skip("django-oscar is not installed: pip install '.[shop]'")
+    base = tmp_path_factory.getbasetemp()
+    shared = base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base
+    if "WEBARENA_CACHE_DIR" not in os.environ:
+        monkeypatch.setenv("WEBARENA_CACHE_DIR", str(shared / "shop-cache"))
+
+
+@pytest.mark.usefixtures("seeded")
+def test_solutions_pass_and_doing_nothing_fails(pytester: pytest.Pytester) -> None:
+    run = pytester.path / "run"
+    result = pytester.runpytest_subprocess(
+        *(_TASKS / task for task in _CHOSEN),
+        *("--agent=oracle", "--agent=null", "-n2", "--record=minimal", "-p", "no:cacheprovider", f"--run-dir={run}"),
+        timeout=280,
+    )
+    result.assert_outcomes(passed=len(_CHOSEN), failed=len(_CHOSEN))
+    passed = {}
+    for file in run.glob("trials/*/trial.json"):
+        record = json.loads(file.read_text())
+        passed[record["key"]["task"], record["key"]["agent"]] = record["outcome"] == "passed"
+    names = [task.partition("::")[2] for task in _CHOSEN]
+    assert passed == {(name, agent): agent == "oracle" for name in names for agent in ("oracle", "null")}

@@ -14,15 +14,9 @@ from pytest_webarena.browser.faults import DialogOpened, PageCrashed, ScriptFail
 from pytest_webarena.browser.guards import allowed_in_tab
 from pytest_webarena.browser.loop import Deadline
 from pytest_webarena.browser.messages import writable
-from pytest_webarena.browser.observation import (
-    ExactExtractor,
-    Extraction,
-    Extractor,
-    Observation,
-    TabInfo,
-    cut_lines,
-    tab_line,
-)
+from pytest_webarena.browser.observation import Extraction, Extractor, Observation, TabInfo, tab_line
+from pytest_webarena.browser.observation.budget import cut_lines
+from pytest_webarena.browser.observation.exact import ExactExtractor
 from pytest_webarena.browser.settle import settle
 from pytest_webarena.browser.tab import Tab
 from pytest_webarena.browser.tabs import Tabs

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_webarena.browser.observation import Observation, Scroll, TabInfo, cut_lines, tab_line
+from pytest_webarena.browser.observation import Observation, Scroll, TabInfo, tab_line
+from pytest_webarena.browser.observation.budget import cut_lines
 
 
 def test_the_first_line_numbers_the_tabs_and_marks_the_current_one() -> None:

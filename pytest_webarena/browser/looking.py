@@ -46,11 +46,10 @@ async def look(
     except DialogOpened:
         return await _dialog_observation(tabs)
     infos = await _infos(tabs, extraction.title)
-    shot = (
-        await screenshot_of(tab, seconds=deadline.left(config.deadlines.hang))
-        if config.observation.screenshot
-        else None
-    )
+    asked = config.observation.wants("screenshot")
+    shot = None
+    if asked or config.record_screenshots:
+        shot = await screenshot_of(tab, seconds=deadline.left(config.deadlines.hang))
     text = "\n".join([tab_line(infos), "", *extraction.lines])
     return Observation(
         text=cut_lines(text, config.observation.max_chars),
@@ -60,7 +59,8 @@ async def look(
         focused=extraction.focused,
         scroll=extraction.scroll,
         viewport=_viewport(tab),
-        screenshot=shot,
+        screenshot=shot if asked else None,
+        for_record=None if asked else shot,
     )
 
 

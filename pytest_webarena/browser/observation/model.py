@@ -56,7 +56,7 @@ class Observation:
     """One look at the browser."""
 
     text: str
-    """The tab line, a blank line, and the current page in WebArena's form."""
+    """The tab line, a blank line, and the current page in the text forms that were asked for."""
     url: str
     title: str
     tabs: tuple[TabInfo, ...]
@@ -72,7 +72,21 @@ class Observation:
     viewport: tuple[int, int] = (0, 0)
     """Width and height in CSS pixels."""
     screenshot: bytes | None = None
-    """JPEG, if the session's configuration asks for it."""
+    """The page's picture, if the agent is to see it; empty while a dialog is open, for then nothing can be painted."""
+    marked: bytes | None = None
+    """The picture with numbered boxes (``set_of_marks``); its numbers are the ids of the text."""
+    for_record: bytes | None = None
+    """A picture that was taken for the record only. Not for the agent."""
+
+    @property
+    def images(self) -> tuple[bytes, ...]:
+        """The pictures for the agent: the plain one, then the marked one."""
+        return tuple(image for image in (self.screenshot, self.marked) if image)
+
+    @property
+    def picture(self) -> bytes | None:
+        """The one picture to keep in a record: what the agent saw, else what was taken for the record."""
+        return self.marked or self.screenshot or self.for_record
 
     def with_news(self, *, error: str, notes: Sequence[str]) -> Observation:
         """The same look, with what happened before it."""
@@ -81,11 +95,13 @@ class Observation:
     def render(self) -> str:
         """Everything that is text, for prompts that have one slot for the observation."""
         below = [self.scroll.describe(), *(f"Note: {note}" for note in self.notes)]
+        if self.focused:
+            below.append(f"Focused: {self.focused}")
         if self.dialog is not None:
             below.append(f"A dialog is open: {self.dialog}. Press Enter to accept it or Escape to dismiss it.")
         if self.error:
             below.append(f"The last action had no effect: {self.error}")
-        return "\n".join([self.text, *(line for line in below if line)])
+        return "\n".join([f"URL: {self.url}", self.text, *(line for line in below if line)])
 
 
 def tab_line(tabs: Sequence[TabInfo]) -> str:

@@ -12,7 +12,7 @@ from pytest_webarena.browser import scripts
 from pytest_webarena.browser.faults import ActionFailed, ScriptFailed
 from pytest_webarena.browser.loop import Deadline
 from pytest_webarena.browser.messages import first_line, shorten
-from pytest_webarena.browser.observation.extraction import ElementInfo
+from pytest_webarena.browser.observation.extraction import ElementInfo, RemoteFrame
 from pytest_webarena.browser.tab import Tab, script_value
 from pytest_webarena.evidence import TargetRecord
 
@@ -103,7 +103,7 @@ class _ById:
         try:
             if not self._object:
                 where = {"backendNodeId": self._info.backend, "objectGroup": OBJECT_GROUP}
-                answer = await self._tab.send("DOM.resolveNode", where, seconds=self._hang)
+                answer = await self._send("DOM.resolveNode", where)
                 self._object = answer["object"]["objectId"]
             parameters = {
                 "objectId": self._object,
@@ -112,7 +112,7 @@ class _ById:
                 "awaitPromise": True,
                 "returnByValue": True,
             }
-            answer = await self._tab.send("Runtime.callFunctionOn", parameters, seconds=self._hang)
+            answer = await self._send("Runtime.callFunctionOn", parameters)
         except PlaywrightError as error:  # "No node with given id found", or its document is gone
             raise self._stale() from error
         try:
@@ -127,13 +127,29 @@ class _ById:
         """For iframes whose place only the browser knows."""
         where = {"backendNodeId": self._info.backend}
         try:
-            await self._tab.send("DOM.scrollIntoViewIfNeeded", where, seconds=self._hang)
-            quads = (await self._tab.send("DOM.getContentQuads", where, seconds=self._hang))["quads"]
+            await self._send("DOM.scrollIntoViewIfNeeded", where)
+            quads = (await self._send("DOM.getContentQuads", where))["quads"]
+            x, y = await self._window(self._info.frame)
         except PlaywrightError as error:
             raise ActionFailed(f"{who} is not visible.") from error
         if not quads:
             raise ActionFailed(f"{who} is not visible.")
-        return sum(quads[0][0::2]) / 4, sum(quads[0][1::2]) / 4
+        return x + sum(quads[0][0::2]) / 4, y + sum(quads[0][1::2]) / 4
+
+    async def _window(self, frame: RemoteFrame | None) -> tuple[float, float]:
+        """Where in the viewport the document of a frame of another process begins."""
+        if frame is None:
+            return 0.0, 0.0
+        box = await self._send("DOM.getBoxModel", {"backendNodeId": frame.owner}, frame.parent)
+        left, top = await self._window(frame.parent)
+        return left + box["model"]["content"][0], top + box["model"]["content"][1]
+
+    async def _send(self, method: str, parameters: dict[str, Any], frame: RemoteFrame | None | Literal[""] = "") -> Any:
+        """To the process of the element, or of another frame."""
+        where = self._info.frame if frame == "" else frame
+        if where is None:
+            return await self._tab.send(method, parameters, seconds=self._hang)
+        return await self._tab.run(where.session.send(method, parameters), self._hang, method)
 
     def _stale(self) -> ActionFailed:
         who = f"{self._info.role} {shorten(self._info.name, 60)!r}"

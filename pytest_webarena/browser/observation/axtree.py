@@ -19,7 +19,7 @@ from pytest_webarena.browser.messages import writable
 from pytest_webarena.browser.observation.extraction import ElementInfo
 from pytest_webarena.browser.observation.snapshot import Box, DocumentLayout
 
-__all__ = ["RenderedTree", "render_tree"]
+__all__ = ["HIDDEN_PROPERTIES", "PLAIN_ROLES", "RenderedTree", "render_tree"]
 
 AXNode = Mapping[str, Any]
 
@@ -27,12 +27,12 @@ _DROPPED_ROLES = frozenset({"InlineTextBox", "LineBreak"})
 """With everything below them."""
 _RISEN_ROLES = frozenset({"MenuListPopup"})
 """Not printed; what is below them is."""
-_PLAIN_ROLES = frozenset({
+PLAIN_ROLES = frozenset({
     "generic", "img", "list", "strong", "paragraph", "banner", "navigation", "Section", "LabelText", "Legend",
     "listitem",
 })  # fmt: skip
 """Not printed when they have neither a name nor a property."""
-_HIDDEN_PROPERTIES = frozenset({"focusable", "editable", "readonly", "level", "settable", "multiline", "invalid"})
+HIDDEN_PROPERTIES = frozenset({"focusable", "editable", "readonly", "level", "settable", "multiline", "invalid"})
 _VALUELESS_ROLES = frozenset({"RootWebArea", "generic", "link", "StaticText"})
 _OPTION = frozenset({"option", "menuitem"})
 _NAMED_BY_CONTENT = frozenset({
@@ -167,7 +167,8 @@ def _finish(work: _Work, out: _Output, config: ObservationConfig) -> None:
         if config.current_viewport_only and out.seen == work.mark:
             out.lines.pop()
     elif work.select is not None and work.select.left_out:
-        more = f"… {work.select.left_out} more options; to choose one of them, type its text into [{work.select.id}]"
+        number = work.layout.base + work.select.id
+        more = f"… {work.select.left_out} more options; to choose one of them, type its text into [{number}]"
         out.lines.append("\t" * work.depth + more)
 
 
@@ -197,14 +198,17 @@ def _emit(
     value = _value(node, role, name)
     if value is not None:
         properties.append(f"value: {value!r}")
-    if not name.strip() and ((role in _PLAIN_ROLES and not properties) or role == "listitem"):
+    if not name.strip() and ((role in PLAIN_ROLES and not properties) or role == "listitem"):
         return False
     if role == "StaticText" and (not name.strip() or name.strip() in work.said):
         return False
-    out.lines.append("\t" * work.depth + " ".join([f"[{backend}] {role} {name!r}", *properties]))
-    out.elements[str(backend)] = ElementInfo(backend=backend, node_name=node_name, role=role, name=name)
+    number = work.layout.base + backend
+    out.lines.append("\t" * work.depth + " ".join([f"[{number}] {role} {name!r}", *properties]))
+    out.elements[str(number)] = ElementInfo(
+        backend=backend, node_name=node_name, role=role, name=name, frame=work.layout.remote
+    )
     if role != "RootWebArea" and _property(node, "focused"):
-        out.focused = f"[{backend}] {role} {name!r}"
+        out.focused = f"[{number}] {role} {name!r}"
     return True
 
 
@@ -212,7 +216,7 @@ def _properties(node: AXNode, config: ObservationConfig) -> list[str]:
     found = []
     for each in node.get("properties", ()):
         name = each["name"]
-        if name in _HIDDEN_PROPERTIES or (name == "url" and not config.link_urls):
+        if name in HIDDEN_PROPERTIES or (name == "url" and not config.link_urls):
             continue
         if "value" in each.get("value", {}):
             found.append(f"{name}: {each['value']['value']}")

@@ -9,10 +9,32 @@ from typing import TYPE_CHECKING, Protocol
 from pytest_webarena.browser.observation.model import Scroll
 
 if TYPE_CHECKING:
+    from playwright.async_api import CDPSession
+
     from pytest_webarena.browser.config import ObservationConfig
     from pytest_webarena.browser.tab import Tab
 
-__all__ = ["ElementInfo", "Extraction", "Extractor"]
+__all__ = ["ElementInfo", "Extraction", "Extractor", "RemoteFrame"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RemoteFrame:
+    """An iframe that Chromium renders in another process than the document around it."""
+
+    session: CDPSession
+    """Its own protocol session: node ids in it mean nothing to the others."""
+    frame_id: str
+    owner: int
+    """Backend node id of its iframe element, in the process of the document around it."""
+    parent: RemoteFrame | None
+    """Of that document; None for the page's own process."""
+    number: int
+    """From 1. Ids of its elements begin with it (see `base`)."""
+
+    @property
+    def base(self) -> int:
+        """What is added to its node ids, so that they differ from those of other processes."""
+        return self.number * 10_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +46,8 @@ class ElementInfo:
     """Of the DOM node, e.g. ``BUTTON`` or ``#text``."""
     role: str
     name: str
+    frame: RemoteFrame | None = None
+    """Where ``backend`` counts; None: in the page's own process."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -88,7 +88,7 @@ class ObservationConfig:
 
     kinds: tuple[ObservationKind, ...] = ("accessibility_tree",)
     """Any combination; each at most once."""
-    extractor: ExtractorName = "exact"
+    extractor: ExtractorName = "fast"
     """Who reads the page. ``exact``: the browser's own accessibility tree and layout; Chromium only. ``fast``: a script
     in the page, for what is shown only. Both print the same form."""
     compat: bool = False

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from playwright.async_api import Error as PlaywrightError
 
 from pytest_webarena.browser.config import Deadlines, SessionConfig
+from pytest_webarena.browser.fast.extractor import FastExtractor
 from pytest_webarena.browser.faults import DialogOpened, PageCrashed, ScriptFailed, TabClosed, Unresponsive
 from pytest_webarena.browser.guards import allowed_in_tab
 from pytest_webarena.browser.loop import Deadline
@@ -37,12 +38,13 @@ async def look(
 ) -> Observation:
     """The current tab as the agent sees it."""
     tab = tabs.current
-    if not tab.is_observable:
-        raise BrowserError("observing pages needs Chromium for now; run with --browser chromium")
+    extractor = extractor or (FastExtractor() if config.observation.extractor == "fast" else ExactExtractor())
+    if not tab.is_observable and not isinstance(extractor, FastExtractor):
+        raise BrowserError("the exact extractor needs Chromium; use --browser chromium, or the fast extractor")
     if tab.dialogs.open is not None:
         return await _dialog_observation(tabs)
     try:
-        extraction = await _extract(tab, config, deadline, extractor or ExactExtractor())
+        extraction = await _extract(tab, config, deadline, extractor)
     except DialogOpened:
         return await _dialog_observation(tabs)
     infos = await _infos(tabs, extraction.title)

@@ -19,6 +19,8 @@ from pytest_webarena.browser.faults import (
     TabClosed,
     Unresponsive,
 )
+from pytest_webarena.browser.fast.inpage import InPage
+from pytest_webarena.browser.fast.numbers import Numbers
 from pytest_webarena.browser.guards import allowed_in_tab
 from pytest_webarena.browser.messages import first_line, shorten, writable
 from pytest_webarena.browser.observation.extraction import ElementInfo
@@ -43,6 +45,8 @@ class Tab:
         """Counts the documents shown, so that ids of an earlier one are never used on a later one."""
         self.elements: dict[str, ElementInfo] = {}
         """Everything that observations of this document have shown, by id."""
+        self.in_page = InPage(self, Numbers.of(page.context))
+        """What the ``fast`` extractor knows of the tab's elements."""
         self.inflight: dict[Request, str] = {}
         """Requests that have no answer yet, with the key by which endless ones are told apart."""
         self.endless: set[str] = set()
@@ -92,6 +96,16 @@ class Tab:
     def is_observable(self) -> bool:
         """Whether there is a protocol session: only Chromium has one."""
         return self._cdp is not None
+
+    @property
+    def session(self) -> CDPSession | None:
+        """The protocol session; None on other browsers than Chromium. Calls to it belong into `run`."""
+        return self._cdp
+
+    @property
+    def frame_id(self) -> str:
+        """The main frame's, in the protocol."""
+        return self._frame_id
 
     async def title(self) -> str:
         """Title of the page; asks the browser, not the page, which may be busy."""

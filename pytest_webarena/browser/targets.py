@@ -9,6 +9,7 @@ from playwright.async_api import Error as PlaywrightError
 
 from pytest_webarena.actions import Element, Point, Selector, Target
 from pytest_webarena.browser import scripts
+from pytest_webarena.browser.fast.inpage import Located, role_and_name
 from pytest_webarena.browser.faults import ActionFailed, ScriptFailed
 from pytest_webarena.browser.loop import Deadline
 from pytest_webarena.browser.messages import first_line, shorten
@@ -66,12 +67,12 @@ def find_target(tab: Tab, target: Target, *, hang: float, patience: float) -> Ta
     match target:
         case Element():
             info = tab.elements.get(target.id)
-            if info is None:
-                raise ActionFailed(
-                    f"There is no element [{target.id}] on this page. "
-                    "Ids are the numbers in brackets of the latest observation."
-                )
-            return _ById(tab, target.id, info, hang)
+            if info is not None:
+                return _ById(tab, target.id, info, hang)
+            located = tab.in_page.locate(target.id)
+            if isinstance(located, str):
+                raise ActionFailed(located)
+            return _InPage(tab, target.id, located, hang)
         case Selector():
             return _BySelector(tab, target.selector, hang, patience)
         case Point():
@@ -156,6 +157,53 @@ class _ById:
         return ActionFailed(
             f"Element [{self._id}] ({who}) is no longer on the page. Use an id of the latest observation."
         )
+
+
+class _InPage:
+    """By an id of the ``fast`` extractor: the page's own script still holds the element."""
+
+    def __init__(self, tab: Tab, id: str, located: Located, hang: float) -> None:
+        self._tab, self._id, self._located, self._hang = tab, id, located, hang
+        self._document = tab.document
+        self._said = ""
+
+    async def place(self, purpose: Purpose) -> Place:
+        found = await self.call(scripts.PREPARE, purpose)
+        role, name = role_and_name(self._said)
+        who = f"[{self._id}] {role} {shorten(name, 60)!r}"
+        host = self._located.host
+        while found["state"] == "foreign" and host is not None:
+            # Inside a frame of another site: where that frame is, only the page around it knows.
+            around = await self._ask(
+                Located(world=host.world, number=host.number, host=None), scripts.THROUGH_FRAME, found
+            )
+            found, host = {**found, **around}, self._tab.in_page.host_of(host.world)
+        if found["state"] == "gone":
+            raise self._stale()
+        if found["state"] not in ("ready", "option"):
+            raise ActionFailed(_why_not(who, found))
+        x, y = found.get("x", 0.0), found.get("y", 0.0)
+        record = _record(found["record"], role=role, name=name, x=x, y=y)
+        return Place(record, x, y, found["kind"], option=found["state"] == "option")
+
+    async def call(self, script: str, *args: Any) -> Any:
+        return await self._ask(self._located, script, *args)
+
+    async def _ask(self, located: Located, script: str, *args: Any) -> Any:
+        try:
+            answer = await located.call(script, *args, seconds=self._hang)
+        except ScriptFailed as error:
+            raise ActionFailed(f"The page got in the way of acting on [{self._id}]: {error}") from error
+        if located is self._located:
+            self._said = answer.get("said") or self._said
+        if answer.get("gone") or self._tab.document != self._document:
+            raise self._stale()
+        return answer.get("value")
+
+    def _stale(self) -> ActionFailed:
+        role, name = role_and_name(self._said)
+        who = f" ({role} {shorten(name, 60)!r})" if role else ""
+        return ActionFailed(f"Element [{self._id}]{who} is no longer on the page. Use an id of the latest observation.")
 
 
 class _BySelector:

@@ -315,7 +315,7 @@ IS_CHECKED = (
 """Kind and state of a checkbox or radio button; null for anything else."""
 
 SCROLL = (
-    "(node, across, down) => {"
+    "(node, across, down, pixels) => {"
     + _ELEMENT_OF
     + r"""
   const own = node && elementOf(node), doc = own ? own.ownerDocument : document, view = doc.defaultView;
@@ -330,7 +330,7 @@ SCROLL = (
   const move = el => {
     const before = [el.scrollLeft, el.scrollTop].join();
     const [width, height] = el === page ? [view.innerWidth, view.innerHeight] : [el.clientWidth, el.clientHeight];
-    el.scrollBy({left: across * width, top: down * height, behavior: 'instant'});
+    el.scrollBy({left: across * (pixels || width), top: down * (pixels || height), behavior: 'instant'});
     return [el.scrollLeft, el.scrollTop].join() !== before;
   };
   const chain = start => {
@@ -349,4 +349,13 @@ SCROLL = (
   return parts.sort((a, b) => area(b) - area(a)).some(move);
 }"""
 )
-"""Scroll by screens: the nearest scrollable part around the node, or the page; whether anything moved."""
+"""Scroll by pixels or screens: the nearest scrollable part around the node, or the page; whether anything moved."""
+
+IS_HIDDEN_FILE_FIELD = """node => node.localName === 'input' && node.type === 'file' && !node.getClientRects().length"""
+"""Whether it is a file field that takes no room on the page."""
+
+TWO_FRAMES = """() => new Promise(done => {
+  requestAnimationFrame(() => requestAnimationFrame(done));
+  setTimeout(done, 100);  // a page that is not painted has no frames
+})"""
+"""Wait until two frames were painted; no node."""

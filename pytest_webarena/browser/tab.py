@@ -8,7 +8,7 @@ import json
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
-from playwright.async_api import CDPSession, Frame, Page, Request
+from playwright.async_api import CDPSession, FileChooser, Frame, Page, Request
 from playwright.async_api import Error as PlaywrightError
 
 from pytest_webarena.browser.dialogs import Dialogs
@@ -58,6 +58,8 @@ class Tab:
         self.flooded = False
         """Whether this document has been stopped from opening dialogs once; next time it is closed."""
         self.popups_expected = 0
+        self.file_dialog: FileChooser | None = None
+        """The file dialog that the page opened and nobody has answered."""
         self._cdp: CDPSession | None = None
         self._attached: asyncio.Task[None] | None = None
         self._report = report

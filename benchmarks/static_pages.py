@@ -1,3 +1,4 @@
+# ruff: noqa: E501
 """Pages without scripts, each about one subject, on which ways to read a page are held against each other."""
 
 from __future__ import annotations
@@ -6,10 +7,10 @@ import random
 
 __all__ = ["PAGES"]
 
-_WORDS = (
-    "amber bridge candle drift ember forest garden harbour island jasmine kettle lantern meadow needle orchard "
-    "paper quarry river saddle timber umbrella velvet willow yarn zephyr"
-).split()
+_WORDS = """
+    amber bridge candle drift ember forest garden harbour island jasmine kettle lantern meadow needle orchard
+    paper quarry river saddle timber umbrella velvet willow yarn zephyr
+""".split()
 _PIXEL = "data:image/gif;base64,R0lGODlhAQABAAAAACw="
 
 

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 __all__ = ["InPage", "Located", "Reading"]
 
 _LOOK = "(script, options) => script.look(options)"
+_MARKUP = "(script, options) => script.markup(options)"
+_BOXES = "(script, ids) => script.boxes(ids)"
+_CORNER = "(script, id) => script.cornerOf(id)"
 _CALL = """(script, id, ...args) => {
   const node = script.find(id), said = script.saidOf(id);
   if (!node) return {gone: true, said};
@@ -119,6 +122,49 @@ class InPage:
             text, inner = await self._with_frames(main, text, found["frames"], options)
             focused = inner or focused
         return Reading(text=text, title=found["title"], focused=focused, scroll=tuple(found["scroll"]))
+
+    async def markup(self, options: Mapping[str, Any], *, seconds: float) -> Reading:
+        """The page as pruned HTML, in one call. Frames of other sites are a bare line."""
+        found: dict[str, Any] = {}
+        for _ in range(2):
+            main = self._world_of_page()
+            try:
+                found = await main.call(_MARKUP, {**options, "first": self._numbers.next}, seconds=seconds)
+                break
+            except LostWorld:
+                if self._main is main:
+                    self._main = None
+        else:
+            raise LostWorld("the page kept going elsewhere")
+        self._numbers.taken_until(found["next"], self._page)
+        return Reading(text=found["text"], title=found["title"], focused="", scroll=tuple(found["scroll"]))
+
+    async def boxes(self, ids: Sequence[str], *, seconds: float) -> dict[str, tuple[float, float, float, float]]:
+        """Left, top, width and height in the viewport of those that can be acted on and show."""
+        groups: dict[World, tuple[Host | None, dict[int, str]]] = {}
+        for id in ids:
+            located = self.locate(id)
+            if not isinstance(located, str):
+                groups.setdefault(located.world, (located.host, {}))[1][located.number] = id
+        found: dict[str, tuple[float, float, float, float]] = {}
+        for world, (host, numbers) in groups.items():
+            try:
+                x, y = await self._corner(host, seconds)
+                for number, left, top, width, height in await world.call(_BOXES, list(numbers), seconds=seconds):
+                    found[numbers[number]] = (x + left, y + top, width, height)
+            except (LostWorld, ScriptFailed):
+                continue
+        return found
+
+    async def _corner(self, host: Host | None, seconds: float) -> tuple[float, float]:
+        """Where the document in a frame of another site begins in the viewport."""
+        x = y = 0.0
+        while host is not None:
+            corner = await host.world.call(_CORNER, host.number, seconds=seconds)
+            if corner is None:
+                raise LostWorld("the frame is gone")
+            x, y, host = x + corner[0], y + corner[1], self.host_of(host.world)
+        return x, y
 
     def locate(self, id: str) -> Located | str:
         """Where the element with that id is, or a sentence saying why it is nowhere."""

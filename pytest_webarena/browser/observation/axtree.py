@@ -16,8 +16,8 @@ from typing import Any
 
 from pytest_webarena.browser.config import ObservationConfig
 from pytest_webarena.browser.messages import writable
-from pytest_webarena.browser.observation.extraction import ElementInfo
-from pytest_webarena.browser.observation.snapshot import Box, DocumentLayout
+from pytest_webarena.browser.observation.extraction import Box, ElementInfo
+from pytest_webarena.browser.observation.snapshot import DocumentLayout
 
 __all__ = ["HIDDEN_PROPERTIES", "PLAIN_ROLES", "RenderedTree", "render_tree"]
 
@@ -42,6 +42,14 @@ _NAMED_BY_CONTENT = frozenset({
 })  # fmt: skip
 """Roles whose name is the text inside them; that text is not printed again."""
 
+_CONTROLS = frozenset({
+    "button", "checkbox", "ColorWell", "combobox", "Date", "DateTime", "DisclosureTriangle", "InputTime", "link",
+    "listbox", "menuitem", "menuitemcheckbox", "menuitemradio", "option", "radio", "searchbox", "slider", "spinbutton",
+    "switch", "tab", "textbox", "treeitem",
+})  # fmt: skip
+"""Marked in pictures; others are when they can have the focus."""
+_NOT_MARKED = frozenset({"RootWebArea", "Iframe", "StaticText"})
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RenderedTree:
@@ -52,6 +60,8 @@ class RenderedTree:
     title: str
     focused: str
     """``[id] role 'name'`` of the focused element; empty when nothing but the page has the focus."""
+    marks: Mapping[str, Box] = field(default_factory=dict)
+    """Id to box of what can be acted on and has one."""
 
 
 @dataclass(slots=True)
@@ -85,6 +95,7 @@ class _Output:
     lines: list[str] = field(default_factory=list)
     elements: dict[str, ElementInfo] = field(default_factory=dict)
     focused: str = ""
+    marks: dict[str, Box] = field(default_factory=dict)
     seen: int = 0
     """Nodes that show, printed or not."""
 
@@ -136,6 +147,10 @@ def render_tree(
         if printed:
             assert backend is not None
             printed = _emit(node, role, backend, node_name, work, out, config)
+            if printed and own_box is not None and role not in _NOT_MARKED and _can_be_acted_on(node, role):
+                out.marks[str(layout.base + backend)] = (
+                    own_box.clip(work.view) if config.current_viewport_only else own_box
+                )
         depth = work.depth + 1 if printed else work.depth
         said = (
             f"{work.said}\n{_text(node['name'].get('value'))}" if printed and role in _NAMED_BY_CONTENT else work.said
@@ -157,7 +172,9 @@ def render_tree(
             child_node = by_id.get((layout.frame_id, child_id))
             if child_node is not None:
                 stack.append(_Work(child_node, depth, layout, work.view, box, said=said, select=select))
-    return RenderedTree(lines=tuple(out.lines), elements=out.elements, title=title, focused=out.focused)
+    return RenderedTree(
+        lines=tuple(out.lines), elements=out.elements, title=title, focused=out.focused, marks=out.marks
+    )
 
 
 def _finish(work: _Work, out: _Output, config: ObservationConfig) -> None:
@@ -210,6 +227,10 @@ def _emit(
     if role != "RootWebArea" and _property(node, "focused"):
         out.focused = f"[{number}] {role} {name!r}"
     return True
+
+
+def _can_be_acted_on(node: AXNode, role: str) -> bool:
+    return role in _CONTROLS or bool(_property(node, "focusable")) or _property(node, "editable") == "richtext"
 
 
 def _properties(node: AXNode, config: ObservationConfig) -> list[str]:

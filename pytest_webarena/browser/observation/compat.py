@@ -14,8 +14,8 @@ from typing import Any
 from pytest_webarena.browser.config import ObservationConfig
 from pytest_webarena.browser.messages import writable
 from pytest_webarena.browser.observation.axtree import HIDDEN_PROPERTIES, PLAIN_ROLES, RenderedTree
-from pytest_webarena.browser.observation.extraction import ElementInfo
-from pytest_webarena.browser.observation.snapshot import Box, DocumentLayout
+from pytest_webarena.browser.observation.extraction import Box, ElementInfo
+from pytest_webarena.browser.observation.snapshot import DocumentLayout
 
 __all__ = ["render_compat"]
 

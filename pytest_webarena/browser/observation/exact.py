@@ -11,10 +11,11 @@ from playwright.async_api import Error as PlaywrightError
 from pytest_webarena.browser.config import ObservationConfig
 from pytest_webarena.browser.observation.axtree import RenderedTree, render_tree
 from pytest_webarena.browser.observation.compat import render_compat
-from pytest_webarena.browser.observation.extraction import Extraction, RemoteFrame
+from pytest_webarena.browser.observation.extraction import Box, ElementInfo, Extraction, RemoteFrame
+from pytest_webarena.browser.observation.html import HOLE, SNAPSHOT_STYLES, Html, filled, render_html
 from pytest_webarena.browser.observation.model import Scroll
 from pytest_webarena.browser.observation.remote import remote_frames
-from pytest_webarena.browser.observation.snapshot import Box, DocumentLayout, read_snapshot
+from pytest_webarena.browser.observation.snapshot import DocumentLayout, read_snapshot
 from pytest_webarena.browser.tab import Tab
 
 __all__ = ["ExactExtractor"]
@@ -24,7 +25,10 @@ _SNAPSHOT = "DOMSnapshot.captureSnapshot"
 
 
 class ExactExtractor:
-    """Chromium only. Two calls, one more for each visible iframe, and two for each process that renders one."""
+    """Chromium only. Two calls, one more for each visible iframe, and two for each process that renders one.
+
+    The ``html`` form comes from the same layout snapshot and has the same ids.
+    """
 
     async def extract(self, tab: Tab, config: ObservationConfig, *, seconds: float) -> Extraction:
         """Read the page."""
@@ -33,9 +37,27 @@ class ExactExtractor:
         if not reading.layouts:
             return Extraction(lines=(), title="", elements={}, focused="", scroll=Scroll())
         main = reading.layouts[0]
-        if config.compat:
-            return _extraction(render_compat(reading.trees[main.frame_id], main, config), main)
-        return _extraction(render_tree(reading.trees, reading.layouts, config), main)
+        rendered = RenderedTree(lines=(), elements={}, title=main.title, focused="")
+        if config.wants("set_of_marks") or (config.wants("accessibility_tree") and not config.compat):
+            rendered = render_tree(reading.trees, reading.layouts, config)
+        marks = rendered.marks if config.wants("set_of_marks") else {}
+        if config.compat and config.wants("accessibility_tree"):
+            rendered = render_compat(reading.trees[main.frame_id], main, config)
+        html = reading.html()
+        return Extraction(
+            lines=rendered.lines,
+            title=rendered.title,
+            elements={**rendered.elements, **html.elements},
+            focused=rendered.focused,
+            scroll=Scroll(
+                x=main.scroll[0],
+                y=main.scroll[1],
+                viewport_height=main.window.height,
+                content_height=main.content[1],
+            ),
+            html=html.lines,
+            marks=marks,
+        )
 
 
 class _Reading:
@@ -45,23 +67,32 @@ class _Reading:
         self._tab, self._config, self._seconds = tab, config, seconds
         self.layouts: list[DocumentLayout] = []
         """The main frame's first."""
+        self._raw: list[tuple[Mapping[str, Any], Sequence[DocumentLayout]]] = []
         self.trees: dict[str, Sequence[Mapping[str, Any]]] = {}
         """Frame id to accessibility nodes."""
 
     async def process(self, remote: RemoteFrame | None, window: Box | None) -> None:
         """Read the documents that one process renders, then those of processes inside it."""
-        tree, raw = await asyncio.gather(
-            self._send(remote, _TREE), self._send(remote, _SNAPSHOT, {"computedStyles": []})
-        )
+        config = self._config
+        wants_html = config.wants("html")
+        wants_tree = config.wants("accessibility_tree", "set_of_marks")
+        styles = SNAPSHOT_STYLES if wants_html else ()
+        asked = [self._send(remote, _SNAPSHOT, {"computedStyles": list(styles)})]
+        if wants_tree:
+            asked.append(self._send(remote, _TREE))
+        raw, *trees = await asyncio.gather(*asked)
         layouts = list(read_snapshot(raw, window=window, remote=remote))
         if not layouts:
             return
         first = len(self.layouts)
         self.layouts += layouts
-        self.trees[layouts[0].frame_id] = tree["nodes"]
-        if self._config.compat:
+        if wants_html:
+            self._raw.append((raw, tuple(layouts)))
+        if trees:
+            self.trees[layouts[0].frame_id] = trees[0]["nodes"]
+        if config.compat and config.kinds == ("accessibility_tree",):
             return
-        frames = [layout for layout in layouts[1:] if self._shows(layout.window)]
+        frames = [layout for layout in layouts[1:] if trees and self._shows(layout.window)]
         answers = await asyncio.gather(
             *(self._send(remote, _TREE, {"frameId": each.frame_id}) for each in frames),
             return_exceptions=True,  # a frame may go between the two calls
@@ -73,6 +104,17 @@ class _Reading:
             hollow = {owner: box for owner, box in layout.hollow.items() if self._shows(box)}
             if hollow:
                 self.layouts[index] = layout.with_frames(await self._inner(remote, hollow))
+
+    def html(self) -> Html:
+        """The ``html`` form, frames of other processes in their places; empty when it isn't asked for."""
+        elements: dict[str, ElementInfo] = {}
+        lines: list[str] = []
+        for raw, layouts in self._raw:  # outer ones come before those in them
+            html = render_html(raw, layouts, self._config)
+            elements |= html.elements
+            owner = layouts[0].remote
+            lines = list(html.lines) if owner is None else filled(lines, owner, html.lines)
+        return Html(lines=tuple(line for line in lines if HOLE not in line), elements=elements)
 
     async def _inner(self, around: RemoteFrame | None, hollow: Mapping[int, Box]) -> dict[int, str]:
         """Read what is in iframes of other processes; owner to frame id of those that could be."""
@@ -93,18 +135,3 @@ class _Reading:
         if remote is None:
             return await self._tab.send(method, parameters, seconds=self._seconds)
         return await self._tab.run(remote.session.send(method, parameters or {}), self._seconds, method)
-
-
-def _extraction(rendered: RenderedTree, main: DocumentLayout) -> Extraction:
-    return Extraction(
-        lines=rendered.lines,
-        title=rendered.title,
-        elements=rendered.elements,
-        focused=rendered.focused,
-        scroll=Scroll(
-            x=main.scroll[0],
-            y=main.scroll[1],
-            viewport_height=main.window.height,
-            content_height=main.content[1],
-        ),
-    )

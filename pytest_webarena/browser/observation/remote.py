@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from weakref import WeakKeyDictionary
 
-from playwright.async_api import Frame
 from playwright.async_api import Error as PlaywrightError
+from playwright.async_api import Frame
 
 from pytest_webarena.browser.observation.extraction import RemoteFrame
 from pytest_webarena.browser.tab import Tab

@@ -6,37 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pytest_webarena.browser.observation.extraction import RemoteFrame
+from pytest_webarena.browser.messages import writable
+from pytest_webarena.browser.observation.extraction import Box, RemoteFrame
 
 __all__ = ["Box", "DocumentLayout", "read_snapshot"]
-
-
-@dataclass(frozen=True, slots=True)
-class Box:
-    """A rectangle in CSS pixels of the main frame's viewport."""
-
-    x: float
-    y: float
-    width: float
-    height: float
-
-    def overlaps(self, other: Box) -> bool:
-        """Whether any pixel is in both."""
-        return (
-            self.width > 0
-            and self.height > 0
-            and self.x < other.x + other.width
-            and other.x < self.x + self.width
-            and self.y < other.y + other.height
-            and other.y < self.y + self.height
-        )
-
-    def clip(self, other: Box) -> Box:
-        """What is in both; without area when they don't overlap."""
-        x, y = max(self.x, other.x), max(self.y, other.y)
-        right = min(self.x + self.width, other.x + other.width)
-        bottom = min(self.y + self.height, other.y + other.height)
-        return Box(x, y, max(0.0, right - x), max(0.0, bottom - y))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +17,7 @@ class DocumentLayout:
     """One document: the main frame's, or a same-process iframe's."""
 
     frame_id: str
+    title: str
     window: Box
     """Where it is seen through, in the main frame's viewport."""
     boxes: Mapping[int, Box]
@@ -122,6 +96,7 @@ def _read_document(
     hosts = nodes.get("contentDocumentIndex", {"index": [], "value": []})
     return DocumentLayout(
         frame_id=strings[document["frameId"]],
+        title=writable(strings[document["title"]]) if document.get("title", -1) >= 0 else "",
         window=window,
         boxes=boxes,
         names={ids[node]: strings[name] for node, name in enumerate(nodes["nodeName"])},

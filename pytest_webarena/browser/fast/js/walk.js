@@ -299,4 +299,4 @@ const look = options => {
   };
 };
 
-return {look, find, saidOf, known: node => numbers.get(node) ?? 0};
+return {look, markup, boxes, cornerOf, find, saidOf, known: node => numbers.get(node) ?? 0};

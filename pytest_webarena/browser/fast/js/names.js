@@ -44,8 +44,8 @@ const nativeName = (el, tag) => {
     const label = labelText(el);
     if (tag === 'input') {
       const type = el.type;
-      if (type === 'file') return label ? `${label}: ${chooseFile(el)}` : chooseFile(el);
       if (label) return label;
+      if (type === 'file') return el.multiple ? 'Choose Files' : 'Choose File';
       if (type === 'submit') return has(el, 'value') ? trimmed(el.value) : 'Submit';
       if (type === 'reset') return has(el, 'value') ? trimmed(el.value) : 'Reset';
       if (type === 'button') return trimmed(el.value);
@@ -67,8 +67,6 @@ const nativeName = (el, tag) => {
   }
 };
 
-const chooseFile = el => el.multiple ? 'Choose Files' : 'Choose File';
-
 const childText = (el, tag) => {
   for (let child = firstOf(el); child; child = nextOf(child)) {
     if (typeOf(child) === ELEMENT && tagOf(child) === tag) return trimmed(contentText(child, tag, 0, el));
@@ -83,8 +81,6 @@ const alternative = (el, depth, named, direct) => {
     const by = labelledBy(el);
     if (by) return by;
   }
-  const label = ariaLabel(el);
-  if (label) return label;
   const role = roleOf(el, tag);
   switch (role) {  // a control inside a name says what it holds
     case 'textbox': case 'searchbox': case 'spinbutton': case 'slider': case 'Date': case 'DateTime': case 'InputTime':
@@ -96,6 +92,8 @@ const alternative = (el, depth, named, direct) => {
       if (el !== named && tag === 'select') return [...el.selectedOptions].map(option => option.text).join(' ');
       break;
   }
+  const label = ariaLabel(el);
+  if (label) return label;
   if (el === named && tag === 'input') return '';
   return nativeName(el, tag, role) || contentText(el, tag, depth + 1, named, direct) || trimmed(attr(el, 'title') || '');
 };
@@ -108,9 +106,11 @@ const contentText = (el, tag, depth, named, hidden) => {
   const style = styleOf(el);
   let text = generated(el, '::before');
   const children = laidOutChildren(el, tag, null);
+  const list = Array.isArray(children) ? children : null;
+  const inTree = attr(el, 'role') === 'treeitem';
   const visible = hidden || style.visibility === 'visible';
-  for (let child; (child = children.list ? children.list[children.at++] : children.next);) {
-    if (!children.list) children.next = nextOf(child);
+  let at = 0;
+  for (let child = list ? list[0] : children; child; child = list ? list[++at] : nextOf(child)) {
     const type = typeOf(child);
     if (type === TEXT) {
       if (visible) text += laidOutText(dataOf(child), style);
@@ -123,9 +123,10 @@ const contentText = (el, tag, depth, named, hidden) => {
     if (!hidden && attr(child, 'aria-hidden') === 'true') continue;
     const display = styleOf(child).display;
     if (display === 'none' && !hidden) continue;
+    if (inTree && attr(child, 'role') === 'group') continue;  // the items below an item are not part of its name
     const part = hiddenByStyle(child, hidden)
       ? contentText(child, childTag, depth + 1, named, hidden) : alternative(child, depth, named, false);
-    const apart = !(display.startsWith('inline') || display === 'contents') || has(child, 'aria-label')
+    const apart = !(display === 'inline' || display === 'contents') || has(child, 'aria-label')
       || CONTROLS.has(childTag);
     text += apart ? ` ${part} ` : part;
   }

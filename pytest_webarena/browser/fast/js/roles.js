@@ -25,9 +25,9 @@ const TAGS = {
   canvas: 'Canvas', caption: 'caption', code: 'code', dd: 'definition', del: 'deletion', details: 'group', dfn: 'term',
   dialog: 'dialog', dl: 'DescriptionList', dt: 'term', em: 'emphasis', fieldset: 'group', figcaption: 'Figcaption',
   figure: 'figure', form: 'form', h1: 'heading', h2: 'heading', h3: 'heading', h4: 'heading', h5: 'heading',
-  h6: 'heading', hr: 'separator', iframe: 'Iframe', ins: 'insertion', label: 'LabelText', legend: 'Legend',
+  h6: 'heading', hgroup: 'group', hr: 'separator', iframe: 'Iframe', ins: 'insertion', label: 'LabelText', legend: 'Legend',
   main: 'main', mark: 'mark', math: 'MathMLMath', menu: 'list', meter: 'meter', nav: 'navigation', ol: 'list', optgroup: 'group',
-  option: 'option', output: 'status', p: 'paragraph', progress: 'progressbar', s: 'deletion', search: 'search',
+  option: 'option', output: 'status', p: 'paragraph', progress: 'progressbar', ruby: 'Ruby', s: 'deletion', search: 'search',
   strong: 'strong', sub: 'subscript', sup: 'superscript', textarea: 'textbox', tfoot: 'rowgroup', thead: 'rowgroup',
   time: 'time', ul: 'list', video: 'Video',
 };
@@ -83,8 +83,8 @@ const nativeRole = (el, tag) => {
         ? 'DisclosureTriangle' : 'generic';
     }
     case 'svg':
-      if (nameGiven(el)) return 'image';
-      return svgTitle(el) ? 'SvgRoot' : 'none';
+      if (el.querySelector('text')) return 'SvgRoot';
+      return nameGiven(el) || el.firstElementChild ? 'image' : 'none';
     case 'table': return tableRole(el);
     case 'tr': case 'td': case 'th': return rowOrCellRole(el, tag);
     default: return 'generic';

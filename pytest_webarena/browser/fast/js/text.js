@@ -56,7 +56,7 @@ const generated = (el, pseudo) => {
 };
 
 // The bullet or number in front of a list item, with the space after it.
-const SYMBOLS = {disc: '•', circle: '◦', square: '▪', 'disclosure-open': '▾', 'disclosure-closed': '▸'};
+const SYMBOLS = {disc: '•', circle: '◦', square: '■', 'disclosure-open': '▾', 'disclosure-closed': '▸'};
 const letters = (value, first) => {
   let text = '';
   for (let n = value; n > 0; n = Math.floor((n - 1) / 26)) text = String.fromCharCode(first + (n - 1) % 26) + text;

@@ -144,7 +144,8 @@ def nested(web: Web) -> str:
     return web.put(
         "/",
         "<h1>Top</h1><iframe src='http://b.test/' title=Second style='margin:40px;border:7px solid;padding:5px'"
-        " width=500 height=300></iframe><iframe sandbox=allow-scripts srcdoc='<button>Boxed</button>' title=Box></iframe>",
+        " width=500 height=300></iframe>"
+        "<iframe sandbox=allow-scripts srcdoc='<button>Boxed</button>' title=Box></iframe>",
     )
 
 
@@ -250,7 +251,8 @@ def test_what_the_text_says_is_never_old(show: Show) -> None:
     session = show(
         "<style>#late{display:none} a:hover{text-transform:uppercase}</style><input id=i><input type=checkbox id=c>"
         "<p id=late>Late</p><a href=#>over</a><div style='height:3000px'></div><script>"
-        "addEventListener('message', () => { i.value = 'set'; c.checked = true; document.styleSheets[0].deleteRule(0); })</script>"
+        "addEventListener('message', () => { i.value = 'set'; c.checked = true;"
+        "document.styleSheets[0].deleteRule(0); })</script>"
     )
     session.observe()
     page = session._tabs.current.page

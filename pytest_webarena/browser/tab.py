@@ -12,6 +12,8 @@ from playwright.async_api import CDPSession, FileChooser, Frame, Page, Request
 from playwright.async_api import Error as PlaywrightError
 
 from pytest_webarena.browser.dialogs import Dialogs
+from pytest_webarena.browser.fast.inpage import InPage
+from pytest_webarena.browser.fast.numbers import Numbers
 from pytest_webarena.browser.faults import (
     DialogOpened,
     PageCrashed,
@@ -19,8 +21,6 @@ from pytest_webarena.browser.faults import (
     TabClosed,
     Unresponsive,
 )
-from pytest_webarena.browser.fast.inpage import InPage
-from pytest_webarena.browser.fast.numbers import Numbers
 from pytest_webarena.browser.guards import allowed_in_tab
 from pytest_webarena.browser.messages import first_line, shorten, writable
 from pytest_webarena.browser.observation.extraction import ElementInfo
@@ -55,6 +55,8 @@ class Tab:
         """Whether this document kept changing until the waiting was given up."""
         self.never_loads = False
         """Whether this document was still loading something when the waiting was given up."""
+        self.ticking = False
+        """Whether this document kept setting timers until the waiting was given up."""
         self.flooded = False
         """Whether this document has been stopped from opening dialogs once; next time it is closed."""
         self.popups_expected = 0
@@ -276,7 +278,7 @@ class Tab:
         self.document += 1
         self.elements.clear()
         self.endless.clear()
-        self.restless = self.never_loads = self.flooded = False
+        self.restless = self.never_loads = self.ticking = self.flooded = False
 
     def _guard(self, url: str) -> None:
         """Send the tab away from an address it must not show, however it got there."""

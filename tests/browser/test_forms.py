@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -254,3 +255,41 @@ def test_compat_ids_can_be_acted_on(see: See) -> None:
     session = see("<button onclick='this.textContent=`Done`'>Go</button>", extractor="exact", compat=True)
     assert session.execute(Click(id_of(session, "button 'Go'"))).error == ""
     assert "button 'Done'" in session.observe().text
+
+
+def test_the_documented_examples_are_true(see: See) -> None:
+    text = (Path(__file__).parents[2] / "docs" / "observations.md").read_text("utf-8")
+    page = text.partition("```html\n")[2].partition("```")[0]
+    examples: dict[str, dict[str, Any]] = {
+        "accessibility_tree": {},
+        "compat": {"extractor": "exact", "compat": True},
+        "html": {"kinds": ("html",)},
+        "set_of_marks": {"kinds": ("set_of_marks",)},
+        "max_tokens 120": {"max_tokens": 120},
+    }
+    for name, settings in examples.items():
+        said = text.partition(f"```text {name}\n")[2].partition("\n```")[0]
+        observation = see(page, **settings).observe()
+        seen = observation.render() if name == "accessibility_tree" else observation.text
+        assert (anonymous(seen) if name == "compat" else seen) == said, name
+
+
+def test_every_setting_is_documented() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "observations.md").read_text("utf-8")
+    for name in ObservationConfig().to_plain():
+        assert f"`{name}`" in text, name
+
+
+def test_closed_shadow_roots_are_in_the_exact_tree(see: See) -> None:
+    html = "<div id=host></div><script>host.attachShadow({mode:'closed'}).innerHTML='<button>Inner</button>'</script>"
+    seen = {
+        (kind, extractor): "Inner" in see(html, kinds=(kind,), extractor=extractor).observe().text
+        for kind in ("accessibility_tree", "html")
+        for extractor in ("exact", "fast")
+    }
+    assert seen == {
+        ("accessibility_tree", "exact"): True,
+        ("html", "exact"): True,
+        ("accessibility_tree", "fast"): False,
+        ("html", "fast"): False,
+    }

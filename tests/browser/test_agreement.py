@@ -21,6 +21,8 @@ KNOWN: dict[str, list[str]] = {
     "names viewport": ["- textbox ' Spaced out ' required: False", "+ textbox 'Spaced out' required: False"],
     "names page": ["- textbox ' Spaced out ' required: False", "+ textbox 'Spaced out' required: False"],
     "structure page": ["- StaticText 'fallback'"],
+    "titles viewport": ["- link ' x'", "+ link 'x'"],
+    "titles page": ["- link ' x'", "+ link 'x'"],
     "trees viewport": ["- DisclosureTriangle 'Details'", "- StaticText 'floated'", "+ link 'floated'"],
     "trees page": [
         "- DisclosureTriangle 'Details'",

@@ -14,10 +14,16 @@ const nameOf = (el, tag, role) => {
   return name;
 };
 
+// A title describes these, it does not name them.
+const NOT_TITLED = new Set(['article', 'blockquote', 'caption', 'code', 'deletion', 'emphasis', 'figure', 'generic', 'insertion',
+  'LabelText', 'mark', 'paragraph', 'strong', 'subscript', 'superscript', 'time']);
+// What these say changes by itself; it is printed, but is no part of another element's name.
+const LIVE_REGIONS = new Set(['alert', 'log', 'marquee', 'status', 'timer']);
+
 const computeName = (el, tag, role) =>
   labelledBy(el) || ariaLabel(el) || nativeName(el, tag, role)
   || (namedByContent(el, role) ? trimmed(contentText(el, tag, 0, el)) : '')
-  || trimmed(attr(el, 'title') || '') || placeholder(el, tag);
+  || (NOT_TITLED.has(role) ? '' : trimmed(attr(el, 'title') || '')) || placeholder(el, tag);
 
 const namedByContent = (el, role) =>
   NAMED_BY_CONTENT.has(role) || (role === 'row' && !!closest(el, '[role=grid], [role=treegrid]'));
@@ -82,6 +88,7 @@ const alternative = (el, depth, named, direct) => {
     if (by) return by;
   }
   const role = roleOf(el, tag);
+  if (!direct && LIVE_REGIONS.has(role)) return '';
   switch (role) {  // a control inside a name says what it holds
     case 'textbox': case 'searchbox': case 'spinbutton': case 'slider': case 'Date': case 'DateTime': case 'InputTime':
       if (el !== named && (tag === 'input' || tag === 'textarea')) return el.type === 'password' ? '' : el.value;

@@ -68,7 +68,7 @@ const nativeRole = (el, tag) => {
     }
     case 'select': return isDropDown(el) ? 'combobox' : 'listbox';
     case 'img': return attr(el, 'alt') === '' && !nameGiven(el) ? 'none' : 'image';
-    case 'li': return isList(flatParent(el)) ? 'listitem' : 'generic';
+    case 'li': return isPresentational(flatParent(el)) ? 'generic' : 'listitem';
     case 'header': return closest(el, SECTIONING) ? 'sectionheader' : 'banner';
     case 'footer': return closest(el, SECTIONING) ? 'sectionfooter' : 'contentinfo';
     case 'aside': {
@@ -92,11 +92,7 @@ const nativeRole = (el, tag) => {
 };
 
 const isDropDown = select => !select.multiple && select.size < 2;
-const isList = el => {
-  if (!el || typeOf(el) !== ELEMENT) return false;
-  const role = attr(el, 'role');
-  return role ? role === 'list' || role === 'directory' : /^(ul|ol|menu)$/.test(tagOf(el));
-};
+const isPresentational = el => !!el && typeOf(el) === ELEMENT && has(el, 'role') && roleOf(el, tagOf(el)) !== 'list';
 const firstSummary = details => {
   for (let child = firstOf(details); child; child = nextOf(child)) {
     if (typeOf(child) === ELEMENT && tagOf(child) === 'summary') return child;

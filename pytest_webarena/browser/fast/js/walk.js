@@ -279,12 +279,13 @@ const look = options => {
     return role === 'listitem' || !(has(el, 'role') || (tag === 'li' && has(flatParent(el), 'role')));
   };
 
-  // A list item's marker stands at its first line.
+  // A list item's marker stands at its first line, left of it unless it is said to be inside.
   const showsMarker = (box, style, view) => {
     if (!viewport) return true;
     const height = parseFloat(style.lineHeight) || 1.2 * parseFloat(style.fontSize);
     const top = box.top + parseFloat(style.paddingTop);
-    return top < view[3] && view[1] < top + height;
+    const outside = style.listStylePosition === 'outside' && style.direction === 'ltr';
+    return top < view[3] && view[1] < top + height && (!outside || box.left - 8 > view[0]);
   };
 
   const leave = () => {

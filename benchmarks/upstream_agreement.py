@@ -1,11 +1,12 @@
 """How far ``exact`` with ``compat`` prints what the original harness prints, line by line, over a corpus of pages.
 
     python -m venv /tmp/upstream && /tmp/upstream/bin/pip install libwebarena==0.0.4
-    python benchmarks/upstream_agreement.py /tmp/upstream/bin/python [--page] [--show] [--no-sites] [NAME …]
+    python benchmarks/upstream_agreement.py /tmp/upstream/bin/python [--page] [--plain] [--show] [--no-sites] [NAME …]
 
 Both read the same pages with the same browser, each in a fresh context. Lines are compared without their ids (upstream
 numbers nodes anew with each load). Texts of digits only may differ by them all the same: upstream drops a text that is
-part of one of the three lines before, ids included. They are counted apart. The corpus: `static_pages`, and pages of the embedded start page and store.
+part of one of the three lines before, ids included. They are counted apart. The corpus: `static_pages`, and pages of
+the embedded start page and store. With ``--plain`` the switch is off: what differs then are upstream's defects.
 """
 
 from __future__ import annotations
@@ -93,6 +94,7 @@ def main() -> int:
     parser.add_argument("python", help="of an environment that has libwebarena")
     parser.add_argument("names", nargs="*", help="static pages; default: the whole corpus")
     parser.add_argument("--page", action="store_true", help="the whole page instead of the viewport")
+    parser.add_argument("--plain", action="store_true", help="without compat")
     parser.add_argument("--show", action="store_true", help="print the lines that differ")
     parser.add_argument("--no-sites", action="store_true", help="static pages only")
     options = parser.parse_args()
@@ -107,7 +109,7 @@ def main() -> int:
 def compare(urls: list[str], proxy: str, options: argparse.Namespace) -> int:
     """Read ``urls`` with both."""
     observation = ObservationConfig(
-        extractor="exact", compat=True, link_urls=True, current_viewport_only=not options.page
+        extractor="exact", compat=not options.plain, link_urls=True, current_viewport_only=not options.page
     )
     with BrowserEngine(EngineConfig()) as engine:
         executable = engine.choice.executable or ""

@@ -3,7 +3,7 @@
 const NAMED_BY_CONTENT = new Set(('button cell checkbox columnheader DisclosureTriangle gridcell heading LayoutTableCell link'
   + ' math menuitem menuitemcheckbox menuitemradio option radio rowheader switch tab term tooltip treeitem').split(' '));
 // Those whose text is not printed again below them. A term's or a layout cell's text is, as `exact` does it.
-const SAYS_CONTENT = role => NAMED_BY_CONTENT.has(role) && role !== 'LayoutTableCell' && role !== 'term' && role !== 'math';
+const SAYS_CONTENT = role => NAMED_BY_CONTENT.has(role) && role !== 'math';
 const NAME_DEPTH = 100;  // of elements inside a named one; below that their plain text is taken
 
 let names = new Map();

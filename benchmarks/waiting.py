@@ -4,8 +4,8 @@
 
 Each scene is a page on a loopback server and one click. Ours: `Session.execute`, then `Session.observe`. A fixed sleep:
 the same click by plain Playwright, the sleep, then a look at the page. The sleeps are those that harnesses come with:
-2.0 s (WebArena's ``sleep_after_execution`` in its ``run.py``), 1.5 s (BrowserGym: 1.0 s ``slow_mo`` on the click and 0.5 s
-before the observation). "seen" says in how many repeats the observation showed the effect; live pages have the effect at once.
+2.0 s (WebArena's ``sleep_after_execution`` in its ``run.py``), 1.5 s (BrowserGym: 1.0 s ``slow_mo`` on the click and
+0.5 s before the observation). "seen" says in how many repeats the observation showed the effect.
 """
 
 from __future__ import annotations

@@ -39,8 +39,9 @@ const placeholder = (el, tag) => tag === 'input' || tag === 'textarea'
 
 const LABELABLE = new Set(['button', 'input', 'meter', 'output', 'progress', 'select', 'textarea']);
 
+// `el.labels` searches the whole document each time, so it is asked only where there can be one.
 const labelText = el => {
-  const labels = el.labels;
+  const labels = has(el, 'id') || closest(el, 'label') ? el.labels : null;
   return labels && labels.length
     ? trimmed([...labels].map(label => ariaLabel(label) || contentText(label, 'label', 0, el)).join(' ')) : '';
 };

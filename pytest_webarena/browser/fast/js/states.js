@@ -123,6 +123,7 @@ const checkedOf = (el, tag, role) => {
 const expandedOf = (el, tag, role) => {
   if (role === 'DisclosureTriangle') return has(parentOf(el), 'open');
   if (tag === 'select') return isDropDown(el) ? matches(el, ':open') : null;
+  if (has(el, 'popovertarget') && el.popoverTargetElement) return matches(el.popoverTargetElement, ':popover-open');
   const given = attr(el, 'aria-expanded');
   if (given === 'true' || given === 'false') return EXPANDS.has(role) ? given === 'true' : null;
   return null;

@@ -4,7 +4,7 @@
 const SKIPPED = new Set(['head', 'script', 'style', 'template', 'noscript', 'title', 'desc', 'defs', 'symbol', 'link', 'meta',
   'param', 'source', 'track', 'datalist', 'metadata', 'clippath', 'clipPath', 'mask', 'pattern', 'linearGradient',
   'radialGradient', 'filter']);
-const LEAVES = new Set(['input', 'textarea', 'img', 'video', 'audio', 'canvas', 'progress', 'meter', 'embed', 'object']);
+const LEAVES = new Set(['input', 'textarea', 'img', 'video', 'audio', 'canvas', 'progress', 'meter', 'embed']);
 const INLINE = new Set(['a', 'abbr', 'b', 'bdi', 'bdo', 'cite', 'code', 'em', 'font', 'i', 'kbd', 'label', 'mark', 'q', 's',
   'samp', 'small', 'span', 'strong', 'sub', 'sup', 'time', 'u', 'var', 'wbr']);
 const PLAIN_ROLES = new Set(['generic', 'img', 'list', 'strong', 'paragraph', 'banner', 'navigation', 'Section', 'LabelText',

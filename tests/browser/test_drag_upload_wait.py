@@ -243,7 +243,7 @@ def test_reloading(show: Show, web: Web) -> None:
 
 
 def test_waiting_ends_with_the_change(show: Show) -> None:
-    session = show("<button onclick=\"setTimeout(() => p.textContent = 'done', 900)\">B</button><p id=p>-</p>")
+    session = show("<button onclick=\"setTimeout(() => p.textContent = 'done', 1500)\">B</button><p id=p>-</p>")
     done(session, Click(Selector("text=B")))
     began = time.monotonic()
     done(session, Wait(10))

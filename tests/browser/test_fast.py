@@ -11,11 +11,12 @@ from typing import Any
 import pytest
 
 from pytest_webarena.actions import Click, Element, FocusTab, Goto, Hover, NewTab, Selector, Type
-from pytest_webarena.browser.config import ObservationConfig
+from pytest_webarena.browser.config import EngineConfig, ObservationConfig, SessionConfig
+from pytest_webarena.browser.engine import BrowserEngine
 from pytest_webarena.browser.fast.inpage import InPage
 from pytest_webarena.browser.loop import Deadline
 from pytest_webarena.browser.session import Session
-from tests.browser.conftest import Web
+from tests.browser.conftest import QUICK, Web
 
 Show = Callable[[str], Session]
 OpenSession = Callable[..., Session]
@@ -150,12 +151,32 @@ def nested(web: Web) -> str:
     )
 
 
+@pytest.fixture(scope="module")
+def isolating(browser_executable: str | None) -> Iterator[BrowserEngine]:
+    """A browser with a process for each site, as Chromium has by itself outside of the headless shell."""
+    config = EngineConfig(executable=browser_executable, launch_args={"args": ["--site-per-process"]})
+    with BrowserEngine(config) as engine:
+        yield engine
+
+
+@pytest.fixture
+def apart(isolating: BrowserEngine, web: Web) -> Iterator[Session]:
+    """A session in that browser; it sees whole pages."""
+    config = SessionConfig(proxy=web.proxy, deadlines=QUICK, observation=WHOLE)
+    with isolating.session(config) as session:
+        yield session
+
+
+@pytest.mark.parametrize("processes", ["one", "several"])
 @pytest.mark.parametrize("isolated", [True, False], ids=["isolated", "main-world"])
 def test_frames_of_other_sites_are_read_and_acted_on(
-    open_session: OpenSession, web: Web, monkeypatch: pytest.MonkeyPatch, isolated: bool
+    request: pytest.FixtureRequest, web: Web, monkeypatch: pytest.MonkeyPatch, isolated: bool, processes: str
 ) -> None:
     monkeypatch.setattr(InPage, "isolated", isolated)  # other browsers than Chromium have the main world only
-    session = open_session(observation=WHOLE)
+    if processes == "one":
+        session = request.getfixturevalue("open_session")(observation=WHOLE)
+    else:
+        session = request.getfixturevalue("apart")
     session.open_tabs([nested(web)])
     assert lines(session) == [
         "RootWebArea '' focused: True", "heading 'Top'", "Iframe 'Second'", "StaticText 'Inside'",
@@ -184,9 +205,10 @@ def test_only_what_a_frame_shows_in_the_viewport(session: Session, web: Web) -> 
 
 
 def test_a_frame_of_another_site_that_hangs_does_not_hold_up_the_page(
-    session: Session, web: Web, monkeypatch: pytest.MonkeyPatch
+    apart: Session, web: Web, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("pytest_webarena.browser.fast.inpage._FRAME_SECONDS", 0.2)
+    session = apart
     web.put("http://b.test/", "<p>Inside</p><script>fetch('/go').finally(() => { while (true); })</script>")
     web.put("http://b.test/go", "")
     session.open_tabs([web.put("/", "<iframe src='http://b.test/' title=Busy></iframe><p>Own</p>")])
@@ -197,7 +219,8 @@ def test_a_frame_of_another_site_that_hangs_does_not_hold_up_the_page(
     assert seen == ["RootWebArea '' focused: True", "Iframe 'Busy'", "StaticText 'Own'"]
 
 
-def test_a_frame_that_went_elsewhere_is_read_anew(session: Session, web: Web) -> None:
+def test_a_frame_that_went_elsewhere_is_read_anew(apart: Session, web: Web) -> None:
+    session = apart
     web.put("http://b.test/", "<a href=/next>Next</a>")
     web.put("http://b.test/next", "<p>Arrived</p>")
     session.open_tabs([web.put("/", "<iframe src='http://b.test/'></iframe>")])

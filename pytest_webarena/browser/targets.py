@@ -145,7 +145,7 @@ class _ById:
         left, top = await self._window(frame.parent)
         return left + box["model"]["content"][0], top + box["model"]["content"][1]
 
-    async def _send(self, method: str, parameters: dict[str, Any], frame: RemoteFrame | None | Literal[""] = "") -> Any:
+    async def _send(self, method: str, parameters: dict[str, Any], frame: RemoteFrame | Literal[""] | None = "") -> Any:
         """To the process of the element, or of another frame."""
         where = self._info.frame if frame == "" else frame
         if where is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import platform
 import time
 from collections.abc import Coroutine, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -11,13 +12,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from playwright.async_api import BrowserContext, Download, Request
 from playwright.async_api import Error as PlaywrightError
 
-from pytest_webarena.actions import Action, CloseTab, FocusTab, Invalid, NewTab, Noop, Scroll, Stop
+from pytest_webarena.actions import Action, CloseTab, FocusTab, Invalid, NewTab, Noop, Note, Scroll, Stop, Wait
 from pytest_webarena.browser.config import Deadlines, ObservationConfig, SessionConfig
 from pytest_webarena.browser.context import open_context
 from pytest_webarena.browser.execute import Performed, perform
 from pytest_webarena.browser.faults import DialogOpened, TabClosed, Unresponsive
 from pytest_webarena.browser.guards import RefusedAddress, resolve_address
-from pytest_webarena.browser.looking import look, screenshot_of, states_of
+from pytest_webarena.browser.looking import look, screenshot_of, states_of, unread
 from pytest_webarena.browser.loop import Deadline
 from pytest_webarena.browser.messages import first_line, net_error, shorten
 from pytest_webarena.browser.observation import Observation
@@ -28,6 +29,7 @@ from pytest_webarena.browser.settle import settle
 from pytest_webarena.browser.tab import Tab
 from pytest_webarena.browser.tabs import Tabs
 from pytest_webarena.browser.targets import OBJECT_GROUP
+from pytest_webarena.browser.timers import KEEP_NOTE
 from pytest_webarena.errors import BrowserError, SiteError, TaskError
 from pytest_webarena.evidence import TabState
 
@@ -82,6 +84,11 @@ class Session:
     def config(self) -> SessionConfig:
         """What it was made with."""
         return self._config
+
+    @property
+    def environment(self) -> dict[str, Any]:
+        """What the trial's pages met, for its record: operating system, browser, and every setting that shows."""
+        return {"os": platform.platform(), "browser": self._engine.version, **self._config.to_plain()}
 
     def open_tabs(self, urls: Sequence[str]) -> None:
         """Load ``urls``, one tab each, as the only tabs; the first is current. `SiteError` if one can't be loaded."""
@@ -140,6 +147,7 @@ class Session:
         """Open the context (on the loop); `BrowserEngine.session` calls it."""
         self._lock = asyncio.Lock()
         self._context = await open_context(self._engine, self._config)
+        await self._context.add_init_script(KEEP_NOTE)
         self._tabs_or_none = Tabs(self._context, self._config, self._events.append, self._on_download)
         await self._tabs.sync()
 
@@ -208,6 +216,11 @@ class Session:
                     break
             except TabClosed:
                 await self._tabs.sync()
+            except PlaywrightError:  # it went elsewhere each time it was looked at
+                if attempt == _LOOKS:
+                    observation = await unread(self._tabs, "it keeps going elsewhere")
+                    break
+                tab.stop_loading()
             except Unresponsive:
                 if attempt == _LOOKS:
                     raise
@@ -227,7 +240,8 @@ class Session:
         tab = self._tabs.current
         tab.dialogs.new_action()
         number, url_before = self._tabs.index(tab), tab.url
-        first_event, requests = len(self._events), tuple(tab.inflight)
+        first_event = len(self._events)
+        requests = () if isinstance(action, Wait) else tuple(tab.inflight)
         began = time.monotonic()
         done = Performed()
         acted: float | None = None
@@ -236,8 +250,8 @@ class Session:
             with contextlib.suppress(TabClosed):  # a page may well close itself when it is clicked
                 done = await perform(self._tabs, action, self._limits, budget)
             acted = time.monotonic()
-            if not isinstance(action, Noop | Stop | Invalid):
-                await self._settle(action, tab, requests, budget)
+            if not isinstance(action, Noop | Note | Stop | Invalid):
+                await self._settle(action, tab, requests, budget, began)
         except DialogOpened:
             if tab.dialogs.looping:
                 stuck = await self._recover(tab)
@@ -259,13 +273,16 @@ class Session:
             seconds={"act": round((acted or ended) - began, 4), "settle": round(ended - (acted or ended), 4)},
         )
 
-    async def _settle(self, action: Action, tab: Tab, requests: Sequence[Request], budget: Deadline) -> None:
+    async def _settle(
+        self, action: Action, tab: Tab, requests: Sequence[Request], budget: Deadline, began: float
+    ) -> None:
         """Wait for what the action set in motion, in its tab and in the one that is current afterwards."""
         of_tabs = isinstance(action, NewTab | FocusTab | CloseTab)
         if not of_tabs:
             with contextlib.suppress(TabClosed):
-                brief = isinstance(action, Scroll)
-                self._events += await settle(tab, self._limits, budget, before=requests, brief=brief)
+                brief = isinstance(action, Scroll | Wait)
+                since = None if brief else began
+                self._events += await settle(tab, self._limits, budget, before=requests, brief=brief, since=since)
                 await self._tabs.wait_for_popups(tab, budget.left(_POPUP))
         await self._tabs.sync()
         current = self._tabs.current

@@ -85,6 +85,8 @@ class TrialRecord:
     privileged: bool = False
     """The agent saw the solution: its results say nothing about agents."""
     browser: str = ""
+    environment: Mapping[str, Any] = field(default_factory=dict)
+    """Operating system, browser, viewport, locale, timezone, geolocation, scale, and the observation's settings."""
     replicas: Mapping[str, str] = field(default_factory=dict)
     """App name to the digest of what served it."""
     seconds: Mapping[str, float] = field(default_factory=dict)

@@ -15,7 +15,7 @@ from pytest_webarena.errors import WebArenaError
 
 if TYPE_CHECKING:
     from pytest_webarena.actions import Action
-    from pytest_webarena.agents.protocol import Agent
+    from pytest_webarena.agents.protocol import Agent, Reply
     from pytest_webarena.browser.observation import Observation
 
 __all__ = ["AgentCrashed", "AgentTimeout", "AgentWorker"]
@@ -51,9 +51,9 @@ class AgentWorker:
                 self._call(close, 5.0)
         self._calls.put(None)
 
-    def act(self, observation: Observation, timeout: float) -> Action | str:
+    def act(self, observation: Observation, timeout: float) -> Action | str | Reply:
         """The agent's reply. Raises `AgentTimeout`, `AgentCrashed`, or the `WebArenaError` it raised itself."""
-        reply: Action | str = self._call(lambda: self._agent.act(observation), timeout)
+        reply: Action | str | Reply = self._call(lambda: self._agent.act(observation), timeout)
         return reply
 
     def _call(self, function: Callable[[], Any], timeout: float) -> Any:

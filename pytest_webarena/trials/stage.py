@@ -75,10 +75,12 @@ def set_stage(
     *,
     holder: str,
     timed: Callable[[str], AbstractContextManager[None]] = lambda name: nullcontext(),
+    tailor: Callable[[SessionConfig], SessionConfig] = lambda config: config,
 ) -> Iterator[Stage]:
     """Lease, sign in, open a context, prepare; everything is given back at the end.
 
-    ``timed`` is entered with ``lease``, ``session`` and ``setup`` around each part.
+    ``timed`` is entered with ``lease``, ``session`` and ``setup`` around each part; ``tailor`` fits the agent's
+    browser context to the agent.
     """
     with ExitStack() as exits:
         lease: Lease | None = None
@@ -89,7 +91,7 @@ def set_stage(
         with timed("session"):
             if lease is not None:
                 state = resources.login_state(lease, task.user)
-            session = exits.enter_context(resources.engine().session(resources.session_config(lease, state)))
+            session = exits.enter_context(resources.engine().session(tailor(resources.session_config(lease, state))))
             live = LiveTrial(session, lease)
         if task.setup and lease is not None:
             with timed("setup"):

@@ -170,7 +170,7 @@ def test_a_reply_that_is_no_action_becomes_feedback(reply: object) -> None:
     episode, recorder, session = run(scripted(reply, Stop("")))
     assert recorder.steps[0].action["kind"] == "invalid"
     assert session.notes == [recorder.steps[0].error]
-    assert "expected an action or text" in recorder.steps[0].error
+    assert "expected an action, text or a Reply" in recorder.steps[0].error
     assert episode.ending.reason == "answered"
 
 

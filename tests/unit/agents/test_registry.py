@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pytest_webarena.actions import Stop
-from pytest_webarena.agents import TaskView, resolve_agent
+from pytest_webarena.agents import Assignment, TaskView, resolve_agent
 from pytest_webarena.agents.registry import known_agents
 from pytest_webarena.errors import UsageError
 from pytest_webarena.tasks.model import Task
@@ -57,7 +57,7 @@ def agents(tmp_path: Path) -> Path:
 
 
 def answer(definition: Any) -> str:
-    reply = definition.make(VIEW, TASK).act(SimpleNamespace(text="", url="", error=""))
+    reply = definition.make(Assignment(view=VIEW, task=TASK)).act(SimpleNamespace(text="", url="", error=""))
     assert isinstance(reply, Stop)
     return reply.answer
 
@@ -111,7 +111,7 @@ def test_unknown_names_list_what_exists(agents: Path) -> None:
         ("{dir}/mine.py:number", "expected a class or a function, found int"),
         ("{dir}/mine.py:odd", r"found parameters \(x, y, z\)"),
         ("{dir}/broken.yaml", "unknown key 'pyton'; did you mean 'python'"),
-        ("{dir}/list.yaml", "expected a mapping with the key 'python'"),
+        ("{dir}/list.yaml", "expected a mapping with the key 'kind'"),
         ("{dir}/syntax.yaml", "expected YAML"),
         ("{dir}/missing.yaml", "expected a readable file"),
     ],

@@ -55,8 +55,9 @@ class EpisodeLimits:
             return Ending("tokens", f"{usage.input_tokens} input tokens, the limit is {self.input_tokens}")
         if self.output_tokens is not None and usage.output_tokens >= self.output_tokens:
             return Ending("tokens", f"{usage.output_tokens} output tokens, the limit is {self.output_tokens}")
-        if self.cost is not None and usage.cost is not None and usage.cost >= self.cost:
-            return Ending("cost", f"${usage.cost:.4f}, the limit is ${self.cost:g}")
+        # What the cache saved counts: a re-run from the cache ends where the first run did.
+        if self.cost is not None and (worth := usage.worth) is not None and worth >= self.cost:
+            return Ending("cost", f"${worth:.4f}, the limit is ${self.cost:g}")
         return None
 
 

@@ -73,6 +73,13 @@ class Usage:
     reasoning_tokens: int = 0
     cost: float | None = 0.0
     """US dollars; None when the price of a call is not known. Unknown is never zero."""
+    saved: float | None = 0.0
+    """US dollars that the calls answered by the cache would have cost."""
+
+    @property
+    def worth(self) -> float | None:
+        """What the calls would have cost without the response cache, in US dollars; None when that is not known."""
+        return _sum(self.cost, self.saved)
 
     def __add__(self, other: Usage) -> Usage:
         counts = {
@@ -81,11 +88,14 @@ class Usage:
                 "calls", "cached_calls", "input_tokens", "cached_input_tokens", "output_tokens", "reasoning_tokens"
             )
         }  # fmt: skip
-        cost = None if self.cost is None or other.cost is None else self.cost + other.cost
-        return Usage(**counts, cost=cost)
+        return Usage(**counts, cost=_sum(self.cost, other.cost), saved=_sum(self.saved, other.saved))
 
     def __bool__(self) -> bool:
         return self != Usage()
+
+
+def _sum(one: float | None, other: float | None) -> float | None:
+    return None if one is None or other is None else one + other
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -72,13 +72,13 @@ def webarena_runtime(
     webarena_limits: EpisodeLimits,
 ) -> Iterator[Runtime]:
     """This worker's broker client, browser and records, each made on first use."""
-    from pytest_webarena.browser.config import EngineConfig, ObservationConfig, SessionConfig
+    from pytest_webarena.browser.config import EngineConfig, SessionConfig
     from pytest_webarena.trials.runtime import Runtime, RuntimeConfig
 
     settings = pytestconfig.stash[SETTINGS]
-    observation = ObservationConfig(screenshot=settings.record != "minimal")
+    shots = {"record_screenshots": settings.record != "minimal"}
     try:
-        session = SessionConfig(**{"observation": observation, **webarena_context_args})
+        session = SessionConfig(**{**shots, **webarena_context_args})
     except TypeError as error:
         raise UsageError(f"fixture webarena_context_args: expected fields of SessionConfig: {error}") from None
     config = RuntimeConfig(

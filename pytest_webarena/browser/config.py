@@ -2,14 +2,38 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
+from pytest_webarena.browser.plain import (
+    Reader,
+    choice,
+    flag,
+    number,
+    optional,
+    pair,
+    read_settings,
+    several,
+    text,
+    whole,
+)
+from pytest_webarena.errors import UsageError
 from pytest_webarena.sites.gateway.egress import DENY_ALL_PROXY, PROXY_BYPASS
 
-__all__ = ["BrowserName", "Deadlines", "DialogPolicy", "EngineConfig", "ObservationConfig", "SessionConfig"]
+__all__ = [
+    "BrowserName",
+    "Deadlines",
+    "DialogPolicy",
+    "EngineConfig",
+    "Geolocation",
+    "ObservationConfig",
+    "ObservationKind",
+    "SessionConfig",
+]
 
 BrowserName = Literal["chromium", "firefox", "webkit"]
 
@@ -47,20 +71,81 @@ class Deadlines:
     """A context, the browser, Playwright: each."""
 
 
+ObservationKind = Literal["accessibility_tree", "html", "screenshot", "set_of_marks"]
+"""Forms of what an agent sees. ``set_of_marks`` is a screenshot with numbered boxes and the list of what is in them."""
+
+ExtractorName = Literal["fast", "exact"]
+ImageFormat = Literal["jpeg", "png", "webp"]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObservationConfig:
-    """What an agent is shown."""
+    """What an agent is shown. Agent definitions set it under ``observation``; ``docs/observations.md`` shows each form.
 
+    ``Observation`` carries all that was asked for: texts one below the other in the order of ``kinds``, and images.
+    Tabs, address, dialog, errors, focus and scroll position are always there.
+    """
+
+    kinds: tuple[ObservationKind, ...] = ("accessibility_tree",)
+    """Any combination; each at most once."""
+    extractor: ExtractorName = "exact"
+    """Who reads the page. ``exact``: the browser's own accessibility tree and layout; Chromium only. ``fast``: a script
+    in the page, for what is shown only. Both print the same form."""
+    compat: bool = False
+    """Print the accessibility tree as the original harness does, defects included (listed in ``docs/observations.md``).
+    Needs the ``exact`` extractor."""
     current_viewport_only: bool = True
-    """Leave out what lies wholly outside the viewport."""
+    """Leave out of the accessibility tree and of the marks' list what lies wholly outside the viewport."""
+    html_viewport_only: bool = True
+    """The same for ``html``."""
     link_urls: bool = False
     """Print where links lead (``url: …``). Upstream's pinned Chromium did not."""
     max_options: int = 50
     """Options listed of one ``<select>``; the chosen one always is. Others can be chosen by typing their label."""
+    max_tokens: int | None = None
+    """Cut the text at the border of an element and say what was cut, so that it has at most this many tokens;
+    None: never."""
     max_chars: int | None = None
-    """Cut the text at a line border and say what was cut; None: never."""
-    screenshot: bool = False
-    """Take a JPEG screenshot with each observation."""
+    """The same in characters. Both may be given."""
+    max_obs_length: int | None = None
+    """Upstream's cut, under its own name: the text ends after this many tokens, in the middle of a line if it so
+    happens, and nothing says so. 1920 in the paper."""
+    tokenizer: str = "estimate"
+    """What counts tokens: see `observation.tokens`."""
+    screenshot_size: tuple[int, int] | None = None
+    """Largest width and height of images in pixels: they are scaled down to fit, never up. None: as captured."""
+    screenshot_format: ImageFormat = "jpeg"
+    screenshot_quality: int = 80
+    """Of JPEG and WebP, 1 to 100."""
+    screenshot_full_page: bool = False
+    """Images of the whole page instead of the viewport, marks included."""
+
+    def __post_init__(self) -> None:
+        if self.compat and self.extractor != "exact":
+            raise UsageError(
+                f"observation.compat: expected extractor exact with it, found {self.extractor}; set extractor: exact"
+            )
+
+    @classmethod
+    def from_plain(cls, data: object, *, where: str = "observation") -> ObservationConfig:
+        """Settings from plain data, e.g. of an agent's definition. `UsageError` names the key and what it takes."""
+        found = read_settings(data, _OBSERVATION, where=where)
+        if found.get("compat"):
+            found.setdefault("extractor", "exact")
+        return cls(**found)
+
+    def to_plain(self) -> dict[str, Any]:
+        """For records; `from_plain` reads it."""
+        return _plain(asdict(self))
+
+    @property
+    def digest(self) -> str:
+        """Same for same settings."""
+        return hashlib.sha256(json.dumps(self.to_plain(), sort_keys=True).encode()).hexdigest()[:16]
+
+    def wants(self, *kinds: ObservationKind) -> bool:
+        """Whether any of ``kinds`` is asked for."""
+        return any(kind in self.kinds for kind in kinds)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +166,18 @@ class EngineConfig:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Geolocation:
+    """Where the browser says it is."""
+
+    latitude: float
+    """Degrees, -90 to 90."""
+    longitude: float
+    """Degrees, -180 to 180."""
+    accuracy: float = 0.0
+    """Metres."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SessionConfig:
     """One trial's browser context."""
 
@@ -95,12 +192,81 @@ class SessionConfig:
     locale: str = "en-US"
     timezone: str = "UTC"
     """IANA name. Fixed, so that pages print the same times on every machine."""
+    geolocation: Geolocation | None = None
+    """Given, pages may ask for it without a question to the user; None: they are refused."""
+    device_scale: float = 1.0
+    """Device pixels per CSS pixel."""
     dialogs: DialogPolicy = "accept"
     max_tabs: int = 20
     """Pop-ups beyond this number are closed at once."""
     context_args: Mapping[str, Any] = field(default_factory=dict)
     """As pytest-playwright's ``browser_context_args``; wins over the above, but for ``proxy`` and ``storage_state``."""
     observation: ObservationConfig = field(default_factory=ObservationConfig)
+    record_screenshots: bool = False
+    """Take a screenshot with each observation for the record, also when the agent is shown none."""
     deadlines: Deadlines = field(default_factory=Deadlines)
     trace: Path | None = None
     """Write a Playwright trace (zip) here when the session ends. Costs 2-10 times per call on large pages."""
+
+    @classmethod
+    def from_plain(cls, data: object, *, where: str = "session") -> SessionConfig:
+        """The settings that can be written in a file. `UsageError` names the key and what it takes."""
+        return cls(**read_settings(data, _SESSION, where=where))
+
+    def to_plain(self) -> dict[str, Any]:
+        """What of it shapes what pages show and what the agent sees, for records; no cookies, no addresses."""
+        found = {name: getattr(self, name) for name in _SESSION if name != "observation"}
+        if self.geolocation is not None:
+            found["geolocation"] = asdict(self.geolocation)
+        if self.context_args:
+            found["context_args"] = {key: str(value) for key, value in sorted(self.context_args.items())}
+        return {**_plain(found), "observation": self.observation.to_plain()}
+
+
+def _geolocation(value: Any) -> Geolocation:
+    if isinstance(value, Mapping):
+        readers: dict[str, Reader] = {
+            "latitude": number(-90, 90),
+            "longitude": number(-180, 180),
+            "accuracy": number(0),
+        }
+        found = read_settings(value, readers, where="geolocation")
+        if {"latitude", "longitude"} <= set(found):
+            return Geolocation(**found)
+    elif isinstance(value, list | tuple) and len(value) == 2:
+        return Geolocation(latitude=number(-90, 90)(value[0]), longitude=number(-180, 180)(value[1]))
+    raise ValueError("latitude and longitude in degrees, e.g. {latitude: 40.44, longitude: -79.94}")
+
+
+def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+
+
+_OBSERVATION: dict[str, Reader] = {
+    "kinds": several(*get_args(ObservationKind)),
+    "extractor": choice(*get_args(ExtractorName)),
+    "compat": flag,
+    "current_viewport_only": flag,
+    "html_viewport_only": flag,
+    "link_urls": flag,
+    "max_options": whole(1),
+    "max_tokens": optional(whole(1)),
+    "max_chars": optional(whole(1)),
+    "max_obs_length": optional(whole(1)),
+    "tokenizer": text,
+    "screenshot_size": optional(pair(whole(16, 16384), "x")),
+    "screenshot_format": choice(*get_args(ImageFormat)),
+    "screenshot_quality": whole(1, 100),
+    "screenshot_full_page": flag,
+}
+
+_SESSION: dict[str, Reader] = {
+    "viewport": pair(whole(100, 10000), "x"),
+    "locale": text,
+    "timezone": text,
+    "geolocation": optional(_geolocation),
+    "device_scale": number(0.5, 8),
+    "dialogs": choice(*get_args(DialogPolicy)),
+    "max_tabs": whole(1),
+    "observation": ObservationConfig.from_plain,
+}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from playwright.async_api import BrowserContext
@@ -25,11 +26,15 @@ def context_options(config: SessionConfig) -> dict[str, Any]:
         "viewport": {"width": width, "height": height},
         "locale": config.locale,
         "timezone_id": config.timezone,
+        "device_scale_factor": config.device_scale,
         "reduced_motion": "reduce",
         "accept_downloads": True,
         # They would answer from caches that no reset clears, out of sight of the page's own requests.
         "service_workers": "block",
     }
+    if config.geolocation is not None:
+        options["geolocation"] = asdict(config.geolocation)
+        options["permissions"] = ["geolocation"]
     options |= {key: value for key, value in config.context_args.items() if value is not None}
     options.pop("proxy", None)
     if config.proxy is not None:

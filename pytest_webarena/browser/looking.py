@@ -14,15 +14,9 @@ from pytest_webarena.browser.faults import DialogOpened, PageCrashed, ScriptFail
 from pytest_webarena.browser.guards import allowed_in_tab
 from pytest_webarena.browser.loop import Deadline
 from pytest_webarena.browser.messages import writable
-from pytest_webarena.browser.observation import (
-    ExactExtractor,
-    Extraction,
-    Extractor,
-    Observation,
-    TabInfo,
-    cut_lines,
-    tab_line,
-)
+from pytest_webarena.browser.observation import Extraction, Extractor, Observation, TabInfo, tab_line
+from pytest_webarena.browser.observation.budget import cut_lines
+from pytest_webarena.browser.observation.exact import ExactExtractor
 from pytest_webarena.browser.settle import settle
 from pytest_webarena.browser.tab import Tab
 from pytest_webarena.browser.tabs import Tabs
@@ -52,11 +46,10 @@ async def look(
     except DialogOpened:
         return await _dialog_observation(tabs)
     infos = await _infos(tabs, extraction.title)
-    shot = (
-        await screenshot_of(tab, seconds=deadline.left(config.deadlines.hang))
-        if config.observation.screenshot
-        else None
-    )
+    asked = config.observation.wants("screenshot")
+    shot = None
+    if asked or config.record_screenshots:
+        shot = await screenshot_of(tab, seconds=deadline.left(config.deadlines.hang))
     text = "\n".join([tab_line(infos), "", *extraction.lines])
     return Observation(
         text=cut_lines(text, config.observation.max_chars),
@@ -66,7 +59,8 @@ async def look(
         focused=extraction.focused,
         scroll=extraction.scroll,
         viewport=_viewport(tab),
-        screenshot=shot,
+        screenshot=shot if asked else None,
+        for_record=None if asked else shot,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import platform
 import time
 from collections.abc import Coroutine, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -82,6 +83,11 @@ class Session:
     def config(self) -> SessionConfig:
         """What it was made with."""
         return self._config
+
+    @property
+    def environment(self) -> dict[str, Any]:
+        """What the trial's pages met, for its record: operating system, browser, and every setting that shows."""
+        return {"os": platform.platform(), "browser": self._engine.version, **self._config.to_plain()}
 
     def open_tabs(self, urls: Sequence[str]) -> None:
         """Load ``urls``, one tab each, as the only tabs; the first is current. `SiteError` if one can't be loaded."""

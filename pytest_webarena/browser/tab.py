@@ -11,7 +11,6 @@ from typing import Any, TypeVar
 from playwright.async_api import CDPSession, Frame, Page, Request
 from playwright.async_api import Error as PlaywrightError
 
-from pytest_webarena.browser.axtree import ElementInfo
 from pytest_webarena.browser.dialogs import Dialogs
 from pytest_webarena.browser.faults import (
     DialogOpened,
@@ -22,6 +21,7 @@ from pytest_webarena.browser.faults import (
 )
 from pytest_webarena.browser.guards import allowed_in_tab
 from pytest_webarena.browser.messages import first_line, shorten, writable
+from pytest_webarena.browser.observation.extraction import ElementInfo
 from pytest_webarena.browser.records import PageEvent
 from pytest_webarena.errors import BrowserError
 

@@ -9,10 +9,10 @@ from playwright.async_api import Error as PlaywrightError
 
 from pytest_webarena.actions import Element, Point, Selector, Target
 from pytest_webarena.browser import scripts
-from pytest_webarena.browser.axtree import ElementInfo
 from pytest_webarena.browser.faults import ActionFailed, ScriptFailed
 from pytest_webarena.browser.loop import Deadline
 from pytest_webarena.browser.messages import first_line, shorten
+from pytest_webarena.browser.observation.extraction import ElementInfo
 from pytest_webarena.browser.tab import Tab, script_value
 from pytest_webarena.evidence import TargetRecord
 

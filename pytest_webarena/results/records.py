@@ -90,6 +90,8 @@ class TrialRecord:
     usage: Usage | None = None
     """What the counting attempt's agent used of models; None for agents that report none."""
     browser: str = ""
+    environment: Mapping[str, Any] = field(default_factory=dict)
+    """Operating system, browser, viewport, locale, timezone, geolocation, scale, and the observation's settings."""
     replicas: Mapping[str, str] = field(default_factory=dict)
     """App name to the digest of what served it."""
     seconds: Mapping[str, float] = field(default_factory=dict)

@@ -172,14 +172,14 @@ class AttemptWriter:
         """Keep an observation; the names of its text and screenshot files (``""`` for none)."""
         text = self._write(f"observations/{index:03d}.txt", observation.text.encode("utf-8", "replace"))
         shot = ""
-        if observation.screenshot:
-            kind = "png" if observation.screenshot.startswith(b"\x89PNG") else "jpg"
-            shot = self._write(f"shots/{index:03d}.{kind}", observation.screenshot)
+        picture = observation.picture
+        if picture:
+            shot = self._write(f"shots/{index:03d}.{_image_suffix(picture)}", picture)
         return text, shot
 
     def screenshot(self, name: str, data: bytes) -> str:
         """Keep a screenshot outside the steps, e.g. of the final page."""
-        return self._write(f"shots/{name}.{'png' if data.startswith(bytes([0x89])) else 'jpg'}", data)
+        return self._write(f"shots/{name}.{_image_suffix(data)}", data)
 
     def stepped(self, step: StepRecord) -> None:
         """Append a finished step."""
@@ -208,6 +208,10 @@ class AttemptWriter:
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(data)
         return name
+
+
+def _image_suffix(data: bytes) -> str:
+    return "png" if data.startswith(b"\x89PNG") else "webp" if data[8:12] == b"WEBP" else "jpg"
 
 
 def read_evidence(attempt: Path) -> Evidence:

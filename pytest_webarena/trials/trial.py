@@ -78,6 +78,7 @@ class _Progress:
     verdict: Verdict | None = None
     replicas: dict[str, str] = field(default_factory=dict)
     browser: str = ""
+    environment: dict[str, Any] = field(default_factory=dict)
     steps: int = 0
 
     @contextmanager
@@ -153,6 +154,7 @@ def _gather(plan: TrialPlan, resources: Resources, writer: AttemptWriter, progre
         )
         progress.replicas = stage.replicas
         progress.browser = resources.engine().version
+        progress.environment = stage.session.environment
         recorder = _Recorder(writer, task, stage.live, progress)
         with progress.timed("episode"):
             stage.open_first_pages()
@@ -261,6 +263,7 @@ def _record(
         usage=episode.usage if episode else None,
         sites_digest=hashlib.sha256(repr(sorted(progress.replicas.items())).encode()).hexdigest()[:16],
         browser=progress.browser,
+        environment=progress.environment,
         replicas=progress.replicas,
         seconds=progress.seconds,
         started=round(started, 3),

@@ -210,7 +210,7 @@ def test_a_text_budget_is_kept(open_session: Callable[..., Session], show: Show)
 
 def test_screenshots_are_jpegs_of_the_viewport(open_session: Callable[..., Session], show: Show) -> None:
     show("<body style='background:red'>")
-    session = open_session(observation=ObservationConfig(screenshot=True))
+    session = open_session(observation=ObservationConfig(kinds=("screenshot",)))
     session.open_tabs(["http://a.test/"])
     shot = session.observe().screenshot
     assert shot is not None

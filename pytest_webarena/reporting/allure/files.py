@@ -16,6 +16,7 @@ __all__ = ["Attachments"]
 _KINDS = {
     ".jpg": "image/jpeg",
     ".png": "image/png",
+    ".webp": "image/webp",
     ".txt": "text/plain",
     ".json": "application/json",
     ".csv": "text/csv",

@@ -198,7 +198,7 @@ class _Pictures:
         if data and size <= self._left:
             self._left -= size
             self.inside += 1
-            kind = "png" if path.suffix == ".png" else "jpeg"
+            kind = path.suffix[1:] if path.suffix in (".png", ".webp") else "jpeg"
             name = f"picture-{self.inside}"
             self._page.write(f'<script type="image/{kind}" id="{name}">{_base64(data)}</script>\n')
             self._ids[key] = f"#{name}"

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from pytest_webarena.browser.axtree import RenderedTree, render_tree
 from pytest_webarena.browser.config import ObservationConfig
-from pytest_webarena.browser.snapshot import Box, read_snapshot
+from pytest_webarena.browser.observation.axtree import RenderedTree, render_tree
+from pytest_webarena.browser.observation.snapshot import Box, read_snapshot
 
 VIEW = (0, 0, 1280, 720)
 SHOWN = (10, 10, 100, 20)

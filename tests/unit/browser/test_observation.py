@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_webarena.browser.observation import Observation, Scroll, TabInfo, cut_lines, tab_line
+from pytest_webarena.browser.observation import Observation, Scroll, TabInfo, tab_line
+from pytest_webarena.browser.observation.budget import cut_lines
 
 
 def test_the_first_line_numbers_the_tabs_and_marks_the_current_one() -> None:
@@ -51,11 +54,25 @@ def test_rendering_adds_what_is_not_in_the_page() -> None:
         dialog="confirm 'Sure?'",
         notes=("The file 'a.txt' was downloaded.",),
         scroll=Scroll(viewport_height=100, content_height=300),
+        focused="[1] button 'x'",
     )
-    assert observation.render().split("\n")[2:] == [
+    assert observation.render().split("\n") == [
+        "URL: http://a.test/",
+        "Tab 0 (current): A",
+        "",
         "[1] button 'x'",
         "… 2 screens below",
         "Note: The file 'a.txt' was downloaded.",
+        "Focused: [1] button 'x'",
         "A dialog is open: confirm 'Sure?'. Press Enter to accept it or Escape to dismiss it.",
         "The last action had no effect: [9] is disabled.",
     ]
+
+
+def test_pictures_for_the_agent_and_for_the_record() -> None:
+    bare = Observation(text="", url="", title="", tabs=())
+    assert (bare.images, bare.picture) == ((), None)
+    hidden = replace(bare, for_record=b"r")
+    assert (hidden.images, hidden.picture) == ((), b"r")
+    shown = replace(hidden, screenshot=b"s", marked=b"m")
+    assert (shown.images, shown.picture) == ((b"s", b"m"), b"m")

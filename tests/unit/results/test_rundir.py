@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
+from pytest_webarena.browser.observation import Observation
 from pytest_webarena.errors import UsageError
 from pytest_webarena.evidence import Evidence, Probe, RequestRecord, StepRecord, TabState, TargetRecord
 from pytest_webarena.results import Attempt, RunDir, TrialKey, TrialRecord
@@ -113,6 +113,8 @@ def test_a_folder_that_is_no_run_is_refused(tmp_path: Path) -> None:
 
 def test_observations_and_screenshots_are_kept_by_step(tmp_path: Path) -> None:
     writer = RunDir(tmp_path).folder(KEY).begin(worker="main", node_id="n")
-    names = writer.observed(3, SimpleNamespace(text="lone surrogate \ud800", screenshot=b"\x89PNG..."))  # type: ignore[arg-type]
+    names = writer.observed(
+        3, Observation(text="lone surrogate \ud800", screenshot=b"\x89PNG...", url="", title="", tabs=())
+    )
     assert names == ("observations/003.txt", "shots/003.png")
     assert all((writer.path / name).exists() for name in names)

@@ -16,9 +16,10 @@ from typing import Any
 
 from pytest_webarena.browser.config import ObservationConfig
 from pytest_webarena.browser.messages import writable
-from pytest_webarena.browser.snapshot import Box, DocumentLayout
+from pytest_webarena.browser.observation.extraction import ElementInfo
+from pytest_webarena.browser.observation.snapshot import Box, DocumentLayout
 
-__all__ = ["ElementInfo", "RenderedTree", "render_tree"]
+__all__ = ["RenderedTree", "render_tree"]
 
 AXNode = Mapping[str, Any]
 
@@ -40,17 +41,6 @@ _NAMED_BY_CONTENT = frozenset({
     "tooltip", "treeitem",
 })  # fmt: skip
 """Roles whose name is the text inside them; that text is not printed again."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ElementInfo:
-    """What an id stood for when it was shown."""
-
-    backend: int
-    node_name: str
-    """Of the DOM node, e.g. ``BUTTON`` or ``#text``."""
-    role: str
-    name: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

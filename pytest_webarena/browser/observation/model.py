@@ -1,0 +1,112 @@
+"""One look at the browser, as an agent gets it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+__all__ = ["Observation", "Scroll", "TabInfo", "tab_line"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TabInfo:
+    """One open tab."""
+
+    title: str
+    url: str
+    active: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scroll:
+    """Where the viewport is on the page, in CSS pixels."""
+
+    x: float = 0
+    y: float = 0
+    viewport_height: float = 0
+    content_height: float = 0
+
+    @property
+    def screens_above(self) -> float:
+        """How much of the page is above the viewport, in screens."""
+        return self.y / self.viewport_height if self.viewport_height else 0.0
+
+    @property
+    def screens_below(self) -> float:
+        """How much of the page is below the viewport, in screens."""
+        rest = self.content_height - self.y - self.viewport_height
+        return max(0.0, rest / self.viewport_height) if self.viewport_height else 0.0
+
+    def describe(self) -> str:
+        """For the agent, e.g. ``… 2 screens above, 1.5 screens below``; empty when all of the page shows.
+
+        >>> Scroll(y=1440, viewport_height=720, content_height=3240).describe()
+        '… 2 screens above, 1.5 screens below'
+        """
+        parts = [
+            f"{screens:.1f}".removesuffix(".0") + (" screen " if round(screens, 1) == 1 else " screens ") + where
+            for screens, where in ((self.screens_above, "above"), (self.screens_below, "below"))
+            if screens >= 0.05
+        ]
+        return f"… {', '.join(parts)}" if parts else ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Observation:
+    """One look at the browser."""
+
+    text: str
+    """The tab line, a blank line, and the current page in the text forms that were asked for."""
+    url: str
+    title: str
+    tabs: tuple[TabInfo, ...]
+    error: str = ""
+    """Why the last action had no effect; empty when it worked."""
+    dialog: str | None = None
+    """The native dialog that is open and waits for an answer: its kind and text."""
+    notes: tuple[str, ...] = ()
+    """What happened since the last observation: dialogs answered, downloads, pop-ups, refused addresses."""
+    focused: str = ""
+    """``[id] role 'name'`` of the element with the keyboard focus."""
+    scroll: Scroll = Scroll()
+    viewport: tuple[int, int] = (0, 0)
+    """Width and height in CSS pixels."""
+    screenshot: bytes | None = None
+    """The page's picture, if the agent is to see it; empty while a dialog is open, for then nothing can be painted."""
+    marked: bytes | None = None
+    """The picture with numbered boxes (``set_of_marks``); its numbers are the ids of the text."""
+    for_record: bytes | None = None
+    """A picture that was taken for the record only. Not for the agent."""
+
+    @property
+    def images(self) -> tuple[bytes, ...]:
+        """The pictures for the agent: the plain one, then the marked one."""
+        return tuple(image for image in (self.screenshot, self.marked) if image)
+
+    @property
+    def picture(self) -> bytes | None:
+        """The one picture to keep in a record: what the agent saw, else what was taken for the record."""
+        return self.marked or self.screenshot or self.for_record
+
+    def with_news(self, *, error: str, notes: Sequence[str]) -> Observation:
+        """The same look, with what happened before it."""
+        return replace(self, error=error, notes=tuple(notes))
+
+    def render(self) -> str:
+        """Everything that is text, for prompts that have one slot for the observation."""
+        below = [self.scroll.describe(), *(f"Note: {note}" for note in self.notes)]
+        if self.focused:
+            below.append(f"Focused: {self.focused}")
+        if self.dialog is not None:
+            below.append(f"A dialog is open: {self.dialog}. Press Enter to accept it or Escape to dismiss it.")
+        if self.error:
+            below.append(f"The last action had no effect: {self.error}")
+        return "\n".join([f"URL: {self.url}", self.text, *(line for line in below if line)])
+
+
+def tab_line(tabs: Sequence[TabInfo]) -> str:
+    """The first line of the text, e.g. ``Tab 0: Shop | Tab 1 (current): Cart``."""
+    return " | ".join(
+        f"Tab {number}{' (current)' if tab.active else ''}: {' '.join(tab.title.split())}"
+        for number, tab in enumerate(tabs)
+    )

@@ -1,0 +1,116 @@
+"""Settings from plain data: what is read, what is refused and how, what records keep of them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from pytest_webarena.browser.config import Geolocation, ObservationConfig, SessionConfig
+from pytest_webarena.browser.context import context_options
+from pytest_webarena.errors import UsageError
+
+
+def test_every_observation_setting_can_be_written_and_read_back() -> None:
+    config = ObservationConfig.from_plain({
+        "kinds": ["accessibility_tree", "set_of_marks"],
+        "extractor": "exact",
+        "compat": True,
+        "current_viewport_only": False,
+        "html_viewport_only": False,
+        "link_urls": True,
+        "max_options": 5,
+        "max_tokens": 4000,
+        "max_chars": 20000,
+        "max_obs_length": 1920,
+        "tokenizer": "tiktoken:cl100k_base",
+        "screenshot_size": "800x600",
+        "screenshot_format": "png",
+        "screenshot_quality": 50,
+        "screenshot_full_page": True,
+    })  # fmt: skip
+    assert config.screenshot_size == (800, 600)
+    assert config.wants("screenshot", "set_of_marks")
+    assert not config.wants("html")
+    plain = config.to_plain()
+    changed = [name for name, value in ObservationConfig().to_plain().items() if plain[name] == value]
+    assert changed == ["extractor"]  # everything else was set to something that is no default
+    assert ObservationConfig.from_plain(json.loads(json.dumps(plain))) == config
+    assert ObservationConfig.from_plain({"kinds": "html"}).kinds == ("html",)
+
+
+def test_digests_tell_settings_apart() -> None:
+    assert ObservationConfig().digest == ObservationConfig.from_plain({}).digest
+    assert ObservationConfig().digest != ObservationConfig(link_urls=True).digest
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ("html", "observation: expected a mapping of settings, found 'html'"),
+        ({"kind": "html"}, "observation: no setting 'kind'; did you mean 'kinds'? known: compat, "),
+        ({1: 2}, "observation: no setting 1; "),
+        (
+            {"kinds": ["acessibility_tree"]},
+            "observation.kinds: expected one or more of accessibility_tree, html, screenshot, set_of_marks "
+            "(did you mean 'accessibility_tree'?), found ['acessibility_tree']",
+        ),
+        ({"kinds": []}, "observation.kinds: expected one or more of "),
+        ({"kinds": 3}, "observation.kinds: expected one or more of "),
+        ({"extractor": "exakt"}, "expected one of fast, exact (did you mean 'exact'?), found 'exakt'"),
+        ({"compat": 1}, "observation.compat: expected true or false, found 1"),
+        ({"compat": True, "extractor": "fast"}, "observation.compat: expected extractor exact with it, found fast"),
+        ({"max_tokens": 0}, "observation.max_tokens: expected a whole number of at least 1, found 0"),
+        ({"max_tokens": True}, "observation.max_tokens: expected a whole number of at least 1, found True"),
+        ({"screenshot_quality": 101}, "expected a whole number from 1 to 100, found 101"),
+        ({"screenshot_size": "800"}, "expected a list of two numbers or a text like 1280x720, found '800'"),
+        ({"screenshot_size": "ax2"}, "observation.screenshot_size: expected a whole number from 16 to 16384, found"),
+        ({"tokenizer": ""}, "observation.tokenizer: expected a text, found ''"),
+    ],
+)
+def test_what_is_wrong_is_said_in_a_sentence(data: Any, message: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        ObservationConfig.from_plain(data)
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_session_from_plain_data() -> None:
+    config = SessionConfig.from_plain({
+        "viewport": "1024x768",
+        "locale": "de-DE",
+        "timezone": "Europe/Berlin",
+        "geolocation": {"latitude": 52.5, "longitude": 13.4},
+        "device_scale": 2,
+        "observation": {"kinds": ["html"]},
+    })  # fmt: skip
+    assert config.geolocation == Geolocation(latitude=52.5, longitude=13.4)
+    assert config.observation.kinds == ("html",)
+    options = context_options(config)
+    assert options["viewport"] == {"width": 1024, "height": 768}
+    assert options["geolocation"] == {"latitude": 52.5, "longitude": 13.4, "accuracy": 0.0}
+    assert options["permissions"] == ["geolocation"]
+    assert (options["locale"], options["timezone_id"], options["device_scale_factor"]) == ("de-DE", "Europe/Berlin", 2)
+    assert "geolocation" not in context_options(SessionConfig())
+    plain = json.loads(json.dumps(config.to_plain()))
+    assert plain["geolocation"]["longitude"] == 13.4
+    assert SessionConfig.from_plain(plain) == config
+    assert SessionConfig.from_plain({"geolocation": [52.5, 13.4]}).geolocation == config.geolocation
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ({"viewport": [10, 10]}, "session.viewport: expected a whole number from 100 to 10000, found [10, 10]"),
+        ({"geolocation": {"latitude": 1}}, "session.geolocation: expected latitude and longitude in degrees"),
+        ({"geolocation": {"lat": 1}}, "geolocation: no setting 'lat'; did you mean 'latitude'?"),
+        ({"geolocation": [100, 0]}, "session.geolocation: expected a number from -90 to 90"),
+        ({"observation": {"compt": True}}, "observation: no setting 'compt'; did you mean 'compat'?"),
+        ({"proxy": "http://x"}, "session: no setting 'proxy'"),
+    ],
+)
+def test_what_is_wrong_with_a_session(data: Any, message: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        SessionConfig.from_plain(data)
+    assert message in str(caught.value)

@@ -32,7 +32,8 @@ class AgentCrashed(Exception):
 class AgentWorker:
     """Calls one agent, plain or async, with a deadline per call. Async agents keep one event loop for the trial.
 
-    Use as a context manager; leaving it calls the agent's ``close()`` if there is one, in the agent's thread.
+    Use as a context manager; leaving it calls the agent's ``close()`` if there is one, in the agent's thread. For an
+    agent that did not answer it is ``cut_off()``, in the caller's thread: what it waits for can be ended there.
     """
 
     def __init__(self, make: Callable[[], Agent], *, name: str, timeout: float) -> None:
@@ -49,6 +50,9 @@ class AgentWorker:
         if not self._abandoned and (close := getattr(self._agent, "close", None)) is not None:
             with contextlib.suppress(AgentTimeout, AgentCrashed, WebArenaError):  # its verdict stands already
                 self._call(close, 5.0)
+        if self._abandoned and (cut_off := getattr(self._agent, "cut_off", None)) is not None:
+            with contextlib.suppress(Exception):
+                cut_off()
         self._calls.put(None)
 
     def act(self, observation: Observation, timeout: float) -> Action | str | Reply:

@@ -126,7 +126,7 @@ def until_it_ends(agent: ProcessAgent) -> None:
         ("import sys; sys.exit('no model found')", r"exit code 1; last on stderr:\n    no model found"),
         ("import os; os.kill(os.getpid(), 9)", "ended with signal SIGKILL"),
         ("import time; input(); print('x' * 5000, flush=True); time.sleep(600)", "more than 2000 bytes in one line"),
-        ("while input(): print('{\"type\": \"answer\"}' + ' ' * 1500, flush=True)", "more than 4000 bytes in all"),
+        ("input()\nwhile input(): print('{\"type\": \"answer\"}' + ' ' * 1500, flush=True)", "more than 4000 bytes in all"),
         ("import os, time; os.close(1); time.sleep(600)", "closed its stdout"),
     ],
 )

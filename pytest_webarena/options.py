@@ -306,13 +306,15 @@ def read_settings(config: pytest.Config) -> Settings:
     )
 
 
-def check_agents(settings: Settings) -> None:
-    """Fail before anything runs when an agent can't be found."""
+def check_agents(settings: Settings, *, collecting: bool = False) -> None:
+    """Fail before anything runs when an agent can't be found or, unless tasks are merely collected, lacks something."""
     from pytest_webarena.agents import resolve_agent
 
     unused = dict.fromkeys(settings.overrides.names)
     for name in settings.agents:
         agent = resolve_agent(name, settings.agent_directories, settings.overrides)
+        if not collecting:
+            agent.check(settings.models)
         for used in agent.overridden:
             unused.pop(used, None)
         if settings.audit and not agent.source.startswith("built-in"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import fields, replace
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -67,20 +67,18 @@ def define(
     keys = read_keys(CommonKeys, {key: plain[key] for key in plain if key in common_names}, where=where, base=base)
     if keys.grammar not in grammars():
         raise UsageError(f"{where}: unknown grammar {keys.grammar!r}; {closest(keys.grammar, grammars())}")
-    own = read_keys(this.keys, {key: plain[key] for key in plain if key in own_names}, where=where, base=base)
-    return this.build(
-        Common(
-            id=id, kind=this.name, where=where, base=base, source=source, keys=keys,
-            plain={"kind": this.name, **plain}, overridden=tuple(used),
-        ),
-        own,
+    common = Common(
+        id=id, kind=this.name, where=where, base=base, source=source, keys=keys,
+        plain={"kind": this.name, **plain}, overridden=tuple(used),
     )  # fmt: skip
+    ObservationConfig.from_plain(common.observation, where=f"{where}: observation")
+    own = read_keys(this.keys, {key: plain[key] for key in plain if key in own_names}, where=where, base=base)
+    return this.build(common, own)
 
 
 def observed_as(asked: Mapping[str, Any], config: ObservationConfig) -> ObservationConfig:
     """``config`` with what a definition asks for in its ``observation``."""
-    known = {each.name for each in fields(ObservationConfig)}
-    for key in asked:
-        if key not in known:
-            raise UsageError(f"observation: unknown key {key!r}; {closest(key, known)}")
-    return replace(config, **asked)
+    rest = config.to_plain()
+    if asked.get("compat"):
+        rest.pop("extractor")  # it needs a certain one
+    return ObservationConfig.from_plain({**rest, **asked})

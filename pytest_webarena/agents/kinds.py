@@ -21,6 +21,7 @@ from typing import Any
 
 from pytest_webarena.agents.protocol import Agent, AgentDefinition, AgentLimits, Assignment, IsolationTier
 from pytest_webarena.errors import UsageError, closest
+from pytest_webarena.llm.config import ModelSettings
 
 __all__ = ["MODULES", "Common", "CommonKeys", "Kind", "kind", "kinds"]
 
@@ -87,6 +88,7 @@ class Common:
         observation: Mapping[str, Any] | None = None,
         viewport: tuple[int, int] | None = None,
         limits: AgentLimits | None = None,
+        check: Callable[[ModelSettings], None] = lambda settings: None,
     ) -> AgentDefinition:
         """The definition as the harness uses it. ``files`` enter the digest (code, prompts); the rest are a kind's own
         defaults in place of what `CommonKeys` says."""
@@ -106,6 +108,7 @@ class Common:
             tier=tier,
             source=self.source,
             overridden=self.overridden,
+            check=check,
         )
 
 

@@ -48,6 +48,10 @@ class Assignment:
     """Names the trial in the ledger and the response cache; equal in every run."""
     folder: Path | None = None
     """The attempt's folder, for files of the agent's own that belong to the record (a process's stderr, prompts)."""
+    limits: AgentLimits = field(default_factory=lambda: AgentLimits())
+    """The trial's limits, whoever set them. `episode` holds them; an agent that makes several calls a step may look."""
+    worker: str = "main"
+    """Which process of the run this is."""
     models: ModelSettings | None = None
     """The run's budget, ledger, cache and prices. None outside of runs: no budget, no cache."""
 
@@ -137,3 +141,5 @@ class AgentDefinition:
     """Where it was found, for messages and records."""
     overridden: tuple[str, ...] = ()
     """Options of the command line that changed it, e.g. ``--model``."""
+    check: Callable[[ModelSettings], None] = field(default=lambda settings: None)
+    """Called once before a run: raises `UsageError` for what is missing, such as a key or a price."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -79,6 +80,7 @@ class ModelClient:
             else None
         )
         self._calls = 0
+        self._cancelled = threading.Event()
         self._plain_json = False
         """The endpoint does not know structured outputs."""
 
@@ -86,6 +88,10 @@ class ModelClient:
     def now(self) -> float:
         """Unix time in seconds, by the client's clock."""
         return self._clock.now()
+
+    def cancel(self) -> None:
+        """From another thread: begin no further request."""
+        self._cancelled.set()
 
     def ask(self, request: Request, *, deadline: float | None = None) -> ModelReply:
         """The model's reply, its usage priced.
@@ -139,6 +145,10 @@ class ModelClient:
         failures, began = _Failures(), self.now
         while True:
             ticket = self._reserve(request, deadline, failures, began)
+            if self._cancelled.is_set():
+                if ticket is not None and self._ledger is not None:
+                    self._ledger.release(ticket)
+                raise OutOfTime
             remaining = self._endpoint.timeout if deadline is None else deadline - self.now
             try:
                 if remaining <= 0:

@@ -2,7 +2,7 @@
 
 A request is *reserved* before it is sent and *settled* with what it cost, or *released* when the endpoint turned it
 away. A worker that dies leaves its reservation standing, so money that may have been spent is never forgotten. A
-request is refused once what was spent and reserved reaches the budget: it is overshot by at most the requests under way.
+request is refused once what was spent and reserved reaches the budget: only requests under way can overshoot it.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from typing import Any
@@ -52,18 +52,20 @@ def send(endpoint: Endpoint, body: Mapping[str, Any], *, timeout: float, now: Ca
         rest["stream_options"] = {"include_usage": True}
     ends = now() + timeout
     asked = {"model": body["model"], first: body[first], "extra_body": rest, "timeout": timeout}
-    with _faults(now):
-        if endpoint.stream:
-            stream = resource.create(stream=True, **asked)
-            with stream:
-                pieces = _until(ends, stream, now)
-                return _joined_chat(pieces) if endpoint.api == "chat" else _joined_response(pieces)
-        with resource.with_streaming_response.create(**asked) as answer:
-            content = bytearray()
-            for chunk in _until(ends, answer.iter_bytes(), now):
-                content += chunk
-                if len(content) > LARGEST_ANSWER:
-                    raise Fault(f"an answer of more than {LARGEST_ANSWER} bytes", again=False, billed=True)
+    if endpoint.stream:
+        rest["stream"] = True
+    with _faults(now), resource.with_streaming_response.create(**asked) as answer:
+        content = bytearray()
+        for chunk in answer.iter_bytes():
+            content += chunk
+            if len(content) > LARGEST_ANSWER:
+                raise Fault(f"an answer of more than {LARGEST_ANSWER} bytes", again=False, billed=True)
+            if now() > ends:
+                raise Fault("the answer did not end in time", billed=True)
+        streamed = "event-stream" in answer.headers.get("content-type", "")
+    if streamed:
+        events = _events(bytes(content))
+        return _joined_chat(events) if endpoint.api == "chat" else _joined_response(events)
     try:
         data = json.loads(content)
     except ValueError:
@@ -72,7 +74,7 @@ def send(endpoint: Endpoint, body: Mapping[str, Any], *, timeout: float, now: Ca
     if not isinstance(data, dict):
         raise Fault(f"expected a JSON object, got {type(data).__name__}", billed=True)
     if isinstance(data.get("error"), dict) and data["error"] and not data.get("choices") and not data.get("output"):
-        raise Fault(f"an error in place of a reply: {_said(data['error'])}")
+        raise Fault(f"an error in place of a reply: {_said(data)}")
     return data
 
 
@@ -107,69 +109,70 @@ def _faults(now: Callable[[], float]) -> Iterator[None]:
         reason = error.__cause__ or error
         refused = type(reason).__name__ in ("ConnectError", "ConnectTimeout")
         raise Fault(f"the connection failed: {reason}", billed=not refused) from error
-    except openai.APIError as error:  # an error event within a stream
-        raise Fault(f"an error in place of a reply: {error.message}", billed=True) from error
-    except ValueError as error:  # JSONDecodeError within a stream
-        raise Fault(f"expected JSON in the stream: {error}", billed=True) from error
     except Exception as error:
         if type(error).__module__.partition(".")[0] in ("httpcore", "httpcore2", "httpx", "httpx2"):
             raise Fault(f"the answer was cut off: {error or type(error).__name__}", billed=True) from error
         raise
 
 
-def _until(ends: float, pieces: Any, now: Callable[[], float]) -> Iterator[Any]:
-    for piece in pieces:
-        yield piece
-        if now() > ends:
-            raise Fault("the answer did not end in time", billed=True)
-
-
 def _said(body: object) -> str:
     if isinstance(body, Mapping):
-        inner = body.get("error", body)
+        inner = body.get("error") or (body.get("response") or {}).get("error") or body
         text = inner.get("message") if isinstance(inner, Mapping) else inner
         if text:
             return str(text)[:_SAID]
     return str(body)[:_SAID] if body else ""
 
 
-def _joined_chat(pieces: Iterator[Any]) -> Mapping[str, Any]:
+def _events(content: bytes) -> list[Mapping[str, Any]]:
+    """The JSON of each server-sent event."""
+    found = []
+    for line in content.replace(b"\r\n", b"\n").split(b"\n"):
+        data = line.removeprefix(b"data:").strip() if line.startswith(b"data:") else b""
+        if not data or data == b"[DONE]":
+            continue
+        try:
+            event = json.loads(data)
+        except ValueError as error:
+            raise Fault(f"expected JSON in the stream: {error}", billed=True) from None
+        if isinstance(event, dict):
+            if event.get("error") or event.get("type") in ("error", "response.failed"):
+                raise Fault(f"an error in place of a reply: {_said(event)}", billed=True)
+            found.append(event)
+    return found
+
+
+def _joined_chat(events: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
     """The Chat Completions answer that the pieces of a stream add up to."""
     message = {"content": "", "refusal": ""}
     calls: dict[int, dict[str, Any]] = {}
     finish: str | None = None
     usage: Any = None
-    model, size = "", 0
-    for piece in pieces:
-        data = piece.to_dict()
-        model, usage = data.get("model") or model, data.get("usage") or usage
-        for choice in (data.get("choices") or [])[:1]:
+    model = ""
+    for event in events:
+        model, usage = event.get("model") or model, event.get("usage") or usage
+        for choice in (event.get("choices") or [])[:1]:
             delta = choice.get("delta") or {}
             finish = choice.get("finish_reason") or finish
             for name in message:
                 message[name] += delta.get(name) or ""
-                size += len(delta.get(name) or "")
             for part in delta.get("tool_calls") or ():
                 call = calls.setdefault(part.get("index", 0), {"id": "", "function": {"name": "", "arguments": ""}})
                 function = part.get("function") or {}
                 call["id"] = part.get("id") or call["id"]
                 call["function"]["name"] += function.get("name") or ""
                 call["function"]["arguments"] += function.get("arguments") or ""
-                size += len(function.get("arguments") or "")
-        if size > LARGEST_ANSWER:
-            raise Fault(f"an answer of more than {LARGEST_ANSWER} characters", again=False, billed=True)
     if finish is None:
         raise Fault("the stream was cut off before its end", billed=True)
     whole = {**message, "tool_calls": [calls[index] for index in sorted(calls)]}
     return {"model": model, "choices": [{"message": whole, "finish_reason": finish}], "usage": usage}
 
 
-def _joined_response(pieces: Iterator[Any]) -> Mapping[str, Any]:
+def _joined_response(events: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
     """The Responses answer that ends a stream of events."""
-    for piece in pieces:
-        if piece.type in ("response.completed", "response.incomplete"):
-            whole: Mapping[str, Any] = piece.response.to_dict()
-            return whole
-        if piece.type in ("response.failed", "error"):
-            raise Fault(f"an error in place of a reply: {_said(piece.to_dict())}", billed=True)
+    for event in events:
+        if event.get("type") in ("response.completed", "response.incomplete"):
+            whole = event.get("response")
+            if isinstance(whole, dict):
+                return whole
     raise Fault("the stream was cut off before its end", billed=True)

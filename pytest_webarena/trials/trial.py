@@ -6,12 +6,12 @@ import hashlib
 import time
 from collections.abc import Callable
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from pytest_webarena.agents.definitions import observed_as
-from pytest_webarena.agents.protocol import AgentDefinition, Assignment, TaskView
+from pytest_webarena.agents.protocol import AgentDefinition, AgentLimits, Assignment, TaskView
 from pytest_webarena.agents.worker import AgentCrashed, AgentTimeout, AgentWorker
 from pytest_webarena.browser.grammars import grammar
 from pytest_webarena.checks import collect, judge, signals
@@ -193,7 +193,7 @@ def _run_agent(plan: TrialPlan, stage: Stage, recorder: _Recorder, writer: Attem
     key = TrialKey(plan.task.id, plan.agent.id, plan.trial).folder
     assignment = Assignment(
         view=view, task=plan.task, trial=plan.trial, attempt=writer.number, key=key, folder=writer.path,
-        models=plan.models,
+        limits=_agent_limits(limits), worker=plan.worker or "main", models=plan.models,
     )  # fmt: skip
     parse: Callable[[str], Any] = grammar(plan.agent.grammar).parse
     name = f"{plan.task.id}-{plan.agent.id}"
@@ -207,6 +207,10 @@ def _run_agent(plan: TrialPlan, stage: Stage, recorder: _Recorder, writer: Attem
         )
     with worker:
         return run_episode(stage.session, worker, parse=parse, limits=limits, recorder=recorder)
+
+
+def _agent_limits(limits: EpisodeLimits) -> AgentLimits:
+    return AgentLimits(**{each.name: getattr(limits, each.name) for each in fields(AgentLimits)})
 
 
 class _Recorder:

@@ -126,7 +126,7 @@ def _said(body: object) -> str:
 
 def _events(content: bytes) -> list[Mapping[str, Any]]:
     """The JSON of each server-sent event."""
-    found = []
+    found: list[Mapping[str, Any]] = []
     for line in content.replace(b"\r\n", b"\n").split(b"\n"):
         data = line.removeprefix(b"data:").strip() if line.startswith(b"data:") else b""
         if not data or data == b"[DONE]":

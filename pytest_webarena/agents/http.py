@@ -63,6 +63,9 @@ class HttpKeys:
 class EndpointFailed(Exception):
     """The endpoint can't be reached or gives no reply that can be used; the text says what was seen."""
 
+    unreachable = False
+    """Whether nothing was even listening."""
+
 
 class Endpoint:
     """Posts messages, with bounded retries. `cut_off` ends a call from another thread."""
@@ -76,14 +79,17 @@ class Endpoint:
     def post(self, message: Mapping[str, Any], *, timeout: float | None = None, retries: int | None = None) -> bytes:
         """The body of the answer. Each message carries what makes it safe to repeat: its trial and its step."""
         body = encode(message)
+        unreachable = False
         tries = 1 + (self._keys.retries if retries is None else retries)
         for number in range(1, tries + 1):
             wait: float | None = None
             try:
                 status, wait, data = self._once(body, timeout or self._keys.timeout)
             except (OSError, http.client.HTTPException) as error:
+                unreachable = isinstance(error, ConnectionRefusedError | socket.gaierror)
                 seen = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
             else:
+                unreachable = False
                 if 200 <= status < 300:
                     return data
                 seen = f"status {status}, {clip(data)}"
@@ -94,7 +100,9 @@ class Endpoint:
                 break
             if self._cut.is_set():
                 break
-        raise EndpointFailed(f"POST {self._keys.url}: expected a reply, found {seen} (tried {number} times)")
+        failure = EndpointFailed(f"POST {self._keys.url}: expected a reply, found {seen} (tried {number} times)")
+        failure.unreachable = unreachable
+        raise failure
 
     def cut_off(self) -> None:
         """Give up on whatever is under way."""

@@ -16,7 +16,7 @@ from pytest_webarena.agents.kinds import Common, Kind
 from pytest_webarena.agents.protocol import Agent, AgentDefinition, Assignment, TaskView
 from pytest_webarena.errors import UsageError, closest
 
-__all__ = ["KIND", "PythonKeys"]
+__all__ = ["KIND", "PythonKeys", "load"]
 
 _Make = Callable[[Assignment], Agent]
 
@@ -32,14 +32,15 @@ class PythonKeys:
 
 
 def _build(common: Common, keys: PythonKeys) -> AgentDefinition:
-    target, code = _load(keys.python, common.base)
+    target, code = load(keys.python, common.base)
     return common.definition(_maker(target, keys.python, dict(keys.options)), files=[code] if code else [])
 
 
 KIND = Kind(name="python", about="a Python class or function, in this process", keys=PythonKeys, build=_build)
 
 
-def _load(spec: str, base: Path) -> tuple[Any, Path | None]:
+def load(spec: str, base: Path) -> tuple[Any, Path | None]:
+    """What ``module:attribute`` or ``file.py:attribute`` names, and its file; `UsageError` if there is none."""
     where, _, attribute = spec.rpartition(":")
     if not where or not attribute:
         raise UsageError(f"agent {spec!r}: expected 'module:attribute' or 'file.py:attribute'")

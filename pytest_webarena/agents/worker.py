@@ -60,7 +60,15 @@ class AgentWorker:
         reply: Action | str | Reply = self._call(lambda: self._agent.act(observation), timeout)
         return reply
 
-    def _call(self, function: Callable[[], Any], timeout: float) -> Any:
+    def drive(self, cdp_url: str, http_url: str) -> Any:
+        """What a self-driving agent returns once it is done; however long that takes. Raises as `act` does."""
+        return self._call(lambda: self._agent.drive(cdp_url, http_url), None)
+
+    def abandon(self) -> None:
+        """Stop waiting for the agent, from another thread: it ran into a limit."""
+        self._abandoned = True
+
+    def _call(self, function: Callable[[], Any], timeout: float | None) -> Any:
         if self._abandoned:
             raise AgentTimeout
         future: Future[Any] = Future()

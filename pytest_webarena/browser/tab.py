@@ -84,6 +84,11 @@ class Tab:
         """Whether the page is gone for good."""
         return self.page.is_closed()
 
+    @property
+    def frame_id(self) -> str:
+        """Protocol id of the main frame, which is that of the page as well; empty before there is a session."""
+        return self._frame_id
+
     def is_navigating(self) -> bool:
         """Whether another document has been asked for and not begun to arrive."""
         return self._requested or self._navigating
@@ -219,6 +224,7 @@ class Tab:
                 "Page.frameNavigated": self._on_navigated,
                 "Page.frameStoppedLoading": self._on_stopped,
                 "Page.windowOpen": self._on_window_open,
+                "Page.javascriptDialogClosed": self.dialogs.on_closed,
             }.items():
                 cdp.on(name, handler)
             await self.run(cdp.send("Page.enable"), seconds, "opening a tab", despite_dialog=True)

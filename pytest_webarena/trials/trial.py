@@ -17,8 +17,10 @@ from pytest_webarena.browser.grammars import grammar
 from pytest_webarena.checks import collect, judge, signals
 from pytest_webarena.episode import Ending, Episode, EpisodeLimits, run_episode
 from pytest_webarena.errors import Cause, HarnessError, TrialError
-from pytest_webarena.evidence import Evidence, Probe, StepRecord
+from pytest_webarena.evidence import Evidence, Probe, StepRecord, Usage
 from pytest_webarena.results.records import Attempt, Outcome, TrialKey, TrialRecord
+from pytest_webarena.secrets import scrub_plain
+from pytest_webarena.trials.self_driving import run_self_driven
 from pytest_webarena.trials.stage import Stage, set_stage
 
 if TYPE_CHECKING:
@@ -80,6 +82,7 @@ class _Progress:
     browser: str = ""
     environment: dict[str, Any] = field(default_factory=dict)
     steps: int = 0
+    usage: Usage | None = None
 
     @contextmanager
     def timed(self, name: str) -> Iterator[None]:
@@ -106,7 +109,9 @@ def run_trial(plan: TrialPlan, resources: Resources, folder: TrialFolder) -> Tri
                 seconds=record.seconds.get("total", 0.0),
             )
         )
-        record = replace(record, attempt=writer.number, attempts=tuple(attempts))
+        record = TrialRecord.from_json(
+            scrub_plain(replace(record, attempt=writer.number, attempts=tuple(attempts)).to_json())
+        )
         if record.cause not in RETRIED_CAUSES or not again or len(attempts) > plan.env_retries:
             folder.finish(record)
             return record
@@ -149,11 +154,16 @@ def _gather(plan: TrialPlan, resources: Resources, writer: AttemptWriter, progre
     with ExitStack() as exits:
         stage = exits.enter_context(
             set_stage(
-                task, resources, holder=_holder(plan), timed=progress.timed, tailor=partial(_tailored, plan.agent)
+                task,
+                resources,
+                holder=_holder(plan),
+                timed=progress.timed,
+                tailor=partial(_tailored, plan.agent),
+                self_driving=plan.agent.kind == "cdp",
             )
         )
         progress.replicas = stage.replicas
-        progress.browser = resources.engine().version
+        progress.browser = stage.session.browser_version
         progress.environment = stage.session.environment
         recorder = _Recorder(writer, task, stage.live, progress)
         with progress.timed("episode"):
@@ -178,6 +188,8 @@ def _gather(plan: TrialPlan, resources: Resources, writer: AttemptWriter, progre
 
 def _tailored(agent: AgentDefinition, config: SessionConfig) -> SessionConfig:
     """The run's browser context, with what the agent's definition asks to be shown."""
+    if agent.kind == "cdp":
+        config = replace(config, dialogs="hold")  # its own client answers them
     if agent.viewport is not None:
         config = replace(config, viewport=agent.viewport)
     if agent.observation:
@@ -206,6 +218,8 @@ def _run_agent(plan: TrialPlan, stage: Stage, recorder: _Recorder, writer: Attem
             answer=None, ending=Ending("time", "the agent was not ready in time"), steps=(), seconds=limits.seconds
         )
     with worker:
+        if stage.driven is not None:
+            return run_self_driven(stage.session, stage.driven, worker, limits=limits, recorder=recorder)
         return run_episode(stage.session, worker, parse=parse, limits=limits, recorder=recorder)
 
 
@@ -230,6 +244,8 @@ class _Recorder:
     def stepped(self, step: StepRecord) -> None:
         self._writer.stepped(step)
         self._progress.steps = step.index + 1
+        if step.usage is not None:
+            self._progress.usage = step.usage + (self._progress.usage or Usage())
         if self._every_step:
             began = time.time()
             self.probes += collect(self._every_step, self._live, state=step.index)
@@ -264,7 +280,7 @@ def _record(
         verdict=verdict.to_json() if verdict is not None else None,
         answer=episode.answer if episode else None,
         steps=progress.steps,
-        usage=episode.usage if episode else None,
+        usage=episode.usage if episode else progress.usage,
         sites_digest=hashlib.sha256(repr(sorted(progress.replicas.items())).encode()).hexdigest()[:16],
         browser=progress.browser,
         environment=progress.environment,

@@ -66,6 +66,7 @@ ONLY_IN: dict[str, tuple[str, ...]] = {
     "oscar": ("embedded*",),
     "flask": ("embedded*",),
     "waitress": ("embedded*", "sites.backends.forkserver"),
+    "websockets": ("browser.driven*",),
 }
 """Third-party packages and the modules (below ``pytest_webarena.``) that may import them."""
 
@@ -219,7 +220,7 @@ def test_what_is_allowed_is_not_reported(module: str, line: str) -> None:
     assert upward(imports) == misplaced(imports) == []
 
 
-HEAVY = ("allure", "django", "docker", "flask", "jinja2", "openai", "playwright", "waitress")
+HEAVY = ("allure", "django", "docker", "flask", "jinja2", "openai", "playwright", "waitress", "websockets")
 COLLECTING = (
     "tasks",
     "agents.registry",

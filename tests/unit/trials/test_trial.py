@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -24,10 +24,13 @@ TASK = make_task("intent: How many?\nsites: []\nchecks: [{answer: {number: 42}}]
 
 
 class FakeSession:
+    browser_version = "fake 1"
+    environment: ClassVar[dict[str, Any]] = {"os": "fake"}
+
     def open_tabs(self, urls: Any) -> None: ...
 
     def observe(self) -> Any:
-        return SimpleNamespace(text="a page", url="about:blank", error="", screenshot=None)
+        return SimpleNamespace(text="a page", url="about:blank", error="", picture=None)
 
     def note_error(self, text: str) -> None: ...
 

@@ -73,6 +73,7 @@ def webarena_runtime(
 ) -> Iterator[Runtime]:
     """This worker's broker client, browser and records, each made on first use."""
     from pytest_webarena.browser.config import EngineConfig, SessionConfig
+    from pytest_webarena.llm.ledger import LEDGER
     from pytest_webarena.trials.runtime import Runtime, RuntimeConfig
 
     settings = pytestconfig.stash[SETTINGS]
@@ -96,7 +97,7 @@ def webarena_runtime(
         session=session,
         record=settings.record,
         overrides=settings.overrides,
-        models=replace(settings.models, ledger=webarena_run.run_dir / "ledger.sqlite"),
+        models=replace(settings.models, ledger=webarena_run.run_dir / LEDGER),
     )
     with Runtime(webarena_run, config) as runtime:
         yield runtime

@@ -15,6 +15,7 @@ from pytest_webarena.episode import EpisodeLimits
 from pytest_webarena.errors import UsageError
 from pytest_webarena.gate import Gate
 from pytest_webarena.llm.config import ModelSettings
+from pytest_webarena.secrets import mark_environment
 from pytest_webarena.selection import Shard, parse_shard
 from pytest_webarena.shipped import agent_directories
 
@@ -135,6 +136,15 @@ def add_options(parser: pytest.Parser) -> None:
         help="Audit the tasks instead of an agent: solutions must pass, agents that do nothing or something wrong must "
         "fail. Exit with 12 when a task is not valid.",
     )
+    group.addoption(
+        "--secret-env",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="Environment variable whose value must be in no file written; repeat for several. API keys never are.",
+    )
+    parser.addini("webarena_secrets", type="args", default=[], help="Names for --secret-env.")
+    parser.addini("webarena_prices", default="", help="Default of --prices, relative to the root directory.")
     parser.addini(
         "webarena_tasks", type="args", default=[], help="Globs of task files, relative to the root directory."
     )
@@ -262,6 +272,7 @@ def read_settings(config: pytest.Config) -> Settings:
         from pytest_webarena.agents.mutants import AUDIT_AGENTS
 
         agents = AUDIT_AGENTS
+    mark_environment((*option("--secret-env"), *config.getini("webarena_secrets")))
     run_dir, resume = option("--run-dir"), option("--resume")
     if run_dir and resume:
         raise UsageError("--resume: expected no --run-dir beside it; the resumed run's directory is used")
@@ -301,7 +312,7 @@ def read_settings(config: pytest.Config) -> Settings:
             max_cost=option("--max-cost"),
             requests_per_minute=option("--requests-per-minute"),
             cache=_path(option("--model-cache")),
-            prices=_path(option("--prices")),
+            prices=_path(option("--prices")) or _own_prices(config),
         ),
     )
 
@@ -325,6 +336,11 @@ def check_agents(settings: Settings, *, collecting: bool = False) -> None:
         raise UsageError(
             f"{next(iter(unused))}: expected an agent that has such a key, {', '.join(settings.agents)} has none"
         )
+
+
+def _own_prices(config: pytest.Config) -> Path | None:
+    name = config.getini("webarena_prices")
+    return config.rootpath / name if name else None
 
 
 def _path(text: str | None) -> Path | None:

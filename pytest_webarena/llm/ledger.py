@@ -16,9 +16,12 @@ from typing import Literal
 
 from pytest_webarena.evidence import Usage
 
-__all__ = ["BudgetSpent", "Ledger", "LedgerLine", "Purpose", "Ticket", "read_ledger"]
+__all__ = ["LEDGER", "BudgetSpent", "Ledger", "LedgerLine", "Purpose", "Ticket", "read_ledger"]
 
 Purpose = Literal["agent", "judge"]
+
+LEDGER = "ledger.sqlite"
+"""The file's name in a run's folder."""
 
 _MINUTE = 60.0
 _BUSY = 60.0

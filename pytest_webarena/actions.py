@@ -10,11 +10,14 @@ from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, Literal
 
 __all__ = [
+    "AcceptDialog",
     "Action",
     "Back",
     "Check",
     "Click",
     "CloseTab",
+    "DismissDialog",
+    "Drag",
     "Element",
     "FocusTab",
     "Forward",
@@ -23,15 +26,20 @@ __all__ = [
     "Invalid",
     "NewTab",
     "Noop",
+    "Note",
     "Point",
     "Press",
+    "Reload",
     "Scroll",
     "Select",
     "Selector",
     "Stop",
     "Target",
     "Type",
+    "Upload",
+    "Wait",
     "as_record",
+    "infeasible",
 ]
 
 
@@ -51,10 +59,12 @@ class Selector:
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A place in the viewport, in CSS pixels from its top left corner."""
+    """A place in the viewport, counted from its top left corner."""
 
     x: float
     y: float
+    relative: bool = False
+    """False: in CSS pixels. True: in fractions of the viewport's width and height, 0 to 1."""
 
 
 Target = Element | Selector | Point
@@ -81,10 +91,13 @@ class Hover:
 
 @dataclass(frozen=True, slots=True)
 class Type:
-    """Click the target, then type; ``clear`` empties it first, ``enter`` presses Enter afterwards."""
+    """Click the target, then type; ``clear`` empties it first, ``enter`` presses Enter afterwards.
+
+    Without a target: type wherever the focus is. Any text can be typed.
+    """
 
     kind: ClassVar[str] = "type"
-    target: Target
+    target: Target | None
     text: str
     clear: bool = False
     enter: bool = False
@@ -92,7 +105,10 @@ class Type:
 
 @dataclass(frozen=True, slots=True)
 class Press:
-    """Press a key or a combination with ``+``, e.g. ``Control+a``; into the target if there is one."""
+    """Press a key or a combination with ``+``, e.g. ``Control+a``; into the target if there is one.
+
+    ``ControlOrMeta`` is Meta on macOS and Control elsewhere.
+    """
 
     kind: ClassVar[str] = "press"
     keys: str
@@ -101,11 +117,15 @@ class Press:
 
 @dataclass(frozen=True, slots=True)
 class Scroll:
-    """Scroll the page, or the target, by about one screen."""
+    """Scroll the page, or the target; by ``pixels``, or by about one screen.
+
+    Over a point the mouse wheel is turned, so that maps and other things that listen to it get it, too.
+    """
 
     kind: ClassVar[str] = "scroll"
     direction: Literal["up", "down", "left", "right"]
     target: Target | None = None
+    pixels: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +144,43 @@ class Check:
     kind: ClassVar[str] = "check"
     target: Target
     checked: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Drag:
+    """Press the left button on the target, move to the destination, release."""
+
+    kind: ClassVar[str] = "drag"
+    target: Target
+    to: Target
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """Choose files in a file field, or in the file dialog that a click on the target opens.
+
+    Without a target: in the file dialog that the page has opened already. Files are named as
+    `SessionConfig.uploads` names them; no others can be read.
+    """
+
+    kind: ClassVar[str] = "upload"
+    target: Target | None
+    files: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AcceptDialog:
+    """Press OK in the open dialog; ``text`` answers a prompt (None: what it proposes)."""
+
+    kind: ClassVar[str] = "accept_dialog"
+    text: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DismissDialog:
+    """Press Cancel in the open dialog."""
+
+    kind: ClassVar[str] = "dismiss_dialog"
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +228,24 @@ class Forward:
 
 
 @dataclass(frozen=True, slots=True)
+class Reload:
+    """Load the current page anew."""
+
+    kind: ClassVar[str] = "reload"
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Wait until the page changes and comes to rest again, at most ``seconds``.
+
+    A page that never rests (animation, polling) is waited for the whole time.
+    """
+
+    kind: ClassVar[str] = "wait"
+    seconds: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
 class Noop:
     """Do nothing and look again."""
 
@@ -178,11 +253,21 @@ class Noop:
 
 
 @dataclass(frozen=True, slots=True)
+class Note:
+    """Keep a text in the record of the episode, where checks can find it. Does nothing to the page."""
+
+    kind: ClassVar[str] = "note"
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Stop:
-    """End the episode with an answer (``""`` when the task asks for none)."""
+    """End the episode with an answer (``""`` when the task asks for none). See `infeasible`."""
 
     kind: ClassVar[str] = "stop"
     answer: str = ""
+    reason: str = ""
+    """Why the task can't be done, for an agent that says so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,9 +280,18 @@ class Invalid:
 
 
 Action = (
-    Click | Hover | Type | Press | Scroll | Select | Check | Goto | NewTab | CloseTab | FocusTab
-    | Back | Forward | Noop | Stop | Invalid
+    Click | Hover | Type | Press | Scroll | Select | Check | Drag | Upload | AcceptDialog | DismissDialog
+    | Goto | Back | Forward | Reload | NewTab | CloseTab | FocusTab | Wait | Noop | Note | Stop | Invalid
 )  # fmt: skip
+
+
+def infeasible(reason: str = "") -> Stop:
+    """End the episode by saying that the task can't be done: the answer is ``N/A``, as WebArena's tasks expect it.
+
+    >>> infeasible("there is no such product").answer
+    'N/A'
+    """
+    return Stop("N/A", reason)
 
 
 def as_record(action: Action) -> dict[str, Any]:
@@ -205,5 +299,8 @@ def as_record(action: Action) -> dict[str, Any]:
 
     >>> as_record(Click(Element("4")))["target"]
     {'id': '4'}
+    >>> as_record(Upload(None, ("report.csv",)))
+    {'kind': 'upload', 'target': None, 'files': ['report.csv']}
     """
-    return {"kind": action.kind, **asdict(action)}
+    fields = {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(action).items()}
+    return {"kind": action.kind, **fields}

@@ -220,8 +220,10 @@ def _value(value: Any, hint: Any, what: str) -> Any:
         if not isinstance(value, list | tuple) or not all(isinstance(each, str) for each in value):
             raise ValueError(f"expected {what} to be a list of texts, found {value!r}")
         return tuple(value)
+    if float in (hint, *typing.get_args(hint)) and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
     if not isinstance(value, hint) or (hint is int and isinstance(value, bool)):
-        raise ValueError(f"expected {what} to be {_TYPES[hint]}, found {value!r}")
+        raise ValueError(f"expected {what} to be {_TYPES.get(hint, hint)}, found {value!r}")
     return value
 
 
@@ -234,8 +236,8 @@ def _target(value: Any, what: str) -> Target:
             return Element(str(id))
         case {"selector": str() as selector, **rest} if not rest:
             return Selector(selector)
-        case {"x": int() | float() as x, "y": int() | float() as y, **rest} if not rest:
-            return Point(float(x), float(y))
+        case {"x": int() | float() as x, "y": int() | float() as y, **rest} if set(rest) <= {"relative"}:
+            return Point(float(x), float(y), relative=rest.get("relative") is True)
     raise ValueError(
         f'expected {what} to be {{"id": "42"}}, {{"selector": "css=…"}} or {{"x": 10, "y": 20}}, found {value!r}'
     )

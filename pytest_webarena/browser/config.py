@@ -30,6 +30,7 @@ __all__ = [
     "DialogPolicy",
     "EngineConfig",
     "Geolocation",
+    "ImageFormat",
     "ObservationConfig",
     "ObservationKind",
     "SessionConfig",
@@ -88,7 +89,7 @@ class ObservationConfig:
 
     kinds: tuple[ObservationKind, ...] = ("accessibility_tree",)
     """Any combination; each at most once."""
-    extractor: ExtractorName = "exact"
+    extractor: ExtractorName = "fast"
     """Who reads the page. ``exact``: the browser's own accessibility tree and layout; Chromium only. ``fast``: a script
     in the page, for what is shown only. Both print the same form."""
     compat: bool = False
@@ -199,6 +200,8 @@ class SessionConfig:
     dialogs: DialogPolicy = "accept"
     max_tabs: int = 20
     """Pop-ups beyond this number are closed at once."""
+    uploads: Mapping[str, Path] = field(default_factory=dict)
+    """Files that an agent may upload, by the names it knows them by. No others can be read."""
     context_args: Mapping[str, Any] = field(default_factory=dict)
     """As pytest-playwright's ``browser_context_args``; wins over the above, but for ``proxy`` and ``storage_state``."""
     observation: ObservationConfig = field(default_factory=ObservationConfig)

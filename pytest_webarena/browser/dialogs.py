@@ -82,13 +82,13 @@ class Dialogs:
         text = f"{dialog.type} {dialog.message!r}"
         return f"{text} (proposed answer: {dialog.default_value!r})" if dialog.default_value else text
 
-    async def answer(self, *, accept: bool) -> None:
-        """Answer the open dialog."""
+    async def answer(self, *, accept: bool, text: str | None = None) -> None:
+        """Answer the open dialog; ``text`` is what a prompt gets instead of what it proposes."""
         dialog, self._unanswered = self._unanswered, None
         self.opened.clear()
         if dialog is not None:
             self._tell(dialog, "accepted" if accept else "dismissed")
-            await _respond(dialog, accept=accept)
+            await _respond(dialog, accept=accept, text=text)
 
     def drain(self) -> None:
         """From now on answer everything without a report, so that a script in a loop can be stopped between two."""
@@ -115,11 +115,14 @@ class Dialogs:
         task.add_done_callback(self._answering.discard)
 
 
-async def _respond(dialog: Dialog, *, accept: bool) -> None:
+async def _respond(dialog: Dialog, *, accept: bool, text: str | None = None) -> None:
     # A dialog that is gone, with its page or by itself, needs no answer.
     with contextlib.suppress(PlaywrightError, TimeoutError):
         async with asyncio.timeout(5.0):
             if accept:
-                await dialog.accept(dialog.default_value) if dialog.type == "prompt" else await dialog.accept()
+                if dialog.type == "prompt":
+                    await dialog.accept(dialog.default_value if text is None else text)
+                else:
+                    await dialog.accept()
             else:
                 await dialog.dismiss()

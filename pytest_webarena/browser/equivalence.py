@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from pytest_webarena.actions import (
+    AcceptDialog,
     Action,
     Check,
     Click,
+    Drag,
     FocusTab,
     Goto,
     Hover,
+    Note,
     Press,
     Scroll,
     Select,
     Stop,
     Type,
+    Upload,
 )
 from pytest_webarena.browser.keys import UnknownKey, playwright_keys
 
@@ -42,9 +46,12 @@ def equivalent(a: Action, b: Action) -> bool:
             return a.index == b.index
         case Stop(), Stop():
             return a.answer == b.answer
-        case Select() | Check(), Select() | Check():
+        case (
+            (Select() | Check() | Drag() | Upload() | AcceptDialog() | Note()),
+            (Select() | Check() | Drag() | Upload() | AcceptDialog() | Note()),
+        ):
             return a == b
-        case _:  # invalid, noop, new tab, close tab, back, forward: the kind is all there is
+        case _:  # invalid, noop, wait, new tab, close tab, back, forward, reload: the kind is all there is
             return a.kind == b.kind
 
 

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from playwright.async_api import Error as PlaywrightError
 
 from pytest_webarena.actions import (
+    AcceptDialog,
     Action,
     Back,
     Check,
     Click,
     CloseTab,
+    DismissDialog,
+    Drag,
     FocusTab,
     Forward,
     Goto,
@@ -19,31 +23,46 @@ from pytest_webarena.actions import (
     Invalid,
     NewTab,
     Noop,
+    Note,
+    Point,
     Press,
+    Reload,
     Scroll,
     Select,
+    Selector,
     Stop,
     Target,
     Type,
+    Upload,
+    Wait,
 )
 from pytest_webarena.browser import scripts
 from pytest_webarena.browser.config import Deadlines
-from pytest_webarena.browser.faults import ActionFailed, ScriptFailed, Unresponsive
-from pytest_webarena.browser.guards import RefusedAddress, resolve_address
+from pytest_webarena.browser.faults import ActionFailed, ScriptFailed
+from pytest_webarena.browser.guards import RefusedAddress
 from pytest_webarena.browser.keys import UnknownKey, playwright_keys
 from pytest_webarena.browser.loop import Deadline
-from pytest_webarena.browser.messages import first_line, net_error, shorten
+from pytest_webarena.browser.messages import first_line, shorten
+from pytest_webarena.browser.navigation import go_through_history, go_to, reload
+from pytest_webarena.browser.settle import wait_for_change
 from pytest_webarena.browser.tab import Tab
 from pytest_webarena.browser.tabs import Tabs
 from pytest_webarena.browser.targets import Place, TargetOnPage, find_target
+from pytest_webarena.browser.uploads import allowed_files, file_dialog, hand_over
 from pytest_webarena.evidence import TargetRecord
 
 __all__ = ["Performed", "perform"]
 
 _TYPED_KEY_BY_KEY = 200
 """Longer texts are inserted at once, but for the last character: key by key they would take seconds."""
-_OVERTAKEN = 3
-"""How often an address is tried while the page itself keeps going elsewhere."""
+_FILE_DIALOG = 2.0
+"""How long a file dialog is waited for after the click that should open it, in seconds."""
+_LONGEST_WAIT = 20.0
+"""Of one `Wait`, in seconds."""
+_FARTHEST = 1e6
+"""Of one scroll, in pixels."""
+_DRAG_STEPS = 8
+"""Mouse moves of a drag: pages follow the moves, not only the end."""
 _FORMATS = {
     "date": "2026-01-31",
     "time": "13:45",
@@ -60,6 +79,10 @@ _DIRECTIONS = {
     "right": (1, 0, "at the right end"),
 }
 """Screens across, screens down, and where it ends."""
+
+
+_BESIDE_DIALOGS = NewTab | CloseTab | FocusTab | Noop | Note | Stop | Invalid
+"""What can be done while a dialog is open."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +121,7 @@ class _Hand:
 
     async def do(self, action: Action) -> Performed:
         dialog = self._tab.dialogs.open
-        if dialog is not None and not isinstance(action, NewTab | CloseTab | FocusTab | Noop | Stop | Invalid):
+        if dialog is not None and not isinstance(action, _BESIDE_DIALOGS):
             return await self._answer_dialog(action)
         match action:
             case Click() | Hover():
@@ -115,10 +138,19 @@ class _Hand:
                 return await self._choose(self._find(action.target), action.options)
             case Check():
                 return await self._check(action)
+            case Drag():
+                return await self._drag(action)
+            case Upload():
+                return await self._upload(action)
+            case AcceptDialog() | DismissDialog():
+                raise ActionFailed("No dialog is open.")
             case Goto():
-                return await self._goto(action)
+                return Performed(value=await go_to(self._tab, action.url, self._limits, self._deadline))
+            case Reload():
+                return Performed(value=await reload(self._tab, self._limits, self._deadline))
             case Back() | Forward():
-                return await self._history(-1 if isinstance(action, Back) else 1)
+                step = -1 if isinstance(action, Back) else 1
+                return Performed(value=await go_through_history(self._tab, step, seconds=self._hang))
             case NewTab():
                 await self._tabs.open()
                 return Performed()
@@ -129,10 +161,24 @@ class _Hand:
                 return self._focus(action.index)
             case Invalid():
                 return Performed(error=action.reason)
+            case Wait():
+                return await self._wait(action.seconds)
+            case Note():
+                return Performed(value=action.text)
             case Noop() | Stop():
                 return Performed()
 
+    async def _wait(self, seconds: float) -> Performed:
+        if not 0 <= seconds < math.inf:
+            raise ActionFailed(f"Say for how many seconds to wait, at most {_LONGEST_WAIT:g}.")
+        seconds = self._deadline.left(min(seconds, _LONGEST_WAIT))
+        await wait_for_change(self._tab, seconds, hang=self._hang)
+        return Performed(value=f"{seconds:g}")
+
     def _find(self, target: Target) -> TargetOnPage:
+        if isinstance(target, Point) and target.relative:
+            size = self._tab.page.viewport_size or {"width": 0, "height": 0}
+            target = Point(target.x * size["width"], target.y * size["height"])
         patience = self._deadline.left(self._limits.selector)
         return find_target(self._tab, target, hang=self._hang, patience=patience)
 
@@ -142,9 +188,11 @@ class _Hand:
 
     async def _answer_dialog(self, action: Action) -> Performed:
         keys = playwright_keys(action.keys) if isinstance(action, Press) else ""
-        if keys in ("Enter", "Escape"):
-            await self._tab.dialogs.answer(accept=keys == "Enter")
-            return Performed(value=keys)
+        if isinstance(action, AcceptDialog | DismissDialog) or keys in ("Enter", "Escape"):
+            accept = isinstance(action, AcceptDialog) or keys == "Enter"
+            text = action.text if isinstance(action, AcceptDialog) else None
+            await self._tab.dialogs.answer(accept=accept, text=None if text is None else typable(text))
+            return Performed(value=keys or text)
         open_dialog = self._tab.dialogs.describe()
         raise ActionFailed(f"A dialog is open: {open_dialog}. Press Enter to accept it or Escape to dismiss it first.")
 
@@ -178,13 +226,20 @@ class _Hand:
                 self._tab.in_background(page.keyboard.up(key))
 
     async def _type(self, action: Type) -> Performed:
+        if action.target is None:
+            if action.clear and await self._on_page(scripts.SELECT_CONTENT):
+                await self._key("Delete")
+            await self._text(action.text)
+            if action.enter:
+                await self._key("Enter")
+            return Performed(value=action.text)
         target = self._find(action.target)
         place = await target.place("type")
         if place.option or place.kind == "select":
             chosen = await self._choose(target, (action.text,))
             return Performed(target=place.record, value=chosen.value)
         if place.kind == "file":
-            raise ActionFailed("Files can't be chosen by typing.")
+            raise ActionFailed("Files can't be chosen by typing; upload one.")
         if place.kind:
             if not await target.call(scripts.SET_VALUE, action.text):
                 wanted = _FORMATS[place.kind]
@@ -202,7 +257,7 @@ class _Hand:
 
     async def _text(self, text: str) -> None:
         """Type any text. Keys that exist are pressed, other characters inserted; a line break presses Enter."""
-        text = text.replace("\r\n", "\n").encode("utf-8", "replace").decode("utf-8")
+        text = typable(text)
         if not text:
             return
         keyboard = self._tab.page.keyboard
@@ -221,25 +276,93 @@ class _Hand:
             place = await self._find(action.target).place("type")
             await self._click(place)
             record = place.record
-        await self._key(keys)
+        if len(keys) == 1 and not keys.isascii():
+            await self._text(keys)  # a character that this keyboard has no key for
+        else:
+            await self._key(keys)
         return Performed(target=record, value=keys)
 
     async def _scroll(self, action: Scroll) -> Performed:
         if action.direction not in _DIRECTIONS:
             raise ActionFailed(f"There is no direction {action.direction!r}: scroll {', '.join(_DIRECTIONS)}.")
         across, down, end = _DIRECTIONS[action.direction]
+        pixels = action.pixels
+        if pixels is not None and not 0 < pixels <= _FARTHEST:
+            raise ActionFailed(f"Say by how many pixels to scroll: more than 0, at most {_FARTHEST:g}.")
+        if isinstance(action.target, Point):
+            return await self._turn_wheel(self._find(action.target), across, down, pixels, action.direction)
         record = None
         if action.target is not None:
             target = self._find(action.target)
-            found = await target.call(scripts.DESCRIBE)
-            record = TargetRecord(**found)
-            moved = await target.call(scripts.SCROLL, across, down)
+            record = TargetRecord(**await target.call(scripts.DESCRIBE))
+            moved = await target.call(scripts.SCROLL, across, down, pixels)
         else:
-            moved = await self._tab.evaluate(
-                f"(...args) => ({scripts.SCROLL})(null, ...args)", across, down, seconds=self._hang, what="scrolling"
-            )
+            moved = await self._on_page(scripts.SCROLL, across, down, pixels)
         error = "" if moved else f"Nothing moved: this is already {end}."
         return Performed(target=record, value=action.direction, error=error)
+
+    async def _turn_wheel(
+        self, target: TargetOnPage, across: int, down: int, pixels: float | None, direction: str
+    ) -> Performed:
+        place = await target.place("hover")
+        size = self._tab.page.viewport_size or {"width": 1280, "height": 720}
+        far = pixels if pixels is not None else 0.9 * (size["height"] if down else size["width"])
+        mouse = self._tab.page.mouse
+        await self._tab.run(mouse.move(place.x, place.y), self._hang, "moving the mouse")
+        await self._tab.run(mouse.wheel(across * far, down * far), self._hang, "turning the mouse wheel")
+        await self._tab.evaluate(scripts.TWO_FRAMES, seconds=self._hang, what="scrolling")
+        return Performed(target=place.record, value=direction)
+
+    async def _drag(self, action: Drag) -> Performed:
+        source, destination = self._find(action.target), self._find(action.to)
+        tab, mouse = self._tab, self._tab.page.mouse
+        place = await source.place("hover")
+        await tab.run(mouse.move(place.x, place.y), self._hang, "moving the mouse")
+        await tab.run(mouse.down(), self._hang, "pressing the mouse button")
+        try:
+            # A little way first: the drag has to begin before the page is scrolled away under the mouse.
+            await tab.run(mouse.move(place.x + 6, place.y + 3, steps=2), self._hang, "dragging")
+            there = await destination.place("hover")
+            await tab.run(mouse.move(there.x, there.y, steps=_DRAG_STEPS), self._hang, "dragging")
+            # Twice: a page that takes what is dragged only where it is hovered has to see a move there.
+            await tab.run(mouse.move(there.x, there.y), self._hang, "dragging")
+        except BaseException:
+            tab.in_background(mouse.up())
+            raise
+        await tab.run(mouse.up(), self._hang, "releasing the mouse button")
+        return Performed(target=place.record, value=f"to {there.record.role} {there.record.name!r}")
+
+    async def _upload(self, action: Upload) -> Performed:
+        paths = allowed_files(self._tabs.uploads, action.files)
+        record = None
+        if action.target is None:
+            chooser = self._tab.file_dialog
+            if chooser is None:
+                raise ActionFailed("No file dialog is open: name the file field, or the button that opens one.")
+            self._tab.file_dialog = None
+        else:
+            self._tab.file_dialog = None
+            if isinstance(action.target, Selector) and await self._is_hidden_field(action.target):
+                files = self._tab.page.locator(action.target.selector).first.set_input_files(list(paths))
+                await self._tab.run(files, self._hang, "choosing files")
+                return Performed(value=", ".join(action.files))
+            place = await self._find(action.target).place("click")
+            record = place.record
+            await self._click(place)
+            chooser = await file_dialog(self._tab, self._deadline.left(_FILE_DIALOG))
+        await hand_over(self._tab, chooser, paths, self._hang)
+        return Performed(target=record, value=", ".join(action.files))
+
+    async def _is_hidden_field(self, target: Selector) -> bool:
+        """Whether it is a file field that nobody sees: a solution may name it all the same."""
+        return bool(await self._find(target).call(scripts.IS_HIDDEN_FILE_FIELD))
+
+    async def _on_page(self, script: str, *args: object) -> object:
+        """The result of one of `scripts` without an element of its own."""
+        call = f"(...args) => ({script})(document.documentElement, ...args)"
+        if script is scripts.SCROLL:
+            call = f"(...args) => ({script})(null, ...args)"
+        return await self._tab.evaluate(call, *args, seconds=self._hang, what="acting on the page")
 
     async def _choose(self, target: TargetOnPage, options: tuple[str, ...] | None) -> Performed:
         found = await target.call(scripts.CHOOSE, list(options) if options is not None else None)
@@ -272,52 +395,6 @@ class _Hand:
                 raise ActionFailed("It was clicked but did not change.")
         return Performed(target=place.record, value=str(action.checked).lower())
 
-    async def _goto(self, action: Goto) -> Performed:
-        url = resolve_address(action.url, self._tab.url)
-        for _ in range(_OVERTAKEN):
-            if not await self._overtaken(url):
-                return Performed(value=url)
-        raise ActionFailed(f"{shorten(url, 100)} was not opened: the page itself keeps going elsewhere.")
-
-    async def _overtaken(self, url: str) -> bool:
-        """Open ``url``; whether the page went somewhere else by itself before it arrived."""
-        tab = self._tab
-        document, seconds = tab.document, self._deadline.left(self._limits.navigation)
-        going = tab.page.goto(url, wait_until="commit", timeout=seconds * 1000)
-        try:
-            await tab.run(going, seconds + 1.0, f"opening {shorten(url, 100)}")
-        except Unresponsive as error:
-            raise self._unanswered(url, seconds) from error
-        except PlaywrightError as error:
-            text = str(error)
-            if "Timeout" in text:
-                raise self._unanswered(url, seconds) from error
-            if "interrupted by another navigation" in text:
-                return True
-            if "Download is starting" in text:
-                return False
-            if "ERR_ABORTED" in text:  # an empty answer, which leaves the page as it was, or another navigation
-                await tab.changed(0.1)
-                return tab.is_navigating() or tab.document != document
-            reason = net_error(error) or shorten(first_line(error), 100)
-            raise ActionFailed(f"{shorten(url, 100)} could not be opened: {reason}.") from error
-        return False
-
-    def _unanswered(self, url: str, seconds: float) -> ActionFailed:
-        self._tab.stop_loading()
-        return ActionFailed(f"{shorten(url, 100)} did not answer within {seconds:.3g} s.")
-
-    async def _history(self, step: int) -> Performed:
-        history = await self._tab.send("Page.getNavigationHistory", seconds=self._hang)
-        index = history["currentIndex"] + step
-        entries = history["entries"]
-        # The first entry of every tab is the empty page it was opened with.
-        if not 0 <= index < len(entries) or (index == 0 and entries[0]["url"] == "about:blank"):
-            raise ActionFailed(f"There is no {'earlier' if step < 0 else 'later'} page in this tab.")
-        entry = entries[index]
-        await self._tab.send("Page.navigateToHistoryEntry", {"entryId": entry["id"]}, seconds=self._hang)
-        return Performed(value=entry["url"])
-
     def _focus(self, index: int) -> Performed:
         count = len(self._tabs)
         if not 0 <= index < count:
@@ -325,3 +402,8 @@ class _Hand:
             raise ActionFailed(f"There is no tab {index}: {tabs}.")
         self._tabs.focus(index)
         return Performed(value=str(index))
+
+
+def typable(text: str) -> str:
+    """``text`` as it can be sent to a browser: half characters replaced, line breaks of one kind."""
+    return text.replace("\r\n", "\n").encode("utf-8", "replace").decode("utf-8")

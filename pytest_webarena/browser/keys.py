@@ -10,16 +10,30 @@ _NAMED = (
     "Alt", "AltGraph", "ArrowDown", "ArrowLeft", "ArrowRight", "ArrowUp", "Backspace", "CapsLock", "ContextMenu",
     "Control", "ControlOrMeta", "Delete", "End", "Enter", "Escape", "Home", "Insert", "Meta", "NumLock", "PageDown",
     "PageUp", "Pause", "PrintScreen", "ScrollLock", "Shift", "Space", "Tab", *(f"F{n}" for n in range(1, 13)),
+    # Keys by their place on the keyboard, as web standards call them:
+    *(f"Key{letter}" for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"), *(f"Digit{n}" for n in range(10)),
+    *(f"Numpad{n}" for n in range(10)), "NumpadAdd", "NumpadDecimal", "NumpadDivide", "NumpadEnter", "NumpadMultiply",
+    "NumpadSubtract", "AltLeft", "AltRight", "ControlLeft", "ControlRight", "MetaLeft", "MetaRight", "ShiftLeft",
+    "ShiftRight", "Backquote", "Backslash", "BracketLeft", "BracketRight", "Comma", "Equal", "Minus", "Period",
+    "Quote", "Semicolon", "Slash", "AudioVolumeDown", "AudioVolumeMute", "AudioVolumeUp", "MediaPlayPause",
+    "MediaTrackNext", "MediaTrackPrevious",
 )  # fmt: skip
+"""All that Playwright has."""
 _BY_LOWER = {name.lower(): name for name in _NAMED}
 _ALIASES = {
     "ctrl": "Control", "cmd": "ControlOrMeta", "command": "ControlOrMeta", "cmdorctrl": "ControlOrMeta",
     "option": "Alt", "win": "Meta", "windows": "Meta", "super": "Meta", "esc": "Escape", "return": "Enter",
     "del": "Delete", "ins": "Insert", "bksp": "Backspace", "spacebar": "Space", "up": "ArrowUp", "down": "ArrowDown",
     "left": "ArrowLeft", "right": "ArrowRight", "pgup": "PageUp", "pgdn": "PageDown", "pgdown": "PageDown",
-    "plus": "+", "minus": "-",
+    "plus": "+", "minus": "-", "control_l": "ControlLeft", "control_r": "ControlRight", "shift_l": "ShiftLeft",
+    "shift_r": "ShiftRight", "alt_l": "AltLeft", "alt_r": "AltRight", "page_up": "PageUp", "page_down": "PageDown",
+    "prtsc": "PrintScreen", "print": "PrintScreen", "apps": "ContextMenu", "menu": "ContextMenu", "comma": ",",
+    "period": ".", "dot": ".", "slash": "/", "backslash": "\\", "equals": "=",
 }  # fmt: skip
-_MODIFIERS = frozenset({"Alt", "Control", "ControlOrMeta", "Meta", "Shift"})
+_MODIFIERS = frozenset(
+    {"Alt", "Control", "ControlOrMeta", "Meta", "Shift"}
+    | {f"{name}{side}" for name in ("Alt", "Control", "Meta", "Shift") for side in ("Left", "Right")}
+)
 
 
 class UnknownKey(Exception):

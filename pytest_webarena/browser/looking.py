@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-import base64
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
 from playwright.async_api import Error as PlaywrightError
 
-from pytest_webarena.browser.config import Deadlines, SessionConfig
+from pytest_webarena.browser.config import Deadlines, ObservationConfig, SessionConfig
+from pytest_webarena.browser.fast.extractor import FastExtractor
 from pytest_webarena.browser.faults import DialogOpened, PageCrashed, ScriptFailed, TabClosed, Unresponsive
 from pytest_webarena.browser.guards import allowed_in_tab
 from pytest_webarena.browser.loop import Deadline
 from pytest_webarena.browser.messages import writable
 from pytest_webarena.browser.observation import Extraction, Extractor, Observation, TabInfo, tab_line
-from pytest_webarena.browser.observation.budget import cut_lines
+from pytest_webarena.browser.observation.budget import compose
+from pytest_webarena.browser.observation.drawing import require_pillow
 from pytest_webarena.browser.observation.exact import ExactExtractor
+from pytest_webarena.browser.observation.images import Shot, capture
+from pytest_webarena.browser.observation.marking import mark_lines, marked
 from pytest_webarena.browser.settle import settle
 from pytest_webarena.browser.tab import Tab
 from pytest_webarena.browser.tabs import Tabs
@@ -27,7 +30,6 @@ __all__ = ["look", "screenshot_of", "states_of"]
 
 T = TypeVar("T")
 
-_QUALITY = 80
 _TRIES = 3
 """How often a page that goes elsewhere while it is read is read again."""
 
@@ -37,45 +39,53 @@ async def look(
 ) -> Observation:
     """The current tab as the agent sees it."""
     tab = tabs.current
-    if not tab.is_observable:
-        raise BrowserError("observing pages needs Chromium for now; run with --browser chromium")
+    extractor = extractor or (FastExtractor() if config.observation.extractor == "fast" else ExactExtractor())
+    if not tab.is_observable and not isinstance(extractor, FastExtractor):
+        raise BrowserError("the exact extractor needs Chromium; use --browser chromium, or the fast extractor")
+    observed = config.observation
+    if observed.wants("set_of_marks"):
+        require_pillow("observation.kinds set_of_marks")
     if tab.dialogs.open is not None:
         return await _dialog_observation(tabs)
     try:
-        extraction = await _extract(tab, config, deadline, extractor or ExactExtractor())
+        extraction = await _extract(tab, config, deadline, extractor)
+        shot = await _shot(tab, config, deadline.left(config.deadlines.hang))
     except DialogOpened:
         return await _dialog_observation(tabs)
     infos = await _infos(tabs, extraction.title)
-    asked = config.observation.wants("screenshot")
-    shot = None
-    if asked or config.record_screenshots:
-        shot = await screenshot_of(tab, seconds=deadline.left(config.deadlines.hang))
-    text = "\n".join([tab_line(infos), "", *extraction.lines])
+    lines = {
+        "accessibility_tree": extraction.lines,
+        "html": extraction.html,
+        "set_of_marks": mark_lines(extraction) if observed.wants("set_of_marks") else (),
+    }
+    width, height = _viewport(tab)
+    image = shot.data if shot is not None else None
+    asked = observed.wants("screenshot")
     return Observation(
-        text=cut_lines(text, config.observation.max_chars),
+        text=compose(tab_line(infos), {kind: lines[kind] for kind in observed.kinds if kind in lines}, observed),
         url=tab.url,
         title=extraction.title,
         tabs=infos,
         focused=extraction.focused,
         scroll=extraction.scroll,
-        viewport=_viewport(tab),
-        screenshot=shot if asked else None,
-        for_record=None if asked else shot,
+        viewport=(width, height),
+        screenshot=image if asked else None,
+        marked=marked(shot, extraction, observed, width=width) if shot and observed.wants("set_of_marks") else None,
+        for_record=image if config.record_screenshots and not asked else None,
     )
 
 
 async def screenshot_of(tab: Tab, *, seconds: float) -> bytes:
     """The viewport as JPEG; empty while a dialog is open."""
-    if tab.dialogs.open is not None:
-        return b""
-    try:
-        if not tab.is_observable:
-            return await tab.run(tab.page.screenshot(type="jpeg", quality=_QUALITY), seconds, "taking a screenshot")
-        parameters = {"format": "jpeg", "quality": _QUALITY, "optimizeForSpeed": True}
-        answer = await tab.send("Page.captureScreenshot", parameters, seconds=seconds)
-    except DialogOpened:
-        return b""
-    return base64.b64decode(answer["data"])
+    return (await capture(tab, ObservationConfig(), seconds=seconds)).data
+
+
+async def _shot(tab: Tab, config: SessionConfig, seconds: float) -> Shot | None:
+    """One picture for all that needs one."""
+    observed = config.observation
+    if observed.wants("screenshot", "set_of_marks"):
+        return await capture(tab, observed, seconds=seconds, scale=config.device_scale)
+    return await capture(tab, ObservationConfig(), seconds=seconds) if config.record_screenshots else None
 
 
 async def states_of(tabs: Tabs, *, seconds: float) -> tuple[TabState, ...]:

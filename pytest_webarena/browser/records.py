@@ -10,7 +10,7 @@ from pytest_webarena.evidence import JsonValue, TargetRecord
 
 __all__ = ["DownloadRecord", "EventKind", "Outcome", "PageEvent", "PageReading"]
 
-EventKind = Literal["dialog", "download", "popup", "refused", "script_stopped", "tab_closed", "loading"]
+EventKind = Literal["dialog", "download", "file_dialog", "popup", "refused", "script_stopped", "tab_closed", "loading"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

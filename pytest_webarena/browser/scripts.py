@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
-__all__ = ["CHOOSE", "DESCRIBE", "IS_CHECKED", "POINT_TARGET", "PREPARE", "SCROLL", "SELECT_CONTENT", "SET_VALUE"]
+__all__ = [
+    "CHOOSE",
+    "DESCRIBE",
+    "IS_CHECKED",
+    "IS_HIDDEN_FILE_FIELD",
+    "POINT_TARGET",
+    "PREPARE",
+    "SCROLL",
+    "SELECT_CONTENT",
+    "SET_VALUE",
+    "THROUGH_FRAME",
+    "TWO_FRAMES",
+]
 
 _ELEMENT_OF = """
 const elementOf = node =>
@@ -160,7 +172,7 @@ PREPARE = (
   let [x, y] = point;
   for (let w = view; w !== w.parent; w = w.parent) {
     const frame = w.frameElement;
-    if (!frame) return answer('foreign');
+    if (!frame) return answer('foreign', {x, y});
     const box = frame.getBoundingClientRect(), style = frame.ownerDocument.defaultView.getComputedStyle(frame);
     x += box.left + frame.clientLeft + parseFloat(style.paddingLeft);
     y += box.top + frame.clientTop + parseFloat(style.paddingTop);
@@ -174,6 +186,41 @@ PREPARE = (
 }"""
 )
 """How to hit an element: scrolls it into view if it must, finds a point where it would be hit, says who it is."""
+
+THROUGH_FRAME = (
+    "(frame, inside) => {"
+    + _RECORD
+    + _PLACE
+    + r"""
+  const brief = el => el && {role: roleOf(el), name: nameOf(el).slice(0, 60), tag: el.localName};
+  const covered = (doc, x, y, wanted) => {
+    const hit = hitAt(doc, x, y);
+    return hit === wanted ? null : {state: 'covered', cover: brief(hit)};
+  };
+  const inner = el => {
+    const style = el.ownerDocument.defaultView.getComputedStyle(el);
+    return [el.clientLeft + parseFloat(style.paddingLeft), el.clientTop + parseFloat(style.paddingTop)];
+  };
+  let {x, y} = inside;
+  for (let el = frame; el; el = el.ownerDocument.defaultView.frameElement) {
+    let box = el.getBoundingClientRect();
+    const [left, top] = inner(el), view = el.ownerDocument.defaultView;
+    if (box.left + left + x < 0 || box.top + top + y < 0
+        || box.left + left + x >= view.innerWidth || box.top + top + y >= view.innerHeight) {
+      view.scrollBy({left: box.left + left + x - view.innerWidth / 2, top: box.top + top + y - view.innerHeight / 2,
+                     behavior: 'instant'});
+      box = el.getBoundingClientRect();
+    }
+    x += box.left + left;
+    y += box.top + top;
+    const bad = covered(el.ownerDocument, x, y, el);
+    if (bad) return bad;
+    if (view !== view.parent && !view.frameElement) return {state: 'foreign', x, y};
+  }
+  return {state: 'ready', x, y};
+}"""
+)
+"""From a point inside an iframe to the same point of the page around it, which it scrolls there if it must."""
 
 DESCRIBE = (
     "node => {"
@@ -268,7 +315,7 @@ IS_CHECKED = (
 """Kind and state of a checkbox or radio button; null for anything else."""
 
 SCROLL = (
-    "(node, across, down) => {"
+    "(node, across, down, pixels) => {"
     + _ELEMENT_OF
     + r"""
   const own = node && elementOf(node), doc = own ? own.ownerDocument : document, view = doc.defaultView;
@@ -283,7 +330,7 @@ SCROLL = (
   const move = el => {
     const before = [el.scrollLeft, el.scrollTop].join();
     const [width, height] = el === page ? [view.innerWidth, view.innerHeight] : [el.clientWidth, el.clientHeight];
-    el.scrollBy({left: across * width, top: down * height, behavior: 'instant'});
+    el.scrollBy({left: across * (pixels || width), top: down * (pixels || height), behavior: 'instant'});
     return [el.scrollLeft, el.scrollTop].join() !== before;
   };
   const chain = start => {
@@ -302,4 +349,13 @@ SCROLL = (
   return parts.sort((a, b) => area(b) - area(a)).some(move);
 }"""
 )
-"""Scroll by screens: the nearest scrollable part around the node, or the page; whether anything moved."""
+"""Scroll by pixels or screens: the nearest scrollable part around the node, or the page; whether anything moved."""
+
+IS_HIDDEN_FILE_FIELD = """node => node.localName === 'input' && node.type === 'file' && !node.getClientRects().length"""
+"""Whether it is a file field that takes no room on the page."""
+
+TWO_FRAMES = """() => new Promise(done => {
+  requestAnimationFrame(() => requestAnimationFrame(done));
+  setTimeout(done, 100);  // a page that is not painted has no frames
+})"""
+"""Wait until two frames were painted; no node."""

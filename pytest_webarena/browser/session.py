@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from playwright.async_api import BrowserContext, Download, Request
 from playwright.async_api import Error as PlaywrightError
 
-from pytest_webarena.actions import Action, CloseTab, FocusTab, Invalid, NewTab, Noop, Point, Scroll, Stop
+from pytest_webarena.actions import Action, CloseTab, FocusTab, Invalid, NewTab, Noop, Note, Point, Scroll, Stop, Wait
 from pytest_webarena.browser.config import Deadlines, ObservationConfig, SessionConfig
 from pytest_webarena.browser.context import open_context
 from pytest_webarena.browser.execute import Performed, perform
@@ -250,7 +250,8 @@ class Session:
         tab = self._tabs.current
         tab.dialogs.new_action()
         number, url_before = self._tabs.index(tab), tab.url
-        first_event, requests = len(self._events), tuple(tab.inflight)
+        first_event = len(self._events)
+        requests = () if isinstance(action, Wait) else tuple(tab.inflight)
         began = time.monotonic()
         done = Performed()
         acted: float | None = None
@@ -259,7 +260,7 @@ class Session:
             with contextlib.suppress(TabClosed):  # a page may well close itself when it is clicked
                 done = await perform(self._tabs, action, self._limits, budget)
             acted = time.monotonic()
-            if not isinstance(action, Noop | Stop | Invalid):
+            if not isinstance(action, Noop | Note | Stop | Invalid):
                 await self._settle(action, tab, requests, budget)
         except DialogOpened:
             if tab.dialogs.looping:
@@ -287,7 +288,7 @@ class Session:
         of_tabs = isinstance(action, NewTab | FocusTab | CloseTab)
         if not of_tabs:
             with contextlib.suppress(TabClosed):
-                brief = isinstance(action, Scroll)
+                brief = isinstance(action, Scroll | Wait)
                 self._events += await settle(tab, self._limits, budget, before=requests, brief=brief)
                 await self._tabs.wait_for_popups(tab, budget.left(_POPUP))
         await self._tabs.sync()

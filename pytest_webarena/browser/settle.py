@@ -14,7 +14,7 @@ from pytest_webarena.browser.messages import shorten
 from pytest_webarena.browser.records import PageEvent
 from pytest_webarena.browser.tab import Tab
 
-__all__ = ["settle"]
+__all__ = ["settle", "wait_for_change"]
 
 _TWO_FRAMES = 0.034
 _RESTLESS_CAP = 0.5
@@ -40,6 +40,31 @@ _WATCH = """(quiet, cap, loaded) => new Promise(resolve => {
   };
   setTimeout(look, Math.min(quiet, cap));
 })"""
+
+
+# Resolves at the first change of the page, or after a time; at once if it is not told to look for changes.
+_CHANGE = """(cap, look) => new Promise(resolve => {
+  const observer = new MutationObserver(() => { observer.disconnect(); resolve(true); });
+  if (look) observer.observe(document, {subtree: true, childList: true, attributes: true, characterData: true});
+  setTimeout(() => { observer.disconnect(); resolve(false); }, cap);
+})"""
+
+
+async def wait_for_change(tab: Tab, seconds: float, *, hang: float) -> None:
+    """Return when the page changes, goes elsewhere, or after ``seconds``. A page known to be restless: after that."""
+    document, limit = tab.document, Deadline(seconds)
+    if tab.is_navigating():
+        return
+    try:
+        await tab.evaluate(
+            _CHANGE, seconds * 1000, not tab.restless, seconds=hang + seconds, what="waiting for the page"
+        )
+    except Unresponsive:
+        if not tab.is_navigating():
+            raise
+    except (ScriptFailed, PlaywrightError):
+        while tab.document == document and not tab.is_navigating() and not limit.over:
+            await tab.changed(limit.left())
 
 
 async def settle(

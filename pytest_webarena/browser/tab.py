@@ -8,10 +8,12 @@ import json
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
-from playwright.async_api import CDPSession, Frame, Page, Request
+from playwright.async_api import CDPSession, FileChooser, Frame, Page, Request
 from playwright.async_api import Error as PlaywrightError
 
 from pytest_webarena.browser.dialogs import Dialogs
+from pytest_webarena.browser.fast.inpage import InPage
+from pytest_webarena.browser.fast.numbers import Numbers
 from pytest_webarena.browser.faults import (
     DialogOpened,
     PageCrashed,
@@ -43,6 +45,8 @@ class Tab:
         """Counts the documents shown, so that ids of an earlier one are never used on a later one."""
         self.elements: dict[str, ElementInfo] = {}
         """Everything that observations of this document have shown, by id."""
+        self.in_page = InPage(self, Numbers.of(page.context))
+        """What the ``fast`` extractor knows of the tab's elements."""
         self.inflight: dict[Request, str] = {}
         """Requests that have no answer yet, with the key by which endless ones are told apart."""
         self.endless: set[str] = set()
@@ -54,6 +58,8 @@ class Tab:
         self.flooded = False
         """Whether this document has been stopped from opening dialogs once; next time it is closed."""
         self.popups_expected = 0
+        self.file_dialog: FileChooser | None = None
+        """The file dialog that the page opened and nobody has answered."""
         self._cdp: CDPSession | None = None
         self._attached: asyncio.Task[None] | None = None
         self._report = report
@@ -97,6 +103,11 @@ class Tab:
     def is_observable(self) -> bool:
         """Whether there is a protocol session: only Chromium has one."""
         return self._cdp is not None
+
+    @property
+    def session(self) -> CDPSession | None:
+        """The protocol session; None on other browsers than Chromium. Calls to it belong into `run`."""
+        return self._cdp
 
     async def title(self) -> str:
         """Title of the page; asks the browser, not the page, which may be busy."""

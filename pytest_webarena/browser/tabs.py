@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 
-from playwright.async_api import BrowserContext, Dialog, Download, Page
+from playwright.async_api import BrowserContext, Dialog, Download, FileChooser, Page
 from playwright.async_api import Error as PlaywrightError
 
 from pytest_webarena.browser.config import SessionConfig
@@ -15,6 +16,7 @@ from pytest_webarena.browser.loop import Deadline
 from pytest_webarena.browser.messages import first_line, shorten
 from pytest_webarena.browser.records import PageEvent
 from pytest_webarena.browser.tab import Tab
+from pytest_webarena.browser.uploads import offered
 from pytest_webarena.errors import BrowserError
 
 __all__ = ["Tabs"]
@@ -53,6 +55,11 @@ class Tabs:
         """The tab that actions act on. Call `sync` first."""
         assert self._current is not None
         return self._current
+
+    @property
+    def uploads(self) -> Mapping[str, Path]:
+        """Files that may be uploaded, by the names an agent calls them."""
+        return self._config.uploads
 
     def index(self, tab: Tab) -> int:
         """Its number, from 0; 0 for one that is gone."""
@@ -183,6 +190,8 @@ class Tabs:
         dialogs = Dialogs(self._config.dialogs, self._report)
         tab = Tab(page, dialogs, self._report)
         page.on("download", self._on_download)
+        # With a listener no file dialog of the system opens, where nobody could answer it.
+        page.on("filechooser", lambda chooser: self._on_file_dialog(tab, chooser))
         self._tabs.append(tab)
         tab.start_attaching(self._config.deadlines.context)
         return tab
@@ -203,6 +212,12 @@ class Tabs:
                 self._while_hidden.add(popup)
         for tab in self._tabs:
             tab.pulse()
+
+    def _on_file_dialog(self, tab: Tab, chooser: FileChooser) -> None:
+        tab.file_dialog = chooser
+        text = f"The page opened a dialog to choose a file. {offered(self._config.uploads)}"
+        self._report(PageEvent(kind="file_dialog", text=text, url=tab.url))
+        tab.pulse()
 
     def _on_dialog(self, dialog: Dialog) -> None:
         page = dialog.page

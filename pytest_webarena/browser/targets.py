@@ -9,10 +9,11 @@ from playwright.async_api import Error as PlaywrightError
 
 from pytest_webarena.actions import Element, Point, Selector, Target
 from pytest_webarena.browser import scripts
+from pytest_webarena.browser.fast.inpage import Located, role_and_name
 from pytest_webarena.browser.faults import ActionFailed, ScriptFailed
 from pytest_webarena.browser.loop import Deadline
 from pytest_webarena.browser.messages import first_line, shorten
-from pytest_webarena.browser.observation.extraction import ElementInfo
+from pytest_webarena.browser.observation.extraction import ElementInfo, RemoteFrame
 from pytest_webarena.browser.tab import Tab, script_value
 from pytest_webarena.evidence import TargetRecord
 
@@ -66,12 +67,12 @@ def find_target(tab: Tab, target: Target, *, hang: float, patience: float) -> Ta
     match target:
         case Element():
             info = tab.elements.get(target.id)
-            if info is None:
-                raise ActionFailed(
-                    f"There is no element [{target.id}] on this page. "
-                    "Ids are the numbers in brackets of the latest observation."
-                )
-            return _ById(tab, target.id, info, hang)
+            if info is not None:
+                return _ById(tab, target.id, info, hang)
+            located = tab.in_page.locate(target.id)
+            if isinstance(located, str):
+                raise ActionFailed(located)
+            return _InPage(tab, target.id, located, hang)
         case Selector():
             return _BySelector(tab, target.selector, hang, patience)
         case Point():
@@ -103,7 +104,7 @@ class _ById:
         try:
             if not self._object:
                 where = {"backendNodeId": self._info.backend, "objectGroup": OBJECT_GROUP}
-                answer = await self._tab.send("DOM.resolveNode", where, seconds=self._hang)
+                answer = await self._send("DOM.resolveNode", where)
                 self._object = answer["object"]["objectId"]
             parameters = {
                 "objectId": self._object,
@@ -112,7 +113,7 @@ class _ById:
                 "awaitPromise": True,
                 "returnByValue": True,
             }
-            answer = await self._tab.send("Runtime.callFunctionOn", parameters, seconds=self._hang)
+            answer = await self._send("Runtime.callFunctionOn", parameters)
         except PlaywrightError as error:  # "No node with given id found", or its document is gone
             raise self._stale() from error
         try:
@@ -127,19 +128,82 @@ class _ById:
         """For iframes whose place only the browser knows."""
         where = {"backendNodeId": self._info.backend}
         try:
-            await self._tab.send("DOM.scrollIntoViewIfNeeded", where, seconds=self._hang)
-            quads = (await self._tab.send("DOM.getContentQuads", where, seconds=self._hang))["quads"]
+            await self._send("DOM.scrollIntoViewIfNeeded", where)
+            quads = (await self._send("DOM.getContentQuads", where))["quads"]
+            x, y = await self._window(self._info.frame)
         except PlaywrightError as error:
             raise ActionFailed(f"{who} is not visible.") from error
         if not quads:
             raise ActionFailed(f"{who} is not visible.")
-        return sum(quads[0][0::2]) / 4, sum(quads[0][1::2]) / 4
+        return x + sum(quads[0][0::2]) / 4, y + sum(quads[0][1::2]) / 4
+
+    async def _window(self, frame: RemoteFrame | None) -> tuple[float, float]:
+        """Where in the viewport the document of a frame of another process begins."""
+        if frame is None:
+            return 0.0, 0.0
+        box = await self._send("DOM.getBoxModel", {"backendNodeId": frame.owner}, frame.parent)
+        left, top = await self._window(frame.parent)
+        return left + box["model"]["content"][0], top + box["model"]["content"][1]
+
+    async def _send(self, method: str, parameters: dict[str, Any], frame: RemoteFrame | Literal[""] | None = "") -> Any:
+        """To the process of the element, or of another frame."""
+        where = self._info.frame if frame == "" else frame
+        if where is None:
+            return await self._tab.send(method, parameters, seconds=self._hang)
+        return await self._tab.run(where.session.send(method, parameters), self._hang, method)
 
     def _stale(self) -> ActionFailed:
         who = f"{self._info.role} {shorten(self._info.name, 60)!r}"
         return ActionFailed(
             f"Element [{self._id}] ({who}) is no longer on the page. Use an id of the latest observation."
         )
+
+
+class _InPage:
+    """By an id of the ``fast`` extractor: the page's own script still holds the element."""
+
+    def __init__(self, tab: Tab, id: str, located: Located, hang: float) -> None:
+        self._tab, self._id, self._located, self._hang = tab, id, located, hang
+        self._document = tab.document
+        self._said = ""
+
+    async def place(self, purpose: Purpose) -> Place:
+        found = await self.call(scripts.PREPARE, purpose)
+        role, name = role_and_name(self._said)
+        who = f"[{self._id}] {role} {shorten(name, 60)!r}"
+        host = self._located.host
+        while found["state"] == "foreign" and host is not None:
+            # Inside a frame of another site: where that frame is, only the page around it knows.
+            around = await self._ask(
+                Located(world=host.world, number=host.number, host=None), scripts.THROUGH_FRAME, found
+            )
+            found, host = {**found, **around}, self._tab.in_page.host_of(host.world)
+        if found["state"] == "gone":
+            raise self._stale()
+        if found["state"] not in ("ready", "option"):
+            raise ActionFailed(_why_not(who, found))
+        x, y = found.get("x", 0.0), found.get("y", 0.0)
+        record = _record(found["record"], role=role, name=name, x=x, y=y)
+        return Place(record, x, y, found["kind"], option=found["state"] == "option")
+
+    async def call(self, script: str, *args: Any) -> Any:
+        return await self._ask(self._located, script, *args)
+
+    async def _ask(self, located: Located, script: str, *args: Any) -> Any:
+        try:
+            answer = await located.call(script, *args, seconds=self._hang)
+        except ScriptFailed as error:
+            raise ActionFailed(f"The page got in the way of acting on [{self._id}]: {error}") from error
+        if located is self._located:
+            self._said = answer.get("said") or self._said
+        if answer.get("gone") or self._tab.document != self._document:
+            raise self._stale()
+        return answer.get("value")
+
+    def _stale(self) -> ActionFailed:
+        role, name = role_and_name(self._said)
+        who = f" ({role} {shorten(name, 60)!r})" if role else ""
+        return ActionFailed(f"Element [{self._id}]{who} is no longer on the page. Use an id of the latest observation.")
 
 
 class _BySelector:

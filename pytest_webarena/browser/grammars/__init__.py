@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from pytest_webarena.actions import Action
-from pytest_webarena.browser.grammars import webarena
+from pytest_webarena.browser.grammars import playwright, tools, webarena, webcanvas
+from pytest_webarena.browser.grammars.brackets import coordinates, set_of_marks
 from pytest_webarena.errors import UsageError, closest
 
 __all__ = ["Grammar", "grammar", "grammars"]
@@ -24,7 +25,15 @@ class Grammar:
 
 
 _GRAMMARS: Mapping[str, Grammar] = {
-    "webarena": Grammar(name="webarena", parse=webarena.parse, describe=webarena.describe),
+    grammar.name: grammar
+    for grammar in (
+        Grammar(name="webarena", parse=webarena.parse, describe=webarena.describe),
+        Grammar(name="playwright", parse=playwright.parse, describe=playwright.describe),
+        Grammar(name="set_of_marks", parse=set_of_marks.parse, describe=set_of_marks.describe),
+        Grammar(name="coordinates", parse=coordinates.parse, describe=coordinates.describe),
+        Grammar(name="tools", parse=tools.parse, describe=tools.describe),
+        Grammar(name="webcanvas", parse=webcanvas.parse, describe=webcanvas.describe),
+    )
 }
 
 

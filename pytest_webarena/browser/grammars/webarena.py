@@ -30,11 +30,10 @@ from pytest_webarena.actions import (
     Stop,
     Type,
 )
+from pytest_webarena.browser.grammars.replies import fenced
 from pytest_webarena.errors import closest
 
 __all__ = ["describe", "parse"]
-
-_FENCE = re.compile(r"```(.*?)```", re.DOTALL)
 
 _Reader = Callable[[str], Action | None]
 """Reads the text of an action; None when its arguments are not as they should be."""
@@ -46,14 +45,9 @@ def parse(text: str) -> Action:
     >>> parse("The search box is 164. ```type [164] [coffee] [1]```")
     Type(target=Element(id='164'), text='coffee', clear=False, enter=True)
     """
-    fence = _FENCE.search(text)
-    if fence is None:
-        if text.count("```") == 1:
-            return Invalid(text, "The closing ``` is missing. Put one action between two ```, e.g. ```click [42]```.")
-        return Invalid(text, "No action found. Put one action between two ```, e.g. ```click [42]```.")
-    action = fence[1].strip()
-    if not action:
-        return Invalid(text, "There is nothing between the ```. Put one action there, e.g. ```click [42]```.")
+    action = fenced(text, "click [42]")
+    if isinstance(action, Invalid):
+        return action
     verb = action.partition("[")[0].strip() if "[" in action else action.split()[0]
     if verb not in _VERBS:
         known = closest(verb[:40], _VERBS)

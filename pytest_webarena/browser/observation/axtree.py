@@ -16,10 +16,10 @@ from typing import Any
 
 from pytest_webarena.browser.config import ObservationConfig
 from pytest_webarena.browser.messages import writable
-from pytest_webarena.browser.observation.extraction import ElementInfo
-from pytest_webarena.browser.observation.snapshot import Box, DocumentLayout
+from pytest_webarena.browser.observation.extraction import Box, ElementInfo
+from pytest_webarena.browser.observation.snapshot import DocumentLayout
 
-__all__ = ["RenderedTree", "render_tree"]
+__all__ = ["HIDDEN_PROPERTIES", "PLAIN_ROLES", "RenderedTree", "render_tree"]
 
 AXNode = Mapping[str, Any]
 
@@ -27,12 +27,12 @@ _DROPPED_ROLES = frozenset({"InlineTextBox", "LineBreak"})
 """With everything below them."""
 _RISEN_ROLES = frozenset({"MenuListPopup"})
 """Not printed; what is below them is."""
-_PLAIN_ROLES = frozenset({
+PLAIN_ROLES = frozenset({
     "generic", "img", "list", "strong", "paragraph", "banner", "navigation", "Section", "LabelText", "Legend",
     "listitem",
 })  # fmt: skip
 """Not printed when they have neither a name nor a property."""
-_HIDDEN_PROPERTIES = frozenset({"focusable", "editable", "readonly", "level", "settable", "multiline", "invalid"})
+HIDDEN_PROPERTIES = frozenset({"focusable", "editable", "readonly", "level", "settable", "multiline", "invalid"})
 _VALUELESS_ROLES = frozenset({"RootWebArea", "generic", "link", "StaticText"})
 _OPTION = frozenset({"option", "menuitem"})
 _NAMED_BY_CONTENT = frozenset({
@@ -41,6 +41,14 @@ _NAMED_BY_CONTENT = frozenset({
     "tooltip", "treeitem",
 })  # fmt: skip
 """Roles whose name is the text inside them; that text is not printed again."""
+
+_CONTROLS = frozenset({
+    "button", "checkbox", "ColorWell", "combobox", "Date", "DateTime", "DisclosureTriangle", "InputTime", "link",
+    "listbox", "menuitem", "menuitemcheckbox", "menuitemradio", "option", "radio", "searchbox", "slider", "spinbutton",
+    "switch", "tab", "textbox", "treeitem",
+})  # fmt: skip
+"""Marked in pictures; others are when they can have the focus."""
+_NOT_MARKED = frozenset({"RootWebArea", "Iframe", "StaticText"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +60,8 @@ class RenderedTree:
     title: str
     focused: str
     """``[id] role 'name'`` of the focused element; empty when nothing but the page has the focus."""
+    marks: Mapping[str, Box] = field(default_factory=dict)
+    """Id to box of what can be acted on and has one."""
 
 
 @dataclass(slots=True)
@@ -85,6 +95,7 @@ class _Output:
     lines: list[str] = field(default_factory=list)
     elements: dict[str, ElementInfo] = field(default_factory=dict)
     focused: str = ""
+    marks: dict[str, Box] = field(default_factory=dict)
     seen: int = 0
     """Nodes that show, printed or not."""
 
@@ -136,6 +147,10 @@ def render_tree(
         if printed:
             assert backend is not None
             printed = _emit(node, role, backend, node_name, work, out, config)
+            if printed and own_box is not None and role not in _NOT_MARKED and _can_be_acted_on(node, role):
+                out.marks[str(layout.base + backend)] = (
+                    own_box.clip(work.view) if config.current_viewport_only else own_box
+                )
         depth = work.depth + 1 if printed else work.depth
         said = (
             f"{work.said}\n{_text(node['name'].get('value'))}" if printed and role in _NAMED_BY_CONTENT else work.said
@@ -157,7 +172,9 @@ def render_tree(
             child_node = by_id.get((layout.frame_id, child_id))
             if child_node is not None:
                 stack.append(_Work(child_node, depth, layout, work.view, box, said=said, select=select))
-    return RenderedTree(lines=tuple(out.lines), elements=out.elements, title=title, focused=out.focused)
+    return RenderedTree(
+        lines=tuple(out.lines), elements=out.elements, title=title, focused=out.focused, marks=out.marks
+    )
 
 
 def _finish(work: _Work, out: _Output, config: ObservationConfig) -> None:
@@ -167,7 +184,8 @@ def _finish(work: _Work, out: _Output, config: ObservationConfig) -> None:
         if config.current_viewport_only and out.seen == work.mark:
             out.lines.pop()
     elif work.select is not None and work.select.left_out:
-        more = f"… {work.select.left_out} more options; to choose one of them, type its text into [{work.select.id}]"
+        number = work.layout.base + work.select.id
+        more = f"… {work.select.left_out} more options; to choose one of them, type its text into [{number}]"
         out.lines.append("\t" * work.depth + more)
 
 
@@ -197,22 +215,29 @@ def _emit(
     value = _value(node, role, name)
     if value is not None:
         properties.append(f"value: {value!r}")
-    if not name.strip() and ((role in _PLAIN_ROLES and not properties) or role == "listitem"):
+    if not name.strip() and ((role in PLAIN_ROLES and not properties) or role == "listitem"):
         return False
     if role == "StaticText" and (not name.strip() or name.strip() in work.said):
         return False
-    out.lines.append("\t" * work.depth + " ".join([f"[{backend}] {role} {name!r}", *properties]))
-    out.elements[str(backend)] = ElementInfo(backend=backend, node_name=node_name, role=role, name=name)
+    number = work.layout.base + backend
+    out.lines.append("\t" * work.depth + " ".join([f"[{number}] {role} {name!r}", *properties]))
+    out.elements[str(number)] = ElementInfo(
+        backend=backend, node_name=node_name, role=role, name=name, frame=work.layout.remote
+    )
     if role != "RootWebArea" and _property(node, "focused"):
-        out.focused = f"[{backend}] {role} {name!r}"
+        out.focused = f"[{number}] {role} {name!r}"
     return True
+
+
+def _can_be_acted_on(node: AXNode, role: str) -> bool:
+    return role in _CONTROLS or bool(_property(node, "focusable")) or _property(node, "editable") == "richtext"
 
 
 def _properties(node: AXNode, config: ObservationConfig) -> list[str]:
     found = []
     for each in node.get("properties", ()):
         name = each["name"]
-        if name in _HIDDEN_PROPERTIES or (name == "url" and not config.link_urls):
+        if name in HIDDEN_PROPERTIES or (name == "url" and not config.link_urls):
             continue
         if "value" in each.get("value", {}):
             found.append(f"{name}: {each['value']['value']}")

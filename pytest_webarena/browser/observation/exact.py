@@ -3,47 +3,51 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from playwright.async_api import Error as PlaywrightError
 
 from pytest_webarena.browser.config import ObservationConfig
-from pytest_webarena.browser.observation.axtree import render_tree
-from pytest_webarena.browser.observation.extraction import Extraction
+from pytest_webarena.browser.observation.axtree import RenderedTree, render_tree
+from pytest_webarena.browser.observation.compat import render_compat
+from pytest_webarena.browser.observation.extraction import Box, ElementInfo, Extraction, RemoteFrame
+from pytest_webarena.browser.observation.html import HOLE, SNAPSHOT_STYLES, Html, filled, render_html
 from pytest_webarena.browser.observation.model import Scroll
+from pytest_webarena.browser.observation.remote import remote_frames
 from pytest_webarena.browser.observation.snapshot import DocumentLayout, read_snapshot
 from pytest_webarena.browser.tab import Tab
 
 __all__ = ["ExactExtractor"]
 
+_TREE = "Accessibility.getFullAXTree"
+_SNAPSHOT = "DOMSnapshot.captureSnapshot"
+
 
 class ExactExtractor:
-    """From the browser's own accessibility tree and one layout snapshot: two calls, and one for each visible iframe.
+    """Chromium only. Two calls, one more for each visible iframe, and two for each process that renders one.
 
-    Chromium only. Iframes of other sites (in processes of their own) are a bare line.
+    The ``html`` form comes from the same layout snapshot and has the same ids.
     """
 
     async def extract(self, tab: Tab, config: ObservationConfig, *, seconds: float) -> Extraction:
         """Read the page."""
-        tree, raw = await asyncio.gather(
-            tab.send("Accessibility.getFullAXTree", seconds=seconds),
-            tab.send("DOMSnapshot.captureSnapshot", {"computedStyles": []}, seconds=seconds),
-        )
-        layouts = read_snapshot(raw)
-        if not layouts:
+        reading = _Reading(tab, config, seconds)
+        await reading.process(None, None)
+        if not reading.layouts:
             return Extraction(lines=(), title="", elements={}, focused="", scroll=Scroll())
-        main = layouts[0]
-        trees = {main.frame_id: tree["nodes"]}
-        frames = [layout for layout in layouts[1:] if not config.current_viewport_only or _shows(layout, main)]
-        answers = await asyncio.gather(
-            *(tab.send("Accessibility.getFullAXTree", {"frameId": each.frame_id}, seconds=seconds) for each in frames),
-            return_exceptions=True,  # a frame may go between the two calls
-        )
-        for layout, answer in zip(frames, answers, strict=True):
-            if isinstance(answer, dict):
-                trees[layout.frame_id] = answer["nodes"]
-        rendered = render_tree(trees, layouts, config)
+        main = reading.layouts[0]
+        rendered = RenderedTree(lines=(), elements={}, title=main.title, focused="")
+        if config.wants("set_of_marks") or (config.wants("accessibility_tree") and not config.compat):
+            rendered = render_tree(reading.trees, reading.layouts, config)
+        marks = rendered.marks if config.wants("set_of_marks") else {}
+        if config.compat and config.wants("accessibility_tree"):
+            rendered = render_compat(reading.trees[main.frame_id], main, config)
+        html = reading.html()
         return Extraction(
             lines=rendered.lines,
             title=rendered.title,
-            elements=rendered.elements,
+            elements={**rendered.elements, **html.elements},
             focused=rendered.focused,
             scroll=Scroll(
                 x=main.scroll[0],
@@ -51,8 +55,83 @@ class ExactExtractor:
                 viewport_height=main.window.height,
                 content_height=main.content[1],
             ),
+            html=html.lines,
+            marks=marks,
         )
 
 
-def _shows(frame: DocumentLayout, main: DocumentLayout) -> bool:
-    return frame.window.overlaps(main.window)
+class _Reading:
+    """What was read of one page, process by process."""
+
+    def __init__(self, tab: Tab, config: ObservationConfig, seconds: float) -> None:
+        self._tab, self._config, self._seconds = tab, config, seconds
+        self.layouts: list[DocumentLayout] = []
+        """The main frame's first."""
+        self._raw: list[tuple[Mapping[str, Any], Sequence[DocumentLayout]]] = []
+        self.trees: dict[str, Sequence[Mapping[str, Any]]] = {}
+        """Frame id to accessibility nodes."""
+
+    async def process(self, remote: RemoteFrame | None, window: Box | None) -> None:
+        """Read the documents that one process renders, then those of processes inside it."""
+        config = self._config
+        wants_html = config.wants("html")
+        wants_tree = config.wants("accessibility_tree", "set_of_marks")
+        styles = SNAPSHOT_STYLES if wants_html else ()
+        asked = [self._send(remote, _SNAPSHOT, {"computedStyles": list(styles)})]
+        if wants_tree:
+            asked.append(self._send(remote, _TREE))
+        raw, *trees = await asyncio.gather(*asked)
+        layouts = list(read_snapshot(raw, window=window, remote=remote))
+        if not layouts:
+            return
+        first = len(self.layouts)
+        self.layouts += layouts
+        if wants_html:
+            self._raw.append((raw, tuple(layouts)))
+        if trees:
+            self.trees[layouts[0].frame_id] = trees[0]["nodes"]
+        if config.compat and config.kinds == ("accessibility_tree",):
+            return
+        frames = [layout for layout in layouts[1:] if trees and self._shows(layout.window)]
+        answers = await asyncio.gather(
+            *(self._send(remote, _TREE, {"frameId": each.frame_id}) for each in frames),
+            return_exceptions=True,  # a frame may go between the two calls
+        )
+        for layout, answer in zip(frames, answers, strict=True):
+            if isinstance(answer, dict):
+                self.trees[layout.frame_id] = answer["nodes"]
+        for index, layout in enumerate(layouts, first):
+            hollow = {owner: box for owner, box in layout.hollow.items() if self._shows(box)}
+            if hollow:
+                self.layouts[index] = layout.with_frames(await self._inner(remote, hollow))
+
+    def html(self) -> Html:
+        """The ``html`` form, frames of other processes in their places; empty when it isn't asked for."""
+        elements: dict[str, ElementInfo] = {}
+        lines: list[str] = []
+        for raw, layouts in self._raw:  # outer ones come before those in them
+            html = render_html(raw, layouts, self._config)
+            elements |= html.elements
+            owner = layouts[0].remote
+            lines = list(html.lines) if owner is None else filled(lines, owner, html.lines)
+        return Html(lines=tuple(line for line in lines if HOLE not in line), elements=elements)
+
+    async def _inner(self, around: RemoteFrame | None, hollow: Mapping[int, Box]) -> dict[int, str]:
+        """Read what is in iframes of other processes; owner to frame id of those that could be."""
+        found = {}
+        for frame in await remote_frames(self._tab, around, seconds=self._seconds):
+            if frame.owner in hollow:
+                try:
+                    await self.process(frame, hollow[frame.owner])
+                except PlaywrightError:
+                    continue  # it has gone elsewhere meanwhile: for now, a bare line
+                found[frame.owner] = frame.frame_id
+        return found
+
+    def _shows(self, box: Box) -> bool:
+        return not self._config.current_viewport_only or not self.layouts or box.overlaps(self.layouts[0].window)
+
+    async def _send(self, remote: RemoteFrame | None, method: str, parameters: dict[str, Any] | None = None) -> Any:
+        if remote is None:
+            return await self._tab.send(method, parameters, seconds=self._seconds)
+        return await self._tab.run(remote.session.send(method, parameters or {}), self._seconds, method)

@@ -3,16 +3,66 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from pytest_webarena.browser.observation.model import Scroll
 
 if TYPE_CHECKING:
+    from playwright.async_api import CDPSession
+
     from pytest_webarena.browser.config import ObservationConfig
     from pytest_webarena.browser.tab import Tab
 
-__all__ = ["ElementInfo", "Extraction", "Extractor"]
+__all__ = ["Box", "ElementInfo", "Extraction", "Extractor", "RemoteFrame"]
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """A rectangle in CSS pixels of the main frame's viewport."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+
+    def overlaps(self, other: Box) -> bool:
+        """Whether any pixel is in both."""
+        return (
+            self.width > 0
+            and self.height > 0
+            and self.x < other.x + other.width
+            and other.x < self.x + self.width
+            and self.y < other.y + other.height
+            and other.y < self.y + self.height
+        )
+
+    def clip(self, other: Box) -> Box:
+        """What is in both; without area when they don't overlap."""
+        x, y = max(self.x, other.x), max(self.y, other.y)
+        right = min(self.x + self.width, other.x + other.width)
+        bottom = min(self.y + self.height, other.y + other.height)
+        return Box(x, y, max(0.0, right - x), max(0.0, bottom - y))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RemoteFrame:
+    """An iframe that Chromium renders in another process than the document around it."""
+
+    session: CDPSession
+    """Its own protocol session: node ids in it mean nothing to the others."""
+    frame_id: str
+    owner: int
+    """Backend node id of its iframe element, in the process of the document around it."""
+    parent: RemoteFrame | None
+    """Of that document; None for the page's own process."""
+    number: int
+    """From 1. Ids of its elements begin with it (see `base`)."""
+
+    @property
+    def base(self) -> int:
+        """What is added to its node ids, so that they differ from those of other processes."""
+        return self.number * 10_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +74,8 @@ class ElementInfo:
     """Of the DOM node, e.g. ``BUTTON`` or ``#text``."""
     role: str
     name: str
+    frame: RemoteFrame | None = None
+    """Where ``backend`` counts; None: in the page's own process."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +88,10 @@ class Extraction:
     """What the printed ids stand for."""
     focused: str
     scroll: Scroll
+    html: tuple[str, ...] = ()
+    """Lines of the ``html`` form, if it is asked for."""
+    marks: Mapping[str, Box] = field(default_factory=dict)
+    """For ``set_of_marks``: id to place in the viewport, of what can be acted on and shows."""
 
 
 class Extractor(Protocol):

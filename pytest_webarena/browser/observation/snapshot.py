@@ -3,38 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from pytest_webarena.browser.messages import writable
+from pytest_webarena.browser.observation.extraction import Box, RemoteFrame
+
 __all__ = ["Box", "DocumentLayout", "read_snapshot"]
-
-
-@dataclass(frozen=True, slots=True)
-class Box:
-    """A rectangle in CSS pixels of the main frame's viewport."""
-
-    x: float
-    y: float
-    width: float
-    height: float
-
-    def overlaps(self, other: Box) -> bool:
-        """Whether any pixel is in both."""
-        return (
-            self.width > 0
-            and self.height > 0
-            and self.x < other.x + other.width
-            and other.x < self.x + self.width
-            and self.y < other.y + other.height
-            and other.y < self.y + self.height
-        )
-
-    def clip(self, other: Box) -> Box:
-        """What is in both; without area when they don't overlap."""
-        x, y = max(self.x, other.x), max(self.y, other.y)
-        right = min(self.x + self.width, other.x + other.width)
-        bottom = min(self.y + self.height, other.y + other.height)
-        return Box(x, y, max(0.0, right - x), max(0.0, bottom - y))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +17,7 @@ class DocumentLayout:
     """One document: the main frame's, or a same-process iframe's."""
 
     frame_id: str
+    title: str
     window: Box
     """Where it is seen through, in the main frame's viewport."""
     boxes: Mapping[int, Box]
@@ -53,20 +29,45 @@ class DocumentLayout:
     scroll: tuple[float, float]
     content: tuple[float, float]
     """Width and height of everything that can be scrolled to."""
+    remote: RemoteFrame | None = None
+    """The process it is in; None: the page's own."""
+
+    @property
+    def base(self) -> int:
+        """What is added to backend node ids to make the ids that are printed."""
+        return self.remote.base if self.remote is not None else 0
+
+    @property
+    def hollow(self) -> dict[int, Box]:
+        """Visible iframes whose document is in another process: backend node id to box."""
+        return {
+            backend: self.boxes[backend]
+            for backend, name in self.names.items()
+            if name in ("IFRAME", "FRAME") and backend not in self.frames and backend in self.boxes
+        }
+
+    def with_frames(self, frames: Mapping[int, str]) -> DocumentLayout:
+        """The same, with documents found for its hollow iframes."""
+        return replace(self, frames={**self.frames, **frames})
 
 
-def read_snapshot(raw: Mapping[str, Any]) -> tuple[DocumentLayout, ...]:
-    """All documents, the main frame's first, with boxes as the viewport shows them."""
+def read_snapshot(
+    raw: Mapping[str, Any], *, window: Box | None = None, remote: RemoteFrame | None = None
+) -> tuple[DocumentLayout, ...]:
+    """All documents of a process, the outermost first, with boxes as the viewport shows them.
+
+    ``window`` is where the outermost is seen through; by default it is the page's own.
+    """
     documents = raw["documents"]
     strings: list[str] = raw["strings"]
     read: list[DocumentLayout | None] = [None] * len(documents)
     if not documents:
         return ()
     # The first box of a document is its own: as large as its window.
-    places: list[tuple[int, Box]] = [(0, Box(0, 0, *_own_size(documents[0])))]
+    places: list[tuple[int, Box]] = [(0, window or Box(0, 0, *_own_size(documents[0])))]
     while places:
         index, window = places.pop()
-        layout = _read_document(documents[index], strings, window, documents)
+        layout = replace(_read_document(documents[index], strings, window, documents), remote=remote)
         read[index] = layout
         hosts = documents[index]["nodes"].get("contentDocumentIndex", {"index": [], "value": []})
         ids = documents[index]["nodes"]["backendNodeId"]
@@ -95,6 +96,7 @@ def _read_document(
     hosts = nodes.get("contentDocumentIndex", {"index": [], "value": []})
     return DocumentLayout(
         frame_id=strings[document["frameId"]],
+        title=writable(strings[document["title"]]) if document.get("title", -1) >= 0 else "",
         window=window,
         boxes=boxes,
         names={ids[node]: strings[name] for node, name in enumerate(nodes["nodeName"])},

@@ -163,7 +163,7 @@ def test_the_description_mentions_every_action_it_reads() -> None:
 
 
 def test_grammars_are_found_by_name() -> None:
-    assert grammars() == ("webarena",)
+    assert grammars() == ("webarena", "playwright", "set_of_marks", "coordinates", "tools", "webcanvas")
     assert grammar("webarena").parse("```noop```") == Noop()
     with pytest.raises(UsageError, match="did you mean 'webarena'"):
         grammar("webarna")

@@ -1,0 +1,136 @@
+// Accessible names: accname-1.2 with HTML-AAM, for the elements that are printed.
+
+const NAMED_BY_CONTENT = new Set(('button cell checkbox columnheader DisclosureTriangle gridcell heading LayoutTableCell link'
+  + ' math menuitem menuitemcheckbox menuitemradio option radio rowheader switch tab term tooltip treeitem').split(' '));
+// Those whose text is not printed again below them. A term's or a layout cell's text is, as `exact` does it.
+const SAYS_CONTENT = role => NAMED_BY_CONTENT.has(role) && role !== 'LayoutTableCell' && role !== 'term' && role !== 'math';
+const NAME_DEPTH = 100;  // of elements inside a named one; below that their plain text is taken
+
+let names = new Map();
+
+const nameOf = (el, tag, role) => {
+  let name = names.get(el);
+  if (name === undefined) names.set(el, name = computeName(el, tag, role));
+  return name;
+};
+
+const computeName = (el, tag, role) =>
+  labelledBy(el) || ariaLabel(el) || nativeName(el, tag, role)
+  || (namedByContent(el, role) ? trimmed(contentText(el, tag, 0, el)) : '')
+  || trimmed(attr(el, 'title') || '') || placeholder(el, tag);
+
+const namedByContent = (el, role) =>
+  NAMED_BY_CONTENT.has(role) || (role === 'row' && !!closest(el, '[role=grid], [role=treegrid]'));
+
+const ariaLabel = el => has(el, 'aria-label') ? trimmed(attr(el, 'aria-label')) : '';
+
+const labelledBy = el => has(el, 'aria-labelledby')
+  ? trimmed(referenced(el, 'aria-labelledby').map(other => alternative(other, 0, el, true)).join(' ')) : '';
+
+const placeholder = (el, tag) => tag === 'input' || tag === 'textarea'
+  ? trimmed(attr(el, 'placeholder') || '') || trimmed(attr(el, 'aria-placeholder') || '')
+  : trimmed(attr(el, 'aria-placeholder') || '');
+
+const LABELABLE = new Set(['button', 'input', 'meter', 'output', 'progress', 'select', 'textarea']);
+
+const labelText = el => {
+  const labels = el.labels;
+  return labels && labels.length
+    ? trimmed([...labels].map(label => ariaLabel(label) || contentText(label, 'label', 0, el)).join(' ')) : '';
+};
+
+const nativeName = (el, tag) => {
+  if (LABELABLE.has(tag)) {
+    const label = labelText(el);
+    if (tag === 'input') {
+      const type = el.type;
+      if (type === 'file') return label ? `${label}: ${chooseFile(el)}` : chooseFile(el);
+      if (label) return label;
+      if (type === 'submit') return has(el, 'value') ? trimmed(el.value) : 'Submit';
+      if (type === 'reset') return has(el, 'value') ? trimmed(el.value) : 'Reset';
+      if (type === 'button') return trimmed(el.value);
+      if (type === 'image') {
+        return trimmed(attr(el, 'alt') || '') || trimmed(attr(el, 'title') || '') || trimmed(attr(el, 'value') || '') || 'Submit';
+      }
+      return '';
+    }
+    return label;
+  }
+  switch (tag) {
+    case 'img': case 'area': return trimmed(attr(el, 'alt') || '');
+    case 'svg': return svgTitle(el);
+    case 'option': return trimmed(attr(el, 'label') || '') || trimmed(el.text);
+    case 'optgroup': return trimmed(attr(el, 'label') || '');
+    case 'fieldset': return childText(el, 'legend');
+    case 'table': return el.caption ? trimmed(contentText(el.caption, 'caption', 0, el)) : '';
+    default: return '';
+  }
+};
+
+const chooseFile = el => el.multiple ? 'Choose Files' : 'Choose File';
+
+const childText = (el, tag) => {
+  for (let child = firstOf(el); child; child = nextOf(child)) {
+    if (typeOf(child) === ELEMENT && tagOf(child) === tag) return trimmed(contentText(child, tag, 0, el));
+  }
+  return '';
+};
+
+// What an element says as a part of another one's name.
+const alternative = (el, depth, named, direct) => {
+  const tag = tagOf(el);
+  if (!direct) {
+    const by = labelledBy(el);
+    if (by) return by;
+  }
+  const label = ariaLabel(el);
+  if (label) return label;
+  const role = roleOf(el, tag);
+  switch (role) {  // a control inside a name says what it holds
+    case 'textbox': case 'searchbox': case 'spinbutton': case 'slider': case 'Date': case 'DateTime': case 'InputTime':
+      if (el !== named && (tag === 'input' || tag === 'textarea')) return el.type === 'password' ? '' : el.value;
+      if (has(el, 'aria-valuetext')) return attr(el, 'aria-valuetext');
+      if (has(el, 'aria-valuenow')) return attr(el, 'aria-valuenow');
+      break;
+    case 'combobox': case 'listbox':
+      if (el !== named && tag === 'select') return [...el.selectedOptions].map(option => option.text).join(' ');
+      break;
+  }
+  if (el === named && tag === 'input') return '';
+  return nativeName(el, tag, role) || contentText(el, tag, depth + 1, named, direct) || trimmed(attr(el, 'title') || '');
+};
+
+// The text inside an element, with spaces where layout separates. `hidden`: also of what isn't shown, because a name
+// refers to it.
+const contentText = (el, tag, depth, named, hidden) => {
+  if (depth > NAME_DEPTH) return textContentOf(el);
+  if (tag === 'svg') return svgTitle(el);
+  const style = styleOf(el);
+  let text = generated(el, '::before');
+  const children = laidOutChildren(el, tag, null);
+  const visible = hidden || style.visibility === 'visible';
+  for (let child; (child = children.list ? children.list[children.at++] : children.next);) {
+    if (!children.list) children.next = nextOf(child);
+    const type = typeOf(child);
+    if (type === TEXT) {
+      if (visible) text += laidOutText(dataOf(child), style);
+      continue;
+    }
+    if (type !== ELEMENT || child === named) continue;
+    const childTag = tagOf(child);
+    if (SKIPPED.has(childTag)) continue;
+    if (childTag === 'br') { text += '\n'; continue; }
+    if (!hidden && attr(child, 'aria-hidden') === 'true') continue;
+    const display = styleOf(child).display;
+    if (display === 'none' && !hidden) continue;
+    const part = hiddenByStyle(child, hidden)
+      ? contentText(child, childTag, depth + 1, named, hidden) : alternative(child, depth, named, false);
+    const apart = !(display.startsWith('inline') || display === 'contents') || has(child, 'aria-label')
+      || CONTROLS.has(childTag);
+    text += apart ? ` ${part} ` : part;
+  }
+  return text + generated(el, '::after');
+};
+
+const hiddenByStyle = (el, hidden) => !hidden && styleOf(el).visibility !== 'visible';
+const CONTROLS = new Set(['input', 'select', 'textarea', 'button']);

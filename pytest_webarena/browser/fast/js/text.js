@@ -1,0 +1,85 @@
+// Text as it is laid out, and as it is printed.
+
+const ODD = /[\\\p{C}\p{Z}]/gu;
+const PLAIN = /^[\x20-\x5b\x5d-\x7e]*$/;
+const ESCAPES = {'\\': '\\\\', '\n': '\\n', '\r': '\\r', '\t': '\\t'};
+
+// A text as Python prints it, quotes included: names look the same whoever read the page.
+const quoted = text => {
+  const quote = text.includes("'") && !text.includes('"') ? '"' : "'";
+  if (!PLAIN.test(text)) {
+    text = text.replace(ODD, char => {
+      if (char === ' ') return char;
+      if (ESCAPES[char]) return ESCAPES[char];
+      const code = char.codePointAt(0);
+      if (code >= 0xd800 && code <= 0xdfff) return '?';  // half of a surrogate pair: can't be written to a file
+      if (code < 0x100) return '\\x' + code.toString(16).padStart(2, '0');
+      if (code < 0x10000) return '\\u' + code.toString(16).padStart(4, '0');
+      return '\\U' + code.toString(16).padStart(8, '0');
+    });
+  } else if (text.includes('\\')) {
+    text = text.replaceAll('\\', '\\\\');
+  }
+  return quote + (quote === "'" ? text.replaceAll("'", "\\'") : text) + quote;
+};
+
+// Layout's idea of white space: no-break spaces and the like stay.
+const SPACES = /[ \t\n\r\f]+/g;
+const BLANK = /^[ \t\n\r\f]*$/;
+
+const collapsed = text => text.replace(SPACES, ' ');
+const trimmed = text => text.replace(SPACES, ' ').replace(/^ | $/g, '');
+
+// Text with the style's capitals and white space. `keeps`: whether spaces are kept as they are in the source.
+const keepsSpaces = style => /^(pre|pre-wrap|break-spaces)$/.test(style.whiteSpace);
+const transformed = (text, style) => {
+  switch (style.textTransform) {
+    case 'uppercase': return text.toUpperCase();
+    case 'lowercase': return text.toLowerCase();
+    case 'capitalize': return text.replace(/(^|[\s\p{P}])(\p{L})/gu, (_, before, letter) => before + letter.toUpperCase());
+    default: return text;
+  }
+};
+const laidOutText = (text, style) => {
+  if (keepsSpaces(style)) return transformed(text, style);
+  if (style.whiteSpace === 'pre-line') return transformed(text.replace(/[ \t]*\n[ \t]*/g, '\n').replace(/[ \t]+/g, ' '), style);
+  return transformed(collapsed(text), style);
+};
+
+// The text that CSS puts before or after an element; pictures and counters aside.
+const generated = (el, pseudo) => {
+  const content = styleOf(el, pseudo).content;
+  if (!content || content === 'none' || content === 'normal') return '';
+  const alternative = content.split(' / ');
+  const strings = (alternative[1] ?? alternative[0]).match(/"(?:[^"\\]|\\.)*"/g);
+  return strings ? strings.map(text => text.slice(1, -1).replace(/\\(.)/g, '$1')).join('') : '';
+};
+
+// The bullet or number in front of a list item, with the space after it.
+const SYMBOLS = {disc: '•', circle: '◦', square: '▪', 'disclosure-open': '▾', 'disclosure-closed': '▸'};
+const letters = (value, first) => {
+  let text = '';
+  for (let n = value; n > 0; n = Math.floor((n - 1) / 26)) text = String.fromCharCode(first + (n - 1) % 26) + text;
+  return text || String(value);
+};
+const ROMAN = [[1000, 'm'], [900, 'cm'], [500, 'd'], [400, 'cd'], [100, 'c'], [90, 'xc'], [50, 'l'], [40, 'xl'], [10, 'x'],
+               [9, 'ix'], [5, 'v'], [4, 'iv'], [1, 'i']];
+const roman = value => {
+  if (value < 1 || value > 3999) return String(value);
+  let text = '';
+  for (const [worth, sign] of ROMAN) while (value >= worth) { text += sign; value -= worth; }
+  return text;
+};
+const marker = (kind, ordinal) => {
+  if (kind === 'none') return '';
+  if (SYMBOLS[kind]) return SYMBOLS[kind] + ' ';
+  if (/^["']/.test(kind)) return kind.slice(1, -1);
+  switch (kind) {
+    case 'lower-alpha': case 'lower-latin': return letters(ordinal, 97) + '. ';
+    case 'upper-alpha': case 'upper-latin': return letters(ordinal, 65) + '. ';
+    case 'lower-roman': return roman(ordinal) + '. ';
+    case 'upper-roman': return roman(ordinal).toUpperCase() + '. ';
+    case 'decimal-leading-zero': return String(ordinal).padStart(2, '0') + '. ';
+    default: return ordinal + '. ';
+  }
+};

@@ -1,0 +1,302 @@
+// One look at the page: a walk over the tree as it is laid out, without recursion, that reads one rectangle per element
+// and text, and works out role, name and states only for what shows. Returns everything as one string.
+
+const SKIPPED = new Set(['head', 'script', 'style', 'template', 'noscript', 'title', 'desc', 'defs', 'symbol', 'link', 'meta',
+  'param', 'source', 'track', 'datalist', 'metadata', 'clippath', 'clipPath', 'mask', 'pattern', 'linearGradient',
+  'radialGradient', 'filter']);
+const LEAVES = new Set(['input', 'textarea', 'img', 'video', 'audio', 'canvas', 'progress', 'meter', 'embed', 'object']);
+const INLINE = new Set(['a', 'abbr', 'b', 'bdi', 'bdo', 'cite', 'code', 'em', 'font', 'i', 'kbd', 'label', 'mark', 'q', 's',
+  'samp', 'small', 'span', 'strong', 'sub', 'sup', 'time', 'u', 'var', 'wbr']);
+const PLAIN_ROLES = new Set(['generic', 'img', 'list', 'strong', 'paragraph', 'banner', 'navigation', 'Section', 'LabelText',
+  'Legend', 'listitem']);  // not printed when they have neither a name nor a property
+
+const tabs = [];
+const indent = depth => tabs[depth] ?? (tabs[depth] = '\t'.repeat(depth));
+
+// The element with the focus, inside frames of this site and shadow roots.
+const focusedElement = doc => {
+  let active = activeIn(doc);
+  for (;;) {
+    const shadow = active && shadowOf(active);
+    const inner = shadow ? activeInShadow(shadow)
+      : active && tagOf(active) === 'iframe' ? activeIn(frameDocument(active) || doc) : null;
+    if (!inner || inner === active) return active;
+    active = inner;
+  }
+};
+
+// Elements that aria-owns moves into another one, with that other one.
+const movedElements = doc => {
+  if (!queryDocument(doc, '[aria-owns]')) return null;
+  const owned = new Map();
+  for (const owner of queryAllOfDocument(doc, '[aria-owns]')) {
+    for (const el of referenced(owner, 'aria-owns')) if (!owned.has(el) && !contains(el, owner)) owned.set(el, owner);
+  }
+  return owned;
+};
+
+// A checkbox or radio button says what its label says: then the label's text is not printed again.
+const isRedundantLabel = label => {
+  const control = label.control;
+  if (!control || tagOf(control) !== 'input' || !(control.type === 'checkbox' || control.type === 'radio')) return false;
+  if (ariaLabel(control) || labelledBy(control)) return false;
+  const style = styleOf(control);
+  if (style.display === 'none' || style.visibility !== 'visible') return false;
+  const first = label.firstElementChild;
+  return !first || (first === control && !first.nextElementSibling);
+};
+
+// options: viewport (only what overlaps it), urls, maxOptions, first (smallest id to give), depth, view (what shows of
+// this document, [left, top, right, bottom], null for all of its window), root (print the page's own line), focus
+// (whether the focus can be in this document).
+const look = options => {
+  names = new Map();
+  tableRoles = new WeakMap();
+  nextNumber = Math.max(nextNumber, options.first);
+  const {viewport, urls, maxOptions} = options;
+  const lines = [], frames = [], stack = [];
+  const active = options.focus ? focusedElement(document) : null;
+  const range = document.createRange();
+  let focused = '', seen = 0, current = null;
+
+  // Collapsing of white space across texts: whether the next text begins after a space, and the last printed line if
+  // it ends with a space that a line's end would take away.
+  let spaced = true, tail = null;
+  const breakLine = () => {
+    if (tail) lines[tail.index] = textLine(tail.node, tail.depth, tail.text.slice(0, -1));
+    tail = null;
+    spaced = true;
+  };
+  const textLine = (node, depth, text) => {
+    const said = 'StaticText ' + quoted(text);
+    return `${indent(depth)}[${numberOf(node, said)}] ${said}`;
+  };
+
+  const emit = (node, depth, role, name, rest) => {
+    const said = `${role} ${quoted(name)}`;
+    const id = numberOf(node, said);
+    lines.push(`${indent(depth)}[${id}] ${said}${rest}`);
+    if (node === active) focused = `[${id}] ${said}`;
+    return id;
+  };
+
+  const overlaps = (box, view) => box.width > 0 && box.height > 0
+    && box.left < view[2] && view[0] < box.right && box.top < view[3] && view[1] < box.bottom;
+
+  const push = (el, tag, context) => {
+    const children = laidOutChildren(el, tag, current ? current.owned : context.owned);
+    if (!children.list && !children.next && !context.mark && !context.block) return;
+    stack.push(current);
+    current = {...context, el, list: children.list, at: 0, next: children.next};
+  };
+
+  const enterDocument = (doc, depth, view, blocked) => {
+    const dialogs = queryAllOfDocument(doc, 'dialog:modal');
+    const root = doc.documentElement;
+    if (!root) return;
+    stack.push(current);
+    current = {
+      el: root, list: [root], at: 0, next: null, depth, said: '', view, style: null, owned: movedElements(doc),
+      modal: dialogs.length ? dialogs[dialogs.length - 1] : null, blocked: blocked || dialogs.length > 0,
+      mute: false, block: true, atomic: false, mark: null, ordinal: null,
+    };
+    breakLine();
+  };
+
+  const enterFrame = (el, box, depth, top) => {
+    const style = styleOf(el);
+    const scale = el.offsetWidth ? box.width / el.offsetWidth : 1;
+    const left = box.left + (el.clientLeft + parseFloat(style.paddingLeft)) * scale;
+    const above = box.top + (el.clientTop + parseFloat(style.paddingTop)) * scale;
+    const width = el.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight);
+    const height = el.clientHeight - parseFloat(style.paddingTop) - parseFloat(style.paddingBottom);
+    const view = [
+      Math.max(0, (top.view[0] - left) / scale), Math.max(0, (top.view[1] - above) / scale),
+      Math.min(width, (top.view[2] - left) / scale), Math.min(height, (top.view[3] - above) / scale),
+    ];
+    if (viewport && (view[0] >= view[2] || view[1] >= view[3])) return;
+    const doc = frameDocument(el);
+    if (doc) enterDocument(doc, depth, view, top.blocked);
+    else if (!top.blocked) {
+      lines.push('\u0001' + frames.length);
+      frames.push({id: numberOf(el), depth, view, focus: el === active});
+    }
+  };
+
+  const listOptions = (select, id, depth, top) => {
+    const inList = !isDropDown(select);
+    let listed = 0, leftOut = 0;
+    const list = (option, level) => {
+      const style = styleOf(option);
+      if (style.display === 'none' || (inList && viewport && !overlaps(rectOf(option), top.view))) return;
+      if (listed >= maxOptions && !option.selected) { leftOut++; return; }
+      listed++;
+      const states = statesOf(option, 'option', 'option', active, urls);
+      emit(option, level, 'option', nameOf(option, 'option', 'option'), states.map(state => ' ' + state).join(''));
+    };
+    for (let child = firstOf(select); child; child = nextOf(child)) {
+      if (typeOf(child) !== ELEMENT) continue;
+      if (tagOf(child) === 'option') list(child, depth);
+      else if (tagOf(child) === 'optgroup') {
+        if (styleOf(child).display === 'none') continue;
+        emit(child, depth, 'group', nameOf(child, 'optgroup', 'group'), child.disabled ? ' disabled: True' : '');
+        for (let inner = firstOf(child); inner; inner = nextOf(inner)) {
+          if (typeOf(inner) === ELEMENT && tagOf(inner) === 'option') list(inner, depth + 1);
+        }
+      }
+    }
+    if (leftOut) lines.push(`${indent(depth)}… ${leftOut} more options; to choose one of them, type its text into [${id}]`);
+  };
+
+  const ordinalOf = (el, list) => {
+    if (!list) return 1;
+    const given = attr(el, 'value');
+    if (list.ordinal === null) {
+      const start = parseInt(attr(list.el, 'start'), 10);
+      list.ordinal = (Number.isFinite(start) ? start : 1) - 1;
+    }
+    list.ordinal = given !== null && /^-?\d+$/.test(given.trim()) ? parseInt(given, 10) : list.ordinal + 1;
+    return list.ordinal;
+  };
+
+  const visitText = (node, top) => {
+    const data = dataOf(node);
+    if (BLANK.test(data)) {
+      if (!top.style || !keepsSpaces(top.style)) spaced = true;
+      return;
+    }
+    range.selectNodeContents(node);
+    const box = range.getBoundingClientRect();
+    if (viewport ? !overlaps(box, top.view) : box.width === 0 && box.height === 0) {
+      spaced = /[ \t\n\r\f]$/.test(data);
+      tail = null;
+      return;
+    }
+    if (!top.style) top.style = styleOf(top.el);
+    const style = top.style;
+    if (style.visibility !== 'visible') return;
+    seen++;
+    let text = laidOutText(data, style);
+    const keeps = keepsSpaces(style);
+    if (!keeps && spaced && text[0] === ' ') text = text.slice(1);
+    tail = null;
+    spaced = !keeps && text.endsWith(' ');
+    const bare = text.trim();
+    if (top.blocked || top.mute || !bare || top.said.includes(bare)) return;
+    lines.push(textLine(node, top.depth, text));
+    if (spaced) tail = {index: lines.length - 1, node, depth: top.depth, text};
+  };
+
+  const visitElement = (el, top) => {
+    const tag = tagOf(el);
+    if (SKIPPED.has(tag)) return;
+    if (tag === 'br') { breakLine(); return; }
+    if (top.owned && top.owned.has(el) && top.owned.get(el) !== top.el) return;
+    if (attr(el, 'aria-hidden') === 'true' && tag !== 'body' && tag !== 'html'
+        && !(active && active !== document.body && contains(el, active))) return;
+    if (has(el, 'inert')) return;
+    const ordinal = tag === 'li' ? ordinalOf(el, top) : 0;
+    const box = rectOf(el);
+    const area = box.width > 0 && box.height > 0;
+    let style = null;
+    if (box.width === 0 && box.height === 0) {
+      style = styleOf(el);
+      if (style.display === 'none') return;
+    }
+    const shows = viewport ? area && overlaps(box, top.view) : true;
+    const blocked = top.blocked && el !== top.modal;
+    const context = {
+      depth: top.depth, said: top.said, view: top.view, style, owned: top.owned, modal: top.modal, blocked, mute: top.mute,
+      block: false, atomic: false, mark: null, ordinal: null,
+    };
+    if (!shows && (area || LEAVES.has(tag) || tag === 'iframe' || tag === 'select')) {
+      // Out of sight; something in it may still stick out into the viewport.
+      if (tag === 'iframe' || tag === 'select' || LEAVES.has(tag)) { breakLine(); return; }
+      if (!INLINE.has(tag)) { breakLine(); context.block = true; }
+      if (tag === 'details' && !has(el, 'open')) { pushSummary(el, context); return; }
+      push(el, tag, context);
+      return;
+    }
+    if (shows && area) seen++;
+    style = context.style = style || styleOf(el);
+    const display = style.display;
+    const atomic = display.startsWith('inline-') || (display === 'inline' && (LEAVES.has(tag) || tag === 'iframe' || tag === 'svg'));
+    if (atomic) { context.atomic = true; tail = null; spaced = true; }
+    else if (display !== 'inline' && display !== 'contents') { breakLine(); context.block = true; }
+
+    const visible = style.visibility === 'visible' && !blocked;
+    let printed = false, id = 0;
+    const role = visible ? roleOf(el, tag) : 'none';
+    if (role !== 'none') {
+      const states = statesOf(el, tag, role, active, urls);
+      const name = role === 'generic' && !nameGiven(el) && tag !== 'svg' ? '' : role === 'generic' ? labelledBy(el) || ariaLabel(el) : nameOf(el, tag, role);
+      const value = valueOf(el, tag, role, name);
+      if (value !== null) states.push(`value: ${value}`);
+      if (name || !(role === 'listitem' || (PLAIN_ROLES.has(role) && !states.length))) {
+        id = emit(el, top.depth, role, name, states.map(state => ' ' + state).join(''));
+        printed = true;
+        context.depth++;
+        if (name && (SAYS_CONTENT(role) || role === 'row')) context.said += '\n' + name;
+        if (viewport && !area) context.mark = {line: lines.length - 1, seen};
+      }
+      if (role === 'listitem' && shows && display === 'list-item' && style.listStyleImage === 'none') {
+        const text = marker(style.listStyleType, ordinal);
+        if (text && showsMarker(box, style, top.view)) emit(el, context.depth, 'ListMarker', text, '');
+      }
+      if (tag === 'label' && isRedundantLabel(el)) context.mute = true;
+    }
+    if (tag === 'select') { if (printed) listOptions(el, id, context.depth, top); spaced = false; return; }
+    if (tag === 'iframe') { if (visible) enterFrame(el, box, context.depth, {...top, blocked}); spaced = false; return; }
+    if (LEAVES.has(tag)) { spaced = !context.atomic; return; }
+    if (tag === 'svg' && role === 'image') { spaced = false; return; }
+    if (style.contentVisibility === 'hidden') return;
+    if (tag === 'details' && !has(el, 'open')) { pushSummary(el, context); return; }
+    push(el, tag, context);
+    if (context.atomic && (!current || current.el !== el)) spaced = false;
+  };
+
+  const pushSummary = (details, context) => {
+    const summary = firstSummary(details);
+    stack.push(current);
+    current = {...context, el: details, list: summary ? [summary] : [], at: 0, next: null};
+  };
+
+  // A list item's marker stands at its first line.
+  const showsMarker = (box, style, view) => {
+    if (!viewport) return true;
+    const height = parseFloat(style.lineHeight) || 1.2 * parseFloat(style.fontSize);
+    const top = box.top + parseFloat(style.paddingTop);
+    return top < view[3] && view[1] < top + height;
+  };
+
+  const leave = () => {
+    const {mark, block, atomic} = current;
+    if (mark && seen === mark.seen) lines.length = mark.line;
+    if (block) breakLine();
+    else if (atomic) { breakLine(); spaced = false; }
+    current = stack.pop();
+  };
+
+  const view = options.view || [0, 0, innerWidth, innerHeight];
+  const title = document.title;
+  if (options.root) {
+    emit(document, 0, 'RootWebArea', title, ` focused: True${urls ? ` url: ${document.URL}` : ''}`);
+  }
+  enterDocument(document, options.depth, view, false);
+  while (current) {
+    let node;
+    if (current.list) node = current.list[current.at++];
+    else if ((node = current.next)) current.next = nextOf(node);
+    if (!node) { leave(); continue; }
+    const type = typeOf(node);
+    if (type === TEXT) visitText(node, current);
+    else if (type === ELEMENT) visitElement(node, current);
+  }
+  const page = document.scrollingElement || document.documentElement;
+  return {
+    text: lines.join('\n'), title, focused, frames, next: nextNumber,
+    scroll: [scrollX, scrollY, innerHeight, page ? page.scrollHeight : 0],
+  };
+};
+
+return {look, markup, boxes, cornerOf, find, saidOf, known: node => numbers.get(node) ?? 0};

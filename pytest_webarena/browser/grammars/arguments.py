@@ -1,0 +1,154 @@
+"""Arguments of tool calls: their JSON schemas, and reading what a model gave for them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from pytest_webarena.actions import Element, Point, Target
+
+__all__ = ["Arguments", "Parameter", "WrongArgument", "shown"]
+
+
+class WrongArgument(Exception):
+    """The arguments are not as they should be; the text says how."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parameter:
+    """One argument of a tool."""
+
+    name: str
+    kind: Literal["text", "number", "count", "flag", "texts", "target"]
+    doc: str
+    required: bool = True
+    choices: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What it is called in a call: targets are given by an element's id, or by two coordinates."""
+        if self.kind != "target":
+            return (self.name,)
+        prefix = "" if self.name == "element" else f"{self.name}_"
+        return (self.name, f"{prefix}x", f"{prefix}y")
+
+    def schema(self, targets: str) -> dict[str, Any]:
+        """JSON schema by argument name."""
+        if self.kind == "target":
+            element, x, y = self.names
+            by_id = {element: {"type": "string", "description": f"{self.doc}: its id in the observation."}}
+            by_place = {
+                x: {"type": "number", "description": f"{self.doc}: pixels from the left edge of the picture."},
+                y: {"type": "number", "description": f"{self.doc}: pixels from the top edge of the picture."},
+            }
+            return {"elements": by_id, "points": by_place, "both": by_id | by_place}[targets]
+        types: dict[str, dict[str, Any]] = {
+            "text": {"type": "string"},
+            "number": {"type": "number"},
+            "count": {"type": "integer", "minimum": 0},
+            "flag": {"type": "boolean"},
+            "texts": {"type": "array", "items": {"type": "string"}},
+        }
+        schema = {**types[self.kind], "description": self.doc}
+        if self.choices:
+            where = schema["items"] if self.kind == "texts" else schema
+            where["enum"] = list(self.choices)
+        return {self.name: schema}
+
+
+class Arguments:
+    """What a call was given, read with the leniency that models need: numbers as text, one text for a list."""
+
+    def __init__(self, given: Mapping[str, Any]) -> None:
+        self._given = {key: value for key, value in given.items() if value is not None}
+
+    def text(self, parameter: Parameter) -> str | None:
+        value = self._given.get(parameter.name)
+        if isinstance(value, bool) or not isinstance(value, str | int | float | None):
+            raise WrongArgument(f"{parameter.name!r}: expected text, found {shown(value)}")
+        if value is None:
+            return None
+        return self._choice(parameter, value if isinstance(value, str) else _plain(value))
+
+    def texts(self, parameter: Parameter) -> tuple[str, ...] | None:
+        value = self._given.get(parameter.name)
+        if value is None:
+            return None
+        values = value if isinstance(value, list | tuple) else [value]
+        if not all(isinstance(each, str | int | float) and not isinstance(each, bool) for each in values):
+            raise WrongArgument(f"{parameter.name!r}: expected a list of texts, found {shown(value)}")
+        return tuple(self._choice(parameter, each if isinstance(each, str) else _plain(each)) for each in values)
+
+    def number(self, parameter: Parameter, name: str = "") -> float | None:
+        name = name or parameter.name
+        value = self._given.get(name)
+        if value is None:
+            return None
+        try:
+            found = math.nan if isinstance(value, bool | list | dict) else float(value)
+        except (TypeError, ValueError, OverflowError):
+            found = math.nan
+        if not abs(found) < 1e9:
+            raise WrongArgument(f"{name!r}: expected a number, found {shown(value)}")
+        return found
+
+    def count(self, parameter: Parameter) -> int | None:
+        value = self.number(parameter)
+        if value is not None and (value != int(value) or value < 0):
+            raise WrongArgument(f"{parameter.name!r}: expected a whole number from 0, found {value:g}")
+        return None if value is None else int(value)
+
+    def flag(self, parameter: Parameter) -> bool | None:
+        value = self._given.get(parameter.name)
+        words = {"true": True, "false": False, "1": True, "0": False}
+        found = words.get(str(value).lower())
+        if value is not None and found is None:
+            raise WrongArgument(f"{parameter.name!r}: expected true or false, found {shown(value)}")
+        return found
+
+    def target(self, parameter: Parameter) -> Target | None:
+        element, x_name, y_name = parameter.names
+        value = self._given.get(element)
+        if value is not None:
+            if isinstance(value, bool) or not isinstance(value, str | int):
+                raise WrongArgument(f"{element!r}: expected the id of an element, found {shown(value)}")
+            return Element(str(value).strip().strip("[]"))
+        x, y = self.number(parameter, x_name), self.number(parameter, y_name)
+        if (x is None) != (y is None):
+            raise WrongArgument(f"expected both {x_name!r} and {y_name!r}, or neither")
+        return None if x is None or y is None else Point(x, y)
+
+    def read(self, parameter: Parameter) -> Any:
+        """Its value; None when it was left out."""
+        value = getattr(self, parameter.kind)(parameter)
+        if value is None and parameter.required:
+            what = " or ".join(parameter.names[:2]) if parameter.kind == "target" else parameter.name
+            raise WrongArgument(f"{what!r} is missing ({parameter.doc})")
+        return value
+
+    def unknown(self, names: set[str]) -> str | None:
+        """The first argument that is none of ``names``."""
+        return next((name for name in self._given if name not in names), None)
+
+    def _choice(self, parameter: Parameter, value: str) -> str:
+        if not parameter.choices:
+            return value
+        found = next((choice for choice in parameter.choices if choice.lower() == value.lower()), None)
+        if found is None:
+            raise WrongArgument(
+                f"{parameter.name!r}: expected one of {', '.join(parameter.choices)}, found {shown(value)}"
+            )
+        return found
+
+
+def _plain(value: float) -> str:
+    return f"{value:g}" if isinstance(value, float) and abs(value) < 1e15 else str(value)[:100]
+
+
+def shown(value: object, length: int = 100) -> str:
+    try:
+        return repr(value)[:length]
+    except (ValueError, RecursionError):  # integers of thousands of digits
+        return type(value).__name__

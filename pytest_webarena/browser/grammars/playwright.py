@@ -1,0 +1,239 @@
+"""WebArena's Playwright grammar: one call such as ``page.get_by_role("link", name="Cart").click()`` between two ```.
+
+Nothing is executed: the call is parsed as Python syntax, its arguments have to be literals, and its chain of locators
+becomes a Playwright selector. As upstream, the last call of the chain is the action. Beyond upstream: double and right
+clicks, dragging, uploads, the mouse and the keyboard, dialogs, reloading, waiting; regular expressions as texts.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import warnings
+from collections.abc import Callable, Mapping
+
+from pytest_webarena.actions import (
+    AcceptDialog,
+    Action,
+    Back,
+    Check,
+    Click,
+    CloseTab,
+    DismissDialog,
+    Drag,
+    FocusTab,
+    Forward,
+    Goto,
+    Hover,
+    Invalid,
+    NewTab,
+    Noop,
+    Note,
+    Point,
+    Press,
+    Reload,
+    Scroll,
+    Select,
+    Selector,
+    Stop,
+    Target,
+    Type,
+    Upload,
+    Wait,
+    infeasible,
+)
+from pytest_webarena.browser.grammars.code import Call, Chain, WrongCode, chain_of, selector_of
+from pytest_webarena.browser.grammars.replies import fenced
+from pytest_webarena.errors import closest
+
+__all__ = ["describe", "parse"]
+
+_EXAMPLE = 'page.get_by_role("link", name="Cart").click()'
+_LONGEST = 100_000
+"""Characters of code; parsing more would take too long."""
+
+
+def parse(text: str) -> Action:
+    """The action in an agent's reply; `Invalid` with a reason for the agent when there is none. Never raises.
+
+    >>> parse('```page.get_by_label("Search").fill("atlas")```')
+    Type(target=Selector(selector='internal:label="Search"i'), text='atlas', clear=True, enter=False)
+    """
+    code = fenced(text, _EXAMPLE)
+    if isinstance(code, Invalid):
+        return code
+    try:
+        return _read(code)
+    except WrongCode as wrong:
+        return Invalid(text, f"{code[:200]!r} is not a valid action: {wrong}. For example: {_EXAMPLE}")
+
+
+def describe() -> str:
+    """The grammar in a few lines, for prompts."""
+    return _DESCRIPTION
+
+
+def _read(code: str) -> Action:
+    code = re.sub(r"\A(?:python|py)\s*\n", "", code).removeprefix("await ").strip()
+    if len(code) > _LONGEST:
+        raise WrongCode("it is too long")
+    try:
+        with warnings.catch_warnings():  # of odd escapes in texts
+            warnings.simplefilter("ignore")
+            tree = ast.parse(code, mode="exec")
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        raise WrongCode(f"it can't be read as code ({error.__class__.__name__})") from None
+    if len(tree.body) != 1 or not isinstance(tree.body[0], ast.Expr):
+        raise WrongCode("expected one call, nothing else")
+    try:
+        root, calls = chain_of(tree.body[0].value)
+        return _act(root, calls)
+    except RecursionError:
+        raise WrongCode("it is nested too deeply") from None
+
+
+def _act(root: str, calls: list[Call]) -> Action:
+    *path, last = calls
+    if root == "dialog":
+        if path or last.name not in ("accept", "dismiss"):
+            raise WrongCode('dialog.accept(), dialog.accept("text") or dialog.dismiss() is expected')
+        if last.name == "dismiss":
+            return DismissDialog()
+        return AcceptDialog(last.text(0, "prompt_text") if last.args or last.options else None)
+    if not path:
+        # page.click(selector) and its like: the first argument is the locator.
+        if last.name in _ON_PAGE:
+            return _ON_PAGE[last.name](last)
+        if last.name in _ON_ELEMENT and last.args:
+            target = Selector(last.text())
+            return _ON_ELEMENT[last.name](Call(last.name, last.args[1:], last.options), target)
+        raise WrongCode(f"page has no action {last.name[:60]!r}; {closest(last.name[:40], (*_ON_PAGE, *_ON_ELEMENT))}")
+    if last.name not in _ON_ELEMENT:
+        raise WrongCode(f"an element has no action {last.name[:60]!r}; {closest(last.name[:40], _ON_ELEMENT)}")
+    return _ON_ELEMENT[last.name](last, Selector(selector_of(path)))
+
+
+_BUTTONS = ("left", "right", "middle")
+
+
+def _click(call: Call, target: Target, count: int = 1) -> Action:
+    button = call.options.get("button", "left")
+    modifiers = call.options.get("modifiers", ())
+    if button not in _BUTTONS:
+        raise WrongCode(f"button is one of {', '.join(_BUTTONS)}")
+    if not isinstance(modifiers, list | tuple) or not all(isinstance(each, str) for each in modifiers):
+        raise WrongCode('modifiers is a list such as ["Shift"]')
+    count = int(call.number(99, "click_count", default=count))
+    return Click(target, button, max(1, min(count, 3)), tuple(modifiers))
+
+
+def _select(call: Call, target: Target) -> Action:
+    return Select(target, call.texts(0, "value", "label"))
+
+
+def _drag(call: Call, target: Target) -> Action:
+    to = call.args[0] if call.args else call.options.get("target")
+    if not isinstance(to, Chain):
+        raise WrongCode('drag_to() expects a locator, e.g. drag_to(page.get_by_text("Done"))')
+    return Drag(target, Selector(to.selector))
+
+
+_ON_ELEMENT: Mapping[str, Callable[[Call, Target], Action]] = {
+    "click": _click,
+    "tap": _click,
+    "dblclick": lambda call, target: _click(call, target, 2),
+    "hover": lambda call, target: Hover(target),
+    "fill": lambda call, target: Type(target, call.text(0, "value"), clear=True),
+    "type": lambda call, target: Type(target, call.text(0, "text")),
+    "press_sequentially": lambda call, target: Type(target, call.text(0, "text")),
+    "clear": lambda call, target: Type(target, "", clear=True),
+    "press": lambda call, target: Press(call.text(0, "key"), target),
+    "select_option": _select,
+    "check": lambda call, target: Check(target),
+    "uncheck": lambda call, target: Check(target, checked=False),
+    "set_checked": lambda call, target: Check(target, checked=bool(call.args[0] if call.args else True)),
+    "drag_to": _drag,
+    "set_input_files": lambda call, target: Upload(target, call.texts(0, "files")),
+    "scroll_into_view_if_needed": lambda call, target: Hover(target),
+}
+
+
+def _page_press(call: Call) -> Action:
+    if len(call.args) > 1:
+        return Press(call.text(1), Selector(call.text(0)))
+    return Press(call.text(0, "key"))
+
+
+def _wheel(call: Call) -> Action:
+    across, down = call.number(0, "delta_x"), call.number(1, "delta_y", default=0)
+    if abs(across) > abs(down):
+        return Scroll("right" if across > 0 else "left", pixels=abs(across))
+    if not down:
+        raise WrongCode("mouse.wheel() expects how far to scroll")
+    return Scroll("down" if down > 0 else "up", pixels=abs(down))
+
+
+def _page_scroll(call: Call) -> Action:
+    direction = call.text(0, "direction", default="down").lower()
+    if direction not in ("up", "down", "left", "right"):
+        raise WrongCode('scroll() expects "up", "down", "left" or "right"')
+    return Scroll(direction)  # type: ignore[arg-type]  # it is one of them
+
+
+def _at(call: Call) -> Point:
+    return Point(call.number(0, "x"), call.number(1, "y"))
+
+
+def _tab(call: Call) -> Action:
+    number = call.number(0, "page_number", "index")
+    if number != int(number) or number < 0:
+        raise WrongCode("page_focus() expects the number of a tab, from 0")
+    return FocusTab(int(number))
+
+
+_ON_PAGE: Mapping[str, Callable[[Call], Action]] = {
+    "goto": lambda call: Goto(call.text(0, "url")),
+    "go_back": lambda call: Back(),
+    "go_forward": lambda call: Forward(),
+    "reload": lambda call: Reload(),
+    "press": _page_press,
+    "keyboard.press": _page_press,
+    "keyboard.type": lambda call: Type(None, call.text(0, "text")),
+    "keyboard.insert_text": lambda call: Type(None, call.text(0, "text")),
+    "mouse.click": lambda call: _click(call, _at(call)),
+    "mouse.dblclick": lambda call: _click(call, _at(call), 2),
+    "mouse.move": lambda call: Hover(_at(call)),
+    "mouse.wheel": _wheel,
+    "scroll": _page_scroll,
+    "page_focus": _tab,
+    "tab_focus": _tab,
+    "new_tab": lambda call: NewTab(),
+    "page_close": lambda call: CloseTab(),
+    "close": lambda call: CloseTab(),
+    "wait_for_timeout": lambda call: Wait(call.number(0, "timeout") / 1000),
+    "noop": lambda call: Noop(),
+    "note": lambda call: Note(call.text()),
+    "stop": lambda call: Stop(call.text(0, "answer", default="")),
+    "report_infeasible": lambda call: infeasible(call.text(0, "reason", default="")),
+}
+
+_DESCRIPTION = """\
+Reply with one Playwright call in Python between two ```, for example:
+I open the cart. ```page.get_by_role("link", name="Cart").click()```
+Arguments are texts in quotes or numbers. An element is found by:
+
+page.get_by_role("button", name="Save")     get_by_text, get_by_label, get_by_placeholder, get_by_alt_text,
+                                            get_by_title, get_by_test_id; exact=True for the whole text
+page.locator("css selector")                .filter(has_text="…"), .nth(0), .first, .last narrow it down;
+                                            page.frame_locator("iframe") looks inside a frame
+
+What can be done with it:  .click()  .dblclick()  .click(button="right")  .hover()  .fill("text")  .type("text")
+    .clear()  .press("Enter")  .select_option("label")  .check()  .uncheck()  .drag_to(page.get_by_text("…"))
+    .set_input_files("name")
+With the page:  page.goto("http://…")  page.go_back()  page.go_forward()  page.reload()  page.press("Control+a")
+    page.scroll("down")  page.keyboard.type("text")  page.mouse.click(640, 360)  page.mouse.wheel(0, 300)
+    page.page_focus(1) makes a tab current, counted from 0; page.new_tab()  page.page_close()
+    page.wait_for_timeout(1000)  page.noop()  page.note("a finding")  dialog.accept("text")  dialog.dismiss()
+page.stop("answer") ends the task, with an answer if it asks for one; page.report_infeasible("reason") says that it
+can't be done.
+"""

@@ -1,0 +1,42 @@
+"""Finds the part of an agent's reply that is an action: between fences, or as JSON."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from pytest_webarena.actions import Invalid
+
+__all__ = ["fenced", "json_objects"]
+
+_FENCE = re.compile(r"```(.*?)```", re.DOTALL)
+_MOST_JSON = 20
+"""How many places of a reply are tried as the beginning of an object."""
+
+
+def fenced(text: str, example: str) -> str | Invalid:
+    """What stands between the first pair of ```, stripped; `Invalid` when there is none."""
+    fence = _FENCE.search(text)
+    if fence is None:
+        if text.count("```") == 1:
+            return Invalid(text, f"The closing ``` is missing. Put one action between two ```, e.g. ```{example}```.")
+        return Invalid(text, f"No action found. Put one action between two ```, e.g. ```{example}```.")
+    inner = fence[1].strip()
+    return inner or Invalid(text, f"There is nothing between the ```. Put one action there, e.g. ```{example}```.")
+
+
+def json_objects(text: str) -> Iterator[dict[str, Any]]:
+    """JSON objects in a text in the order of their beginnings, outer ones first."""
+    decoder, start = json.JSONDecoder(), -1
+    for _ in range(_MOST_JSON):
+        start = text.find("{", start + 1)
+        if start < 0:
+            return
+        try:
+            found, _end = decoder.raw_decode(text, start)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(found, dict):
+            yield found

@@ -1,0 +1,89 @@
+"""Sends a tab somewhere: to an address, through its history, or to the same page again."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+from typing import Any
+
+from playwright.async_api import Error as PlaywrightError
+
+from pytest_webarena.browser.config import Deadlines
+from pytest_webarena.browser.faults import ActionFailed, Unresponsive
+from pytest_webarena.browser.guards import resolve_address
+from pytest_webarena.browser.loop import Deadline
+from pytest_webarena.browser.messages import first_line, net_error, shorten
+from pytest_webarena.browser.tab import Tab
+
+__all__ = ["go_through_history", "go_to", "reload"]
+
+_OVERTAKEN = 3
+"""How often an address is tried while the page itself keeps going elsewhere."""
+
+
+async def go_to(tab: Tab, address: str, limits: Deadlines, deadline: Deadline) -> str:
+    """Open ``address`` in ``tab`` until it begins to arrive; the full address.
+
+    Raises `ActionFailed` and `RefusedAddress` with a sentence for the agent.
+    """
+    url = resolve_address(address, tab.url)
+    for _ in range(_OVERTAKEN):
+        seconds = deadline.left(limits.navigation)
+        going = tab.page.goto(url, wait_until="commit", timeout=_milliseconds(seconds))
+        if not await _overtaken(tab, url, going, seconds):
+            return url
+    raise ActionFailed(f"{shorten(url, 100)} was not opened: the page itself keeps going elsewhere.")
+
+
+async def reload(tab: Tab, limits: Deadlines, deadline: Deadline) -> str:
+    """Load the page of ``tab`` anew until it begins to arrive; its address."""
+    url = tab.url
+    seconds = deadline.left(limits.navigation)
+    going = tab.page.reload(wait_until="commit", timeout=_milliseconds(seconds))
+    if await _overtaken(tab, url, going, seconds):
+        raise ActionFailed(f"{shorten(url, 100)} was not loaded again: the page itself went elsewhere.")
+    return url
+
+
+async def go_through_history(tab: Tab, step: int, *, seconds: float) -> str:
+    """Go ``step`` pages forward (1) or back (-1); the address of that page."""
+    history = await tab.send("Page.getNavigationHistory", seconds=seconds)
+    index = history["currentIndex"] + step
+    entries = history["entries"]
+    # The first entry of every tab is the empty page it was opened with.
+    if not 0 <= index < len(entries) or (index == 0 and entries[0]["url"] == "about:blank"):
+        raise ActionFailed(f"There is no {'earlier' if step < 0 else 'later'} page in this tab.")
+    entry = entries[index]
+    await tab.send("Page.navigateToHistoryEntry", {"entryId": entry["id"]}, seconds=seconds)
+    return str(entry["url"])
+
+
+def _milliseconds(seconds: float) -> float:
+    return max(1.0, seconds * 1000)  # to Playwright 0 means for ever
+
+
+async def _overtaken(tab: Tab, url: str, going: Awaitable[Any], seconds: float) -> bool:
+    """Wait for ``going`` to ``url``; whether the page went somewhere else by itself before that arrived."""
+    document = tab.document
+    try:
+        await tab.run(going, seconds + 1.0, f"opening {shorten(url, 100)}")
+    except Unresponsive as error:
+        raise _unanswered(tab, url, seconds) from error
+    except PlaywrightError as error:
+        text = str(error)
+        if "Timeout" in text:
+            raise _unanswered(tab, url, seconds) from error
+        if "interrupted by another navigation" in text:
+            return True
+        if "Download is starting" in text:
+            return False
+        if "ERR_ABORTED" in text:  # an empty answer, which leaves the page as it was, or another navigation
+            await tab.changed(0.1)
+            return tab.is_navigating() or tab.document != document
+        reason = net_error(error) or shorten(first_line(error), 100)
+        raise ActionFailed(f"{shorten(url, 100)} could not be opened: {reason}.") from error
+    return False
+
+
+def _unanswered(tab: Tab, url: str, seconds: float) -> ActionFailed:
+    tab.stop_loading()
+    return ActionFailed(f"{shorten(url, 100)} did not answer within {seconds:.3g} s.")

@@ -1,0 +1,131 @@
+"""The accessibility tree as the original harness prints it, defects included: for comparisons with published results.
+
+Source: ``browser_env/processors.py`` of WebArena. Each step below is one of its rules; what is wrong with them is in
+``docs/observations.md``. Only the ids differ (ours are the browser's node ids, with which actions work), and the boxes
+of a control's inner parts, which are taken to be where the control is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pytest_webarena.browser.config import ObservationConfig
+from pytest_webarena.browser.messages import writable
+from pytest_webarena.browser.observation.axtree import HIDDEN_PROPERTIES, PLAIN_ROLES, RenderedTree
+from pytest_webarena.browser.observation.extraction import Box, ElementInfo
+from pytest_webarena.browser.observation.snapshot import DocumentLayout
+
+__all__ = ["render_compat"]
+
+_NEVER_BOXED = frozenset({"ListMarker", "MenuListPopup", "LineBreak"})
+"""Nothing that can be asked for its rectangle, or of no width."""
+_LEAST_RATIO = 0.6
+_LINES_BEFORE = 3
+_STATIC_TEXT = re.compile(r"\[\d+\] StaticText (.+)", re.DOTALL)
+
+AXNode = Mapping[str, Any]
+
+
+def render_compat(nodes: Sequence[AXNode], layout: DocumentLayout, config: ObservationConfig) -> RenderedTree:
+    """The main frame's lines; iframes are one line each, as upstream has them. Linear in the number of nodes."""
+    by_id: dict[str, AXNode] = {}
+    for node in nodes:
+        by_id.setdefault(node["nodeId"], node)
+    lines: list[str] = []
+    elements: dict[str, ElementInfo] = {}
+    focused = ""
+    # Node, depth, and the box of the nearest ancestor that has one.
+    stack: list[tuple[AXNode, int, Box]] = [(nodes[0], 0, layout.window)] if nodes else []
+    while stack:
+        node, depth, around = stack.pop()
+        backend = node.get("backendDOMNodeId")
+        box = _box(node, backend, layout, around)
+        valid = not config.current_viewport_only or _passes(node, box, layout.window)
+        if valid:
+            line = _line(node, backend, config)
+            valid = bool(line) and backend is not None
+            if line:
+                lines.append("\t" * depth + line)
+            if valid:
+                info = _info(node, backend, layout)
+                elements[str(backend)] = info
+                if info.role != "RootWebArea" and _is_focused(node):
+                    focused = f"[{backend}] {info.role} {info.name!r}"
+        inside = depth + 1 if valid else depth
+        for child_id in reversed(node.get("childIds", ())):
+            child = by_id.get(child_id)
+            if child is not None:
+                stack.append((child, inside, box or around))
+    title = _name(nodes[0]) or "" if nodes else ""
+    cleaned = _without_repeats("\n".join(lines).split("\n"))
+    return RenderedTree(lines=tuple(cleaned), elements=elements, title=title, focused=focused)
+
+
+def _box(node: AXNode, backend: int | None, layout: DocumentLayout, around: Box) -> Box | None:
+    if backend is None or _role(node) in _NEVER_BOXED:
+        return None
+    box = layout.boxes.get(backend)
+    # What the snapshot knows but gives no box has none: an option of a closed list, an element with display: contents.
+    return around if box is None and backend not in layout.names else box
+
+
+def _passes(node: AXNode, box: Box | None, window: Box) -> bool:
+    """The viewport rule, with its missing brackets: the overlap's share is multiplied by the height, not divided."""
+    if _role(node) == "RootWebArea":
+        return True
+    if box is None or box.width == 0 or box.height == 0:
+        return False
+    overlap = box.clip(window)
+    return overlap.width * overlap.height / box.width * box.height >= _LEAST_RATIO
+
+
+def _line(node: AXNode, backend: int | None, config: ObservationConfig) -> str:
+    name, role = _name(node), _role(node)
+    if name is None:
+        return ""
+    properties = [
+        f"{each['name']}: {each['value']['value']}"
+        for each in node.get("properties", ())
+        if each["name"] not in HIDDEN_PROPERTIES
+        and "value" in each.get("value", {})
+        and (each["name"] != "url" or config.link_urls)
+    ]
+    if not name.strip() and (role == "listitem" if properties else role in PLAIN_ROLES):
+        return ""
+    number = node["nodeId"] if backend is None else backend
+    return " ".join([f"[{number}] {role} {name!r}", *map(writable, properties)])
+
+
+def _without_repeats(lines: Sequence[str]) -> list[str]:
+    """Texts go when any of the three lines before contains them, also as a part of another word or of an id."""
+    kept: list[str] = []
+    for line in lines:
+        if "statictext" in line.lower():
+            match = _STATIC_TEXT.search(line)
+            said = match[1][1:-1] if match else ""
+            if not said or any(said in before for before in kept[-_LINES_BEFORE:]):
+                continue
+        kept.append(line)
+    return kept
+
+
+def _info(node: AXNode, backend: int | None, layout: DocumentLayout) -> ElementInfo:
+    assert backend is not None
+    node_name = layout.names.get(backend, "")
+    return ElementInfo(backend=backend, node_name=node_name, role=_role(node), name=_name(node) or "")
+
+
+def _is_focused(node: AXNode) -> bool:
+    return any(each["name"] == "focused" and each["value"].get("value") for each in node.get("properties", ()))
+
+
+def _role(node: AXNode) -> str:
+    return str(node.get("role", {}).get("value", ""))
+
+
+def _name(node: AXNode) -> str | None:
+    """None when the node has none, which upstream takes for invalid."""
+    value = node.get("name", {}).get("value")
+    return writable(value) if isinstance(value, str) else None

@@ -1,0 +1,270 @@
+"""The ``html`` form from the browser's layout snapshot: with the ids of the ``exact`` extractor, in one call."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pytest_webarena.browser.config import ObservationConfig
+from pytest_webarena.browser.messages import writable
+from pytest_webarena.browser.observation.extraction import Box, ElementInfo, RemoteFrame
+from pytest_webarena.browser.observation.markup import SKIPPED, VOID, MarkupWriter, is_control, opening
+from pytest_webarena.browser.observation.snapshot import DocumentLayout
+
+__all__ = ["HOLE", "SNAPSHOT_STYLES", "Html", "filled", "render_html"]
+
+HOLE = "\0"
+"""Begins a line that stands for the inside of a frame of another process: see `filled`."""
+SNAPSHOT_STYLES = ("visibility", "display")
+"""Computed styles that the snapshot must have."""
+
+_LISTENERS = frozenset({"article", "div", "img", "li", "p", "section", "span", "svg", "td", "th", "tr"})
+"""Printed with an id if something waits for clicks on them. Others are controls or only look like it."""
+
+_EVERYWHERE = Box(-1e9, -1e9, 2e9, 2e9)
+_ELEMENT, _TEXT, _DOCUMENT, _FRAGMENT = 1, 3, 9, 11
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Html:
+    """The page's markup, one element a line."""
+
+    lines: tuple[str, ...]
+    elements: Mapping[str, ElementInfo]
+
+
+class _Strings(list[str]):
+    """The snapshot's texts by number; -1 stands for none."""
+
+    def __getitem__(self, number: Any) -> Any:
+        return list.__getitem__(self, number) if number >= 0 else ""
+
+
+class _Document:
+    """One document of the snapshot, with what is looked up in it."""
+
+    def __init__(self, raw: Mapping[str, Any], strings: list[str], layout: DocumentLayout) -> None:
+        nodes = raw["nodes"]
+        self.layout = layout
+        self.strings = _Strings(strings)
+        self.ids: list[int] = nodes["backendNodeId"]
+        self.types: list[int] = nodes["nodeType"]
+        self.names: list[int] = nodes["nodeName"]
+        self.values: list[int] = nodes["nodeValue"]
+        self.attributes: list[list[int]] = nodes["attributes"]
+        self.children: list[list[int]] = [[] for _ in self.ids]
+        for node, parent in enumerate(nodes["parentIndex"]):
+            if parent >= 0:
+                self.children[parent].append(node)
+        self.inputs = dict(zip(nodes["inputValue"]["index"], nodes["inputValue"]["value"], strict=True))
+        self.texts = dict(zip(nodes["textValue"]["index"], nodes["textValue"]["value"], strict=True))
+        self.checked = set(nodes["inputChecked"]["index"])
+        self.selected = set(nodes["optionSelected"]["index"])
+        self.clickable = set(nodes["isClickable"]["index"])
+        hosts = nodes.get("contentDocumentIndex", {"index": [], "value": []})
+        self.frames = dict(zip(hosts["index"], hosts["value"], strict=True))
+        self.hidden: set[int] = set()
+        self.inline: set[int] = set()
+        """Laid out within lines of text."""
+        for node, styles in zip(raw["layout"]["nodeIndex"], raw["layout"]["styles"], strict=True):
+            if styles and strings[styles[0]] != "visible":
+                self.hidden.add(node)
+            if styles and strings[styles[1]] == "inline":
+                self.inline.add(node)
+
+    def attributes_of(self, node: int, tag: str) -> dict[str, str]:
+        """By name, with what a field holds now instead of what it began with."""
+        pairs = self.attributes[node]
+        found = {self.strings[pairs[at]]: self.strings[pairs[at + 1]] for at in range(0, len(pairs), 2)}
+        if tag == "input" and found.get("type", "").lower() not in ("checkbox", "radio", "submit", "button", "reset"):
+            value = self.strings[self.inputs[node]] if node in self.inputs else ""
+            found["value"] = "•" * len(value) if found.get("type", "").lower() == "password" else value
+        if tag in ("input", "option"):
+            for name, nodes in (("checked", self.checked), ("selected", self.selected)):
+                found.pop(name, None)
+                if node in nodes:
+                    found[name] = ""
+        if tag == "option":
+            found.pop("value", None)  # the agent chooses by label
+        return found
+
+
+@dataclass(slots=True)
+class _Work:
+    """A node to be visited, or (with ``ends``) to be left again."""
+
+    document: _Document
+    node: int
+    depth: int
+    view: Box
+    inside: Box | None
+    """Box of the nearest ancestor that has one, for options of closed lists."""
+    ends: bool = False
+    line: int | None = None
+    shown: int = 0
+    """How many things showed before it."""
+    editable: bool = False
+    """Whether it is inside something with ``contenteditable``, where the browser waits for clicks everywhere."""
+    note: str = ""
+    """A last line inside it."""
+
+
+class _Renderer:
+    def __init__(self, documents: list[_Document | None], config: ObservationConfig) -> None:
+        self._documents, self._config = documents, config
+        self._all = not config.html_viewport_only
+        self._left_out: set[tuple[int, int]] = set()
+        self._shown = 0
+        self._stack: list[_Work] = []
+        self.writer = MarkupWriter()
+        self.elements: dict[str, ElementInfo] = {}
+
+    def render(self, main: _Document) -> None:
+        self._stack = [_Work(main, 0, 0, main.layout.window, None)]
+        while self._stack:
+            work = self._stack.pop()
+            kind = work.document.types[work.node]
+            if work.ends:
+                self._leave(work)
+            elif kind == _TEXT:
+                self._text(work)
+            elif kind == _ELEMENT:
+                self._element(work)
+            elif kind in (_DOCUMENT, _FRAGMENT):
+                self._enter(work, work.depth, work.inside)
+
+    def _leave(self, work: _Work) -> None:
+        if work.line is None:
+            self.writer.block()
+            return
+        if work.shown == self._shown:
+            self.writer.take_back(work.line)
+        elif work.note:
+            self.writer.element(work.depth, work.note)
+        self.writer.close()
+
+    def _text(self, work: _Work) -> None:
+        document, node = work.document, work.node
+        box = document.layout.boxes.get(document.ids[node])
+        if box is not None and node not in document.hidden and (self._all or box.overlaps(work.view)):
+            text = writable(document.strings[document.values[node]])
+            self._shown += bool(text.strip())
+            self.writer.text(work.depth, text)
+
+    def _element(self, work: _Work) -> None:
+        document, node = work.document, work.node
+        tag = document.strings[document.names[node]].lower()
+        if tag in SKIPPED or ":" in tag or (id(document), node) in self._left_out:
+            return
+        backend = document.ids[node]
+        box = document.layout.boxes.get(backend)
+        in_list = tag in ("option", "optgroup")
+        if box is None and not in_list and not document.children[node]:
+            return
+        place = work.inside if in_list and box is None else box
+        visible = place is not None and node not in document.hidden and (self._all or place.overlaps(work.view))
+        attributes = document.attributes_of(node, tag)
+        listens = node in document.clickable and tag in _LISTENERS and not work.editable
+        control = (visible or box is None) and (is_control(tag, attributes) or listens)
+        number = document.layout.base + backend if control else None
+        depth, end = work.depth, _Work(document, node, work.depth + 1, work.view, None, ends=True, shown=self._shown)
+        if (made := opening(tag, attributes, number)) and (visible or box is None):
+            end.line = self.writer.element(depth, writable(made))
+            depth += 1
+            self._shown += visible
+            if number is not None:
+                self.elements[str(number)] = ElementInfo(
+                    backend=backend,
+                    node_name=tag.upper(),
+                    role=tag,
+                    name=_name(document, node, attributes),
+                    frame=document.layout.remote,
+                )
+        elif node not in document.inline and box is not None:
+            self.writer.block()
+        if end.line is not None or (node not in document.inline and box is not None):
+            self._stack.append(end)
+        if tag == "iframe" and node not in document.frames and end.line is not None:
+            self.writer.element(depth, f"{HOLE}{document.layout.base + backend}")
+        if tag == "br":
+            self.writer.text(depth, " ")
+        elif tag == "textarea" and visible and node in document.texts:
+            self.writer.text(depth, writable(document.strings[document.texts[node]]))
+        elif tag == "option" and visible:
+            self.writer.text(depth, " " + writable(_content(document, node)))
+        elif tag not in VOID and (tag != "select" or visible):
+            if tag == "select":
+                end.note = self._leave_out_options(document, node, number)
+            editable = work.editable or "contenteditable" in attributes
+            # A control's text is what it is called, also where it sticks out of the viewport.
+            view = work.view if number is None else _EVERYWHERE
+            self._enter(_Work(document, node, depth, view, None, editable=editable), depth, box or work.inside)
+
+    def _enter(self, work: _Work, depth: int, inside: Box | None) -> None:
+        document = work.document
+        child = document.frames.get(work.node)
+        inner = self._documents[child] if child is not None else None
+        if inner is not None:
+            self._stack.append(_Work(inner, 0, depth, inner.layout.window.clip(work.view), None))
+            return
+        for each in reversed(document.children[work.node]):
+            self._stack.append(_Work(document, each, depth, work.view, inside, editable=work.editable))
+
+    def _leave_out_options(self, document: _Document, select: int, number: int | None) -> str:
+        """Mark the options beyond the limit; a line that says how many there are."""
+        options, queue = [], list(document.children[select])
+        while queue:
+            node = queue.pop(0)
+            name = document.strings[document.names[node]]
+            if name == "OPTION":
+                options.append(node)
+            elif name == "OPTGROUP":
+                queue[:0] = document.children[node]
+        rest = [node for node in options[self._config.max_options :] if node not in document.selected]
+        self._left_out |= {(id(document), node) for node in rest}
+        return f"… {len(rest)} more options; to choose one of them, type its text into [{number}]" if rest else ""
+
+
+def render_html(raw: Mapping[str, Any], layouts: Sequence[DocumentLayout], config: ObservationConfig) -> Html:
+    """Lines of the documents of one process; ``layouts`` as `read_snapshot` gives them. Linear in the nodes."""
+    strings: list[str] = raw["strings"]
+    by_frame = {layout.frame_id: layout for layout in layouts}
+    documents: list[_Document | None] = []
+    for each in raw["documents"]:
+        layout = by_frame.get(strings[each["frameId"]])
+        documents.append(_Document(each, strings, layout) if layout is not None else None)
+    renderer = _Renderer(documents, config)
+    if documents and documents[0] is not None:
+        renderer.render(documents[0])
+    return Html(lines=tuple(renderer.writer.finished()), elements=renderer.elements)
+
+
+def filled(lines: Sequence[str], frame: RemoteFrame, inside: Sequence[str]) -> list[str]:
+    """``lines`` with those of a frame of another process where it is."""
+    base = frame.parent.base if frame.parent is not None else 0
+    hole = f"{HOLE}{base + frame.owner}"
+    found: list[str] = []
+    for line in lines:
+        if line.lstrip("\t") == hole:
+            depth = len(line) - len(hole)
+            found += ["\t" * depth + each for each in inside]
+        else:
+            found.append(line)
+    return found
+
+
+def _content(document: _Document, node: int) -> str:
+    return " ".join(
+        " ".join(document.strings[document.values[each]].split())
+        for each in document.children[node]
+        if document.types[each] == _TEXT
+    )
+
+
+def _name(document: _Document, node: int, attributes: Mapping[str, str]) -> str:
+    """Something to call an element by in messages."""
+    given = next(
+        (attributes[name] for name in ("aria-label", "alt", "placeholder", "title") if attributes.get(name)), ""
+    )
+    return writable(given or _content(document, node))

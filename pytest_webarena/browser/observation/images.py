@@ -1,0 +1,80 @@
+"""Pictures of a page: one capture, scaled by the browser."""
+
+from __future__ import annotations
+
+import base64
+from dataclasses import dataclass
+
+from pytest_webarena.browser.config import ImageFormat, ObservationConfig
+from pytest_webarena.browser.faults import DialogOpened
+from pytest_webarena.browser.tab import Tab
+
+__all__ = ["Shot", "capture"]
+
+_TALLEST = 16384
+"""Pixels. What is below is left out: no encoder takes more."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shot:
+    """A picture and where it is on the page."""
+
+    data: bytes
+    """Empty while a dialog is open, for then nothing is painted."""
+    left: float = 0.0
+    top: float = 0.0
+    """Its corner in the viewport, in CSS pixels: negative for the whole of a scrolled page."""
+    width: float = 0.0
+    """What it shows, in CSS pixels; 0: the viewport's width."""
+
+
+async def capture(
+    tab: Tab, config: ObservationConfig, *, seconds: float, format: ImageFormat | None = None, scale: float = 1.0
+) -> Shot:
+    """The viewport, or the whole page; ``scale`` is the image's pixels for one CSS pixel, before it is made to fit."""
+    if tab.dialogs.open is not None:
+        return Shot(data=b"")
+    kind = format or config.screenshot_format
+    try:
+        if not tab.is_observable:
+            return await _by_playwright(tab, config, kind, seconds)
+        parameters: dict[str, object] = {"format": kind, "optimizeForSpeed": True}
+        if kind != "png":
+            parameters["quality"] = config.screenshot_quality
+        shot = Shot(data=b"")
+        if config.screenshot_full_page or config.screenshot_size is not None or scale != 1.0:
+            metrics = await tab.send("Page.getLayoutMetrics", seconds=seconds)
+            view, page = metrics["cssVisualViewport"], metrics["cssContentSize"]
+            x, y, width, height = view["pageX"], view["pageY"], view["clientWidth"], view["clientHeight"]
+            if config.screenshot_full_page:
+                shot = Shot(data=b"", left=-x, top=-y, width=page["width"])
+                x, y, width, height = 0, 0, page["width"], min(page["height"], _TALLEST / scale)
+                parameters["captureBeyondViewport"] = True
+            if config.screenshot_size is not None:
+                most_wide, most_high = config.screenshot_size
+                scale = min(scale, most_wide / width, most_high / height)
+            parameters["clip"] = {"x": x, "y": y, "width": width, "height": height, "scale": scale}
+        answer = await tab.send("Page.captureScreenshot", parameters, seconds=seconds)
+    except DialogOpened:
+        return Shot(data=b"")
+    return Shot(data=base64.b64decode(answer["data"]), left=shot.left, top=shot.top, width=shot.width)
+
+
+async def _by_playwright(tab: Tab, config: ObservationConfig, kind: ImageFormat, seconds: float) -> Shot:
+    """Other browsers than Chromium: neither scaled by the browser nor WebP."""
+    direct = kind != "webp" and config.screenshot_size is None
+    if direct and kind == "jpeg":
+        taking = tab.page.screenshot(
+            type="jpeg", quality=config.screenshot_quality, full_page=config.screenshot_full_page
+        )
+    else:
+        taking = tab.page.screenshot(type="png", full_page=config.screenshot_full_page)
+    data = await tab.run(taking, seconds, "taking a screenshot")
+    left = top = 0.0
+    if config.screenshot_full_page:
+        left, top = await tab.evaluate("() => [-scrollX, -scrollY]", seconds=seconds, what="taking a screenshot")
+    if not direct:
+        from pytest_webarena.browser.observation.drawing import fitted
+
+        data = fitted(data, config.screenshot_size, kind, config.screenshot_quality)
+    return Shot(data=data, left=left, top=top)

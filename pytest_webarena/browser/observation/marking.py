@@ -1,0 +1,46 @@
+"""Set of marks: which elements are marked, their list, and their boxes in the picture."""
+
+from __future__ import annotations
+
+import io
+import re
+
+from pytest_webarena.browser.config import ObservationConfig
+from pytest_webarena.browser.observation.drawing import Mark, draw_marks
+from pytest_webarena.browser.observation.extraction import Extraction
+from pytest_webarena.browser.observation.images import Shot
+
+__all__ = ["mark_lines", "marked"]
+
+_ID = re.compile(r"\t*\[(\d+)\] ")
+
+
+def mark_lines(extraction: Extraction) -> tuple[str, ...]:
+    """The accessibility tree's lines of what is marked, without indentation: same ids, same words."""
+    found = []
+    for line in extraction.lines:
+        match = _ID.match(line)
+        if match is not None and match[1] in extraction.marks:
+            found.append(line.lstrip("\t"))
+    return tuple(found)
+
+
+def marked(shot: Shot, extraction: Extraction, config: ObservationConfig, *, width: float) -> bytes:
+    """The picture with numbered boxes; ``width`` is that of the viewport, in CSS pixels. Empty without a picture."""
+    if not shot.data:
+        return b""
+    from PIL import Image  # to learn the size is cheap: nothing is decoded yet
+
+    with Image.open(io.BytesIO(shot.data)) as image:
+        scale = image.width / (shot.width or width or image.width)
+    marks = [
+        Mark(
+            label=id,
+            left=(box.x - shot.left) * scale,
+            top=(box.y - shot.top) * scale,
+            right=(box.x + box.width - shot.left) * scale,
+            bottom=(box.y + box.height - shot.top) * scale,
+        )
+        for id, box in extraction.marks.items()
+    ]
+    return draw_marks(shot.data, marks, format=config.screenshot_format, quality=config.screenshot_quality)

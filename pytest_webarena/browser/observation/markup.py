@@ -1,0 +1,134 @@
+"""The ``html`` form: what of the DOM is printed, and how. Shared by both ways to read a page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+__all__ = ["SKIPPED", "VOID", "MarkupWriter", "is_control", "opening", "rules"]
+
+SKIPPED = frozenset({
+    "script", "style", "noscript", "template", "head", "title", "meta", "link", "param", "source", "track", "datalist",
+    "base", "area",
+})  # fmt: skip
+"""Left out with everything in them."""
+VOID = frozenset({"svg", "math", "audio", "video", "object", "canvas", "img", "input", "textarea", "embed", "br"})
+"""Printed without what is in them."""
+TRANSPARENT = frozenset({
+    "html", "body", "div", "span", "b", "i", "em", "strong", "u", "s", "font", "small", "big", "center", "tt", "tbody",
+    "thead", "tfoot", "colgroup", "col", "wbr", "bdi", "bdo", "picture", "slot", "br", "abbr", "cite", "code", "kbd",
+    "mark", "q", "samp", "sub", "sup", "time", "var", "svg", "canvas", "hgroup", "search",
+})  # fmt: skip
+"""Not printed when they have none of the attributes and can't be acted on; what is in them is."""
+INTERACTIVE = frozenset({"a", "button", "input", "select", "textarea", "summary", "option"})
+"""Printed with an id; others are if they have a role of a control, ``tabindex``, ``onclick`` or ``contenteditable``."""
+CONTROL_ROLES = frozenset({
+    "button", "checkbox", "combobox", "gridcell", "link", "listbox", "menuitem", "menuitemcheckbox", "menuitemradio",
+    "option", "radio", "searchbox", "slider", "spinbutton", "switch", "tab", "textbox", "treeitem",
+})  # fmt: skip
+ATTRIBUTES = (
+    "type", "name", "role", "href", "action", "alt", "title", "label", "placeholder", "aria-label", "aria-expanded",
+    "aria-selected", "aria-checked", "aria-pressed", "aria-current", "aria-haspopup", "contenteditable", "min", "max",
+    "step", "colspan", "rowspan", "value",
+)  # fmt: skip
+"""Printed in this order, followed by `FLAGS`."""
+FLAGS = ("checked", "selected", "disabled", "required", "readonly", "multiple", "open")
+
+_LONGEST = 200
+"""Characters of one attribute's value."""
+
+
+def opening(tag: str, attributes: Mapping[str, str], number: int | None) -> str:
+    """The line of an element, without its text; empty for one that need not be printed.
+
+    >>> opening("a", {"href": "/x", "class": "big", "title": ""}, 7)
+    '[7] <a href="/x">'
+    >>> opening("div", {"class": "big"}, None)
+    ''
+    """
+    parts = [tag]
+    for name in ATTRIBUTES:
+        value = attributes.get(name)
+        if value is None or (not value and name not in ("alt", "contenteditable")):
+            continue
+        short = " ".join(value.split())
+        short = short if len(short) <= _LONGEST else short[: _LONGEST - 1] + "…"
+        parts.append(f'{name}="{short.replace(chr(34), "&quot;")}"')
+    parts += [name for name in FLAGS if name in attributes]
+    if number is None and tag in TRANSPARENT and len(parts) == 1:
+        return ""
+    return f"{'' if number is None else f'[{number}] '}<{' '.join(parts)}>"
+
+
+def is_control(tag: str, attributes: Mapping[str, str]) -> bool:
+    """Whether an agent can act on it, as far as its markup says."""
+    if tag == "a":
+        return "href" in attributes
+    if tag == "input":
+        return attributes.get("type", "").lower() != "hidden"
+    return (
+        tag in INTERACTIVE
+        or attributes.get("role", "") in CONTROL_ROLES
+        or "onclick" in attributes
+        or attributes.get("tabindex", "-").lstrip("0123456789") == ""
+        or attributes.get("contenteditable", "false").lower() in ("", "true", "plaintext-only")
+    )
+
+
+def rules() -> dict[str, list[str]]:
+    """The same for the script in the page."""
+    return {
+        "skipped": sorted(SKIPPED),
+        "void": sorted(VOID),
+        "transparent": sorted(TRANSPARENT),
+        "interactive": sorted(INTERACTIVE),
+        "roles": sorted(CONTROL_ROLES),
+        "attributes": list(ATTRIBUTES),
+        "flags": list(FLAGS),
+    }
+
+
+class MarkupWriter:
+    """Puts the lines together: a text goes on its element's line, or on a line of its own after other elements."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self._open = -1
+        """Index of the line that text is added to; -1 for none."""
+
+    def element(self, depth: int, line: str) -> int:
+        """Begin an element; the index of its line."""
+        self.lines.append("\t" * depth + line)
+        self._open = len(self.lines) - 1
+        return self._open
+
+    def text(self, depth: int, text: str) -> None:
+        """Add text with its white space collapsed."""
+        shown = " ".join(text.split())
+        if not shown:
+            if self._open >= 0 and not self.lines[self._open].endswith((" ", ">")) and text:
+                self.lines[self._open] += " "
+            return
+        if self._open < 0:
+            self.lines.append("\t" * depth)
+            self._open = len(self.lines) - 1
+        line = self.lines[self._open]
+        glue = " " if line.endswith(">") or (text[0].isspace() and line.strip() and not line.endswith(" ")) else ""
+        self.lines[self._open] = line + glue + shown + (" " if text[-1].isspace() else "")
+
+    def close(self) -> None:
+        """End an element: what follows begins a line."""
+        self._open = -1
+
+    def block(self) -> None:
+        """Begin or end something that is laid out on lines of its own, without a line here."""
+        if self._open >= 0 and not self.lines[self._open].endswith(">"):
+            self._open = -1
+
+    def take_back(self, line: int) -> None:
+        """Remove the last element, in which nothing shows."""
+        del self.lines[line:]
+        self._open = -1
+
+    def finished(self) -> list[str]:
+        """The lines, without white space at their ends."""
+        return [line.rstrip(" ") for line in self.lines if line.strip()]

@@ -1,0 +1,75 @@
+"""Protocol sessions to iframes that are rendered in processes of their own: opened once, kept, found again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from weakref import WeakKeyDictionary
+
+from playwright.async_api import Error as PlaywrightError
+from playwright.async_api import Frame
+
+from pytest_webarena.browser.observation.extraction import RemoteFrame
+from pytest_webarena.browser.tab import Tab
+
+__all__ = ["remote_frames"]
+
+
+class _Known:
+    """The iframes of one tab."""
+
+    def __init__(self) -> None:
+        self.frames: dict[Frame, tuple[str, RemoteFrame | None]] = {}
+        """The address each had, and how it is reached; None for one in the process of the document around it."""
+        self.numbers = 0
+
+    def process_of(self, frame: Frame | None) -> RemoteFrame | None:
+        """The process that renders ``frame``; None for the page's own."""
+        while frame is not None:
+            _, remote = self.frames.get(frame, ("", None))
+            if remote is not None:
+                return remote
+            frame = frame.parent_frame
+        return None
+
+    def has(self, frame: Frame) -> bool:
+        """Whether it is known as it is now: also the processes around it are still the same."""
+        url, remote = self.frames.get(frame, (None, None))
+        return url == frame.url and (remote is None or remote.parent is self.process_of(frame.parent_frame))
+
+
+_KNOWN: WeakKeyDictionary[Tab, _Known] = WeakKeyDictionary()
+
+
+async def remote_frames(tab: Tab, around: RemoteFrame | None, *, seconds: float) -> Sequence[RemoteFrame]:
+    """Iframes of other processes that lie directly in the documents of ``around``. Costs calls only for new ones."""
+    known = _KNOWN.setdefault(tab, _Known())
+    frames = tab.page.frames[1:]
+    for gone in set(known.frames) - set(frames):
+        del known.frames[gone]
+    for frame in frames:  # outer ones come before those in them
+        if not known.has(frame):
+            known.frames[frame] = (frame.url, await _reach(tab, frame, known, seconds))
+    return [remote for _, remote in known.frames.values() if remote is not None and remote.parent is around]
+
+
+async def _reach(tab: Tab, frame: Frame, known: _Known, seconds: float) -> RemoteFrame | None:
+    what = "reaching a frame of another site"
+    parent = known.process_of(frame.parent_frame)
+    try:
+        session = await tab.run(tab.page.context.new_cdp_session(frame), seconds, what)
+        tree = await tab.run(session.send("Page.getFrameTree"), seconds, what)
+        where = {"frameId": tree["frameTree"]["frame"]["id"]}
+        if parent is None:
+            owner = await tab.send("DOM.getFrameOwner", where, seconds=seconds)
+        else:
+            owner = await tab.run(parent.session.send("DOM.getFrameOwner", where), seconds, what)
+    except PlaywrightError:
+        return None  # it shares the process of the document around it, or has gone
+    known.numbers += 1
+    return RemoteFrame(
+        session=session,
+        frame_id=where["frameId"],
+        owner=owner["backendNodeId"],
+        parent=parent,
+        number=known.numbers,
+    )

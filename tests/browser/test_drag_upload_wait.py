@@ -1,0 +1,316 @@
+"""Actions beyond WebArena's: dragging, uploads, dialogs answered, wheel, waiting, reloading, typing at the cursor."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_webarena.actions import (
+    AcceptDialog,
+    Action,
+    Click,
+    DismissDialog,
+    Drag,
+    FocusTab,
+    Note,
+    Point,
+    Press,
+    Reload,
+    Scroll,
+    Selector,
+    Type,
+    Upload,
+    Wait,
+)
+from pytest_webarena.browser.grammars import grammar
+from pytest_webarena.browser.keys import _NAMED
+from pytest_webarena.browser.session import Session
+from pytest_webarena.errors import TaskError
+
+if TYPE_CHECKING:
+    from tests.browser.conftest import Web
+
+Show = Callable[[str], Session]
+OpenSession = Callable[..., Session]
+
+
+def done(session: Session, action: Action) -> str | None:
+    outcome = session.execute(action)
+    assert outcome.error == ""
+    return outcome.value
+
+
+def js(session: Session, expression: str) -> object:
+    return session.read_page(open=None, locate=f"js={expression}").value
+
+
+# --- dragging
+
+BOXES = """<body style='margin:0'><style>.b {{position: absolute; width: 60px; height: 60px}}</style>
+<div id=a class=b style='left:10px;top:10px;background:red' {0}>A</div>
+<div id=z class=b style='left:400px;top:{1}px;background:blue' {2}>Z</div><p id=log>-</p>"""
+
+
+@pytest.mark.parametrize("top", [200, 3000])
+def test_html_drag_and_drop(show: Show, top: int) -> None:
+    session = show(
+        BOXES.format(
+            "draggable=true ondragstart=\"event.dataTransfer.setData('text', 'A')\"",
+            top,
+            "ondragover='event.preventDefault()'"
+            " ondrop=\"log.textContent = 'got ' + event.dataTransfer.getData('text')\"",
+        )
+    )
+    assert done(session, Drag(Selector("css=#a"), Selector("css=#z"))) == "to generic 'Z'"
+    assert js(session, "log.textContent") == "got A"
+
+
+def test_dragging_with_mouse_events(show: Show) -> None:
+    session = show(
+        BOXES.format("", 200, "")
+        + """<script>let on = false, moves = 0;
+        a.onmousedown = () => on = true;
+        onmousemove = e => { if (on) { moves++; a.style.left = e.clientX + 'px'; a.style.top = e.clientY + 'px' } };
+        onmouseup = e => { if (on) log.textContent = moves > 3 ? e.clientX + ',' + e.clientY : 'jumped'; on = false }
+        </script>"""
+    )
+    done(session, Drag(Selector("css=#a"), Point(300, 150)))
+    assert js(session, "log.textContent") == "300,150"
+    done(session, Drag(Point(310, 160), Point(0.5, 0.5, relative=True)))
+    assert js(session, "log.textContent") == "640,360"
+
+
+def test_a_drag_that_leads_nowhere_lets_go(show: Show) -> None:
+    session = show(BOXES.format("", 200, "") + "<script>onmouseup = () => log.textContent = 'up'</script>")
+    assert "No element matches" in session.execute(Drag(Selector("css=#a"), Selector("css=#none"))).error
+    assert js(session, "log.textContent") == "up"
+
+
+# --- uploads
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> dict[str, Path]:
+    """Two files an agent may upload."""
+    for name in ("cv.pdf", "photo.png"):
+        (tmp_path / name).write_text(f"this is {name}")
+    return {name: tmp_path / name for name in ("cv.pdf", "photo.png")}
+
+
+FORM = """<input type=file id=one {0}><button onclick='one.click()'>Choose…</button>
+<label for=one>Label</label><p>Text</p>"""
+CHOSEN = "[...one.files].map(f => f.name + ':' + f.size).join()"
+
+
+@pytest.mark.parametrize("target", ["css=#one", "text=Choose…", "text=Label"])
+def test_files_are_chosen_through_whatever_opens_the_dialog(
+    open_session: OpenSession, web: Web, files: dict[str, Path], target: str
+) -> None:
+    session = open_session(uploads=files)
+    session.open_tabs([web.put("/", FORM.format(""))])
+    assert done(session, Upload(Selector(target), ("cv.pdf",))) == "cv.pdf"
+    assert js(session, CHOSEN) == "cv.pdf:14"
+
+
+def test_a_file_dialog_is_told_and_can_be_answered_later(
+    open_session: OpenSession, web: Web, files: dict[str, Path]
+) -> None:
+    session = open_session(uploads=files)
+    session.open_tabs([web.put("/", FORM.format("multiple hidden"))])
+    done(session, Click(Selector("text=Choose…")))
+    told = "The page opened a dialog to choose a file. The files to choose from: cv.pdf, photo.png."
+    assert session.observe().notes == (told,)
+    done(session, Upload(None, ("cv.pdf", "photo.png")))
+    assert js(session, CHOSEN) == "cv.pdf:14,photo.png:17"
+    done(session, Upload(Selector("css=#one"), ("cv.pdf",)))  # nobody sees it, but a solution may name it
+    assert js(session, CHOSEN) == "cv.pdf:14"
+
+
+def test_what_cannot_be_uploaded_is_told(open_session: OpenSession, web: Web, files: dict[str, Path]) -> None:
+    session = open_session(uploads={**files, "gone.txt": Path("/nonexistent/gone.txt")})
+    session.open_tabs([web.put("/", FORM.format(""))])
+    field = Selector("css=#one")
+
+    def error(action: Action) -> str:
+        return session.execute(action).error
+
+    assert "There is no file '/etc/passwd' to upload" in error(Upload(field, ("/etc/passwd",)))
+    assert "did you mean 'cv.pdf'?" in error(Upload(field, ("cv.pfd",)))
+    assert "Say which file" in error(Upload(field, ()))
+    assert "opened no file dialog" in error(Upload(Selector("text=Text"), ("cv.pdf",)))
+    assert "No file dialog is open" in error(Upload(None, ("cv.pdf",)))
+    assert "Only one file can be chosen" in error(Upload(field, ("cv.pdf", "photo.png")))
+    assert "can't be chosen by typing" in error(Type(field, "cv.pdf"))
+    assert js(session, CHOSEN) == ""
+    with pytest.raises(TaskError, match=r"expected a file for 'gone.txt', found none"):
+        session.execute(Upload(field, ("gone.txt",)))
+
+
+# --- dialogs
+
+
+def test_dialogs_are_answered_with_words(open_session: OpenSession, web: Web) -> None:
+    session = open_session(dialogs="hold")
+    page = "<button onclick=\"setTimeout(() => log.textContent = prompt('Who?', 'Ada'))\">B</button><p id=log>-</p>"
+    session.open_tabs([web.put("/", page)])
+    for action, shown in (
+        (AcceptDialog(), "Ada"),
+        (AcceptDialog("Grace 漢字"), "Grace 漢字"),
+        (AcceptDialog(""), ""),
+        (DismissDialog(), ""),
+    ):
+        done(session, Click(Selector("text=B")))
+        assert session.observe().dialog == "prompt 'Who?' (proposed answer: 'Ada')"
+        done(session, action)
+        assert js(session, "log.textContent") == shown
+    for action in (AcceptDialog(), DismissDialog()):
+        assert session.execute(action).error == "No dialog is open."
+
+
+# --- wheel and pixels
+
+
+def test_scrolling_by_pixels(show: Show) -> None:
+    session = show("<body style='margin:0'><div style='height:5000px'>x</div>")
+    done(session, Scroll("down", pixels=300))
+    done(session, Scroll("up", pixels=50))
+    assert js(session, "scrollY") == 250
+    for far in (0, -5, float("nan"), float("inf")):
+        assert "more than 0" in session.execute(Scroll("down", pixels=far)).error
+
+
+def test_the_wheel_turns_over_a_point(show: Show) -> None:
+    session = show(
+        "<body style='margin:0'><div id=d style='height:200px;overflow:auto'><div style='height:5000px'></div></div>"
+        "<div id=map style='height:200px'></div><div style='height:5000px'></div>"
+        "<script>const turned = e => { e.preventDefault(); map.title = e.deltaY };"
+        "map.addEventListener('wheel', turned, {passive: false})</script>"
+    )
+    done(session, Scroll("down", Point(100, 100), pixels=120))
+    assert (js(session, "d.scrollTop"), js(session, "scrollY")) == (120, 0)
+    done(session, Scroll("up", Point(100, 300), pixels=40))  # such as a map that zooms
+    assert (js(session, "map.title"), js(session, "scrollY")) == ("-40", 0)
+
+
+# --- keyboard
+
+
+def test_typing_where_the_cursor_is(show: Show) -> None:
+    session = show("<input id=i value=old autofocus><iframe srcdoc='<input>'></iframe>")
+    done(session, Click(Selector("css=#i")))
+    done(session, Type(None, "Zoë 漢字 😀", clear=True))
+    assert js(session, "i.value") == "Zoë 漢字 😀"
+    done(session, Type(None, "", clear=True))
+    assert js(session, "i.value") == ""
+
+
+def test_every_key_there_is_can_be_pressed(show: Show) -> None:
+    session = show(
+        "<textarea id=t></textarea><script>keys = 0; t.onkeydown = e => { keys++; e.preventDefault() }</script>"
+    )
+    done(session, Click(Selector("css=#t")))
+    tab = session._tabs.current
+
+    async def press_all() -> None:  # without waiting for the page after each
+        for key in _NAMED:
+            await tab.page.keyboard.press(key)
+
+    session._engine.run(press_all(), timeout=30.0, what="pressing all keys")
+    assert js(session, "keys") == len(_NAMED)
+
+
+@pytest.mark.parametrize("character", ["é", "漢", "😀", "ß", "€"])
+def test_characters_without_a_key_are_pressed_all_the_same(show: Show, character: str) -> None:
+    session = show("<input id=i autofocus>")
+    done(session, Press(character, Selector("css=#i")))
+    assert js(session, "i.value") == character
+
+
+# --- navigation, waiting, notes
+
+
+def test_reloading(show: Show, web: Web) -> None:
+    session = show("<p id=p>-</p><script>p.textContent = 'loaded ' + performance.navigation.type</script>")
+    assert done(session, Reload()) == "http://a.test/"
+    assert js(session, "p.textContent") == "loaded 1"
+    web.slow("/", 60.0, "")
+    assert "did not answer within 2.5 s" in session.execute(Reload()).error
+    assert js(session, "p.textContent") == "loaded 1"
+
+
+def test_waiting_ends_with_the_change(show: Show) -> None:
+    session = show("<button onclick=\"setTimeout(() => p.textContent = 'done', 900)\">B</button><p id=p>-</p>")
+    done(session, Click(Selector("text=B")))
+    began = time.monotonic()
+    done(session, Wait(10))
+    assert js(session, "p.textContent") == "done"
+    assert time.monotonic() - began < 8.0
+    done(session, Wait(0.05))  # nothing comes
+    for seconds in (-1, float("nan"), float("inf")):
+        assert "how many seconds" in session.execute(Wait(seconds)).error
+
+
+def test_waiting_for_another_page(show: Show, web: Web) -> None:
+    web.put("/next", "<title>Next</title>")
+    session = show("<script>setTimeout(() => location = '/next', 600)</script>")
+    done(session, Wait(10))
+    assert session.observe().title == "Next"
+
+
+def test_notes_are_kept_in_the_record(show: Show) -> None:
+    session = show("<title>Here</title>")
+    assert done(session, Note("12 in stock")) == "12 in stock"
+    assert session.observe().notes == ()
+
+
+# --- the Playwright grammar's selectors mean what Playwright means
+
+PAGE = """<title>T</title><nav><a href='#a'>Cart</a> <a href='#b'>Cart (2)</a></nav>
+<label>Name <input id=name></label><input placeholder='Search here' id=q>
+<img alt='A dog' width=9 height=9 onclick="hit('dog')"><ul><li>One <button onclick="hit('one')">Buy</button>
+<li>Two <button data-testid=two onclick="hit('two')">Buy</button></ul>
+<select aria-label=Size><option>S<option>M</select><label><input type=checkbox id=box>Agree</label>
+<button disabled>Off</button><h2 title='Big' onclick="hit('h2')">Head</h2><p id=log>-</p>
+<iframe srcdoc="<button onclick='parent.hit(`frame`)'>Inner</button>"></iframe>
+<script>function hit(what) { log.textContent = what }</script>"""
+
+
+@pytest.mark.parametrize(
+    ("code", "expression", "value"),
+    [
+        ('page.get_by_role("link", name="Cart", exact=True).click()', "location.hash", "#a"),
+        ('page.get_by_role("link", name="cart").nth(1).click()', "location.hash", "#b"),
+        ('page.get_by_role("link", name=re.compile(r"\\(2\\)$")).click()', "location.hash", "#b"),
+        ('page.get_by_label("Name").fill("Ada")', "document.getElementById('name').value", "Ada"),
+        ('page.get_by_placeholder("search").fill("tea")', "q.value", "tea"),
+        ('page.get_by_alt_text("dog").click()', "log.textContent", "dog"),
+        ('page.get_by_title("Big").click()', "log.textContent", "h2"),
+        ('page.get_by_test_id("two").click()', "log.textContent", "two"),
+        ('page.get_by_role("listitem").filter(has_text="One").get_by_role("button").click()', "log.textContent", "one"),
+        ('page.locator("li", has_text="Two").get_by_text("Buy").click()', "log.textContent", "two"),
+        (
+            'page.get_by_role("listitem").filter(has=page.get_by_test_id("two")).get_by_text("Buy").click()',
+            "log.textContent",
+            "two",
+        ),
+        ('page.locator("li").last.get_by_role("button").click()', "log.textContent", "two"),
+        ('page.frame_locator("iframe").get_by_role("button", name="Inner").click()', "log.textContent", "frame"),
+        ('page.get_by_label("Size").select_option("M")', "document.querySelector('select').value", "M"),
+        ('page.get_by_label("Agree").check()', "String(box.checked)", "true"),
+    ],
+)
+def test_playwright_locators(show: Show, code: str, expression: str, value: str) -> None:
+    session = show(PAGE)
+    done(session, grammar("playwright").parse(f"```{code}```"))
+    assert js(session, expression) == value
+
+
+def test_tabs_stay_in_reach_while_a_file_dialog_is_open(show: Show) -> None:
+    session = show(FORM.format(""))
+    done(session, Click(Selector("text=Choose…")))
+    assert session.observe().notes == ("The page opened a dialog to choose a file. No files are there to be uploaded.",)
+    done(session, FocusTab(0))

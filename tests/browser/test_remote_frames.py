@@ -1,0 +1,86 @@
+"""Iframes that Chromium renders in processes of their own: read, clicked, typed into, told when they are gone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from pytest_webarena.actions import Click, Element, Selector, Type
+from pytest_webarena.browser.config import Deadlines, EngineConfig, ObservationConfig, SessionConfig
+from pytest_webarena.browser.engine import BrowserEngine
+from pytest_webarena.browser.session import Session
+
+OUTER = (
+    "<title>Outer</title><button onclick='f.src=`http://other.test/2`'>Own</button><div style='height:300px'></div>"
+    "<iframe id=f style='margin:20px;border:7px solid;padding:3px' width=500 height=300 src=http://other.test/1></iframe>"
+)
+INNER = """<p style='margin:60px 0'>inner</p><label>City <input></label><button onclick='this.textContent="Pressed"'>
+Press</button><iframe srcdoc="<p>same process</p>" height=40></iframe>
+<iframe src=http://third.test/ width=200 height=50></iframe>"""
+DEEP = "<button onclick='this.textContent=`Deepened`'>Deep</button>"
+
+
+@pytest.fixture(scope="module")
+def isolating(browser_executable: str | None) -> Iterator[BrowserEngine]:
+    """A browser with a process for each site, as Chromium has by itself outside of the headless shell."""
+    config = EngineConfig(executable=browser_executable, launch_args={"args": ["--site-per-process"]})
+    with BrowserEngine(config) as engine:
+        yield engine
+
+
+@pytest.fixture
+def session(isolating: BrowserEngine, web: Any, quick: Deadlines) -> Iterator[Session]:
+    web.put("/", OUTER)
+    web.put("http://other.test/1", INNER)
+    web.put("http://other.test/2", "<p>Second page</p>")
+    web.put("http://third.test/", DEEP)
+    config = SessionConfig(proxy=web.proxy, deadlines=quick, observation=ObservationConfig(extractor="exact"))
+    with isolating.session(config) as session:
+        session.open_tabs(["http://a.test/"])
+        yield session
+
+
+def lines(session: Session) -> list[str]:
+    """From the frame on, without ids."""
+    text = re.sub(r"\[\d+\] ", "", session.observe().text)
+    return [line[1:] for line in text[text.index("\tIframe") :].split("\n")]
+
+
+def id_of(session: Session, what: str) -> Element:
+    found = re.search(rf"\[(\d+)\] {re.escape(what)}", session.observe().text)
+    assert found, session.observe().text
+    return Element(found[1])
+
+
+def test_frames_of_other_processes_are_read_and_acted_on(session: Session) -> None:
+    assert lines(session) == [
+        "Iframe ''",
+        "\tStaticText 'inner'",
+        "\tStaticText 'City '",
+        "\ttextbox 'City' required: False",
+        "\tbutton 'Press'",
+        "\tIframe ''",
+        "\t\tStaticText 'same process'",
+        "\tIframe ''",
+        "\t\tbutton 'Deep'",
+    ]
+    ids = re.findall(r"\[(\d+)\]", session.observe().text)
+    assert len(ids) == len(set(ids))
+    press, deep, city = id_of(session, "button 'Press'"), id_of(session, "button 'Deep'"), id_of(session, "textbox")
+    for action in (Click(press), Click(deep), Type(city, "Pittsburgh")):
+        assert session.execute(action).error == ""
+    text = "\n".join(lines(session))
+    assert "button 'Pressed'" in text
+    assert "button 'Deepened'" in text
+    assert "textbox 'City' focused: True required: False value: 'Pittsburgh'" in text
+    assert id_of(session, "button 'Pressed'") == press
+
+
+def test_a_frame_that_went_elsewhere(session: Session) -> None:
+    press = id_of(session, "button 'Press'")
+    session.execute(Click(Selector("css=button >> nth=0")))
+    assert lines(session) == ["Iframe ''", "\tStaticText 'Second page'"]
+    assert "no longer on the page" in session.execute(Click(press)).error

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from pytest_webarena.actions import Stop
 from pytest_webarena.agents.http import Endpoint, EndpointFailed, HttpKeys
 from pytest_webarena.agents.kinds import Common, Kind
-from pytest_webarena.agents.process import LinePipe, ProcessKeys
+from pytest_webarena.agents.process import LinePipe, ProcessKeys, mark_all
 from pytest_webarena.agents.protocol import AgentDefinition, Assignment, Reply, TaskView
 from pytest_webarena.agents.python import load
 from pytest_webarena.agents.wire import ProtocolBroken, encode, end_message, read_reply, task_message
@@ -162,9 +162,12 @@ def _build(common: Common, keys: CdpKeys) -> AgentDefinition:
                 f"found {keys.python}"
             )
         return common.definition(
-            lambda assignment: _PythonDriver(target, assignment.view, keys), files=[code] if code else []
+            lambda assignment: _PythonDriver(target, assignment.view, keys),
+            files=[code] if code else [],
+            self_driving=True,
         )
     if keys.command:
+        mark_all(keys.env)
         try:
             keys.process.check(common.base)
         except UsageError as error:
@@ -173,8 +176,15 @@ def _build(common: Common, keys: CdpKeys) -> AgentDefinition:
             lambda assignment: _ProcessDriver(assignment, keys, common),
             files=keys.process.contents(common.base),
             tier=keys.process.tier,
+            check=lambda settings: keys.process.check_program(common.where),
+            self_driving=True,
         )
-    return common.definition(lambda assignment: _HttpDriver(assignment, keys), tier="process")
+    return common.definition(
+        lambda assignment: _HttpDriver(assignment, keys),
+        tier="process",
+        check=lambda settings: keys.http.check_key(common.where),
+        self_driving=True,
+    )
 
 
 KIND = Kind(

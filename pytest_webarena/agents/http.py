@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from pytest_webarena.agents.kinds import Common, Kind
-from pytest_webarena.agents.masking import Secrets
 from pytest_webarena.agents.protocol import AgentDefinition, Assignment, Reply
 from pytest_webarena.agents.wire import clip, encode, end_message, observation_message, read_reply, task_message
 from pytest_webarena.errors import AgentError, UsageError
+from pytest_webarena.secrets import mark
 
 if TYPE_CHECKING:
     from pytest_webarena.browser.observation import Observation
@@ -59,6 +59,11 @@ class HttpKeys:
         if not 0 <= self.retries <= 20:
             raise ValueError(f"retries: expected 0 to 20, found {self.retries}")
 
+    def check_key(self, where: str) -> None:
+        """`UsageError` when there is no key where there should be one."""
+        if self.key_env and not os.environ.get(self.key_env):
+            raise UsageError(f"{where}: key_env: expected the variable {self.key_env} to be set, it is not")
+
 
 class EndpointFailed(Exception):
     """The endpoint can't be reached or gives no reply that can be used; the text says what was seen."""
@@ -72,7 +77,7 @@ class Endpoint:
 
     def __init__(self, keys: HttpKeys) -> None:
         self._keys = keys
-        self._secrets = Secrets([keys.key_env] if keys.key_env else [])
+        mark(os.environ.get(keys.key_env, "") if keys.key_env else "")
         self._cut = threading.Event()
         self._connection: http.client.HTTPConnection | None = None
 
@@ -131,8 +136,7 @@ class Endpoint:
                     raise TimeoutError(f"no whole reply within {timeout:g} s")
             if response.length:
                 raise http.client.IncompleteRead(b"".join(chunks), response.length)
-            data = self._secrets.mask(b"".join(chunks))
-            return response.status, _retry_after(response.getheader("Retry-After")), data
+            return response.status, _retry_after(response.getheader("Retry-After")), b"".join(chunks)
         finally:
             self._connection = None
             connection.close()
@@ -179,9 +183,11 @@ class HttpAgent:
 
 
 def _build(common: Common, keys: HttpKeys) -> AgentDefinition:
-    if keys.key_env and not os.environ.get(keys.key_env):
-        raise UsageError(f"{common.where}: key_env: expected the variable {keys.key_env} to be set, it is not")
-    return common.definition(lambda assignment: HttpAgent(assignment, keys), tier="process")
+    return common.definition(
+        lambda assignment: HttpAgent(assignment, keys),
+        tier="process",
+        check=lambda settings: keys.check_key(common.where),
+    )
 
 
 KIND = Kind(name="http", about="an HTTP endpoint that gets the same messages", keys=HttpKeys, build=_build)

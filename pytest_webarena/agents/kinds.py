@@ -89,6 +89,7 @@ class Common:
         viewport: tuple[int, int] | None = None,
         limits: AgentLimits | None = None,
         check: Callable[[ModelSettings], None] = lambda settings: None,
+        self_driving: bool = False,
     ) -> AgentDefinition:
         """The definition as the harness uses it. ``files`` enter the digest (code, prompts); the rest are a kind's own
         defaults in place of what `CommonKeys` says."""
@@ -109,6 +110,7 @@ class Common:
             source=self.source,
             overridden=self.overridden,
             check=check,
+            self_driving=self_driving,
         )
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import os
 import queue
+import re
 import secrets
 import shutil
 import signal
@@ -23,10 +24,10 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from pytest_webarena.agents.kinds import Common, Kind
-from pytest_webarena.agents.masking import Secrets
 from pytest_webarena.agents.protocol import AgentDefinition, Assignment, IsolationTier, Reply
 from pytest_webarena.agents.wire import clip, encode, end_message, observation_message, read_reply, task_message
 from pytest_webarena.errors import UsageError
+from pytest_webarena.secrets import mark, scrub
 
 if TYPE_CHECKING:
     from pytest_webarena.browser.observation import Observation
@@ -39,6 +40,7 @@ ENVIRONMENT = ("LANG", "LC_ALL", "LC_CTYPE", "PATH", "SYSTEMROOT", "TZ")
 _LAST_WORDS = 5
 _GRACE = 1.0
 """Seconds between asking a process group to end and ending it."""
+_SECRET = re.compile("AUTH|CREDENTIAL|KEY|PASS|SECRET|TOKEN", re.IGNORECASE)
 _KEPT_AT_END = 64 * 1024
 
 
@@ -96,13 +98,16 @@ class ProcessKeys:
         ]
 
     def check(self, base: Path) -> None:
-        """`UsageError` when the program or a file beside the definition is missing."""
+        """`UsageError` when a file beside the definition is missing."""
         for name in self.own_files:
             if not (base / name).exists():
                 raise UsageError(f"command: expected a file at {base / name}, found none")
+
+    def check_program(self, where: str) -> None:
+        """`UsageError` when there is no such program on this machine."""
         program = (*self.sandbox, *self.command)[0]
         if not program.startswith("./") and shutil.which(program) is None:
-            raise UsageError(f"command: expected a program that can be run, found none called {program!r}")
+            raise UsageError(f"{where}: command: expected a program that can be run, found none called {program!r}")
 
 
 class ProcessEnded(Exception):
@@ -140,8 +145,12 @@ def _build(common: Common, keys: ProcessKeys) -> AgentDefinition:
         keys.check(common.base)
     except UsageError as error:
         raise UsageError(f"{common.where}: {error}") from None
+    mark_all(keys.env)
     return common.definition(
-        lambda assignment: ProcessAgent(assignment, keys, common.base), files=keys.contents(common.base), tier=keys.tier
+        lambda assignment: ProcessAgent(assignment, keys, common.base),
+        files=keys.contents(common.base),
+        tier=keys.tier,
+        check=lambda settings: keys.check_program(common.where),
     )
 
 
@@ -159,11 +168,10 @@ class LinePipe:
     def __init__(self, keys: ProcessKeys, base: Path, folder: Path | None) -> None:
         self._keys = keys
         self._directory = tempfile.mkdtemp(prefix="agent-")
-        self._secrets = Secrets(keys.env)
         self._lines: queue.SimpleQueue[bytes | Exception] = queue.SimpleQueue()
         self._ending = threading.Lock()
         self._closed = False
-        self._stderr = _Stderr(folder / "agent-stderr.txt" if folder else None, keys.max_stderr, self._secrets)
+        self._stderr = _Stderr(folder / "agent-stderr.txt" if folder else None, keys.max_stderr)
         try:
             keys.check(base)
             _copy(keys.own_files, base, Path(self._directory))
@@ -271,7 +279,7 @@ class LinePipe:
                 _end_group(self._process)
                 return
             if line.strip():
-                self._lines.put(self._secrets.mask(line))
+                self._lines.put(line)
 
     def _obituary(self) -> ProcessEnded:
         """Why nothing more is to be had from it."""
@@ -287,10 +295,9 @@ class LinePipe:
 class _Stderr:
     """Keeps the beginning of what a process says on the side in a file, and its end for messages."""
 
-    def __init__(self, path: Path | None, limit: int, secrets: Secrets) -> None:
+    def __init__(self, path: Path | None, limit: int) -> None:
         self._path = path
         self._left = limit
-        self._secrets = secrets
         self._file: IO[bytes] | None = None
         self._tail = b""
         self._lock = threading.Lock()
@@ -323,7 +330,7 @@ class _Stderr:
                 self._file.close()
 
     def _keep(self, data: bytes) -> None:
-        data = self._secrets.mask(data)
+        data = scrub(data.decode("utf-8", "replace")).encode()
         with self._lock:
             self._tail = (self._tail + data)[-_KEPT_AT_END:]
             if not data or self._closed or self._path is None or self._left <= 0:
@@ -335,6 +342,13 @@ class _Stderr:
             self._left -= len(data)
             if self._left < 0:
                 self._file.write(b"\n... the rest was dropped: more than max_stderr allows\n")
+
+
+def mark_all(names: Sequence[str]) -> None:
+    """Keep the values of those variables whose names speak of secrets out of all that is written."""
+    for name in names:
+        if _SECRET.search(name):
+            mark(os.environ.get(name, ""))
 
 
 def _environment(names: Sequence[str], directory: str) -> dict[str, str]:

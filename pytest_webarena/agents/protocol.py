@@ -141,5 +141,7 @@ class AgentDefinition:
     """Where it was found, for messages and records."""
     overridden: tuple[str, ...] = ()
     """Options of the command line that changed it, e.g. ``--model``."""
+    self_driving: bool = False
+    """It is not asked for actions but given a browser of its own (`agents.cdp.SelfDriving`)."""
     check: Callable[[ModelSettings], None] = field(default=lambda settings: None)
     """Called once before a run: raises `UsageError` for what is missing, such as a key or a price."""

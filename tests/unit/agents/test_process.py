@@ -16,11 +16,12 @@ import pytest
 
 from pytest_webarena.actions import Click, Element, Stop
 from pytest_webarena.agents import TaskView, resolve_agent
-from pytest_webarena.agents.process import ProcessAgent, ProcessEnded, ProcessKeys
+from pytest_webarena.agents.process import ProcessAgent, ProcessEnded, ProcessKeys, mark_all
 from pytest_webarena.agents.protocol import Assignment
 from pytest_webarena.agents.wire import ProtocolBroken
 from pytest_webarena.browser.observation import Observation
 from pytest_webarena.errors import UsageError
+from pytest_webarena.llm.config import ModelSettings
 from pytest_webarena.tasks.model import Task
 
 SEEN = Observation(text="[4] link 'Rye'", url="http://s.test/", title="t", tabs=())
@@ -126,7 +127,10 @@ def until_it_ends(agent: ProcessAgent) -> None:
         ("import sys; sys.exit('no model found')", r"exit code 1; last on stderr:\n    no model found"),
         ("import os; os.kill(os.getpid(), 9)", "ended with signal SIGKILL"),
         ("import time; input(); print('x' * 5000, flush=True); time.sleep(600)", "more than 2000 bytes in one line"),
-        ("input()\nwhile input(): print('{\"type\": \"answer\"}' + ' ' * 1500, flush=True)", "more than 4000 bytes in all"),
+        (
+            "input()\nwhile input(): print('{\"type\": \"answer\"}' + ' ' * 1500, flush=True)",
+            "more than 4000 bytes in all",
+        ),
         ("import os, time; os.close(1); time.sleep(600)", "closed its stdout"),
     ],
 )
@@ -196,15 +200,16 @@ def test_stderr_is_kept_in_bounds_and_without_secrets(
     start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("MY_KEY", "sk-planted-secret")
+    mark_all(["MY_KEY"])
     code = loop(
         'print(json.dumps({"type": "answer", "answer": "key " + os.environ["MY_KEY"]}));'
         'sys.stderr.write(os.environ["MY_KEY"] + "\\n" + "x" * 5000 + "\\n")'
     )
     agent = start(code, env=("MY_KEY",), max_stderr=1000)
-    assert agent.act(SEEN).action == Stop("key [MY_KEY]")
+    agent.act(SEEN)
     agent.close()
     kept = (tmp_path / "attempt" / "agent-stderr.txt").read_text()
-    assert kept.startswith("[MY_KEY]\nxxx")
+    assert kept.startswith("[secret]\nxxx")
     assert kept.endswith("more than max_stderr allows\n")
     assert len(kept) < 1100
 
@@ -232,8 +237,11 @@ def test_definitions_say_what_can_not_be_used(tmp_path: Path) -> None:
         return str(raised.value)
 
     assert "expected a program" in error("command: []")
-    assert "found none called 'no-such-program-here'" in error("command: [no-such-program-here]")
     assert "expected a file at" in error("command: [sh, ./missing.sh]")
+    (tmp_path / "a.yaml").write_text("kind: process\ncommand: [no-such-program-here]\n")
+    definition = resolve_agent(str(tmp_path / "a.yaml"))  # it can be listed, and be run elsewhere
+    with pytest.raises(UsageError, match="found none called 'no-such-program-here'"):
+        definition.check(ModelSettings())
     assert "beside the definition" in error("command: [sh]\nfiles: [../tasks]")
     assert "at least 1000 bytes" in error("command: [sh]\nmax_line: 3")
 
@@ -250,8 +258,9 @@ def test_the_digest_follows_the_agents_files(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["keyword-process", "keyword-node"])
 def test_the_worked_examples_speak_the_protocol(name: str) -> None:
+    definition = resolve_agent(name, [Path(__file__).parents[3] / "agents"])
     try:
-        definition = resolve_agent(name, [Path(__file__).parents[3] / "agents"])
+        definition.check(ModelSettings())
     except UsageError as error:
         pytest.skip(str(error))
     agent: Any = definition.make(assignment())

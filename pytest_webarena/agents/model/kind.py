@@ -92,7 +92,7 @@ def _make(common: Common, keys: ModelKeys, prompt: Prompt, assignment: Assignmen
         form=keys.reply,
         parse=spoken.parse,
         parse_call=_call,
-        grammar=spoken.describe(),
+        grammar=_explained(spoken.describe(), keys.unachievable_hint),
         tools=tuple(Tool(**tool) for tool in _tools(keys, common)) if keys.reply == "tools" else (),
         sampling=keys.sampling,
         history=keys.history if isinstance(keys.history, HistoryKeys) else HistoryKeys(policy=keys.history),
@@ -111,6 +111,12 @@ def _make(common: Common, keys: ModelKeys, prompt: Prompt, assignment: Assignmen
     return ModelAgent(assignment, style, client)
 
 
+def _explained(grammar: str, hint: bool) -> str:
+    """The grammar without the lines about tasks that can't be done, unless the model is to be told of these."""
+    lines = grammar.strip().splitlines()
+    return "\n".join(line for line in lines if hint or "can't be done" not in line)
+
+
 def _call(name: str, arguments: str) -> Action:
     from pytest_webarena.browser.grammars.tools import parse_call
 
@@ -127,7 +133,8 @@ def _tools(keys: ModelKeys, common: Common) -> list[dict[str, Any]]:
     targets: Literal["elements", "points", "both"] = "elements" if by_id else "points"
     if by_id and shown.wants("screenshot"):
         targets = "both"
-    return tools(targets=targets, only=keys.tools)
+    offered = tools(targets=targets, only=keys.tools)
+    return [tool for tool in offered if keys.unachievable_hint or tool["name"] != "report_infeasible"]
 
 
 def _check(common: Common, keys: ModelKeys, settings: ModelSettings) -> None:

@@ -38,6 +38,8 @@ def read_prompt(name: str, base: Path, where: str) -> Prompt:
     if name in BUILTIN_PROMPTS:
         return Template(_DIRECTORY / f"{name}.j2", where)
     path = base / name
+    if not path.is_file() and Path(name).is_file():
+        path = Path(name)  # named on the command line
     if path.suffix == ".json":
         return UpstreamPrompt(path, where)
     if path.suffix in (".j2", ".jinja", ".jinja2", ".txt"):

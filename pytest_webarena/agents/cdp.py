@@ -110,12 +110,12 @@ class _ProcessDriver(_Refusing):
     def __init__(self, assignment: Assignment, keys: CdpKeys, common: Common) -> None:
         self._trial = secrets.token_hex(8)
         self._keys = keys
-        self._view = assignment.view
+        self._assignment = assignment
         self._pipe = LinePipe(keys.process, common.base, assignment.folder)
 
     def drive(self, cdp_url: str, http_url: str) -> Reply:
         url = cdp_url if self._keys.scheme == "ws" else http_url
-        task = task_message(self._view, trial=self._trial, options=self._keys.options, cdp=url)
+        task = task_message(self._assignment, trial=self._trial, options=self._keys.options, cdp=url)
         return _answer(read_reply(self._pipe.ask(encode(task))))
 
     def close(self) -> None:
@@ -129,12 +129,12 @@ class _HttpDriver(_Refusing):
     def __init__(self, assignment: Assignment, keys: CdpKeys) -> None:
         self._trial = secrets.token_hex(8)
         self._keys = keys
-        self._view = assignment.view
+        self._assignment = assignment
         self._endpoint = Endpoint(keys.http)
 
     def drive(self, cdp_url: str, http_url: str) -> Reply:
         url = cdp_url if self._keys.scheme == "ws" else http_url
-        task = task_message(self._view, trial=self._trial, options=self._keys.options, cdp=url)
+        task = task_message(self._assignment, trial=self._trial, options=self._keys.options, cdp=url)
         try:
             data = self._endpoint.post(task)
         except EndpointFailed as error:

@@ -18,7 +18,7 @@ from pytest_webarena.browser.config import ObservationConfig
 from pytest_webarena.browser.grammars import grammars
 from pytest_webarena.errors import UsageError, closest
 
-__all__ = ["define", "observed_as", "read_definition"]
+__all__ = ["about_definition", "define", "observed_as", "read_definition"]
 
 
 def read_definition(path: Path, overrides: Overrides | None = None) -> AgentDefinition:
@@ -37,6 +37,18 @@ def read_definition(path: Path, overrides: Overrides | None = None) -> AgentDefi
     if not re.fullmatch(r"[A-Za-z0-9._-]+", path.stem):
         raise UsageError(f"{where}: expected a file name of letters, digits, '.', '_', '-'")
     return define(data, id=path.stem, where=where, base=path.parent, source=str(path), overrides=overrides)
+
+
+def about_definition(path: Path) -> str:
+    """One line on the definition in ``path``, for lists: what it says of itself, its kind and where it is."""
+    try:
+        data = yaml.safe_load(path.read_bytes())
+    except (OSError, ValueError, yaml.YAMLError):
+        return f"can't be read: {path}"
+    if not isinstance(data, dict):
+        return f"no definition: {path}"
+    kind_of = data.get("kind") or ("python" if "python" in data else "?")
+    return f"{str(data.get('description') or '').strip() or 'an agent'} ({kind_of}: {path})"
 
 
 def define(

@@ -155,7 +155,7 @@ class HttpAgent:
         self._endpoint = Endpoint(keys)
         self._trial = secrets.token_hex(8)
         self._step = 0
-        self._task = task_message(assignment.view, trial=self._trial, options=keys.options)
+        self._task = task_message(assignment, trial=self._trial, options=keys.options)
 
     def act(self, observation: Observation) -> Reply:
         """The endpoint's reply.

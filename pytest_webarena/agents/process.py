@@ -120,7 +120,7 @@ class ProcessAgent:
     def __init__(self, assignment: Assignment, keys: ProcessKeys, base: Path) -> None:
         self._trial = secrets.token_hex(8)
         self._step = 0
-        self._task = task_message(assignment.view, trial=self._trial, options=keys.options)
+        self._task = task_message(assignment, trial=self._trial, options=keys.options)
         self._pipe = LinePipe(keys, base, assignment.folder)
 
     def act(self, observation: Observation) -> Reply:

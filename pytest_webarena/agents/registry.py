@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from pytest_webarena.agents.builtin import Answering, Dump, Oracle, RandomWalk
-from pytest_webarena.agents.definitions import define, read_definition
+from pytest_webarena.agents.definitions import about_definition, define, read_definition
 from pytest_webarena.agents.mutants import MUTANTS, Replay
 from pytest_webarena.agents.overrides import Overrides
 from pytest_webarena.agents.protocol import Agent, AgentDefinition, TaskView
@@ -36,7 +36,7 @@ def known_agents(directories: Sequence[Path]) -> dict[str, str]:
     """Every name ``--agent`` understands, with a word on each."""
     known = {name: about for name, (_, about) in BUILTIN.items()}
     for path in _definition_files(directories):
-        known.setdefault(path.stem, str(path))
+        known.setdefault(path.stem, about_definition(path))
     for entry in importlib.metadata.entry_points(group=_ENTRY_POINTS):
         known.setdefault(entry.name, entry.value)
     return known

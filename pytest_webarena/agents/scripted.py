@@ -71,7 +71,7 @@ def _read(step: Any, where: str) -> tuple[Action | str, ...]:
             return (action_from_record(step),)
         except ValueError as error:
             raise UsageError(f"{where}: {error}") from None
-    if isinstance(step, str) and step not in ("stop", "go_back", "go_forward"):
+    if isinstance(step, str) and step != "stop":
         return (step,)
     return _solution_step(step, where)
 

@@ -3,7 +3,8 @@
 Harness to agent::
 
     {"type": "task", "protocol": 1, "trial": "5f0c…", "intent": "…", "sites": {"homepage": "http://homepage.test"},
-     "start": ["http://homepage.test/"], "max_steps": 30, "seed": 7, "options": {…}}
+     "start": ["http://homepage.test/"], "max_steps": 30, "max_seconds": 600.0,
+     "seed": 7, "options": {…}}
     {"type": "observation", "trial": "5f0c…", "step": 0, "text": "…", "url": "…", "title": "…", "tabs": […], …}
     {"type": "end", "trial": "5f0c…"}
 
@@ -37,7 +38,7 @@ from pytest_webarena.errors import ModelError, closest
 from pytest_webarena.evidence import Usage
 
 if TYPE_CHECKING:
-    from pytest_webarena.agents.protocol import TaskView
+    from pytest_webarena.agents.protocol import Assignment
     from pytest_webarena.browser.observation import Observation
 
 __all__ = [
@@ -56,8 +57,9 @@ class ProtocolBroken(Exception):
     """What the agent sent is no message; the text says what was expected and found."""
 
 
-def task_message(view: TaskView, *, trial: str, options: Mapping[str, Any], cdp: str = "") -> dict[str, Any]:
+def task_message(assignment: Assignment, *, trial: str, options: Mapping[str, Any], cdp: str = "") -> dict[str, Any]:
     """The first message. ``trial`` tells apart the trials that one endpoint serves at the same time."""
+    view = assignment.view
     message: dict[str, Any] = {
         "type": "task",
         "protocol": PROTOCOL,
@@ -66,6 +68,7 @@ def task_message(view: TaskView, *, trial: str, options: Mapping[str, Any], cdp:
         "sites": dict(view.sites),
         "start": list(view.start),
         "max_steps": view.max_steps,
+        "max_seconds": assignment.limits.seconds,
         "seed": view.seed,
         "options": dict(options),
     }
@@ -73,8 +76,7 @@ def task_message(view: TaskView, *, trial: str, options: Mapping[str, Any], cdp:
 
 
 def observation_message(observation: Observation, *, trial: str, step: int) -> dict[str, Any]:
-    """What the agent sees, numbered from 0. The screenshot is base64, or null when none is taken."""
-    shot = observation.screenshot
+    """What the agent sees, numbered from 0. Pictures are base64, or null when the definition asks for none."""
     return {
         "type": "observation",
         "trial": trial,
@@ -94,8 +96,13 @@ def observation_message(observation: Observation, *, trial: str, step: int) -> d
             "content_height": observation.scroll.content_height,
         },
         "viewport": list(observation.viewport),
-        "screenshot": base64.b64encode(shot).decode() if shot else None,
+        "screenshot": _base64(observation.screenshot),
+        "marked": _base64(observation.marked),
     }
+
+
+def _base64(image: bytes | None) -> str | None:
+    return base64.b64encode(image).decode() if image else None
 
 
 def end_message(*, trial: str) -> dict[str, Any]:

@@ -200,7 +200,7 @@ def test_no_page_leads_off_the_web(page: Page, watched: Watched, web: Web, tmp_p
         "u => { location.href = u }",
         "u => { window.open(u) }",
         "u => { const f = document.createElement('iframe'); f.src = u; document.body.append(f) }",
-        "u => { const a = document.createElement('a'); a.href = u; a.target = 'x'; document.body.append(a); a.click() }",
+        "u => { const a = document.createElement('a'); a.href = u; a.target = 'x'; document.body.append(a);a.click() }",
         "u => fetch(u).then(() => 'read', () => 'refused')",
     ]
     session = page.context.new_cdp_session(page)
@@ -242,7 +242,8 @@ def driven_processes() -> list[psutil.Process]:
 
 
 def test_no_port_of_the_browser_is_open(watched: Watched) -> None:
-    assert not [each for process in driven_processes() for each in process.net_connections() if each.status == psutil.CONN_LISTEN]
+    connections = [each for process in driven_processes() for each in process.net_connections()]
+    assert not [each for each in connections if each.status == psutil.CONN_LISTEN]
 
 
 def test_pages_that_the_harness_opens_are_hidden(page: Page, raw: Raw, watched: Watched) -> None:

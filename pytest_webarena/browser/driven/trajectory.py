@@ -13,6 +13,8 @@ from pytest_webarena.browser.driven.hub import Command
 __all__ = ["Begun", "Ended", "Move", "Navigated", "Trajectory", "read_move"]
 
 _MODIFIERS = ((1, "Alt"), (2, "Control"), (4, "Meta"), (8, "Shift"))
+_MAY_FOCUS = frozenset({"DOM.focus", "Runtime.callFunctionOn", "Runtime.evaluate"})
+"""Commands by which the keyboard focus may go elsewhere without a click: text after one is another text."""
 _BARE = frozenset({"Alt", "AltGraph", "CapsLock", "Control", "Meta", "Shift"})
 
 
@@ -178,6 +180,7 @@ class Trajectory:
     def __init__(self, events: queue.SimpleQueue[Event]) -> None:
         self._events = events
         self._last: Begun | None = None
+        self._interrupted = False
         self._stopped = ""
 
     def stop(self, reason: str) -> None:
@@ -192,8 +195,11 @@ class Trajectory:
             return self._stopped
         move = read_move(command)
         if move is None:
+            self._interrupted = self._interrupted or command.method in _MAY_FOCUS
             return ""
-        last = self._last
+        last, interrupted, self._interrupted = self._last, self._interrupted, False
+        if interrupted and move.action["kind"] == "type":
+            last = None
         if move.goes_on and last is not None and self._continues(move, command.target, last):
             last.texts.append(move.value or "")
             last.clicks = max(last.clicks, int(move.action.get("count", 1)))

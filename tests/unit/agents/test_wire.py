@@ -24,7 +24,7 @@ from pytest_webarena.actions import (
     Type,
     as_record,
 )
-from pytest_webarena.agents.protocol import TaskView
+from pytest_webarena.agents.protocol import AgentLimits, Assignment, TaskView
 from pytest_webarena.agents.wire import (
     ProtocolBroken,
     action_from_record,
@@ -35,6 +35,7 @@ from pytest_webarena.agents.wire import (
 )
 from pytest_webarena.browser.observation import Observation, TabInfo
 from pytest_webarena.errors import ModelError
+from pytest_webarena.tasks.model import Task
 
 EVERY_SHAPE: tuple[Action, ...] = (
     Click(Element("4"), modifiers=("Shift",)),
@@ -137,8 +138,10 @@ def test_messages_are_single_lines_whatever_the_page_says() -> None:
 
 def test_the_task_message_tells_what_the_view_tells() -> None:
     view = TaskView(intent="i", sites={"s": "http://s.test"}, start=("http://s.test/",), max_steps=9, seed=4)
-    message = task_message(view, trial="x", options={"depth": 2})
+    limits = AgentLimits(seconds=60)
+    assignment = Assignment(view=view, task=Task(id="t", intent="secret", sites=()), limits=limits)
+    message = task_message(assignment, trial="x", options={"depth": 2})
     assert message == {
         "type": "task", "protocol": 1, "trial": "x", "intent": "i", "sites": {"s": "http://s.test"},
-        "start": ["http://s.test/"], "max_steps": 9, "seed": 4, "options": {"depth": 2},
+        "start": ["http://s.test/"], "max_steps": 9, "max_seconds": 60.0, "seed": 4, "options": {"depth": 2},
     }  # fmt: skip

@@ -100,6 +100,13 @@ def test_a_text_key_by_key_is_one_step_per_page() -> None:
     assert [step["text"] for step in steps(*typed, elsewhere)] == ["rye", "oats"]
 
 
+def test_a_text_after_a_script_may_go_elsewhere_and_is_another_one() -> None:
+    texts = [command("Input.insertText", text=text) for text in ("rye", "oats")]
+    script = command("Runtime.callFunctionOn", functionDeclaration="node => node.focus()")
+    assert [step["text"] for step in steps(texts[0], script, texts[1])] == ["rye", "oats"]
+    assert [step["text"] for step in steps(*texts)] == ["ryeoats"]
+
+
 def test_turns_of_a_wheel_and_double_clicks_are_one_step() -> None:
     down, up = mouse("mouseWheel", deltaX=0, deltaY=100), mouse("mouseWheel", deltaX=0, deltaY=-100)
     assert [step["direction"] for step in steps(down, down, up)] == ["down", "up"]

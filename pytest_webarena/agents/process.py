@@ -16,6 +16,7 @@ import secrets
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import threading
 from collections.abc import Mapping, Sequence
@@ -37,6 +38,9 @@ __all__ = ["ENVIRONMENT", "KIND", "LinePipe", "ProcessAgent", "ProcessEnded", "P
 ENVIRONMENT = ("LANG", "LC_ALL", "LC_CTYPE", "PATH", "SYSTEMROOT", "TZ")
 """Variables of this process that every agent process sees; others only if its definition names them."""
 
+_DIE_WITH_US = "import ctypes,os,sys; ctypes.CDLL(None).prctl(1, 15); os.execvp(sys.argv[1], sys.argv[1:])"
+_MORTAL = (sys.executable, "-I", "-S", "-c", _DIE_WITH_US) if sys.platform == "linux" else ()
+"""Becomes the command after asking the kernel for a SIGTERM once the thread that started it is gone."""
 _LAST_WORDS = 5
 _GRACE = 1.0
 """Seconds between asking a process group to end and ending it."""
@@ -176,7 +180,7 @@ class LinePipe:
             keys.check(base)
             _copy(keys.own_files, base, Path(self._directory))
             self._process = subprocess.Popen(
-                [*(part.replace("{directory}", self._directory) for part in keys.sandbox), *keys.command],
+                [*_MORTAL, *(part.replace("{directory}", self._directory) for part in keys.sandbox), *keys.command],
                 cwd=self._directory,
                 env=_environment(keys.env, self._directory),
                 stdin=subprocess.PIPE,

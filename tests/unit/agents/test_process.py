@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
+import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -184,6 +186,23 @@ def test_a_hanging_one_can_be_cut_off_with_all_it_started(start: Start) -> None:
     assert not asking.is_alive()
     assert isinstance(failure[0], ProcessEnded)
     assert not child.is_running() or child.status() == psutil.STATUS_ZOMBIE
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="asks the Linux kernel")
+def test_it_goes_with_a_harness_that_is_killed(tmp_path: Path) -> None:
+    code = f"""if True:
+        import os, sys
+        from pathlib import Path
+        from pytest_webarena.agents.process import LinePipe, ProcessKeys
+        command = (sys.executable, "-c", "import os, time; print(os.getpid(), flush=True); time.sleep(600)")
+        pipe = LinePipe(ProcessKeys(command=command), Path({str(tmp_path)!r}), None)
+        print(pipe.receive().decode(), flush=True)
+        os._exit(9)
+    """
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 9, done.stderr
+    with contextlib.suppress(psutil.NoSuchProcess):
+        psutil.Process(int(done.stdout)).wait(10)
 
 
 def test_one_that_does_not_read_can_be_cut_off(start: Start) -> None:

@@ -119,11 +119,9 @@ def _cost_rows(summary: Summary) -> Iterator[Line]:
         return
     yield from _row("cost", usage_words(used), mark="yellow" if used.cost is None else "")
     if used.cost is None:
-        known = f"{dollars(summary.known_cost)} in {_plural(summary.priced, 'trial')} with a known price; " * bool(
-            summary.priced
-        )
-        models = ", ".join(summary.models) or "the model"
-        yield from _row("", [f"{known}no price for {models}; --prices=FILE"], mark="yellow")
+        known = [f"{dollars(summary.known_cost)} known of {_plural(summary.priced, 'trial')}"] if summary.priced else []
+        models = " or ".join(summary.unpriced) or "the model"
+        yield from _row("", [*known, f"no price for {models} (--prices)"], mark="yellow")
 
 
 def budget_lines(ledger: Sequence[LedgerLine], settings: ModelSettings) -> Iterator[Line]:

@@ -87,6 +87,8 @@ class Summary:
     usage: Usage | None = None
     """What the trials' agents used of models, together; its cost is unknown as soon as one trial's is. None when no
     agent reported anything."""
+    unpriced: tuple[str, ...] = ()
+    """Names of the models of trials whose cost is not known."""
     priced: int = 0
     """Trials whose cost is known."""
     known_cost: float = 0.0
@@ -129,6 +131,9 @@ def _summary(agent: str, records: Sequence[TrialRecord]) -> Summary:
         usage=sum(used, Usage())
         if (used := [record.usage for record in records if record.usage is not None])
         else None,
+        unpriced=tuple(
+            sorted({each.model for each in records if each.usage and each.usage.cost is None and each.model})
+        ),
         priced=len(costs := [usage.cost for usage in used if usage.cost is not None]),
         known_cost=sum(costs),
     )

@@ -105,6 +105,8 @@ class Responses:
             top_p=sampling.top_p,
             max_output_tokens=sampling.max_tokens,
             reasoning={"effort": sampling.reasoning_effort} if sampling.reasoning_effort else None,
+            # The endpoint keeps nothing (store: false), so what it reasoned has to travel with the dialogue.
+            include=["reasoning.encrypted_content"] if sampling.reasoning_effort else None,
         )
         if request.tools:
             body["tools"] = [
@@ -184,6 +186,8 @@ def _chat_message(message: Message) -> dict[str, Any]:
 def _response_items(message: Message) -> list[dict[str, Any]]:
     if message.role == "tool":
         return [{"type": "function_call_output", "call_id": message.answers, "output": message.text}]
+    if message.items:
+        return [dict(item) for item in message.items]
     items: list[dict[str, Any]] = []
     # Named speakers exist in Chat Completions only; there the name tells an example's sides apart.
     text = f"{message.name}:\n{message.text}" if message.name else message.text

@@ -43,6 +43,8 @@ class Message:
     """Of an assistant."""
     answers: str = ""
     """Id of the tool call that a tool message answers."""
+    items: tuple[Mapping[str, Any], ...] = ()
+    """Of an assistant, Responses API: its output as it came. Reasoning models want their reasoning back with a call."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

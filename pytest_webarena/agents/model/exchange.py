@@ -59,7 +59,11 @@ class Exchanges:
 def _plain(messages: Sequence[Message]) -> list[dict[str, Any]]:
     plain = []
     for message in messages:
-        told = {name: value for name, value in asdict(replace(message, images=())).items() if value not in ("", ())}
+        told = {
+            name: value
+            for name, value in asdict(replace(message, images=(), items=())).items()
+            if value not in ("", ())
+        }
         if message.images:
             told["images"] = [f"{image.media_type}, {len(image.data)} bytes" for image in message.images]
         plain.append(told)

@@ -89,9 +89,10 @@ def _before_fence(text: str) -> str:
 def answered(reply: ModelReply, told: str) -> tuple[Message, ...]:
     """The reply as messages of a dialogue; each of its tool calls gets an answer, as the API demands."""
     if not reply.tool_calls:
-        return (Message(role="assistant", text=reply.text or reply.refusal),)
+        return (Message(role="assistant", text=reply.text or reply.refusal, items=reply.items),)
     answers = tuple(Message(role="tool", answers=call.id, text=told) for call in reply.tool_calls)
-    return (Message(role="assistant", text=reply.text, tool_calls=reply.tool_calls), *answers)
+    said = Message(role="assistant", text=reply.text, tool_calls=reply.tool_calls, items=reply.items)
+    return (said, *answers)
 
 
 def again(reply: ModelReply, reason: str) -> tuple[Message, ...]:

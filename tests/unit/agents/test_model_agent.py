@@ -288,6 +288,21 @@ def test_a_dialogue_of_tool_calls_answers_each(make: Make) -> None:
     assert roles == ["system", "user", "assistant", "tool", "user"]
 
 
+def test_reasoning_goes_back_where_the_endpoint_keeps_nothing(make: Make) -> None:
+    thinking = {"type": "reasoning", "id": "r", "summary": [], "encrypted_content": "xyz"}
+    calling = {"type": "function_call", "id": "f", "call_id": "c", "name": "noop", "arguments": "{}"}
+    answer = Answer(raw=json.dumps({"model": "m", "output": [thinking, calling]}).encode())
+    with model_server([answer]) as server:
+        keys = {"endpoint": {"api": "responses"}, "sampling": {"reasoning_effort": "low"}}
+        agent = make(server, reply="tools", history="dialogue", **keys)
+        act(agent)
+        act(agent)
+    body = server.bodies[1]
+    assert (body["include"], body["store"]) == (["reasoning.encrypted_content"], False)
+    assert body["input"][2:4] == [thinking, calling]
+    assert body["input"][4]["call_id"] == "c"
+
+
 def test_a_summary_takes_the_place_of_steps(make: Make) -> None:
     def model(body: dict[str, Any]) -> Answer:
         return say("I saw A and B.") if "NEW STEPS" in body["messages"][-1]["content"] else say("```noop```")

@@ -1,4 +1,4 @@
-# ruff: noqa: E501
+# ruff: noqa: E501, SIM905
 """Pages without scripts, each about one subject, on which ways to read a page are held against each other."""
 
 from __future__ import annotations
@@ -135,5 +135,11 @@ li.x::marker{content:'> '} .c{text-transform:uppercase} .f::first-letter{font-si
 </span><div style='direction:rtl'>Right <a href=x>to</a> left</div><table><tr><td rowspan=2>Tall<td>1</tr><tr><td>2</tr>
 </table><div style='display:flex;flex-direction:column-reverse'><i>Last</i><i>First</i></div><font color=red>Old</font>
 <center>Centred</center><div style='position:sticky;top:0'>Sticky</div><ruby>漢<rt>kan</rt></ruby><wbr><span> </span>""",
+    "defects": """<title>Defects</title><body style="margin:0">
+<select aria-label=Size><option>S<option selected>M</select><input aria-label=Email value=ada@a.test>
+<p>Total of 10</p><p>Total</p><button>Save</button><p>Save</p><ul><li></li></ul>
+<div role=separator aria-label=Thin style="position:absolute;left:0;top:500px;width:1280px;height:0.5px"></div>
+<iframe srcdoc="<p>Inner</p>" title=Frame></iframe>
+<button style="position:absolute;left:0;top:719px;height:40px">Sliver</button>""",
 }
 """Name to HTML."""

@@ -80,6 +80,7 @@ def webarena_runtime(
     shots = {"record_screenshots": settings.record != "minimal"}
     try:
         session = SessionConfig(**{**shots, **webarena_context_args})
+        session.observation.require()
     except TypeError as error:
         raise UsageError(f"fixture webarena_context_args: expected fields of SessionConfig: {error}") from None
     config = RuntimeConfig(

@@ -133,7 +133,20 @@ class ObservationConfig:
         found = read_settings(data, _OBSERVATION, where=where)
         if found.get("compat"):
             found.setdefault("extractor", "exact")
-        return cls(**found)
+        config = cls(**found)
+        config.require()
+        return config
+
+    def require(self) -> None:
+        """`UsageError` when something it needs is not installed: Pillow for marks, a tokenizer for exact counts."""
+        if self.wants("set_of_marks"):
+            from pytest_webarena.browser.observation.drawing import require_pillow
+
+            require_pillow("observation.kinds set_of_marks")
+        if self.max_tokens is not None or self.max_obs_length is not None:
+            from pytest_webarena.browser.observation.tokens import token_counter
+
+            token_counter(self.tokenizer)
 
     def to_plain(self) -> dict[str, Any]:
         """For records; `from_plain` reads it."""

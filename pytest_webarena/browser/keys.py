@@ -25,10 +25,10 @@ _ALIASES = {
     "option": "Alt", "win": "Meta", "windows": "Meta", "super": "Meta", "esc": "Escape", "return": "Enter",
     "del": "Delete", "ins": "Insert", "bksp": "Backspace", "spacebar": "Space", "up": "ArrowUp", "down": "ArrowDown",
     "left": "ArrowLeft", "right": "ArrowRight", "pgup": "PageUp", "pgdn": "PageDown", "pgdown": "PageDown",
-    "plus": "+", "minus": "-", "control_l": "ControlLeft", "control_r": "ControlRight", "shift_l": "ShiftLeft",
+    "plus": "+", "control_l": "ControlLeft", "control_r": "ControlRight", "shift_l": "ShiftLeft",
     "shift_r": "ShiftRight", "alt_l": "AltLeft", "alt_r": "AltRight", "page_up": "PageUp", "page_down": "PageDown",
-    "prtsc": "PrintScreen", "print": "PrintScreen", "apps": "ContextMenu", "menu": "ContextMenu", "comma": ",",
-    "period": ".", "dot": ".", "slash": "/", "backslash": "\\", "equals": "=",
+    "prtsc": "PrintScreen", "print": "PrintScreen", "apps": "ContextMenu", "menu": "ContextMenu", "dot": ".",
+    "equals": "=",
 }  # fmt: skip
 _MODIFIERS = frozenset(
     {"Alt", "Control", "ControlOrMeta", "Meta", "Shift"}

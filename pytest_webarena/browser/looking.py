@@ -16,7 +16,6 @@ from pytest_webarena.browser.loop import Deadline
 from pytest_webarena.browser.messages import writable
 from pytest_webarena.browser.observation import Extraction, Extractor, Observation, TabInfo, tab_line
 from pytest_webarena.browser.observation.budget import compose
-from pytest_webarena.browser.observation.drawing import require_pillow
 from pytest_webarena.browser.observation.exact import ExactExtractor
 from pytest_webarena.browser.observation.images import Shot, capture
 from pytest_webarena.browser.observation.marking import mark_lines, marked
@@ -26,7 +25,7 @@ from pytest_webarena.browser.tabs import Tabs
 from pytest_webarena.errors import BrowserError
 from pytest_webarena.evidence import TabState
 
-__all__ = ["look", "screenshot_of", "states_of"]
+__all__ = ["look", "screenshot_of", "states_of", "unread"]
 
 T = TypeVar("T")
 
@@ -43,8 +42,6 @@ async def look(
     if not tab.is_observable and not isinstance(extractor, FastExtractor):
         raise BrowserError("the exact extractor needs Chromium; use --browser chromium, or the fast extractor")
     observed = config.observation
-    if observed.wants("set_of_marks"):
-        require_pillow("observation.kinds set_of_marks")
     if tab.dialogs.open is not None:
         return await _dialog_observation(tabs)
     try:
@@ -135,6 +132,19 @@ async def _alive(tab: Tab, work: Coroutine[Any, Any, T], limits: Deadlines) -> T
     ping = tab.evaluate("() => 1", seconds=limits.hang, what="looking at the page")
     result: T = (await asyncio.gather(ping, work))[1]
     return result
+
+
+async def unread(tabs: Tabs, why: str) -> Observation:
+    """What can be said of a page that could not be read."""
+    infos = await _infos(tabs, None)
+    tab = tabs.current
+    return Observation(
+        text="\n".join([tab_line(infos), "", f"The page could not be read: {why}."]),
+        url=tab.url,
+        title=next((info.title for info in infos if info.active), ""),
+        tabs=infos,
+        viewport=_viewport(tab),
+    )
 
 
 async def _dialog_observation(tabs: Tabs) -> Observation:

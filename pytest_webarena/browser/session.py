@@ -18,7 +18,7 @@ from pytest_webarena.browser.context import open_context
 from pytest_webarena.browser.execute import Performed, perform
 from pytest_webarena.browser.faults import ActionFailed, DialogOpened, TabClosed, Unresponsive
 from pytest_webarena.browser.guards import RefusedAddress, resolve_address
-from pytest_webarena.browser.looking import look, screenshot_of, states_of
+from pytest_webarena.browser.looking import look, screenshot_of, states_of, unread
 from pytest_webarena.browser.loop import Deadline
 from pytest_webarena.browser.messages import first_line, net_error, shorten
 from pytest_webarena.browser.observation import Observation
@@ -29,6 +29,7 @@ from pytest_webarena.browser.settle import settle
 from pytest_webarena.browser.tab import Tab
 from pytest_webarena.browser.tabs import Tabs
 from pytest_webarena.browser.targets import OBJECT_GROUP, find_target
+from pytest_webarena.browser.timers import KEEP_NOTE
 from pytest_webarena.errors import BrowserError, SiteError, TaskError
 from pytest_webarena.evidence import TabState, TargetRecord
 
@@ -159,6 +160,7 @@ class Session:
         """Open the context (on the loop); `BrowserEngine.session` calls it."""
         self._lock = asyncio.Lock()
         self._context = await self._open()
+        await self._context.add_init_script(KEEP_NOTE)
         self._tabs_or_none = Tabs(self._context, self._config, self._events.append, self._on_download)
         await self._tabs.sync()
 
@@ -231,6 +233,11 @@ class Session:
                     break
             except TabClosed:
                 await self._tabs.sync()
+            except PlaywrightError:  # it went elsewhere each time it was looked at
+                if attempt == _LOOKS:
+                    observation = await unread(self._tabs, "it keeps going elsewhere")
+                    break
+                tab.stop_loading()
             except Unresponsive:
                 if attempt == _LOOKS:
                     raise
@@ -261,7 +268,7 @@ class Session:
                 done = await perform(self._tabs, action, self._limits, budget)
             acted = time.monotonic()
             if not isinstance(action, Noop | Note | Stop | Invalid):
-                await self._settle(action, tab, requests, budget)
+                await self._settle(action, tab, requests, budget, began)
         except DialogOpened:
             if tab.dialogs.looping:
                 stuck = await self._recover(tab)
@@ -283,13 +290,16 @@ class Session:
             seconds={"act": round((acted or ended) - began, 4), "settle": round(ended - (acted or ended), 4)},
         )
 
-    async def _settle(self, action: Action, tab: Tab, requests: Sequence[Request], budget: Deadline) -> None:
+    async def _settle(
+        self, action: Action, tab: Tab, requests: Sequence[Request], budget: Deadline, began: float
+    ) -> None:
         """Wait for what the action set in motion, in its tab and in the one that is current afterwards."""
         of_tabs = isinstance(action, NewTab | FocusTab | CloseTab)
         if not of_tabs:
             with contextlib.suppress(TabClosed):
                 brief = isinstance(action, Scroll | Wait)
-                self._events += await settle(tab, self._limits, budget, before=requests, brief=brief)
+                since = None if brief else began
+                self._events += await settle(tab, self._limits, budget, before=requests, brief=brief, since=since)
                 await self._tabs.wait_for_popups(tab, budget.left(_POPUP))
         await self._tabs.sync()
         current = self._tabs.current

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable
 
 from playwright.async_api import Error as PlaywrightError
@@ -13,34 +14,55 @@ from pytest_webarena.browser.loop import Deadline
 from pytest_webarena.browser.messages import shorten
 from pytest_webarena.browser.records import PageEvent
 from pytest_webarena.browser.tab import Tab
+from pytest_webarena.browser.timers import PENDING
 
 __all__ = ["settle", "wait_for_change"]
 
 _TWO_FRAMES = 0.034
-_RESTLESS_CAP = 0.5
+_RESTLESS = 1.0
+"""A page that changes for so long, with nothing under way, won't come to rest; in seconds."""
+_RESTLESS_CAP = 0.25
 """The cap for a page known never to come to rest, in seconds."""
 _DOCUMENTS = 4
 """A page that leads on to more documents than these (one that keeps reloading) gets no more time for each."""
 
-# Resolves to [came to rest, number of changes, still loading]. Watches, writes nothing into the page.
-_WATCH = """(quiet, cap, loaded) => new Promise(resolve => {
-  const start = performance.now();
+# Resolves to [came to rest, number of changes, still loading, timers pending]. Watches, writes nothing into the page.
+# The page is its document, those of its frames that can be reached, and all shadow roots.
+_WATCH = """(quiet, cap, loaded, since) => new Promise(resolve => {
+  const start = performance.now(), pending = PENDING;
   let last = start, changes = 0;
   const observer = new MutationObserver(list => { changes += list.length; last = performance.now(); });
-  observer.observe(document, {subtree: true, childList: true, attributes: true, characterData: true});
+  const all = {subtree: true, childList: true, attributes: true, characterData: true};
+  const views = [];
+  const add = view => {
+    views.push(view);
+    observer.observe(view.document, all);
+    for (const root of (view[Symbol.for('pytest-webarena')] || {roots: []}).roots) {
+      const alive = root.deref();
+      if (alive && alive.isConnected) observer.observe(alive, all);
+    }
+    for (let i = 0; i < Math.min(view.frames.length, 20); i++) {
+      try { if (view.frames[i].document) add(view.frames[i]); } catch { /* of another site */ }
+    }
+  };
+  add(window);
+  const late = () => {
+    const ago = since < 0 ? since : since + performance.now() - start;
+    return views.some(view => { try { return pending(view, ago); } catch { return false; } });
+  };
   const look = () => {
     const now = performance.now(), loading = document.readyState !== 'complete';
-    const rest = !(loading && loaded) && now - last >= quiet;
+    const waiting = late();
+    const rest = !(loading && loaded) && !waiting && now - last >= quiet;
     if (rest || now - start >= cap) {
       observer.disconnect();
-      resolve([rest, changes, loading]);
+      resolve([rest, changes, loading, waiting]);
     } else {
-      setTimeout(look, Math.max(8, quiet - (now - last)));
+      setTimeout(look, Math.max(8, Math.min(quiet, quiet - (now - last))));
     }
   };
   setTimeout(look, Math.min(quiet, cap));
-})"""
-
+})""".replace("PENDING", PENDING)
 
 # Resolves at the first change of the page, or after a time; at once if it is not told to look for changes.
 _CHANGE = """(cap, look) => new Promise(resolve => {
@@ -68,15 +90,22 @@ async def wait_for_change(tab: Tab, seconds: float, *, hang: float) -> None:
 
 
 async def settle(
-    tab: Tab, limits: Deadlines, deadline: Deadline, *, before: Iterable[Request] = (), brief: bool = False
+    tab: Tab,
+    limits: Deadlines,
+    deadline: Deadline,
+    *,
+    before: Iterable[Request] = (),
+    brief: bool = False,
+    since: float | None = None,
 ) -> tuple[PageEvent, ...]:
     """Return when ``tab`` is at rest: no navigation under way, the document loaded, its requests answered, no changes.
+    With ``since``, the monotonic time when the action began, also: no short timer pending that was set after it.
 
     At rest means unchanged for ``limits.quiet`` seconds, or for two frames when ``brief`` (after what seldom has an
     effect of its own). ``before`` are requests that were under way before the action: they are not waited for. A
     navigation may take ``limits.navigation`` seconds to begin to arrive; whatever has arrived is waited for at most
     ``limits.settle`` seconds. Pages that never rest (animation, polling, an image that never comes) hit that cap once
-    and are given half a second, or no longer waited for, from then on. Returns what the agent should know. Raises as
+    and are given a quarter of a second, or not waited for, from then on. Returns what the agent should know. Raises as
     `Tab.run`: `Unresponsive` after ``limits.hang`` seconds without an answer. All within ``deadline``.
     """
     quiet = _TWO_FRAMES if brief else limits.quiet
@@ -93,13 +122,14 @@ async def settle(
         if tab.document != document:
             document = tab.document
             rest = Deadline(cap) if document - first < _DOCUMENTS else rest
-        limit = rest.left(_RESTLESS_CAP if tab.restless else cap)
+        limit = rest.left(_RESTLESS_CAP if tab.restless else _RESTLESS)
         try:
-            calm, changes, loading = await tab.evaluate(
+            calm, changes, loading, ticking = await tab.evaluate(
                 _WATCH,
                 quiet * 1000,
                 limit * 1000,
                 not tab.never_loads,
+                -1 if since is None or tab.ticking else (time.monotonic() - since) * 1000,
                 seconds=hang + limit,
                 what="waiting for the page",
             )
@@ -114,15 +144,19 @@ async def settle(
         if tab.is_navigating() or tab.document != document:
             continue
         pending = [key for request, key in tab.inflight.items() if request not in old and key not in tab.endless]
-        if calm and pending:
-            await tab.changed(rest.left())
         if calm and not pending:
             return ()
-        if not calm or rest.over:  # given up; what for is remembered, so as not to wait for it again
-            tab.restless = tab.restless or changes > 0
-            tab.never_loads = tab.never_loads or (loading and not changes)
-            tab.endless.update(pending)
-            return ()
+        owed = pending or ticking or (loading and not tab.never_loads)
+        if owed and not rest.over:
+            if pending:
+                await tab.changed(rest.left())
+            continue
+        # Given up; what for is remembered, so as not to wait for it again.
+        tab.restless = tab.restless or changes > 0
+        tab.never_loads = tab.never_loads or loading
+        tab.ticking = tab.ticking or ticking
+        tab.endless.update(pending)
+        return ()
     return ()
 
 

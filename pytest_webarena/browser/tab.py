@@ -55,6 +55,8 @@ class Tab:
         """Whether this document kept changing until the waiting was given up."""
         self.never_loads = False
         """Whether this document was still loading something when the waiting was given up."""
+        self.ticking = False
+        """Whether this document kept setting timers until the waiting was given up."""
         self.flooded = False
         """Whether this document has been stopped from opening dialogs once; next time it is closed."""
         self.popups_expected = 0
@@ -277,7 +279,7 @@ class Tab:
         self.document += 1
         self.elements.clear()
         self.endless.clear()
-        self.restless = self.never_loads = self.flooded = False
+        self.restless = self.never_loads = self.ticking = self.flooded = False
 
     def _guard(self, url: str) -> None:
         """Send the tab away from an address it must not show, however it got there."""

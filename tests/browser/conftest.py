@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -39,7 +39,8 @@ class Request:
 class Reply:
     """What the server answers."""
 
-    body: str | bytes = ""
+    body: str | bytes | Iterable[bytes] = ""
+    """An iterable is sent piece by piece, its length not announced."""
     status: int = 200
     headers: dict[str, str] = field(default_factory=dict)
 
@@ -66,14 +67,19 @@ class Web:
                 request = Request(method=self.command, url=self.path, headers=dict(self.headers), body=body)
                 reply = web.answer(request)
                 content = reply.body.encode() if isinstance(reply.body, str) else reply.body
+                pieces = [content] if isinstance(content, bytes) else content
                 try:
                     self.send_response(reply.status)
                     headers = {"Content-Type": "text/html; charset=utf-8", **reply.headers}
                     for name, value in headers.items():
                         self.send_header(name, value)
-                    self.send_header("Content-Length", str(len(content)))
+                    if isinstance(content, bytes):
+                        self.send_header("Content-Length", str(len(content)))
+                    else:
+                        self.close_connection = True
                     self.end_headers()
-                    self.wfile.write(content)
+                    for piece in pieces:
+                        self.wfile.write(piece)
                 except OSError:
                     self.close_connection = True
 
@@ -109,7 +115,7 @@ class Web:
         self.pages[url] = page
         return url
 
-    def reply(self, body: str = "", status: int = 200, **headers: str) -> Reply:
+    def reply(self, body: str | bytes | Iterable[bytes] = "", status: int = 200, **headers: str) -> Reply:
         """An answer for pages that are functions."""
         return Reply(
             body=body, status=status, headers={name.replace("_", "-"): value for name, value in headers.items()}

@@ -110,6 +110,11 @@ def test_the_oracle_passes_and_every_kind_of_evidence_is_kept(project: pytest.Py
     evidence = json.loads((folder / "evidence.json").read_text())
     assert [probe["check"] for probe in evidence["probes"]] == ["checks[0]", "checks[1]"]
     assert "Rye" in (folder / evidence["tabs"][0]["html"]).read_text()
+    environment = records(project)["note", "oracle"]["environment"]
+    assert environment["viewport"] == [1280, 720]
+    assert environment["observation"]["kinds"] == ["accessibility_tree"]
+    assert environment["os"]
+    assert environment["browser"]
     run_facts = json.loads((project.path / "run" / "run.json").read_text())
     assert run_facts["agents"] == ["oracle"]
     assert run_facts["versions"]["pytest"]

@@ -172,7 +172,7 @@ def test_a_pop_up_that_hangs_does_not_take_the_session_with_it(
 
 def test_a_storm_of_pop_ups_ends_at_the_limit(open_session: OpenSession, web: Web) -> None:
     session = open_session(max_tabs=4)
-    session.open_tabs([web.put("/", "<button onclick='for (let i = 0; i < 15; i++) window.open(`/p${i}`)'>B</button>")])
+    session.open_tabs([web.put("/", "<button onclick='for (let i = 0; i < 8; i++) window.open(`/p${i}`)'>B</button>")])
     outcome = session.execute(Click(Selector("text=B")))
     assert outcome.error == ""
     assert len(session.observe().tabs) == 4

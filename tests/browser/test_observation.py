@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -131,6 +132,21 @@ def test_long_lists_show_the_choice_and_say_how_to_make_another(show: Show) -> N
         lines[-1].strip()
         == f"… 29 more options; to choose one of them, type its text into [{combobox.split(']')[0].strip()[1:]}]"
     )
+
+
+@pytest.mark.parametrize("extractor", ["exact", "fast"])
+def test_grouped_options(open_session: Callable[..., Session], web: Any, extractor: Any) -> None:
+    session = open_session(observation=ObservationConfig(extractor=extractor))
+    groups = "<optgroup label=G1><option>a</optgroup><optgroup label=G2><option selected>b</optgroup>"
+    session.open_tabs([web.put("/", f"<select aria-label=S>{groups}</select><meter value=.4></meter>")])
+    lines = [re.sub(r"\[\d+\] ", "", line) for line in session.observe().text.split("\n")[3:]]
+    assert lines[1:5] == [
+        "\t\tgroup 'G1'",
+        "\t\t\toption 'a' selected: False",
+        "\t\tgroup 'G2'",
+        "\t\t\toption 'b' selected: True",
+    ]
+    assert lines[5].endswith(" value: 0.4")
 
 
 def test_text_is_not_repeated_but_never_lost(show: Show) -> None:

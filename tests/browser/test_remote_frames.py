@@ -79,6 +79,39 @@ def test_frames_of_other_processes_are_read_and_acted_on(session: Session) -> No
     assert id_of(session, "button 'Pressed'") == press
 
 
+@pytest.mark.parametrize("extractor", ["exact", "fast"])
+def test_other_forms_of_such_frames(isolating: BrowserEngine, web: Any, quick: Deadlines, extractor: Any) -> None:
+    web.put("/", OUTER)
+    web.put("http://other.test/1", INNER)
+    web.put("http://third.test/", DEEP)
+    observed = ObservationConfig(kinds=("html", "set_of_marks"), extractor=extractor)
+    with isolating.session(SessionConfig(proxy=web.proxy, deadlines=quick, observation=observed)) as session:
+        session.open_tabs(["http://a.test/"])
+        observation = session.observe()
+        assert observation.marked
+        html, marks = re.sub(r"\[\d+\] ", "", observation.text).split("\n\n")[1:]
+        assert marks.split("\n")[1:] == [
+            "button 'Own'",
+            "textbox 'City' required: False",
+            "button 'Press'",
+            "button 'Deep'",
+        ]
+        inside = html.split("\n")[html.split("\n").index("<iframe>") + 1 :]
+        if extractor == "exact":
+            assert inside == [
+                "\t<p> inner",
+                "\t<label> City",
+                "\t\t<input>",
+                "\t<button> Press",
+                "\t<iframe>",
+                "\t\t<p> same process",
+                "\t<iframe>",
+                "\t\t<button> Deep",
+            ]
+        else:
+            assert inside == []  # the script in the page can't print what is of another site
+
+
 def test_a_frame_that_went_elsewhere(session: Session) -> None:
     press = id_of(session, "button 'Press'")
     session.execute(Click(Selector("css=button >> nth=0")))

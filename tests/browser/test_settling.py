@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_webarena.actions import Click, Noop, Selector
+from pytest_webarena.actions import Click, Noop, Selector, Wait
 from pytest_webarena.browser.config import Deadlines
 from pytest_webarena.browser.session import Session
 
@@ -44,14 +44,22 @@ def text(session: Session) -> str:
         "fetch('/slow').then(() => location = '/done')",
         "const s = document.createElement('script'); s.src = '/script'; document.head.append(s)",
         "f.submit()",
+        "setTimeout(() => p.textContent = 'done', 600)",
+        "setTimeout(() => fetch('/slow').then(() => p.textContent = 'done'), 400)",  # as search boxes do
+        "setTimeout(() => setTimeout(() => p.textContent = 'done', 300), 300)",
+        "const f = document.createElement('iframe'); f.src = '/frame'; document.body.append(f)",
+        "h.shadowRoot.textContent = ''; let n = 0; const t = setInterval(() => { h.shadowRoot.textContent = ++n;"
+        " if (n > 6) { clearInterval(t); p.textContent = 'done' } }, 60)",
     ],
 )
 def test_what_the_action_set_in_motion_is_waited_for(show: Show, web: Web, reaction: str) -> None:
     web.slow("/slow", 0.3, "x")
     web.slow("/done", 0.3, "<p>done</p>")
+    web.slow("/frame", 0.2, "<script>setTimeout(() => parent.p.textContent = 'done', 200)</script>")
     web.file("/script", "p.textContent = 'done'", "text/javascript")
     session = show(
-        "<p id=p>-</p><button>B</button><form id=f method=post action=/done></form>"
+        "<p id=p>-</p><button>B</button><form id=f method=post action=/done></form><div id=h></div>"
+        "<script>h.attachShadow({mode: 'open'})</script>"
         f"<script>document.querySelector('button').onclick = () => {{ {reaction} }}</script>"
     )
     assert session.execute(BUTTON).error == ""
@@ -82,15 +90,30 @@ def test_nothing_is_waited_for_when_nothing_happens(show: Show) -> None:
         "new EventSource('/events')",
         "new WebSocket('ws://a.test/socket')",
         "document.body.append(Object.assign(new Image(), {src: '/image'}))",
+        "(function tick() { setTimeout(tick, 70) })()",
+        "(async () => { while (true) await new Promise(done => setTimeout(done, 70)) })()",
+        "setInterval(() => h.shadowRoot.append('x'), 20)",
+        "document.onclick = () => setTimeout(() => p.remove(), 5000)",  # a message that goes by itself
     ],
 )
 def test_live_pages_hold_nothing_up(show: Show, web: Web, unrest: str) -> None:
     web.slow("/long", 1.2, "x")
     web.slow("/image", 30.0, "x")
     web.slow("/events", 30.0, "x")
-    session = show(f"<p id=p>-</p><button>B</button><script>{unrest}</script>")
+    page = f"<p id=p>-</p><div id=h></div><script>h.attachShadow({{mode: 'open'}});{unrest}</script>"
+    session = show(f"<button>B</button>{page}")
     session.execute(BUTTON)  # once, to get to know it
     began = time.monotonic()
     for _ in range(3):
         assert session.execute(BUTTON).error == ""
     assert time.monotonic() - began < 3 * 1.2
+
+
+def test_pages_do_not_notice_that_their_timers_are_noted(show: Show) -> None:
+    session = show(
+        "<p id=p>-</p><script>const a = setTimeout(() => p.textContent = 'wrong', 10); clearTimeout(a);"
+        "setTimeout(function (x, y) { p.textContent = [this === window, x, y, setTimeout.name, setTimeout.length,"
+        "String(setTimeout).includes('native'), typeof a, typeof setTimeout('1', 1)].join() }, 20, 1, 2)</script>"
+    )
+    session.execute(Wait(1.0))
+    assert text(session) == "true,1,2,setTimeout,1,true,number,number"

@@ -29,7 +29,7 @@ ORDER: tuple[tuple[str, ...], ...] = (
     ("episode",),
     ("results",),
     ("trials",),
-    ("tryout",),
+    ("tryout", "gym"),
     (
         "auditing",
         "collection",
@@ -62,6 +62,9 @@ ONLY_IN: dict[str, tuple[str, ...]] = {
     "docker": ("sites.backends.docker*", "sites.images*", "sites.reaper*"),
     "openai": ("llm*",),
     "playwright": ("browser*",),
+    "gymnasium": ("gym*",),
+    "numpy": ("gym*",),
+    "PIL": ("browser.observation*", "gym*"),
     "django": ("embedded*",),
     "oscar": ("embedded*",),
     "flask": ("embedded*",),

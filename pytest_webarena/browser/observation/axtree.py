@@ -36,9 +36,9 @@ HIDDEN_PROPERTIES = frozenset({"focusable", "editable", "readonly", "level", "se
 _VALUELESS_ROLES = frozenset({"RootWebArea", "generic", "link", "StaticText"})
 _OPTION = frozenset({"option", "menuitem"})
 _NAMED_BY_CONTENT = frozenset({
-    "button", "cell", "checkbox", "columnheader", "DisclosureTriangle", "gridcell", "heading", "LabelText", "Legend",
-    "link", "menuitem", "menuitemcheckbox", "menuitemradio", "option", "radio", "row", "rowheader", "switch", "tab",
-    "tooltip", "treeitem",
+    "button", "cell", "checkbox", "columnheader", "DisclosureTriangle", "gridcell", "heading", "LabelText",
+    "LayoutTableCell", "Legend", "link", "menuitem", "menuitemcheckbox", "menuitemradio", "option", "radio", "row",
+    "rowheader", "switch", "tab", "term", "tooltip", "treeitem",
 })  # fmt: skip
 """Roles whose name is the text inside them; that text is not printed again."""
 
@@ -88,6 +88,8 @@ class _Work:
     select: _Select | None = None
     mark: int | None = None
     """How many nodes had been seen when this one was visited."""
+    line: int = 0
+    """Number of its line."""
 
 
 @dataclass(slots=True)
@@ -157,8 +159,9 @@ def render_tree(
         )
         if select is not work.select:
             stack.append(_Work(None, depth, layout, work.view, box, select=select))
-        if printed and own_box is None and node_name and not is_root and role not in _OPTION:
-            stack.append(_Work(None, depth, layout, work.view, box, mark=out.seen))
+        in_list = node_name in ("OPTION", "OPTGROUP")
+        if printed and own_box is None and node_name and not is_root and not in_list:
+            stack.append(_Work(None, depth, layout, work.view, box, mark=out.seen, line=len(out.lines) - 1))
         if node_name in ("INPUT", "TEXTAREA"):
             continue
         child_frame = layout.frames.get(backend) if backend is not None else None
@@ -182,7 +185,7 @@ def _finish(work: _Work, out: _Output, config: ObservationConfig) -> None:
     if work.mark is not None:
         # It has no box of its own (display: contents), so it is there only if something in it is.
         if config.current_viewport_only and out.seen == work.mark:
-            out.lines.pop()
+            del out.lines[work.line :]
     elif work.select is not None and work.select.left_out:
         number = work.layout.base + work.select.id
         more = f"… {work.select.left_out} more options; to choose one of them, type its text into [{number}]"
@@ -249,6 +252,8 @@ def _value(node: AXNode, role: str, name: str) -> Any:
     value = node.get("value", {}).get("value")
     if value in (None, "") or role in _VALUELESS_ROLES or _property(node, "editable") == "richtext":
         return None
+    if isinstance(value, float):
+        return round(value, 6)  # it was a number of single precision
     return _text(value) if isinstance(value, str) else value
 
 

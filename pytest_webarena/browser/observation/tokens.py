@@ -32,8 +32,9 @@ def estimate(text: str) -> int:
     """About how many tokens ``text`` has for a model of today, without any tokenizer.
 
     Words count one token for 6 letters, or part of it; digits one for 3; signs one each, two in a row one and a half;
-    white space beyond single spaces one a run; letters of scripts without such words one each. On trees of English
-    pages it lies up to a fifth above ``cl100k_base``: a budget kept by it is kept.
+    white space beyond single spaces one a run; letters of scripts without such words one each. Over 54 texts (trees
+    and HTML of the benchmarks' pages) it counts 0.99 of what ``cl100k_base`` does; single ones lie between 0.83 and
+    1.26. Leave a fifth of room, or count exactly.
 
     >>> estimate("[12] button 'Add to cart'")
     9

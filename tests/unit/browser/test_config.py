@@ -24,7 +24,7 @@ def test_every_observation_setting_can_be_written_and_read_back() -> None:
         "max_tokens": 4000,
         "max_chars": 20000,
         "max_obs_length": 1920,
-        "tokenizer": "tiktoken:cl100k_base",
+        "tokenizer": "python:builtins:len",
         "screenshot_size": "800x600",
         "screenshot_format": "png",
         "screenshot_quality": 50,
@@ -67,6 +67,7 @@ def test_digests_tell_settings_apart() -> None:
         ({"screenshot_size": "800"}, "expected a list of two numbers or a text like 1280x720, found '800'"),
         ({"screenshot_size": "ax2"}, "observation.screenshot_size: expected a whole number from 16 to 16384, found"),
         ({"tokenizer": ""}, "observation.tokenizer: expected a text, found ''"),
+        ({"tokenizer": "guess", "max_tokens": 9}, "observation.tokenizer: no counter 'guess'; known: estimate, "),
     ],
 )
 def test_what_is_wrong_is_said_in_a_sentence(data: Any, message: str) -> None:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import pytest
 
 from pytest_webarena.actions import (
+    AcceptDialog,
     Back,
     Click,
     CloseTab,
+    DismissDialog,
+    Drag,
     Element,
     FocusTab,
     Forward,
@@ -16,11 +19,15 @@ from pytest_webarena.actions import (
     Invalid,
     NewTab,
     Noop,
+    Note,
     Press,
+    Reload,
     Scroll,
     Select,
     Stop,
     Type,
+    Upload,
+    Wait,
 )
 from pytest_webarena.browser.equivalence import equivalent
 
@@ -68,6 +75,14 @@ def test_the_same(a: object, b: object) -> None:
         (Back(), Forward()),
         (Noop(), Invalid("", "")),
         (Select(FOUR, ("a",)), Select(FOUR, ("b",))),
+        (Drag(FOUR, FIVE), Drag(FIVE, FOUR)),
+        (Upload(FOUR, ("a",)), Upload(FOUR, ("b",))),
+        (Upload(FOUR, ("a",)), Select(FOUR, ("a",))),
+        (AcceptDialog("a"), AcceptDialog()),
+        (AcceptDialog(), DismissDialog()),
+        (Note("a"), Note("b")),
+        (Wait(1), Noop()),
+        (Reload(), Back()),
     ],
 )
 def test_not_the_same(a: object, b: object) -> None:

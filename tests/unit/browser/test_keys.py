@@ -32,6 +32,11 @@ from pytest_webarena.browser.keys import UnknownKey, playwright_keys
         ("+", "+"),
         ("Control++", "Control++"),
         ("f5", "F5"),
+        ("numpadadd", "NumpadAdd"),
+        ("KeyA", "KeyA"),
+        ("ControlLeft+a", "ControlLeft+a"),
+        ("slash", "Slash"),
+        ("dot", "."),
     ],
 )
 def test_known(written: str, key: str) -> None:

@@ -9,7 +9,7 @@ const getter = (prototype, name) => {
 };
 const method = (prototype, name) => {
   const call = prototype[name];
-  return (node, ...args) => call.apply(node, args);
+  return call.length ? (node, argument) => call.call(node, argument) : node => call.call(node);
 };
 
 const typeOf = getter(Node.prototype, 'nodeType');
@@ -73,21 +73,19 @@ const flatParent = node => {
   return parent && typeOf(parent) === FRAGMENT ? hostOf(parent) : parent;
 };
 
-// Children as they are laid out: of the shadow root if there is one, of a slot what was put into it; `owned` are
-// elements that aria-owns moves elsewhere. A list, or null when the plain chain of siblings will do.
+// Children as they are laid out: of the shadow root if there is one, of a slot what was put into it. The first one,
+// whose siblings are the others, or, where they aren't, a list. `owned` are elements that aria-owns moves elsewhere.
 const laidOutChildren = (el, tag, owned) => {
   const shadow = shadowOf(el);
-  let start = firstOf(shadow || el), list = null;
-  if (tag === 'slot' && !shadow) {
-    const assigned = assignedTo(el);
-    if (assigned.length) list = assigned;
-  }
+  const first = firstOf(shadow || el);
+  if ((tag !== 'slot' || shadow) && !(owned && has(el, 'aria-owns'))) return first;
+  let list = tag === 'slot' && !shadow ? assignedTo(el) : [];
+  if (!list.length) for (let child = first; child; child = nextOf(child)) list.push(child);
   if (owned && has(el, 'aria-owns')) {
-    if (!list) for (list = []; start; start = nextOf(start)) list.push(start);
     list = list.filter(node => !owned.has(node));
     list.push(...referenced(el, 'aria-owns').filter(node => owned.get(node) === el));
   }
-  return list ? {list, at: 0, next: null} : {list: null, at: 0, next: start};
+  return list;
 };
 
 // Ids. A node keeps its number as long as it lives; no number is ever given twice.

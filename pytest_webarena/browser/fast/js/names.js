@@ -3,7 +3,7 @@
 const NAMED_BY_CONTENT = new Set(('button cell checkbox columnheader DisclosureTriangle gridcell heading LayoutTableCell link'
   + ' math menuitem menuitemcheckbox menuitemradio option radio rowheader switch tab term tooltip treeitem').split(' '));
 // Those whose text is not printed again below them. A term's or a layout cell's text is, as `exact` does it.
-const SAYS_CONTENT = role => NAMED_BY_CONTENT.has(role) && role !== 'LayoutTableCell' && role !== 'term' && role !== 'math';
+const SAYS_CONTENT = role => NAMED_BY_CONTENT.has(role) && role !== 'math';
 const NAME_DEPTH = 100;  // of elements inside a named one; below that their plain text is taken
 
 let names = new Map();
@@ -14,10 +14,16 @@ const nameOf = (el, tag, role) => {
   return name;
 };
 
+// A title describes these, it does not name them.
+const NOT_TITLED = new Set(['article', 'blockquote', 'caption', 'code', 'deletion', 'emphasis', 'figure', 'generic', 'insertion',
+  'LabelText', 'mark', 'paragraph', 'strong', 'subscript', 'superscript', 'time']);
+// What these say changes by itself; it is printed, but is no part of another element's name.
+const LIVE_REGIONS = new Set(['alert', 'log', 'marquee', 'status', 'timer']);
+
 const computeName = (el, tag, role) =>
   labelledBy(el) || ariaLabel(el) || nativeName(el, tag, role)
   || (namedByContent(el, role) ? trimmed(contentText(el, tag, 0, el)) : '')
-  || trimmed(attr(el, 'title') || '') || placeholder(el, tag);
+  || (NOT_TITLED.has(role) ? '' : trimmed(attr(el, 'title') || '')) || placeholder(el, tag);
 
 const namedByContent = (el, role) =>
   NAMED_BY_CONTENT.has(role) || (role === 'row' && !!closest(el, '[role=grid], [role=treegrid]'));
@@ -33,8 +39,9 @@ const placeholder = (el, tag) => tag === 'input' || tag === 'textarea'
 
 const LABELABLE = new Set(['button', 'input', 'meter', 'output', 'progress', 'select', 'textarea']);
 
+// `el.labels` searches the whole document each time, so it is asked only where there can be one.
 const labelText = el => {
-  const labels = el.labels;
+  const labels = has(el, 'id') || closest(el, 'label') ? el.labels : null;
   return labels && labels.length
     ? trimmed([...labels].map(label => ariaLabel(label) || contentText(label, 'label', 0, el)).join(' ')) : '';
 };
@@ -44,8 +51,8 @@ const nativeName = (el, tag) => {
     const label = labelText(el);
     if (tag === 'input') {
       const type = el.type;
-      if (type === 'file') return label ? `${label}: ${chooseFile(el)}` : chooseFile(el);
       if (label) return label;
+      if (type === 'file') return el.multiple ? 'Choose Files' : 'Choose File';
       if (type === 'submit') return has(el, 'value') ? trimmed(el.value) : 'Submit';
       if (type === 'reset') return has(el, 'value') ? trimmed(el.value) : 'Reset';
       if (type === 'button') return trimmed(el.value);
@@ -67,8 +74,6 @@ const nativeName = (el, tag) => {
   }
 };
 
-const chooseFile = el => el.multiple ? 'Choose Files' : 'Choose File';
-
 const childText = (el, tag) => {
   for (let child = firstOf(el); child; child = nextOf(child)) {
     if (typeOf(child) === ELEMENT && tagOf(child) === tag) return trimmed(contentText(child, tag, 0, el));
@@ -83,9 +88,8 @@ const alternative = (el, depth, named, direct) => {
     const by = labelledBy(el);
     if (by) return by;
   }
-  const label = ariaLabel(el);
-  if (label) return label;
   const role = roleOf(el, tag);
+  if (!direct && LIVE_REGIONS.has(role)) return '';
   switch (role) {  // a control inside a name says what it holds
     case 'textbox': case 'searchbox': case 'spinbutton': case 'slider': case 'Date': case 'DateTime': case 'InputTime':
       if (el !== named && (tag === 'input' || tag === 'textarea')) return el.type === 'password' ? '' : el.value;
@@ -96,6 +100,8 @@ const alternative = (el, depth, named, direct) => {
       if (el !== named && tag === 'select') return [...el.selectedOptions].map(option => option.text).join(' ');
       break;
   }
+  const label = ariaLabel(el);
+  if (label) return label;
   if (el === named && tag === 'input') return '';
   return nativeName(el, tag, role) || contentText(el, tag, depth + 1, named, direct) || trimmed(attr(el, 'title') || '');
 };
@@ -108,9 +114,11 @@ const contentText = (el, tag, depth, named, hidden) => {
   const style = styleOf(el);
   let text = generated(el, '::before');
   const children = laidOutChildren(el, tag, null);
+  const list = Array.isArray(children) ? children : null;
+  const inTree = attr(el, 'role') === 'treeitem';
   const visible = hidden || style.visibility === 'visible';
-  for (let child; (child = children.list ? children.list[children.at++] : children.next);) {
-    if (!children.list) children.next = nextOf(child);
+  let at = 0;
+  for (let child = list ? list[0] : children; child; child = list ? list[++at] : nextOf(child)) {
     const type = typeOf(child);
     if (type === TEXT) {
       if (visible) text += laidOutText(dataOf(child), style);
@@ -123,9 +131,10 @@ const contentText = (el, tag, depth, named, hidden) => {
     if (!hidden && attr(child, 'aria-hidden') === 'true') continue;
     const display = styleOf(child).display;
     if (display === 'none' && !hidden) continue;
+    if (inTree && attr(child, 'role') === 'group') continue;  // the items below an item are not part of its name
     const part = hiddenByStyle(child, hidden)
       ? contentText(child, childTag, depth + 1, named, hidden) : alternative(child, depth, named, false);
-    const apart = !(display.startsWith('inline') || display === 'contents') || has(child, 'aria-label')
+    const apart = !(display === 'inline' || display === 'contents') || has(child, 'aria-label')
       || CONTROLS.has(childTag);
     text += apart ? ` ${part} ` : part;
   }

@@ -25,9 +25,9 @@ const TAGS = {
   canvas: 'Canvas', caption: 'caption', code: 'code', dd: 'definition', del: 'deletion', details: 'group', dfn: 'term',
   dialog: 'dialog', dl: 'DescriptionList', dt: 'term', em: 'emphasis', fieldset: 'group', figcaption: 'Figcaption',
   figure: 'figure', form: 'form', h1: 'heading', h2: 'heading', h3: 'heading', h4: 'heading', h5: 'heading',
-  h6: 'heading', hr: 'separator', iframe: 'Iframe', ins: 'insertion', label: 'LabelText', legend: 'Legend',
+  h6: 'heading', hgroup: 'group', hr: 'separator', iframe: 'Iframe', ins: 'insertion', label: 'LabelText', legend: 'Legend',
   main: 'main', mark: 'mark', math: 'MathMLMath', menu: 'list', meter: 'meter', nav: 'navigation', ol: 'list', optgroup: 'group',
-  option: 'option', output: 'status', p: 'paragraph', progress: 'progressbar', s: 'deletion', search: 'search',
+  option: 'option', output: 'status', p: 'paragraph', progress: 'progressbar', ruby: 'Ruby', s: 'deletion', search: 'search',
   strong: 'strong', sub: 'subscript', sup: 'superscript', textarea: 'textbox', tfoot: 'rowgroup', thead: 'rowgroup',
   time: 'time', ul: 'list', video: 'Video',
 };
@@ -68,7 +68,7 @@ const nativeRole = (el, tag) => {
     }
     case 'select': return isDropDown(el) ? 'combobox' : 'listbox';
     case 'img': return attr(el, 'alt') === '' && !nameGiven(el) ? 'none' : 'image';
-    case 'li': return isList(flatParent(el)) ? 'listitem' : 'generic';
+    case 'li': return isPresentational(flatParent(el)) ? 'generic' : 'listitem';
     case 'header': return closest(el, SECTIONING) ? 'sectionheader' : 'banner';
     case 'footer': return closest(el, SECTIONING) ? 'sectionfooter' : 'contentinfo';
     case 'aside': {
@@ -83,8 +83,8 @@ const nativeRole = (el, tag) => {
         ? 'DisclosureTriangle' : 'generic';
     }
     case 'svg':
-      if (nameGiven(el)) return 'image';
-      return svgTitle(el) ? 'SvgRoot' : 'none';
+      if (el.querySelector('text')) return 'SvgRoot';
+      return nameGiven(el) || el.firstElementChild ? 'image' : 'none';
     case 'table': return tableRole(el);
     case 'tr': case 'td': case 'th': return rowOrCellRole(el, tag);
     default: return 'generic';
@@ -92,11 +92,7 @@ const nativeRole = (el, tag) => {
 };
 
 const isDropDown = select => !select.multiple && select.size < 2;
-const isList = el => {
-  if (!el || typeOf(el) !== ELEMENT) return false;
-  const role = attr(el, 'role');
-  return role ? role === 'list' || role === 'directory' : /^(ul|ol|menu)$/.test(tagOf(el));
-};
+const isPresentational = el => !!el && typeOf(el) === ELEMENT && has(el, 'role') && roleOf(el, tagOf(el)) !== 'list';
 const firstSummary = details => {
   for (let child = firstOf(details); child; child = nextOf(child)) {
     if (typeOf(child) === ELEMENT && tagOf(child) === 'summary') return child;

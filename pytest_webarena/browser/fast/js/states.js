@@ -21,6 +21,7 @@ const EXPANDS = new Set(['button', 'checkbox', 'combobox', 'link', 'menuitem', '
 const tristate = value => value === 'true' || value === 'mixed' ? value : 'false';
 
 const isDisabled = (el, role) => {
+  if (attr(el, 'aria-disabled') === 'true') return true;
   if (!DISABLES.has(role)) return false;
   return matches(el, ':disabled') || !!closest(el, '[aria-disabled=true]');
 };
@@ -40,10 +41,10 @@ const statesOf = (el, tag, role, active, urls) => {
   if (el === active && tag !== 'body' && tag !== 'html' && tag !== 'iframe') found.push('focused: True');
   if (urls && role === 'link' && el.href) found.push(`url: ${typeof el.href === 'string' ? el.href : el.href.baseVal}`);
   if (has(el, 'aria-keyshortcuts')) found.push(`keyshortcuts: ${attr(el, 'aria-keyshortcuts')}`);
-  if (has(el, 'aria-roledescription')) found.push(`roledescription: ${trimmed(attr(el, 'aria-roledescription'))}`);
-  if (role === 'generic' && found.length === 0 && !has(el, 'aria-describedby')) return found;
+  if (has(el, 'aria-roledescription') && role !== 'generic') found.push(`roledescription: ${trimmed(attr(el, 'aria-roledescription'))}`);
+  if (role === 'generic' && found.length === 0 && !has(el, 'aria-describedby') && !has(el, 'aria-owns')) return found;
   const native = tag === 'input' || tag === 'select' || tag === 'textarea';
-  const listed = tag === 'input' && role === 'combobox';
+  const listed = tag === 'input' && role === 'combobox' && has(el, 'list');
   if (listed) found.push('autocomplete: list');
   else if (has(el, 'aria-autocomplete') && /^(textbox|searchbox|combobox)$/.test(role)) {
     const kind = attr(el, 'aria-autocomplete');
@@ -70,7 +71,7 @@ const statesOf = (el, tag, role, active, urls) => {
   }
   if (role === 'option') {
     if (!isDisabled(el, role)) found.push(`selected: ${bool(tag === 'option' ? el.selected : attr(el, 'aria-selected') === 'true')}`);
-  } else if (CHOSEN.has(role) || (has(el, 'aria-selected') && /^(row|gridcell|columnheader|rowheader)$/.test(role))) {
+  } else if ((CHOSEN.has(role) && (has(el, 'aria-selected') || role !== 'tab' || !isFocusable(el))) || (has(el, 'aria-selected') && /^(row|gridcell|columnheader|rowheader)$/.test(role))) {
     found.push(`selected: ${bool(attr(el, 'aria-selected') === 'true')}`);
   }
   if (role === 'dialog' || role === 'alertdialog') {
@@ -122,6 +123,7 @@ const checkedOf = (el, tag, role) => {
 const expandedOf = (el, tag, role) => {
   if (role === 'DisclosureTriangle') return has(parentOf(el), 'open');
   if (tag === 'select') return isDropDown(el) ? matches(el, ':open') : null;
+  if (has(el, 'popovertarget') && el.popoverTargetElement) return matches(el.popoverTargetElement, ':popover-open');
   const given = attr(el, 'aria-expanded');
   if (given === 'true' || given === 'false') return EXPANDS.has(role) ? given === 'true' : null;
   return null;
@@ -158,7 +160,7 @@ const valueOf = (el, tag, role, name) => {
     }
     case 'searchbox': case 'textbox': case 'combobox': {
       const text = trimmed(textContentOf(el));
-      return text && role !== 'combobox' ? quoted(text) : null;
+      return text && (role !== 'combobox' || isFocusable(el)) ? quoted(text) : null;
     }
   }
   return null;
@@ -166,5 +168,5 @@ const valueOf = (el, tag, role, name) => {
 
 const fileNames = el => {
   const files = [...el.files].map(file => file.name);
-  return files.length > 1 ? `${files.length} files` : files[0] || (el.multiple ? 'No files chosen' : 'No file chosen');
+  return files.length > 1 ? `${files.length} files` : files[0] || 'No file chosen';
 };

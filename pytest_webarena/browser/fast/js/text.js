@@ -51,12 +51,13 @@ const generated = (el, pseudo) => {
   const content = styleOf(el, pseudo).content;
   if (!content || content === 'none' || content === 'normal') return '';
   const alternative = content.split(' / ');
+  const words = alternative[1] ? ' ' : '';  // said instead of what is drawn
   const strings = (alternative[1] ?? alternative[0]).match(/"(?:[^"\\]|\\.)*"/g);
-  return strings ? strings.map(text => text.slice(1, -1).replace(/\\(.)/g, '$1')).join('') : '';
+  return strings ? words + strings.map(text => text.slice(1, -1).replace(/\\(.)/g, '$1')).join('') + words : '';
 };
 
 // The bullet or number in front of a list item, with the space after it.
-const SYMBOLS = {disc: '•', circle: '◦', square: '▪', 'disclosure-open': '▾', 'disclosure-closed': '▸'};
+const SYMBOLS = {disc: '•', circle: '◦', square: '■', 'disclosure-open': '▾', 'disclosure-closed': '▸'};
 const letters = (value, first) => {
   let text = '';
   for (let n = value; n > 0; n = Math.floor((n - 1) / 26)) text = String.fromCharCode(first + (n - 1) % 26) + text;

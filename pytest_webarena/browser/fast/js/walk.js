@@ -4,7 +4,7 @@
 const SKIPPED = new Set(['head', 'script', 'style', 'template', 'noscript', 'title', 'desc', 'defs', 'symbol', 'link', 'meta',
   'param', 'source', 'track', 'datalist', 'metadata', 'clippath', 'clipPath', 'mask', 'pattern', 'linearGradient',
   'radialGradient', 'filter']);
-const LEAVES = new Set(['input', 'textarea', 'img', 'video', 'audio', 'canvas', 'progress', 'meter', 'embed', 'object']);
+const LEAVES = new Set(['input', 'textarea', 'img', 'video', 'audio', 'canvas', 'progress', 'meter', 'embed']);
 const INLINE = new Set(['a', 'abbr', 'b', 'bdi', 'bdo', 'cite', 'code', 'em', 'font', 'i', 'kbd', 'label', 'mark', 'q', 's',
   'samp', 'small', 'span', 'strong', 'sub', 'sup', 'time', 'u', 'var', 'wbr']);
 const PLAIN_ROLES = new Set(['generic', 'img', 'list', 'strong', 'paragraph', 'banner', 'navigation', 'Section', 'LabelText',
@@ -83,23 +83,31 @@ const look = options => {
   const overlaps = (box, view) => box.width > 0 && box.height > 0
     && box.left < view[2] && view[0] < box.right && box.top < view[3] && view[1] < box.bottom;
 
-  const push = (el, tag, context) => {
-    const children = laidOutChildren(el, tag, current ? current.owned : context.owned);
-    if (!children.list && !children.next && !context.mark && !context.block) return;
+  // An element whose children are visited next. What is the same for a whole document is in `page`.
+  const entryBelow = (top, el, style) => ({
+    el, list: null, at: 0, next: null, page: top.page, depth: top.depth, said: top.said, style, blocked: top.blocked,
+    mute: top.mute, block: false, atomic: false, mark: null, ordinal: null,
+  });
+
+  const push = (entry, tag) => {
+    const children = laidOutChildren(entry.el, tag, entry.page.owned);
+    if (!children && !entry.mark && !entry.block) return false;
+    if (Array.isArray(children)) entry.list = children;
+    else entry.next = children;
     stack.push(current);
-    current = {...context, el, list: children.list, at: 0, next: children.next};
+    current = entry;
+    return true;
   };
 
   const enterDocument = (doc, depth, view, blocked) => {
-    const dialogs = queryAllOfDocument(doc, 'dialog:modal');
     const root = doc.documentElement;
     if (!root) return;
+    const dialogs = queryAllOfDocument(doc, 'dialog:modal');
+    const page = {view, owned: movedElements(doc), modal: dialogs.length ? dialogs[dialogs.length - 1] : null};
     stack.push(current);
-    current = {
-      el: root, list: [root], at: 0, next: null, depth, said: '', view, style: null, owned: movedElements(doc),
-      modal: dialogs.length ? dialogs[dialogs.length - 1] : null, blocked: blocked || dialogs.length > 0,
-      mute: false, block: true, atomic: false, mark: null, ordinal: null,
-    };
+    current = entryBelow({page, depth, said: '', blocked: blocked || dialogs.length > 0, mute: false}, root, null);
+    current.list = [root];
+    current.block = true;
     breakLine();
   };
 
@@ -111,8 +119,8 @@ const look = options => {
     const width = el.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight);
     const height = el.clientHeight - parseFloat(style.paddingTop) - parseFloat(style.paddingBottom);
     const view = [
-      Math.max(0, (top.view[0] - left) / scale), Math.max(0, (top.view[1] - above) / scale),
-      Math.min(width, (top.view[2] - left) / scale), Math.min(height, (top.view[3] - above) / scale),
+      Math.max(0, (top.page.view[0] - left) / scale), Math.max(0, (top.page.view[1] - above) / scale),
+      Math.min(width, (top.page.view[2] - left) / scale), Math.min(height, (top.page.view[3] - above) / scale),
     ];
     if (viewport && (view[0] >= view[2] || view[1] >= view[3])) return;
     const doc = frameDocument(el);
@@ -128,7 +136,7 @@ const look = options => {
     let listed = 0, leftOut = 0;
     const list = (option, level) => {
       const style = styleOf(option);
-      if (style.display === 'none' || (inList && viewport && !overlaps(rectOf(option), top.view))) return;
+      if (style.display === 'none' || (inList && viewport && !overlaps(rectOf(option), top.page.view))) return;
       if (listed >= maxOptions && !option.selected) { leftOut++; return; }
       listed++;
       const states = statesOf(option, 'option', 'option', active, urls);
@@ -167,7 +175,7 @@ const look = options => {
     }
     range.selectNodeContents(node);
     const box = range.getBoundingClientRect();
-    if (viewport ? !overlaps(box, top.view) : box.width === 0 && box.height === 0) {
+    if (viewport ? box.top >= top.page.view[3] || !overlaps(box, top.page.view) : box.width === 0 && box.height === 0) {
       spaced = /[ \t\n\r\f]$/.test(data);
       tail = null;
       return;
@@ -191,32 +199,24 @@ const look = options => {
     const tag = tagOf(el);
     if (SKIPPED.has(tag)) return;
     if (tag === 'br') { breakLine(); return; }
-    if (top.owned && top.owned.has(el) && top.owned.get(el) !== top.el) return;
+    if (top.page.owned && top.page.owned.has(el) && top.page.owned.get(el) !== top.el) return;
     if (attr(el, 'aria-hidden') === 'true' && tag !== 'body' && tag !== 'html'
         && !(active && active !== document.body && contains(el, active))) return;
     if (has(el, 'inert')) return;
     const ordinal = tag === 'li' ? ordinalOf(el, top) : 0;
     const box = rectOf(el);
+    const view = top.page.view;
+    if (viewport && box.top >= view[3]) { passBy(el, tag, top); return; }  // most of a large page goes this way
     const area = box.width > 0 && box.height > 0;
     let style = null;
     if (box.width === 0 && box.height === 0) {
       style = styleOf(el);
       if (style.display === 'none') return;
     }
-    const shows = viewport ? area && overlaps(box, top.view) : true;
-    const blocked = top.blocked && el !== top.modal;
-    const context = {
-      depth: top.depth, said: top.said, view: top.view, style, owned: top.owned, modal: top.modal, blocked, mute: top.mute,
-      block: false, atomic: false, mark: null, ordinal: null,
-    };
-    if (!shows && (area || LEAVES.has(tag) || tag === 'iframe' || tag === 'select')) {
-      // Out of sight; something in it may still stick out into the viewport.
-      if (tag === 'iframe' || tag === 'select' || LEAVES.has(tag)) { breakLine(); return; }
-      if (!INLINE.has(tag)) { breakLine(); context.block = true; }
-      if (tag === 'details' && !has(el, 'open')) { pushSummary(el, context); return; }
-      push(el, tag, context);
-      return;
-    }
+    const shows = !viewport || (area && overlaps(box, view));
+    if (!shows && (area || LEAVES.has(tag) || tag === 'iframe' || tag === 'select')) { passBy(el, tag, top); return; }
+    const context = entryBelow(top, el, style);
+    const blocked = context.blocked = top.blocked && el !== top.page.modal;
     if (shows && area) seen++;
     style = context.style = style || styleOf(el);
     const display = style.display;
@@ -239,38 +239,59 @@ const look = options => {
         if (name && (SAYS_CONTENT(role) || role === 'row')) context.said += '\n' + name;
         if (viewport && !area) context.mark = {line: lines.length - 1, seen};
       }
-      if (role === 'listitem' && shows && display === 'list-item' && style.listStyleImage === 'none') {
-        const text = marker(style.listStyleType, ordinal);
-        if (text && showsMarker(box, style, top.view)) emit(el, context.depth, 'ListMarker', text, '');
-      }
       if (tag === 'label' && isRedundantLabel(el)) context.mute = true;
+    }
+    if (visible && shows && display === 'list-item' && hasMarker(el, tag, role, style)) {
+      const text = generated(el, '::marker') || marker(style.listStyleType, ordinal);
+      if (text && showsMarker(box, style, top.page.view)) emit(el, context.depth, 'ListMarker', text, '');
     }
     if (tag === 'select') { if (printed) listOptions(el, id, context.depth, top); spaced = false; return; }
     if (tag === 'iframe') { if (visible) enterFrame(el, box, context.depth, {...top, blocked}); spaced = false; return; }
     if (LEAVES.has(tag)) { spaced = !context.atomic; return; }
     if (tag === 'svg' && role === 'image') { spaced = false; return; }
     if (style.contentVisibility === 'hidden') return;
-    if (tag === 'details' && !has(el, 'open')) { pushSummary(el, context); return; }
-    push(el, tag, context);
-    if (context.atomic && (!current || current.el !== el)) spaced = false;
+    if (tag === 'details' && !has(el, 'open')) { pushSummary(context); return; }
+    const pushed = push(context, tag);
+    if (context.atomic && !pushed) spaced = false;
+    else if (!context.block && !firstOf(el) && generated(el, '::before')) spaced = false;  // an icon
   };
 
-  const pushSummary = (details, context) => {
-    const summary = firstSummary(details);
+  // Out of sight; something in it may still stick out into the viewport.
+  const passBy = (el, tag, top) => {
+    if (tag === 'iframe' || tag === 'select' || LEAVES.has(tag)) { breakLine(); return; }
+    const entry = entryBelow(top, el, null);
+    entry.blocked = top.blocked && el !== top.page.modal;
+    if (!INLINE.has(tag)) { breakLine(); entry.block = true; }
+    if (tag === 'details' && !has(el, 'open')) pushSummary(entry);
+    else push(entry, tag);
+  };
+
+  // Of a closed <details> only its summary shows.
+  const pushSummary = entry => {
+    const summary = firstSummary(entry.el);
+    entry.list = summary ? [summary] : [];
     stack.push(current);
-    current = {...context, el: details, list: summary ? [summary] : [], at: 0, next: null};
+    current = entry;
   };
 
-  // A list item's marker stands at its first line.
+  const hasMarker = (el, tag, role, style) => {
+    if (tag === 'summary' || style.listStyleImage !== 'none') return false;
+    return role === 'listitem' || !(has(el, 'role') || (tag === 'li' && has(flatParent(el), 'role')));
+  };
+
+  // A list item's marker stands at its first line, left of it unless it is said to be inside.
   const showsMarker = (box, style, view) => {
     if (!viewport) return true;
     const height = parseFloat(style.lineHeight) || 1.2 * parseFloat(style.fontSize);
     const top = box.top + parseFloat(style.paddingTop);
-    return top < view[3] && view[1] < top + height;
+    const outside = style.listStylePosition === 'outside' && style.direction === 'ltr';
+    return top < view[3] && view[1] < top + height && (!outside || box.left - 8 > view[0]);
   };
 
   const leave = () => {
     const {mark, block, atomic} = current;
+    // Text that CSS adds after this keeps the space before it.
+    if (tail && generated(current.el, '::after')) tail = null;
     if (mark && seen === mark.seen) lines.length = mark.line;
     if (block) breakLine();
     else if (atomic) { breakLine(); spaced = false; }

@@ -1,0 +1,61 @@
+"""A script put into every page before its own: keeps note of its timers, so that waiting can be for those of an action.
+
+Pages often act late on purpose: a search box asks the server once nobody has typed for 300 ms. No request is under way
+then and nothing changes, so only the timer tells that something is still to come.
+"""
+
+from __future__ import annotations
+
+__all__ = ["KEEP_NOTE", "PENDING"]
+
+_SHORT = 1000
+"""Milliseconds. Longer timers are no reaction: they hide a message, end a session."""
+_AT_LOAD = 300
+"""The same for those of a page that has just arrived, which often sets some for later."""
+_GENERATIONS = 3
+"""Timers set by timers: a debounce sets itself again; what goes on after this many is a clock."""
+
+# `born` is when the first timer of a row was set, `generation` its place in the row. Proxies, so that a page which asks
+# still finds native functions. Shadow roots are noted because nobody can observe them from outside.
+KEEP_NOTE = """(() => {
+  const key = Symbol.for('pytest-webarena');
+  if (window[key]) return;
+  const timers = new Map(), roots = [];
+  let running = null;
+  Object.defineProperty(window, key, {value: {timers, roots}});
+  window.setTimeout = new Proxy(window.setTimeout, {apply(set, self, args) {
+    const [handler, delay, ...rest] = args;
+    if (typeof handler !== 'function') return Reflect.apply(set, self, args);
+    const now = performance.now();
+    const [born, generation] = running ? [running.born, running.generation + 1] : [now, 1];
+    const note = {born, generation, delay: +delay || 0};
+    const id = Reflect.apply(set, self, [function (...given) {
+      const before = running;
+      timers.delete(id);
+      running = note;
+      try { return handler.apply(this, given); } finally { running = before; }
+    }, delay, ...rest]);
+    if (note.delay <= SHORT && note.generation <= GENERATIONS) timers.set(id, note);
+    return id;
+  }});
+  for (const name of ['clearTimeout', 'clearInterval']) {
+    window[name] = new Proxy(window[name], {apply(clear, self, args) {
+      timers.delete(args[0]);
+      return Reflect.apply(clear, self, args);
+    }});
+  }
+  Element.prototype.attachShadow = new Proxy(Element.prototype.attachShadow, {apply(attach, self, args) {
+    const root = Reflect.apply(attach, self, args);
+    roots.push(new WeakRef(root));
+    return root;
+  }});
+})()""".replace("SHORT", str(_SHORT)).replace("GENERATIONS", str(_GENERATIONS))
+
+PENDING = """(view, since) => {
+  const notes = view[Symbol.for('pytest-webarena')];
+  if (!notes || since < 0) return false;
+  const began = view.performance.now() - since, limit = began < 0 ? AT_LOAD : SHORT;
+  for (const note of notes.timers.values()) if (note.born >= began && note.delay <= limit) return true;
+  return false;
+}""".replace("AT_LOAD", str(_AT_LOAD)).replace("SHORT", str(_SHORT))
+"""Whether a window has timers to wait for that were set within ``since`` milliseconds; never if that is negative."""

@@ -1,0 +1,268 @@
+"""The environment: an episode per `reset`, an action per `step`, the checks' score as the reward at the end."""
+
+from __future__ import annotations
+
+import io
+import math
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import gymnasium
+import numpy as np
+from gymnasium.spaces import Box, Dict
+
+from pytest_webarena.browser.config import ObservationConfig, SessionConfig
+from pytest_webarena.browser.grammars import grammar as find_grammar
+from pytest_webarena.checks import collect, judge, signals
+from pytest_webarena.episode import Episode, EpisodeLimits
+from pytest_webarena.errors import TaskFileError, UsageError, closest
+from pytest_webarena.evidence import Evidence, Probe, StepRecord
+from pytest_webarena.gym.house import Guest, HouseKey, enter
+from pytest_webarena.gym.rollout import Rollout
+from pytest_webarena.gym.spaces import AnyText
+from pytest_webarena.sites.manifest import load_catalogue
+from pytest_webarena.tasks import Task, load_tasks
+from pytest_webarena.trials.stage import Stage, set_stage
+
+if TYPE_CHECKING:
+    from pytest_webarena.actions import Action
+    from pytest_webarena.browser.observation import Observation
+
+__all__ = ["TasksEnv"]
+
+_LINE = 10_000
+_TEXT = 100_000
+_LIMITS = EpisodeLimits(seconds=math.inf)
+
+
+class TasksEnv(gymnasium.Env[dict[str, Any], "str | Action"]):
+    """Web tasks as episodes. Registered as ``pytest_webarena/Tasks-v0``.
+
+    ``tasks`` are task files, folders of them, or `Task` values. ``reset(options={"task": id})`` chooses one; without it
+    they come in an order that the seed decides. An action is text in ``grammar``, or an `Action`. The observation holds
+    ``goal``, ``text``, ``url``, ``title``, ``error`` (of the last action), ``notes`` and ``dialog``, and with a picture
+    asked for in ``observation`` also ``screenshot``. The reward is 0 until the end, then the checks' score, 0 to 1.
+    An answer terminates the episode; a limit or a stop rule truncates it. ``info`` has ``task``, ``steps``, and at the
+    end ``stop_reason``, ``answer``, ``passed``, ``score`` and ``verdict``.
+
+    Starts nothing before the first `reset`. Environments of one process share a browser and the broker of the sites.
+    Raises `UsageError` for bad arguments, and from `reset` and `step` what sites and browser raise (`TrialError`): such
+    an episode says nothing about its agent.
+    """
+
+    metadata = {"render_modes": ["ansi", "rgb_array"], "render_fps": 1}  # noqa: RUF012  # Gymnasium's own attribute
+
+    def __init__(
+        self,
+        tasks: str | Path | Task | Sequence[str | Path | Task],
+        *,
+        sites: str = "embedded",
+        grammar: str = "webarena",
+        limits: EpisodeLimits = _LIMITS,
+        observation: ObservationConfig | Mapping[str, Any] | None = None,
+        session: SessionConfig | None = None,
+        browser_executable: str | None = None,
+        headed: bool = False,
+        render_mode: str | None = None,
+    ) -> None:
+        if render_mode is not None and render_mode not in self.metadata["render_modes"]:
+            raise UsageError(
+                f"unknown render mode {render_mode!r}; {closest(render_mode, self.metadata['render_modes'])}"
+            )
+        self.render_mode = render_mode
+        self._parse = find_grammar(grammar).parse
+        self._tasks = _find_tasks(tasks, sites)
+        self._limits = limits
+        seen = observation or ObservationConfig()
+        seen = seen if isinstance(seen, ObservationConfig) else ObservationConfig.from_plain(seen)
+        seen = replace(seen, max_chars=min(seen.max_chars or _TEXT, _TEXT))
+        self._session_config = replace(session or SessionConfig(), observation=seen)
+        self._key = HouseKey(sites, browser_executable, headed)
+        self._guest: Guest | None = None
+        self._episode_exits = ExitStack()
+        self._stage: Stage | None = None
+        self._rollout: Rollout | None = None
+        self._task: Task | None = None
+        self._queue: list[str] = []
+        self._probes: list[Probe] = []
+        self._seen: Observation | None = None
+        self._steps = 0
+        lines = {name: AnyText(_LINE) for name in ("goal", "url", "title", "error", "notes", "dialog")}
+        spaces: dict[str, gymnasium.Space[Any]] = {**lines, "text": AnyText(_TEXT)}
+        self._pictured = seen.wants("screenshot", "set_of_marks")
+        if self._pictured:
+            width, height = self._picture_size(seen)
+            spaces["screenshot"] = Box(0, 255, (height, width, 3), np.uint8)
+        self.observation_space = Dict(spaces)
+        self.action_space = AnyText(_LINE)
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """Ids of the tasks, in the order of their files."""
+        return tuple(self._tasks)
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Begin an episode on fresh sites: the task in ``options["task"]``, or the next one."""
+        super().reset(seed=seed)
+        if seed is not None:
+            self._queue = []
+        task = self._choose((options or {}).get("task"))
+        self._end_episode()
+        if self._guest is None:
+            self._guest = enter(self._key, self._session_config)
+        self._probes, self._steps, self._task = [], 0, task
+        with ExitStack() as exits:
+            self._stage = exits.enter_context(set_stage(task, self._guest, holder=f"gym: {task.id}"))
+            self._stage.open_first_pages()
+            self._episode_exits = exits.pop_all()
+        every = signals(task.checks).each_step
+        stage = self._stage
+
+        def stepped(step: StepRecord) -> None:
+            self._steps = step.index + 1
+            if every:
+                self._probes.extend(collect(every, stage.live, state=step.index))
+
+        own = task.limits
+        limits = replace(
+            self._limits,
+            steps=own.steps if own.steps is not None else self._limits.steps,
+            seconds=own.seconds if own.seconds is not None else self._limits.seconds,
+        )
+        self._rollout = Rollout(stage.session, parse=self._parse, limits=limits, stepped=stepped)
+        first = self._rollout.first()
+        observation = stage.session.observe() if isinstance(first, Episode) else first
+        return self._shown(observation), self._info()
+
+    def step(self, action: str | Action) -> tuple[dict[str, Any], float, bool, bool, dict[str, Any]]:
+        """Carry out an action: text in the environment's grammar, or an `Action`."""
+        if self._rollout is None or self._stage is None or self._task is None:
+            raise gymnasium.error.ResetNeeded("there is no episode under way; call reset()")
+        said = self._rollout.step(str(action) if isinstance(action, str) else action)
+        if not isinstance(said, Episode):
+            return self._shown(said), 0.0, False, False, self._info()
+        self._rollout = None
+        observation = self._stage.session.observe()
+        terminated = said.ending.reason == "answered"
+        info = self._info()
+        verdict = judge(self._task, self._gather(said, self._stage))
+        info |= {
+            "stop_reason": said.ending.reason,
+            "answer": said.answer or "",
+            "passed": bool(verdict.passed),
+            "score": float(verdict.score or 0.0),
+            "verdict": verdict.render(),
+        }
+        return self._shown(observation), info["score"], terminated, not terminated, info
+
+    def render(self) -> Any:
+        """``ansi``: the text; ``rgb_array``: the picture of the viewport."""
+        if self._stage is None or self._seen is None or self.render_mode is None:
+            return None
+        if self.render_mode == "ansi":
+            return self._seen.render()
+        return _pixels(self._stage.session.screenshot(), self._session_config.viewport)
+
+    def close(self) -> None:
+        """Give sites and browser back. May be called again."""
+        try:
+            self._end_episode()
+        finally:
+            guest, self._guest = self._guest, None
+            if guest is not None:
+                guest.leave()
+
+    def _choose(self, wanted: object) -> Task:
+        if wanted is not None:
+            if wanted not in self._tasks:
+                raise UsageError(f"unknown task {wanted!r}; {closest(str(wanted), self._tasks)}")
+            return self._tasks[str(wanted)]
+        if not self._queue:
+            self._queue = [str(id) for id in self.np_random.permutation(list(self._tasks))]
+        return self._tasks[self._queue.pop()]
+
+    def _end_episode(self) -> None:
+        rollout, self._rollout = self._rollout, None
+        self._stage = self._seen = None
+        if rollout is not None:
+            rollout.abandon()
+        exits, self._episode_exits = self._episode_exits, ExitStack()
+        exits.close()
+
+    def _gather(self, episode: Episode, stage: Stage) -> Evidence:
+        assert self._task is not None
+        requests = stage.requests()
+        stage.check_sites()  # a site that died must not look like an agent that failed
+        return Evidence(
+            answer=episode.answer,
+            stop_reason=episode.ending.reason,
+            tabs=stage.session.tabs(),
+            steps=episode.steps,
+            requests=requests,
+            probes=(*self._probes, *collect(self._task.checks, stage.live, state="end")),
+            sites=stage.live.sites,
+        )
+
+    def _info(self) -> dict[str, Any]:
+        return {"task": self._task.id if self._task else "", "steps": self._steps}
+
+    def _shown(self, observation: Observation) -> dict[str, Any]:
+        self._seen = observation
+        lines = {
+            "goal": self._task.intent if self._task else "",
+            "url": observation.url,
+            "title": observation.title,
+            "error": observation.error,
+            "notes": "\n".join(observation.notes),
+            "dialog": observation.dialog or "",
+        }
+        shown: dict[str, Any] = {name: text[:_LINE] for name, text in lines.items()}
+        shown["text"] = observation.text[:_TEXT]
+        if self._pictured:
+            width, height = self._picture_size(self._session_config.observation)
+            shown["screenshot"] = _pixels(observation.marked or observation.screenshot, (width, height))
+        return shown
+
+    def _picture_size(self, seen: ObservationConfig) -> tuple[int, int]:
+        return seen.screenshot_size or self._session_config.viewport
+
+
+def _find_tasks(given: str | Path | Task | Sequence[str | Path | Task], sites: str) -> dict[str, Task]:
+    parts = [given] if isinstance(given, str | Path | Task) else list(given)
+    known = load_catalogue(sites).sites
+    found: dict[str, Task] = {}
+    for part in parts:
+        if isinstance(part, Task):
+            found[part.id] = part
+            continue
+        path = Path(part)
+        files = sorted(path.rglob("*.yaml")) if path.is_dir() else [path]
+        for file in files:
+            try:
+                found |= {task.id: task for task in load_tasks(file, sites=known)}
+            except TaskFileError as error:
+                raise UsageError(str(error)) from None
+    if not found:
+        raise UsageError(f"tasks: expected task files, folders of them or tasks, found none in {given!r}")
+    return found
+
+
+def _pixels(picture: bytes | None, size: tuple[int, int]) -> Any:
+    """The picture as rows of RGB pixels; black where there is none, for example while a dialog is open."""
+    width, height = size
+    if not picture:
+        return np.zeros((height, width, 3), np.uint8)
+    from PIL import Image
+
+    image = Image.open(io.BytesIO(picture)).convert("RGB")
+    if image.size != size:
+        canvas = Image.new("RGB", size)
+        image.thumbnail(size)
+        canvas.paste(image)
+        image = canvas
+    return np.asarray(image, np.uint8)

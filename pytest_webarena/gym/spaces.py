@@ -1,0 +1,45 @@
+"""The space of any text. Gymnasium's own ``Text`` has a list of all its characters; here they are all of Unicode."""
+
+from __future__ import annotations
+
+import string
+from typing import Any
+
+from gymnasium import Space
+
+__all__ = ["AnyText"]
+
+_SAMPLED = 64
+
+
+class AnyText(Space[str]):
+    """Texts of at most ``max_length`` characters.
+
+    Gymnasium has no shared memory for texts, so `AsyncVectorEnv` takes ``shared_memory=False``.
+    """
+
+    def __init__(self, max_length: int, *, seed: int | None = None) -> None:
+        super().__init__(dtype=str, seed=seed)
+        self.max_length = max_length
+
+    @property
+    def is_np_flattenable(self) -> bool:
+        """No: an array of a million numbers would help nobody."""
+        return False
+
+    def sample(self, mask: Any = None, probability: Any = None) -> str:
+        """Some printable ASCII; masks are ignored."""
+        length = int(self.np_random.integers(0, min(self.max_length, _SAMPLED) + 1))
+        return "".join(self.np_random.choice(list(string.printable[:95]), size=length))
+
+    def contains(self, x: Any) -> bool:
+        """Whether it is a text, and short enough."""
+        return isinstance(x, str) and len(x) <= self.max_length
+
+    def __repr__(self) -> str:
+        return f"AnyText({self.max_length})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, AnyText) and self.max_length == other.max_length
+
+    __hash__ = None  # type: ignore[assignment]  # as all of Gymnasium's spaces

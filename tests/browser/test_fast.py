@@ -1,0 +1,322 @@
+"""The ``fast`` extractor: ids that stay, frames of other sites, pages that interfere, few calls whatever the size."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from pytest_webarena.actions import Click, Element, FocusTab, Goto, Hover, NewTab, Selector, Type
+from pytest_webarena.browser.config import ObservationConfig
+from pytest_webarena.browser.fast.inpage import InPage
+from pytest_webarena.browser.loop import Deadline
+from pytest_webarena.browser.session import Session
+from tests.browser.conftest import Web
+
+Show = Callable[[str], Session]
+OpenSession = Callable[..., Session]
+
+FAST = ObservationConfig(extractor="fast")
+WHOLE = ObservationConfig(extractor="fast", current_viewport_only=False)
+
+
+def lines(session: Session) -> list[str]:
+    """What is printed of the page, without indentation and ids."""
+    return [re.sub(r"^\t*\[\d+\] ", "", line) for line in session.observe().text.split("\n")[2:]]
+
+
+def element(session: Session, line: str) -> Element:
+    """The element that is printed as ``line`` (or so it begins)."""
+    text = session.observe().text
+    found = re.search(rf"\[(\d+)\] {re.escape(line)}", text)
+    assert found, f"{line} is not in\n{text}"
+    return Element(found[1])
+
+
+def done(session: Session, action: Any) -> None:
+    """Carry out an action that has to work."""
+    assert session.execute(action).error == ""
+
+
+@contextmanager
+def messages(session: Session) -> Iterator[list[str]]:
+    """The methods that are asked of Playwright's driver meanwhile, with the protocol's for those passed on."""
+    connection: Any = session._tabs.current.page._impl_obj._connection
+    # The one place that every message passes: its name has changed between releases of Playwright.
+    owner, name = (connection, "onmessage") if hasattr(connection, "onmessage") else (connection._transport, "send")
+    send = getattr(owner, name)
+    sent: list[str] = []
+
+    def listen(message: dict[str, Any]) -> Any:
+        sent.append(f"{message['method']} {message['params'].get('method', '')}".strip())
+        return send(message)
+
+    setattr(owner, name, listen)
+    try:
+        yield sent
+    finally:
+        setattr(owner, name, send)
+
+
+# --- ids
+
+
+def test_an_element_keeps_its_id_while_other_parts_are_rendered_anew(show: Show) -> None:
+    session = show(
+        "<button>Keep</button><ul id=list></ul><button onclick=\"list.innerHTML='<li>Item '+(n++)+'</li>';"
+        "document.body.prepend(document.createElement('hr'))\">Render</button><script>n=0</script>"
+    )
+    keep, render = element(session, "button 'Keep'"), element(session, "button 'Render'")
+    items = set()
+    for _ in range(3):
+        done(session, Click(render))
+        assert (element(session, "button 'Keep'"), element(session, "button 'Render'")) == (keep, render)
+        items.add(element(session, "StaticText 'Item"))
+    assert len(items) == 3
+
+
+def test_ids_are_never_given_twice_in_a_session(session: Session, web: Web) -> None:
+    page = "<title>{0}</title><button onclick=\"document.title='hit'\">{0}</button>"
+    page += "<iframe srcdoc='<a href=#>in</a>'></iframe>"
+    seen: set[str] = set()
+    session.open_tabs([web.put("/", page.format("One"))])
+    for action in (
+        Goto(web.put("/two", page.format("Two"))),
+        Goto(web.put("http://b.test/", page.format("B"))),
+        NewTab(),
+    ):
+        ids = re.findall(r"^\t*\[(\d+)\]", session.observe().text, re.MULTILINE)
+        assert len(ids) == len(set(ids)) == 4
+        assert not seen & set(ids)
+        seen |= set(ids)
+        done(session, action)
+
+
+def test_a_stale_id_says_what_became_of_it_and_hits_nothing(session: Session, web: Web) -> None:
+    session.open_tabs([
+        web.put("/", "<title>One</title><button onclick=\"this.replaceWith(this.cloneNode(true))\">Old</button>"
+                     "<iframe id=f srcdoc='<button>Inner</button>'></iframe><button onclick=f.remove()>Drop</button>"),
+        web.put("/other", "<button onclick=\"document.title='hit'\">Other</button>"),
+    ])  # fmt: skip
+    old, inner = element(session, "button 'Old'"), element(session, "button 'Inner'")
+    done(session, Click(old))
+    gone = "is no longer on the page. Use an id of the latest observation."
+    assert session.execute(Click(old)).error == f"Element [{old.id}] (button 'Old') {gone}"
+    done(session, Click(element(session, "button 'Drop'")))
+    assert session.execute(Click(inner)).error == f"Element [{inner.id}] (button 'Inner') {gone}"
+    done(session, FocusTab(1))
+    other = element(session, "button 'Other'")
+    done(session, FocusTab(0))
+    assert session.execute(Click(other)).error == (
+        f"Element [{other.id}] is on another tab, not on the page shown now. Use an id of the latest observation."
+    )
+    done(session, Goto("/other"))
+    assert "is on an earlier page of this tab" in session.execute(Click(old)).error
+    assert session.observe().title == ""
+
+
+def test_texts_can_be_clicked_and_markers_stand_for_their_item(show: Show) -> None:
+    session = show(
+        "<p onclick=\"document.title='text'\">Some text</p><ul><li onclick=\"document.title='item'\">One</ul>"
+    )
+    record = session.execute(Click(element(session, "StaticText 'Some text'"))).target
+    assert record is not None
+    assert (session.observe().title, record.role, record.name) == ("text", "StaticText", "Some text")
+    done(session, Click(element(session, "ListMarker '• '")))
+    assert session.observe().title == "item"
+
+
+# --- frames of other sites
+
+
+def nested(web: Web) -> str:
+    """Three sites in one another, the inner ones in processes of their own."""
+    web.put("http://c.test/", "<button onclick=\"this.textContent='Done'\">Deep</button>")
+    web.put(
+        "http://b.test/",
+        "<p>Inside</p><div style='height:900px'></div><input aria-label=Name>"
+        "<button onclick='this.remove()'>Once</button>"
+        "<iframe src='http://c.test/' title=Third width=200 height=60></iframe>",
+    )
+    return web.put(
+        "/",
+        "<h1>Top</h1><iframe src='http://b.test/' title=Second style='margin:40px;border:7px solid;padding:5px'"
+        " width=500 height=300></iframe>"
+        "<iframe sandbox=allow-scripts srcdoc='<button>Boxed</button>' title=Box></iframe>",
+    )
+
+
+@pytest.mark.parametrize("isolated", [True, False], ids=["isolated", "main-world"])
+def test_frames_of_other_sites_are_read_and_acted_on(
+    open_session: OpenSession, web: Web, monkeypatch: pytest.MonkeyPatch, isolated: bool
+) -> None:
+    monkeypatch.setattr(InPage, "isolated", isolated)  # other browsers than Chromium have the main world only
+    session = open_session(observation=WHOLE)
+    session.open_tabs([nested(web)])
+    assert lines(session) == [
+        "RootWebArea '' focused: True", "heading 'Top'", "Iframe 'Second'", "StaticText 'Inside'",
+        "textbox 'Name' required: False", "button 'Once'", "Iframe 'Third'", "button 'Deep'", "Iframe 'Box'",
+        "button 'Boxed'",
+    ]  # fmt: skip
+    once, deep = element(session, "button 'Once'"), element(session, "button 'Deep'")
+    done(session, Type(element(session, "textbox 'Name'"), "Ada"))
+    assert re.fullmatch(r"\[\d+\] textbox 'Name'", session.observe().focused)
+    done(session, Click(deep))
+    assert element(session, "button 'Done' focused: True") == deep
+    done(session, Click(once))
+    assert "is no longer on the page" in session.execute(Click(once)).error
+    seen = lines(session)
+    assert "textbox 'Name' required: False value: 'Ada'" in seen
+    assert "button 'Once'" not in seen
+    done(session, Click(element(session, "button 'Boxed'")))
+
+
+def test_only_what_a_frame_shows_in_the_viewport(session: Session, web: Web) -> None:
+    session.open_tabs([nested(web)])
+    assert "StaticText 'Inside'" in lines(session)
+    assert "button 'Once'" not in lines(session)  # below the edge of its frame
+    done(session, Goto(web.put("/below", "<div style='height:2000px'></div><iframe src='http://b.test/'></iframe>")))
+    assert lines(session) == ["RootWebArea '' focused: True"]
+
+
+def test_a_frame_of_another_site_that_hangs_does_not_hold_up_the_page(
+    session: Session, web: Web, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pytest_webarena.browser.fast.inpage._FRAME_SECONDS", 0.2)
+    web.put("http://b.test/", "<p>Inside</p><script>fetch('/go').finally(() => { while (true); })</script>")
+    web.put("http://b.test/go", "")
+    session.open_tabs([web.put("/", "<iframe src='http://b.test/' title=Busy></iframe><p>Own</p>")])
+    limit = Deadline(10)
+    seen = lines(session)
+    while "StaticText 'Inside'" in seen and not limit.over:
+        seen = lines(session)
+    assert seen == ["RootWebArea '' focused: True", "Iframe 'Busy'", "StaticText 'Own'"]
+
+
+def test_a_frame_that_went_elsewhere_is_read_anew(session: Session, web: Web) -> None:
+    web.put("http://b.test/", "<a href=/next>Next</a>")
+    web.put("http://b.test/next", "<p>Arrived</p>")
+    session.open_tabs([web.put("/", "<iframe src='http://b.test/'></iframe>")])
+    link = element(session, "link 'Next'")
+    done(session, Click(link))
+    assert "StaticText 'Arrived'" in lines(session)
+    assert "no longer on the page" in session.execute(Click(link)).error
+
+
+# --- how much is asked of the browser
+
+
+def test_at_most_four_calls_whatever_the_pages_size(open_session: OpenSession, web: Web) -> None:
+    rows = "".join(f"<tr><td>{n}<td><a href=#{n}>Row {n}</a><td><button>Edit</button>" for n in range(700))
+    session = open_session(observation=WHOLE)
+    session.open_tabs([web.put("/", f"<table>{rows}</table>")])
+    with messages(session) as first:
+        text = session.observe().text
+    assert text.count("\n") > 2000
+    assert 0 < len(first) <= 4, first
+    with messages(session) as second:
+        session.observe()
+    assert 0 < len(second) <= 2, second
+
+
+# --- a page that interferes
+
+
+def test_a_page_can_neither_deceive_the_script_nor_notice_it(show: Show) -> None:
+    session = show(
+        "<button aria-label=Real>x</button><p id=out></p><script>"
+        "let noticed = [];"
+        "for (const p of [Element.prototype, Node.prototype, Document.prototype, Range.prototype]) {"
+        "  for (const name of ['getBoundingClientRect', 'getAttribute', 'hasAttribute', 'selectNodeContents']) {"
+        "    if (p[name]) p[name] = () => { noticed.push(name); return 'Fake'; };"
+        "} }"
+        "Array.prototype.map = Array.prototype.join = () => 'Fake'; Map.prototype.get = () => 'Fake';"
+        "new MutationObserver(list => noticed.push('change')).observe(document, {subtree: true, childList: true,"
+        " attributes: true, characterData: true});"
+        "const before = Object.getOwnPropertyNames(window).length;"
+        "addEventListener('keydown', () => { document.title ="
+        " `${noticed.length} ${Object.getOwnPropertyNames(window).length - before}`; });</script>"
+    )
+    assert lines(session)[:2] == ["RootWebArea '' focused: True", "button 'Real'"]
+    session.observe()
+    session._engine.run(session._tabs.current.page.keyboard.press("a"), timeout=5, what="a key")
+    assert session.observe().title == "0 0"
+
+
+def test_what_the_text_says_is_never_old(show: Show) -> None:
+    session = show(
+        "<style>#late{display:none} a:hover{text-transform:uppercase}</style><input id=i><input type=checkbox id=c>"
+        "<p id=late>Late</p><a href=#>over</a><div style='height:3000px'></div><script>"
+        "addEventListener('message', () => { i.value = 'set'; c.checked = true;"
+        "document.styleSheets[0].deleteRule(0); })</script>"
+    )
+    session.observe()
+    page = session._tabs.current.page
+    session._engine.run(
+        page.evaluate("new Promise(r => { postMessage(1, '*'); setTimeout(r, 30); })"), timeout=5, what="js"
+    )
+    seen = lines(session)
+    assert "textbox '' required: False value: 'set'" in seen
+    assert "checkbox '' checked: true" in seen
+    assert "StaticText 'Late'" in seen
+    assert "link 'over'" in seen
+    done(session, Hover(Selector("css=a")))
+    assert "link 'OVER'" in lines(session)
+
+
+def test_very_deep_pages_are_walked_without_recursion(show: Show) -> None:
+    session = show(
+        "<div id=top></div><script>let at = top.document.getElementById('top');"
+        "for (let n = 0; n < 1200; n++) at = at.appendChild(document.createElement('span'));"
+        "at.innerHTML = '<button>Deepest</button>';"
+        "let link = document.body.appendChild(document.createElement('a')); link.href = '#';"
+        "for (let n = 0; n < 600; n++) link = link.appendChild(document.createElement('b'));"
+        "link.textContent = 'Deep name';</script>"
+    )
+    assert lines(session)[1:] == ["button 'Deepest'", "link 'Deep name'"]
+
+
+# --- what shows
+
+
+def test_a_modal_dialog_leaves_nothing_else_to_act_on(show: Show) -> None:
+    session = show(
+        "<button>Behind</button><dialog id=d><p>Sure?</p><button>Yes</button></dialog><script>d.showModal()</script>"
+    )
+    assert lines(session)[1:] == ["dialog '' modal: True", "StaticText 'Sure?'", "button 'Yes' focused: True"]
+
+
+def test_hidden_from_assistive_technology_is_left_out_unless_it_has_the_focus(show: Show) -> None:
+    session = show("<div aria-hidden=true><button id=b>Inside</button></div><div inert><button>Inert</button></div>")
+    assert lines(session)[1:] == []
+    done(session, Click(Selector("css=#b")))
+    assert lines(session)[1:] == ["button 'Inside' focused: True"]
+
+
+def test_parts_that_stick_out_of_what_is_out_of_sight_are_found(show: Show) -> None:
+    session = show(
+        "<body style='margin:0'><div style='position:absolute;top:5000px;height:10px'>"
+        "<p style='position:fixed;top:10px'>Fixed</p><p style='position:absolute;top:-4900px'>Pulled up</p></div>"
+        "<div style='position:absolute;left:-500px;width:100px;white-space:nowrap'>"
+        "Words that are much longer than their box and reach into the page from the left "
+        "<a href=#>with a link</a></div>"
+    )
+    assert [line for line in lines(session)[1:] if "Words" not in line] == [
+        "StaticText 'Fixed'", "StaticText 'Pulled up'", "link 'with a link'",
+    ]  # fmt: skip
+
+
+def test_link_addresses_and_long_lists_follow_the_settings(open_session: OpenSession, web: Web) -> None:
+    options = "".join(f"<option {'selected' if n == 9 else ''}>O{n}</option>" for n in range(10))
+    web.put("/", f"<a href=/x?y=1>Go</a><select aria-label=S>{options}</select>")
+    session = open_session(observation=ObservationConfig(extractor="fast", link_urls=True, max_options=3))
+    session.open_tabs(["http://a.test/"])
+    seen = lines(session)
+    assert seen[:2] == ["RootWebArea '' focused: True url: http://a.test/", "link 'Go' url: http://a.test/x?y=1"]
+    select = element(session, "combobox 'S'")
+    assert seen[-1].strip() == f"… 6 more options; to choose one of them, type its text into [{select.id}]"
+    assert json.dumps(seen).count("option 'O") == 4

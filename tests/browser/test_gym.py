@@ -1,0 +1,180 @@
+"""The Gymnasium environment on embedded sites, single and vectorised."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import check_env
+from gymnasium.vector import AsyncVectorEnv, SyncVectorEnv
+
+import pytest_webarena.gym
+from pytest_webarena.actions import Goto, Stop
+from pytest_webarena.episode import EpisodeLimits
+from pytest_webarena.errors import UsageError
+from pytest_webarena.gym import ENV_ID, TasksEnv
+from pytest_webarena.gym import house as houses
+
+TASKS = """
+defaults: {sites: [homepage]}
+tasks:
+  - id: say-yes
+    intent: Answer with yes.
+    checks: [{answer: {exact: "yes"}}]
+  - id: visit
+    intent: Open the manuals, then stop.
+    checks: [{url: {exact: /manuals/}}]
+    limits: {steps: 2}
+"""
+
+
+@pytest.fixture
+def tasks(tmp_path: Path) -> Path:
+    """A file of two tasks."""
+    (tmp_path / "tasks.yaml").write_text(TASKS)
+    return tmp_path / "tasks.yaml"
+
+
+def without_sites(folder: Path) -> Path:
+    """A task that resets at once, for whatever is not about sites."""
+    file = folder / "blank.yaml"
+    file.write_text("tasks: [{id: blank, intent: Say yes., sites: [], checks: [{answer: {exact: 'yes'}}]}]")
+    return file
+
+
+@pytest.fixture
+def env(tasks: Path, browser_executable: str | None) -> Iterator[TasksEnv]:
+    """An environment of these tasks."""
+    env = TasksEnv(tasks, browser_executable=browser_executable, render_mode="ansi")
+    yield env
+    env.close()
+
+
+def test_episodes(env: TasksEnv) -> None:
+    observation, info = env.reset(seed=1, options={"task": "say-yes"})
+    assert env.observation_space.contains(observation)
+    assert observation["goal"] == "Answer with yes."
+    assert observation["url"].startswith("http://homepage.test/")
+    assert "Tab 0 (current)" in observation["text"]
+    assert info == {"task": "say-yes", "steps": 0}
+
+    observation, reward, terminated, truncated, info = env.step("hm")
+    assert (reward, terminated, truncated, info["steps"]) == (0.0, False, False, 1)
+    assert "No action found" in observation["error"]
+    assert "URL: http://homepage.test/" in env.render()
+
+    observation, reward, terminated, truncated, info = env.step("```stop [yes]```")
+    assert (reward, terminated, truncated) == (1.0, True, False)
+    assert (info["passed"], info["score"], info["answer"], info["stop_reason"]) == (True, 1.0, "yes", "answered")
+    with pytest.raises(gymnasium.error.ResetNeeded):
+        env.step("```noop```")
+
+    observation, info = env.reset(options={"task": "visit"})
+    assert observation["error"] == ""
+    assert env.step(Goto("/"))[1:4] == (0.0, False, False)
+    assert env.step(Goto("/manuals/"))[1:4] == (1.0, False, True)  # the task's limit; what holds then counts
+
+    env.reset(options={"task": "visit"})
+    env.step("```goto [/manuals/]```")
+    assert env.reset(options={"task": "say-yes"})[1]["task"] == "say-yes"  # in the middle of the other one
+    assert env.step(Stop("no"))[1:4] == (0.0, True, False)
+    with pytest.raises(UsageError, match="did you mean 'visit'"):
+        env.reset(options={"task": "vist"})
+
+
+def test_gymnasiums_own_check(tmp_path: Path, browser_executable: str | None) -> None:
+    env = gymnasium.make(
+        ENV_ID, tasks=without_sites(tmp_path), browser_executable=browser_executable, render_mode="ansi"
+    )
+    check_env(env.unwrapped)
+    env.close()
+
+
+def test_pictures(tasks: Path, browser_executable: str | None) -> None:
+    env = gymnasium.make(
+        ENV_ID,
+        tasks=tasks,
+        observation={"kinds": ["accessibility_tree", "screenshot"], "screenshot_size": [320, 180]},
+        browser_executable=browser_executable,
+        limits=EpisodeLimits(steps=1),
+        render_mode="rgb_array",
+    )
+    try:
+        observation, _ = env.reset(seed=3)
+        assert observation["screenshot"].shape == (180, 320, 3)
+        assert len(np.unique(observation["screenshot"])) > 10
+        assert env.render().shape == (720, 1280, 3)  # type: ignore[union-attr]
+        assert env.step("```noop```")[2:4] == (False, True)
+    finally:
+        env.close()
+
+
+@pytest.mark.parametrize("kind", [SyncVectorEnv, AsyncVectorEnv])
+def test_vectors(tasks: Path, browser_executable: str | None, kind: Any) -> None:
+    def make() -> gymnasium.Env[Any, Any]:
+        return gymnasium.make(ENV_ID, tasks=tasks, browser_executable=browser_executable)
+
+    options = {"context": "spawn", "shared_memory": False} if kind is AsyncVectorEnv else {}
+    vector = kind([_Make(str(tasks), browser_executable)] * 2 if options else [make] * 2, **options)
+    try:
+        observations, infos = vector.reset(seed=[5, 5], options={"task": "say-yes"})
+        assert observations["goal"] == ("Answer with yes.",) * 2
+        assert all("Tab 0 (current)" in text for text in observations["text"])
+        _, rewards, terminated, truncated, infos = vector.step(("```stop [yes]```", "```goto [/manuals/]```"))
+        assert (list(rewards), list(terminated), list(truncated)) == ([1.0, 0.0], [True, False], [False, False])
+        assert infos["answer"][0] == "yes"
+        observations, rewards, terminated, _, infos = vector.step(("", "```stop [no]```"))  # the first begins anew
+        assert (list(rewards), list(terminated)) == ([0.0, 0.0], [False, True])
+        assert observations["url"][0].startswith("http://homepage.test/")
+    finally:
+        vector.close()
+
+
+class _Make:
+    """Makes an environment in another process."""
+
+    def __init__(self, tasks: str, executable: str | None) -> None:
+        self.tasks, self.executable = tasks, executable
+
+    def __call__(self) -> gymnasium.Env[Any, Any]:
+        return gymnasium.make(pytest_webarena.gym.ENV_ID, tasks=self.tasks, browser_executable=self.executable)
+
+
+def test_the_last_one_out_ends_everything(tmp_path: Path, browser_executable: str | None) -> None:
+    tasks = without_sites(tmp_path)
+    first, second = (TasksEnv(tasks, browser_executable=browser_executable) for _ in range(2))
+    first.reset(seed=1)
+    second.reset(seed=2)
+    (house,) = houses._houses.values()
+    broker = Path(house.launcher.address)
+    first.close()
+    assert second.step("```noop```")[2:4] == (False, False)
+    second.close()
+    second.close()
+    assert not houses._houses
+    assert not house.directory.exists()
+    assert not broker.exists()
+
+
+def test_bad_arguments(tasks: Path, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="unknown action grammar 'webarina'"):
+        TasksEnv(tasks, grammar="webarina")
+    with pytest.raises(UsageError, match="found no such file"):
+        TasksEnv(tmp_path / "nothing")
+    with pytest.raises(UsageError, match="unknown render mode 'humen'"):
+        TasksEnv(tasks, render_mode="humen")
+
+
+def test_the_example_of_the_documentation(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    root = Path(__file__).parents[2]
+    monkeypatch.chdir(root)
+    example = (root / "docs" / "gym.md").read_text("utf-8").split("```python\n")[1].split("\n```\n")[0]
+    exec(compile(example, "docs/gym.md", "exec"), {})
+    printed = capsys.readouterr().out
+    assert "Tab 0 (current)" in printed
+    assert "0.0 True answered" in printed
+    assert "failed" in printed

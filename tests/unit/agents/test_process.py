@@ -199,7 +199,14 @@ def test_it_goes_with_a_harness_that_is_killed(tmp_path: Path) -> None:
         print(pipe.receive().decode(), flush=True)
         os._exit(9)
     """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+        env={**os.environ, "TMPDIR": str(tmp_path)},  # it has no time to clean up
+    )
     assert done.returncode == 9, done.stderr
     with contextlib.suppress(psutil.NoSuchProcess):
         psutil.Process(int(done.stdout)).wait(10)

@@ -112,11 +112,17 @@ def _try(options: argparse.Namespace) -> int:
 
 
 def _agents(options: argparse.Namespace) -> int:
+    from pytest_webarena.agents.kinds import kind, kinds
     from pytest_webarena.agents.registry import known_agents
     from pytest_webarena.shipped import agent_directories
 
-    for name, about in known_agents([Path("agents"), *agent_directories()]).items():
-        print(f"{name:<16} {about}")
+    known = known_agents([Path("agents"), *agent_directories()])
+    width = max(map(len, known))
+    for name, about in known.items():
+        print(f"{name:<{width}}  {about}")
+    print("\nKinds of definition (docs/bring-your-own.md):")
+    for name in kinds():
+        print(f"{name:<{width}}  {kind(name, 'agents').about}")
     return 0
 
 

@@ -10,7 +10,7 @@ import secrets
 import subprocess
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -195,6 +195,8 @@ class Controller:
             "audit": settings.audit,
             "catalogue": settings.catalogue,
             "limits": {"steps": settings.max_steps, "seconds": settings.time_limit, "stop_rule": settings.stop_rule},
+            "overrides": _given(asdict(settings.overrides)),
+            "models": _given(asdict(settings.models)),
             "env_retries": settings.env_retries,
             "workers": _workers(self._config),
             "versions": _versions(),
@@ -202,6 +204,15 @@ class Controller:
             "platform": platform.platform(),
             "git": _git_revision(self._config.rootpath),
         }
+
+
+def _given(settings: dict[str, Any]) -> dict[str, Any]:
+    """What of it was asked for, as plain data."""
+    plain = {
+        name: _given(value) if isinstance(value, dict) else str(value) if isinstance(value, Path) else value
+        for name, value in settings.items()
+    }
+    return {name: value for name, value in plain.items() if value not in (None, (), {})}
 
 
 def _default_run_dir(root: Path) -> Path:

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from pytest_webarena.actions import Action, Invalid, Stop, as_record
+from pytest_webarena.agents.protocol import Reply
 from pytest_webarena.agents.worker import AgentCrashed, AgentTimeout, AgentWorker
 from pytest_webarena.browser.equivalence import equivalent
 from pytest_webarena.errors import UsageError, closest
-from pytest_webarena.evidence import StepRecord, StopReason
+from pytest_webarena.evidence import StepRecord, StopReason, Usage
 
 if TYPE_CHECKING:
     from pytest_webarena.browser.observation import Observation
@@ -40,6 +41,24 @@ class EpisodeLimits:
     seconds: float = 600.0
     """Wall time from the first observation; the agent's thinking included."""
     rule: Literal["paper", "upstream"] = "paper"
+    input_tokens: int | None = None
+    """Of all model calls that the agent reports; None: no limit. Checked between steps, like those below."""
+    output_tokens: int | None = None
+    cost: float | None = None
+    """US dollars. Where the cost is not known, the limit can't be held and says so."""
+
+    def reached(self, usage: Usage | None) -> Ending | None:
+        """Whether what the agent's model calls used so far ends the episode."""
+        if usage is None:
+            return None
+        if self.input_tokens is not None and usage.input_tokens >= self.input_tokens:
+            return Ending("tokens", f"{usage.input_tokens} input tokens, the limit is {self.input_tokens}")
+        if self.output_tokens is not None and usage.output_tokens >= self.output_tokens:
+            return Ending("tokens", f"{usage.output_tokens} output tokens, the limit is {self.output_tokens}")
+        # What the cache saved counts: a re-run from the cache ends where the first run did.
+        if self.cost is not None and (worth := usage.worth) is not None and worth >= self.cost:
+            return Ending("cost", f"${worth:.4f}, the limit is ${self.cost:g}")
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +137,8 @@ class Episode:
     ending: Ending
     steps: tuple[StepRecord, ...]
     seconds: float
+    usage: Usage | None = None
+    """What the agent said that its model calls used; None when it said nothing."""
 
 
 def run_episode(
@@ -131,22 +152,23 @@ def run_episode(
 ) -> Episode:
     """Run one agent on one session until it stops or is stopped. Limits end it; they are no errors.
 
-    Raises what the browser, the sites or a privileged agent raise (`TrialError`). An agent that crashes ends the
-    episode with the stop reason ``agent_crash``; one that hangs is cut off by the time limit.
+    Raises what the browser, the sites, a model endpoint or a privileged agent raise (`TrialError`). An agent that
+    crashes ends the episode with the stop reason ``agent_crash``; one that hangs is cut off by the time limit.
     """
     rule = stop_rule(limits.rule)
     began = clock()
     turns: list[Turn] = []
     steps: list[StepRecord] = []
     answer: str | None = None
+    usage: Usage | None = None
 
     def over(ending: Ending) -> Episode:
-        return Episode(answer=answer, ending=ending, steps=tuple(steps), seconds=clock() - began)
+        return Episode(answer=answer, ending=ending, steps=tuple(steps), seconds=clock() - began, usage=usage)
 
     while True:
         if len(turns) >= limits.steps:
             return over(Ending("max_steps", f"the limit of {limits.steps} steps"))
-        if (ending := rule(turns)) is not None:
+        if (ending := rule(turns) or limits.reached(usage)) is not None:
             return over(ending)
         started = clock() - began
         if started >= limits.seconds:
@@ -156,11 +178,15 @@ def run_episode(
         seen = clock() - began
         text_file, shot_file = recorder.observed(len(steps), observation)
         try:
-            reply = agent.act(observation, max(0.0, limits.seconds - (clock() - began)))
+            reply = _reply(agent.act(observation, max(0.0, limits.seconds - (clock() - began))))
         except AgentTimeout:
             return over(Ending("time", f"the agent did not answer within the limit of {limits.seconds:g} s"))
         except AgentCrashed as crash:
             return over(Ending("agent_crash", str(crash)))
+        if reply.usage is not None:
+            usage = reply.usage if usage is None else usage + reply.usage
+        if reply.ended is not None:
+            return over(Ending(*reply.ended))
         action, raw = _understand(reply, parse)
         decided = clock() - began
 
@@ -184,6 +210,10 @@ def run_episode(
                 "act": round(decided - seen, 4),
                 "execute": round(done - decided, 4),
             },
+            thought=reply.thought,
+            retries=reply.retries,
+            usage=reply.usage,
+            exchange=reply.exchange,
         )
         steps.append(step)
         turns.append(Turn(action, observation.text))
@@ -196,10 +226,17 @@ def run_episode(
             return over(Ending("answered", "the agent stopped"))
 
 
-def _understand(reply: object, parse: Callable[[str], Action]) -> tuple[Action, str]:
+def _reply(said: object) -> Reply:
+    """What an agent returned, as a `Reply`: a bare action or text is one without further facts."""
+    return said if isinstance(said, Reply) else Reply(said)  # type: ignore[arg-type]  # `_understand` looks at the type
+
+
+def _understand(reply: Reply, parse: Callable[[str], Action]) -> tuple[Action, str]:
     """The action in an agent's reply, and its words for the record."""
-    if isinstance(reply, str):
-        return parse(reply), reply
-    if isinstance(reply, Action):
-        return reply, repr(reply)
-    return Invalid(repr(reply)[:500], f"expected an action or text, found {type(reply).__name__}"), repr(reply)[:500]
+    said: object = reply.action
+    if isinstance(said, str):
+        return parse(said), reply.raw or said
+    if isinstance(said, Action):
+        return said, reply.raw or repr(said)
+    shown = repr(said)[:500]
+    return Invalid(shown, f"expected an action, text or a Reply, found {type(said).__name__}"), reply.raw or shown

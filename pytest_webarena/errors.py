@@ -9,6 +9,7 @@
         ├── SiteError             cause "site": provisioning, reset, crash, query
         ├── BrowserError          cause "browser": launch, crash, protocol
         ├── ModelError            cause "model": the model endpoint
+        │   └── BudgetError       the run's budget for it was spent before the trial began
         ├── AgentError            cause "agent": the agent raised, hung or broke its protocol
         ├── JudgeError            cause "judge": a judge could not reach a verdict
         ├── TaskError             cause "task": set-up steps or checks that can't work
@@ -28,6 +29,7 @@ from typing import ClassVar, Literal
 __all__ = [
     "AgentError",
     "BrowserError",
+    "BudgetError",
     "Cause",
     "HarnessError",
     "JudgeError",
@@ -82,6 +84,8 @@ class TrialError(WebArenaError):
     """The trial could not be carried out or judged. Reported as an error, never as a failed task."""
 
     cause: ClassVar[Cause] = "harness"
+    again: ClassVar[bool] = True
+    """Whether another attempt could end better."""
 
 
 class SiteError(TrialError):
@@ -100,6 +104,12 @@ class ModelError(TrialError):
     """A model endpoint kept failing after the bounded retries."""
 
     cause = "model"
+
+
+class BudgetError(ModelError):
+    """The run's budget for model calls was spent before the trial could begin."""
+
+    again = False
 
 
 class AgentError(TrialError):

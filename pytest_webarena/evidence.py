@@ -20,9 +20,11 @@ __all__ = [
     "StopReason",
     "TabState",
     "TargetRecord",
+    "Usage",
 ]
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+"""2 added what a model said and cost to `StepRecord`."""
 
 JsonValue = None | bool | int | float | str | list["JsonValue"] | dict[str, "JsonValue"]
 
@@ -56,6 +58,47 @@ class TargetRecord:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """What model calls used up, by the endpoint's own count. ``+`` adds two."""
+
+    calls: int = 0
+    """Requests that were answered, those of the cache included."""
+    cached_calls: int = 0
+    """Of these, how many the response cache on disk answered: they cost nothing."""
+    input_tokens: int = 0
+    cached_input_tokens: int = 0
+    """Of the input tokens, how many the endpoint had in its prompt cache."""
+    output_tokens: int = 0
+    """Reasoning tokens included."""
+    reasoning_tokens: int = 0
+    cost: float | None = 0.0
+    """US dollars; None when the price of a call is not known. Unknown is never zero."""
+    saved: float | None = 0.0
+    """US dollars that the calls answered by the cache would have cost."""
+
+    @property
+    def worth(self) -> float | None:
+        """What the calls would have cost without the response cache, in US dollars; None when that is not known."""
+        return _sum(self.cost, self.saved)
+
+    def __add__(self, other: Usage) -> Usage:
+        counts = {
+            name: getattr(self, name) + getattr(other, name)
+            for name in (
+                "calls", "cached_calls", "input_tokens", "cached_input_tokens", "output_tokens", "reasoning_tokens"
+            )
+        }  # fmt: skip
+        return Usage(**counts, cost=_sum(self.cost, other.cost), saved=_sum(self.saved, other.saved))
+
+    def __bool__(self) -> bool:
+        return self != Usage()
+
+
+def _sum(one: float | None, other: float | None) -> float | None:
+    return None if one is None or other is None else one + other
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StepRecord:
     """One round: what was seen, said and done."""
 
@@ -82,12 +125,21 @@ class StepRecord:
     """Seconds since the episode began."""
     seconds: Mapping[str, float] = field(default_factory=dict)
     """How long `observe`, `act` and `execute` took."""
+    thought: str = ""
+    """What the agent said of its reasons, where that is apart from the action."""
+    retries: int = 0
+    """Replies before this one that were no action and were asked for again without a step."""
+    usage: Usage | None = None
+    """What the step's model calls used; None for agents that report none."""
+    exchange: str = ""
+    """File of the prompts sent and the replies got, relative to the attempt folder; empty when there is none."""
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> StepRecord:
         """Read what `dataclasses.asdict` made. `TypeError` when a field is missing or unknown."""
-        target = data.get("target")
-        return cls(**{**data, "target": TargetRecord(**target) if target else None})
+        target, usage = data.get("target"), data.get("usage")
+        parts = {"target": TargetRecord(**target) if target else None, "usage": Usage(**usage) if usage else None}
+        return cls(**{**data, **parts})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,6 +7,7 @@ a user's conftest still wins over both.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
@@ -29,7 +30,15 @@ if TYPE_CHECKING:
 def webarena_limits(pytestconfig: pytest.Config) -> EpisodeLimits:
     """What ends an episode that the agent does not end: steps, seconds, stop rule. Tasks may tighten it."""
     settings = pytestconfig.stash[SETTINGS]
-    return EpisodeLimits(steps=settings.max_steps, seconds=settings.time_limit, rule=settings.stop_rule)
+    limits = settings.overrides.limits
+    return EpisodeLimits(
+        steps=settings.max_steps,
+        seconds=settings.time_limit,
+        rule=settings.stop_rule,
+        input_tokens=limits.input_tokens,
+        output_tokens=limits.output_tokens,
+        cost=limits.cost,
+    )
 
 
 @pytest.fixture(scope="session")
@@ -64,6 +73,7 @@ def webarena_runtime(
 ) -> Iterator[Runtime]:
     """This worker's broker client, browser and records, each made on first use."""
     from pytest_webarena.browser.config import EngineConfig, SessionConfig
+    from pytest_webarena.llm.ledger import LEDGER
     from pytest_webarena.trials.runtime import Runtime, RuntimeConfig
 
     settings = pytestconfig.stash[SETTINGS]
@@ -87,6 +97,8 @@ def webarena_runtime(
         ),
         session=session,
         record=settings.record,
+        overrides=settings.overrides,
+        models=replace(settings.models, ledger=webarena_run.run_dir / LEDGER),
     )
     with Runtime(webarena_run, config) as runtime:
         yield runtime

@@ -9,8 +9,13 @@ from typing import Literal
 
 import pytest
 
+from pytest_webarena.agents.overrides import Overrides, parse_option
+from pytest_webarena.agents.protocol import AgentLimits
+from pytest_webarena.episode import EpisodeLimits
 from pytest_webarena.errors import UsageError
 from pytest_webarena.gate import Gate
+from pytest_webarena.llm.config import ModelSettings
+from pytest_webarena.secrets import mark_environment
 from pytest_webarena.selection import Shard, parse_shard
 from pytest_webarena.shipped import agent_directories
 
@@ -48,17 +53,18 @@ def add_options(parser: pytest.Parser) -> None:
     group.addoption(
         "--max-steps",
         type=_positive_int,
-        default=30,
+        default=None,
         metavar="N",
-        help="Actions per trial (default: 30, as in WebArena).",
+        help="Actions per trial (default: the agent's own, or 30 as in WebArena).",
     )
     group.addoption(
         "--time-limit",
         type=_positive_float,
-        default=600.0,
+        default=None,
         metavar="SECONDS",
-        help="Wall time per trial in seconds, the agent's thinking included (default: 600).",
+        help="Wall time per trial in seconds, the agent's thinking included (default: the agent's own, or 600).",
     )
+    _add_agent_options(group)
     group.addoption(
         "--stop-rule",
         choices=("paper", "upstream"),
@@ -130,12 +136,89 @@ def add_options(parser: pytest.Parser) -> None:
         help="Audit the tasks instead of an agent: solutions must pass, agents that do nothing or something wrong must "
         "fail. Exit with 12 when a task is not valid.",
     )
+    group.addoption(
+        "--secret-env",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="Environment variable whose value must be in no file written; repeat for several. API keys never are.",
+    )
+    parser.addini("webarena_secrets", type="args", default=[], help="Names for --secret-env.")
+    parser.addini("webarena_prices", default="", help="Default of --prices, relative to the root directory.")
     parser.addini(
         "webarena_tasks", type="args", default=[], help="Globs of task files, relative to the root directory."
     )
     parser.addini("webarena_agents", type="args", default=["agents"], help="Directories of agent definitions.")
     parser.addini("webarena_sites", default="embedded", help="Default of --sites.")
     parser.addini("webarena_browser_executable", default="", help="Default of --browser-executable.")
+
+
+def _add_agent_options(group: pytest.OptionGroup) -> None:
+    group.addoption(
+        "--model", default=None, metavar="NAME", help="Model of the agents that have one, in place of their own."
+    )
+    group.addoption(
+        "--observation",
+        default=None,
+        metavar="KINDS",
+        help="What agents are shown, in place of their own: accessibility_tree, html, screenshot, set_of_marks, "
+        "several with commas.",
+    )
+    group.addoption(
+        "--agent-option",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="Another key of the agents' definitions, dotted, e.g. sampling.temperature=0; repeat for several. "
+        "For a Python agent: a keyword argument.",
+    )
+    group.addoption(
+        "--max-input-tokens",
+        type=_positive_int,
+        default=None,
+        metavar="N",
+        help="Tokens that a trial's prompts may have together (default: the agent's own, or no limit).",
+    )
+    group.addoption(
+        "--max-output-tokens",
+        type=_positive_int,
+        default=None,
+        metavar="N",
+        help="Tokens that a trial's replies may have together (default: the agent's own, or no limit).",
+    )
+    group.addoption(
+        "--max-trial-cost",
+        type=_positive_float,
+        default=None,
+        metavar="DOLLARS",
+        help="US dollars that a trial's model calls may cost (default: the agent's own, or no limit).",
+    )
+    group.addoption(
+        "--max-cost",
+        type=_positive_float,
+        default=None,
+        metavar="DOLLARS",
+        help="US dollars that all model calls of the run may cost, over all workers (default: no limit).",
+    )
+    group.addoption(
+        "--requests-per-minute",
+        type=_positive_int,
+        default=None,
+        metavar="N",
+        help="Model requests that the run may begin in any 60 seconds, over all workers (default: no limit).",
+    )
+    group.addoption(
+        "--model-cache",
+        default=None,
+        metavar="DIR",
+        help="Keep model replies here and use them when the same trial asks the same again: re-runs are free.",
+    )
+    group.addoption(
+        "--prices",
+        default=None,
+        metavar="FILE",
+        help="Your price table (YAML) on top of the shipped one: dollars per million tokens, by model.",
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,6 +246,10 @@ class Settings:
     """Tasks are on trial, not agents: `agents` are then the audit's own."""
     task_globs: tuple[str, ...]
     agent_directories: tuple[Path, ...]
+    overrides: Overrides
+    """What the flags change in agents' definitions."""
+    models: ModelSettings
+    """Budget, rate, cache and prices of model calls; the ledger's place is the run's to say."""
 
 
 def read_settings(config: pytest.Config) -> Settings:
@@ -185,6 +272,7 @@ def read_settings(config: pytest.Config) -> Settings:
         from pytest_webarena.agents.mutants import AUDIT_AGENTS
 
         agents = AUDIT_AGENTS
+    mark_environment((*option("--secret-env"), *config.getini("webarena_secrets")))
     run_dir, resume = option("--run-dir"), option("--resume")
     if run_dir and resume:
         raise UsageError("--resume: expected no --run-dir beside it; the resumed run's directory is used")
@@ -194,8 +282,8 @@ def read_settings(config: pytest.Config) -> Settings:
         trials=option("--trials"),
         catalogue=option("--sites") or config.getini("webarena_sites"),
         run_dir=Path(run_dir or resume).absolute() if run_dir or resume else None,
-        max_steps=option("--max-steps"),
-        time_limit=option("--time-limit"),
+        max_steps=option("--max-steps") or EpisodeLimits().steps,
+        time_limit=option("--time-limit") or EpisodeLimits().seconds,
         stop_rule=option("--stop-rule"),
         env_retries=option("--env-retries"),
         replicas=option("--replicas"),
@@ -208,19 +296,55 @@ def read_settings(config: pytest.Config) -> Settings:
         audit=audit,
         task_globs=tuple(config.getini("webarena_tasks")),
         agent_directories=_agent_directories(config),
+        overrides=Overrides(
+            model=option("--model"),
+            observation=tuple(part.strip() for part in (option("--observation") or "").split(",") if part.strip()),
+            limits=AgentLimits(
+                steps=option("--max-steps"),
+                seconds=option("--time-limit"),
+                input_tokens=option("--max-input-tokens"),
+                output_tokens=option("--max-output-tokens"),
+                cost=option("--max-trial-cost"),
+            ),
+            options=tuple(parse_option(text) for text in option("--agent-option")),
+        ),
+        models=ModelSettings(
+            max_cost=option("--max-cost"),
+            requests_per_minute=option("--requests-per-minute"),
+            cache=_path(option("--model-cache")),
+            prices=_path(option("--prices")) or _own_prices(config),
+        ),
     )
 
 
-def check_agents(settings: Settings) -> None:
-    """Fail before anything runs when an agent can't be found."""
+def check_agents(settings: Settings, *, collecting: bool = False) -> None:
+    """Fail before anything runs when an agent can't be found or, unless tasks are merely collected, lacks something."""
     from pytest_webarena.agents import resolve_agent
 
+    unused = dict.fromkeys(settings.overrides.names)
     for name in settings.agents:
-        agent = resolve_agent(name, settings.agent_directories)
+        agent = resolve_agent(name, settings.agent_directories, settings.overrides)
+        if not collecting:
+            agent.check(settings.models)
+        for used in agent.overridden:
+            unused.pop(used, None)
         if settings.audit and not agent.source.startswith("built-in"):
             raise UsageError(
                 f"--audit: expected the built-in agent {name}, found {agent.source} by that name; rename it"
             )
+    if unused:
+        raise UsageError(
+            f"{next(iter(unused))}: expected an agent that has such a key, {', '.join(settings.agents)} has none"
+        )
+
+
+def _own_prices(config: pytest.Config) -> Path | None:
+    name = config.getini("webarena_prices")
+    return config.rootpath / name if name else None
+
+
+def _path(text: str | None) -> Path | None:
+    return Path(text).absolute() if text else None
 
 
 def _agent_directories(config: pytest.Config) -> tuple[Path, ...]:

@@ -32,7 +32,7 @@ def pytest_configure(config: pytest.Config) -> None:
     try:
         config.stash[SETTINGS] = settings = options.read_settings(config)
         if settings.agents_given or settings.audit:
-            options.check_agents(settings)
+            options.check_agents(settings, collecting=config.getoption("collectonly"))
     except UsageError as error:
         raise pytest.UsageError(str(error)) from None
     if xdist.is_worker(config):

@@ -63,4 +63,17 @@ def facts(record: TrialRecord) -> list[tuple[str, object]]:
         ("cause", record.cause),
         ("steps", record.steps),
         ("record", record.key.folder),
+        *_model_facts(record),
+    ]
+
+
+def _model_facts(record: TrialRecord) -> list[tuple[str, object]]:
+    used = record.usage
+    if used is None:
+        return []
+    return [
+        ("model", record.model),
+        ("input_tokens", used.input_tokens),
+        ("output_tokens", used.output_tokens),
+        ("cost", used.cost if used.cost is not None else "unknown"),
     ]

@@ -81,7 +81,9 @@ def deselect(config: pytest.Config, items: list[pytest.Item]) -> None:
     finished = run_info(config).finished if settings.resume is not None else ()
     if settings.shard is None and not finished:
         return
-    definitions = {name: resolve_agent(name, settings.agent_directories) for name in settings.agents}
+    definitions = {
+        name: resolve_agent(name, settings.agent_directories, settings.overrides) for name in settings.agents
+    }
     elsewhere, done = left_out(
         [item for item in items if isinstance(item, TaskItem)],
         shard=settings.shard,

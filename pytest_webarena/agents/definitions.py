@@ -1,59 +1,96 @@
-"""Reads an agent definition: a YAML file in ``agents/`` that names an agent and its options."""
+"""Reads an agent definition: a YAML file in ``agents/``, of one of the kinds in `kinds.MODULES`."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from pytest_webarena.agents.keys import read_keys
+from pytest_webarena.agents.kinds import MODULES, Common, CommonKeys, kind
+from pytest_webarena.agents.overrides import Overrides
+from pytest_webarena.agents.protocol import AgentDefinition
+from pytest_webarena.browser.config import ObservationConfig
+from pytest_webarena.browser.grammars import grammars
 from pytest_webarena.errors import UsageError, closest
 
-__all__ = ["Definition", "read_definition"]
-
-_KEYS = {"python", "options", "grammar", "description"}
-_GRAMMARS = ("webarena",)
+__all__ = ["about_definition", "define", "observed_as", "read_definition"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Definition:
-    """One agent as written by a user. The file's stem is its name."""
-
-    id: str
-    python: str
-    """``module:attribute``, or ``file.py:attribute`` relative to the definition."""
-    options: dict[str, Any] = field(default_factory=dict)
-    """Keyword arguments of the class, factory or function."""
-    grammar: str = "webarena"
-    description: str = ""
-
-
-def read_definition(path: Path) -> Definition:
-    """Read ``path``; `UsageError` says what is wrong and where."""
+def read_definition(path: Path, overrides: Overrides | None = None) -> AgentDefinition:
+    """The definition in ``path``, named after the file; `UsageError` says what is wrong and where."""
+    where = f"agent definition {path}"
     try:
         data = yaml.safe_load(path.read_bytes())
     except OSError as error:
-        raise UsageError(f"agent definition {path}: expected a readable file: {error.strerror}") from None
+        raise UsageError(f"{where}: expected a readable file: {error.strerror}") from None
     except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise UsageError(f"agent definition {path}: expected YAML: {error}") from None
+        raise UsageError(f"{where}: expected YAML: {error}") from None
     if not isinstance(data, dict):
         raise UsageError(
-            f"agent definition {path}: expected a mapping with the key 'python', found {type(data).__name__}"
+            f"{where}: expected a mapping with the key 'kind' ({', '.join(MODULES)}), found {type(data).__name__}"
         )
-    for key in data:
-        if key not in _KEYS:
-            raise UsageError(f"agent definition {path}: unknown key {key!r}; {closest(str(key), _KEYS)}")
     if not re.fullmatch(r"[A-Za-z0-9._-]+", path.stem):
-        raise UsageError(f"agent definition {path}: expected a file name of letters, digits, '.', '_', '-'")
-    python, options, grammar = data.get("python"), data.get("options") or {}, data.get("grammar", "webarena")
-    if not isinstance(python, str):
-        raise UsageError(f"agent definition {path}: expected 'python: module:attribute', found {python!r}")
-    if not isinstance(options, dict) or not all(isinstance(key, str) for key in options):
-        raise UsageError(f"agent definition {path}: expected 'options' to map names to values, found {options!r}")
-    if grammar not in _GRAMMARS:
-        raise UsageError(f"agent definition {path}: unknown grammar {grammar!r}; {closest(str(grammar), _GRAMMARS)}")
-    return Definition(
-        id=path.stem, python=python, options=options, grammar=grammar, description=str(data.get("description", ""))
-    )
+        raise UsageError(f"{where}: expected a file name of letters, digits, '.', '_', '-'")
+    return define(data, id=path.stem, where=where, base=path.parent, source=str(path), overrides=overrides)
+
+
+def about_definition(path: Path) -> str:
+    """One line on the definition in ``path``, for lists: what it says of itself, its kind and where it is."""
+    try:
+        data = yaml.safe_load(path.read_bytes())
+    except (OSError, ValueError, yaml.YAMLError):
+        return f"can't be read: {path}"
+    if not isinstance(data, dict):
+        return f"no definition: {path}"
+    kind_of = data.get("kind") or ("python" if "python" in data else "?")
+    return f"{str(data.get('description') or '').strip() or 'an agent'} ({kind_of}: {path})"
+
+
+def define(
+    data: Mapping[str, Any], *, id: str, where: str, base: Path, source: str, overrides: Overrides | None = None
+) -> AgentDefinition:
+    """The definition that plain ``data`` describes, overrides applied."""
+    data = dict(data)
+    if "kind" not in data and "python" in data:
+        data["kind"] = "python"
+    if not isinstance(data.get("kind"), str):
+        known = {"kind", *(each.name for each in fields(CommonKeys))}
+        for key in data:
+            if key not in known and str(key) not in ("python", "options"):
+                raise UsageError(
+                    f"{where}: unknown key {key!r}; {closest(str(key), {*known, 'python', 'options'})}; "
+                    f"expected 'kind' to be one of {', '.join(MODULES)}"
+                )
+        raise UsageError(f"{where}: expected 'kind' to be one of {', '.join(MODULES)}, found {data.get('kind')!r}")
+    this = kind(data.pop("kind"), where)
+    common_names = {each.name for each in fields(CommonKeys)}
+    own_names = {each.name for each in fields(this.keys)}
+    plain, used = (overrides or Overrides()).apply(data, common_names | own_names, where)
+    for key in plain:
+        if key not in common_names | own_names:
+            raise UsageError(
+                f"{where}: unknown key {key!r} for kind {this.name!r}; {closest(str(key), common_names | own_names)}"
+            )
+    keys = read_keys(CommonKeys, {key: plain[key] for key in plain if key in common_names}, where=where, base=base)
+    if keys.grammar not in grammars():
+        raise UsageError(f"{where}: unknown grammar {keys.grammar!r}; {closest(keys.grammar, grammars())}")
+    common = Common(
+        id=id, kind=this.name, where=where, base=base, source=source, keys=keys,
+        plain={"kind": this.name, **plain}, overridden=tuple(used),
+    )  # fmt: skip
+    ObservationConfig.from_plain(common.observation, where=f"{where}: observation")
+    own = read_keys(this.keys, {key: plain[key] for key in plain if key in own_names}, where=where, base=base)
+    return this.build(common, own)
+
+
+def observed_as(asked: Mapping[str, Any], config: ObservationConfig) -> ObservationConfig:
+    """``config`` with what a definition asks for in its ``observation``."""
+    rest = config.to_plain()
+    if asked.get("compat"):
+        rest.pop("extractor")  # it needs a certain one
+    return ObservationConfig.from_plain({**rest, **asked})

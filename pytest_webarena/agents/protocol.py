@@ -1,17 +1,21 @@
-"""What an agent is, what it may know, and how a definition makes a fresh one per trial."""
+"""What an agent is, what it may know, what it may reply, and how a definition makes a fresh one per trial."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
+
+from pytest_webarena.evidence import StopReason, Usage
 
 if TYPE_CHECKING:
     from pytest_webarena.actions import Action
     from pytest_webarena.browser.observation import Observation
+    from pytest_webarena.llm.config import ModelSettings
     from pytest_webarena.tasks.model import Task
 
-__all__ = ["Agent", "AgentDefinition", "IsolationTier", "Reply", "TaskView"]
+__all__ = ["Agent", "AgentDefinition", "AgentLimits", "Assignment", "IsolationTier", "Reply", "TaskView"]
 
 IsolationTier = Literal["in-process", "process", "sandboxed"]
 """How far an agent is kept from the answers; only ``sandboxed`` counts as isolated."""
@@ -31,8 +35,50 @@ class TaskView:
     """Differs between trials of one task, equal between runs: seed any randomness with it."""
 
 
-Reply = "Action | str"
-"""An action, or text in the definition's grammar."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assignment:
+    """What makes an agent of a definition: the view of the task, and what only the harness's own agents may use."""
+
+    view: TaskView
+    task: Task
+    """With checks and solution: for privileged built-ins alone."""
+    trial: int = 1
+    attempt: int = 1
+    key: str = ""
+    """Names the trial in the ledger and the response cache; equal in every run."""
+    folder: Path | None = None
+    """The attempt's folder, for files of the agent's own that belong to the record (a process's stderr, prompts)."""
+    limits: AgentLimits = field(default_factory=lambda: AgentLimits())
+    """The trial's limits, whoever set them. `episode` holds them; an agent that makes several calls a step may look."""
+    worker: str = "main"
+    """Which process of the run this is."""
+    models: ModelSettings | None = None
+    """The run's budget, ledger, cache and prices. None outside of runs: no budget, no cache."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """What an agent's ``act`` may return when an action or its text alone does not tell enough.
+
+    >>> Reply("```click [4]```", thought="the cart").thought
+    'the cart'
+    """
+
+    action: Action | str = field(kw_only=False)
+    """An action, or text in the definition's grammar."""
+    raw: str = ""
+    """What the agent said, verbatim; empty: the action as text."""
+    thought: str = ""
+    """Its reasons, where they are apart from the action."""
+    usage: Usage | None = None
+    """What this step's model calls used; `episode` adds the steps up and holds them against the limits."""
+    retries: int = 0
+    """Replies before this one that were no action and were asked for again without a step."""
+    exchange: str = ""
+    """File with prompts and replies that the agent wrote below `Assignment.folder`, relative to it."""
+    ended: tuple[StopReason, str] | None = None
+    """The agent ran into a limit of its own (tokens, cost): the episode ends with this reason and detail, the action
+    is not carried out and no step is counted."""
 
 
 @runtime_checkable
@@ -46,9 +92,26 @@ class Agent(Protocol):
     True
     """
 
-    def act(self, observation: Observation) -> Action | str | Awaitable[Action | str]:
+    def act(self, observation: Observation) -> Action | str | Reply | Awaitable[Action | str | Reply]:
         """The next action, given what is seen now."""
         ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentLimits:
+    """What ends a trial of this agent; None leaves it to the run. Flags given by the user are in it already."""
+
+    steps: int | None = None
+    seconds: float | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cost: float | None = None
+    """US dollars."""
+
+    def __post_init__(self) -> None:
+        for name in ("steps", "seconds", "input_tokens", "output_tokens", "cost"):
+            if (value := getattr(self, name)) is not None and not 0 < value < float("inf"):
+                raise ValueError(f"{name}: expected a number above 0, found {value!r}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,14 +120,28 @@ class AgentDefinition:
 
     id: str
     """Names the agent in node ids, records and reports; ``[A-Za-z0-9._-]+``."""
-    make: Callable[[TaskView, Task], Agent]
+    make: Callable[[Assignment], Agent]
     """A fresh agent for one trial. Only privileged built-ins look at the task."""
     digest: str
-    """Changes when the agent's definition or code file changes; resume compares it."""
+    """Changes when the agent's definition, an override or a file it names changes; resume compares it."""
+    kind: str = "python"
     grammar: str = "webarena"
     """How text replies are read."""
+    observation: Mapping[str, Any] = field(default_factory=dict)
+    """Keys of `ObservationConfig` that this agent asks for; the run's settings fill the rest."""
+    viewport: tuple[int, int] | None = None
+    """Width and height in CSS pixels; None: the run's."""
+    limits: AgentLimits = field(default_factory=AgentLimits)
+    model: str = ""
+    """Name of its model, for records; empty when it has none or does not tell."""
     tier: IsolationTier = "in-process"
     privileged: bool = False
     """It sees the task's solution (the oracle): its results say nothing about agents."""
     source: str = ""
     """Where it was found, for messages and records."""
+    overridden: tuple[str, ...] = ()
+    """Options of the command line that changed it, e.g. ``--model``."""
+    self_driving: bool = False
+    """It is not asked for actions but given a browser of its own (`agents.cdp.SelfDriving`)."""
+    check: Callable[[ModelSettings], None] = field(default=lambda settings: None)
+    """Called once before a run: raises `UsageError` for what is missing, such as a key or a price."""

@@ -15,7 +15,7 @@ from pytest_webarena.errors import WebArenaError
 
 if TYPE_CHECKING:
     from pytest_webarena.actions import Action
-    from pytest_webarena.agents.protocol import Agent
+    from pytest_webarena.agents.protocol import Agent, Reply
     from pytest_webarena.browser.observation import Observation
 
 __all__ = ["AgentCrashed", "AgentTimeout", "AgentWorker"]
@@ -32,7 +32,8 @@ class AgentCrashed(Exception):
 class AgentWorker:
     """Calls one agent, plain or async, with a deadline per call. Async agents keep one event loop for the trial.
 
-    Use as a context manager; leaving it calls the agent's ``close()`` if there is one, in the agent's thread.
+    Use as a context manager; leaving it calls the agent's ``close()`` if there is one, in the agent's thread. For an
+    agent that did not answer it is ``cut_off()``, in the caller's thread: what it waits for can be ended there.
     """
 
     def __init__(self, make: Callable[[], Agent], *, name: str, timeout: float) -> None:
@@ -49,14 +50,25 @@ class AgentWorker:
         if not self._abandoned and (close := getattr(self._agent, "close", None)) is not None:
             with contextlib.suppress(AgentTimeout, AgentCrashed, WebArenaError):  # its verdict stands already
                 self._call(close, 5.0)
+        if self._abandoned and (cut_off := getattr(self._agent, "cut_off", None)) is not None:
+            with contextlib.suppress(Exception):
+                cut_off()
         self._calls.put(None)
 
-    def act(self, observation: Observation, timeout: float) -> Action | str:
+    def act(self, observation: Observation, timeout: float) -> Action | str | Reply:
         """The agent's reply. Raises `AgentTimeout`, `AgentCrashed`, or the `WebArenaError` it raised itself."""
-        reply: Action | str = self._call(lambda: self._agent.act(observation), timeout)
+        reply: Action | str | Reply = self._call(lambda: self._agent.act(observation), timeout)
         return reply
 
-    def _call(self, function: Callable[[], Any], timeout: float) -> Any:
+    def drive(self, cdp_url: str, http_url: str) -> Any:
+        """What a self-driving agent returns once it is done; however long that takes. Raises as `act` does."""
+        return self._call(lambda: self._agent.drive(cdp_url, http_url), None)
+
+    def abandon(self) -> None:
+        """Stop waiting for the agent, from another thread: it ran into a limit."""
+        self._abandoned = True
+
+    def _call(self, function: Callable[[], Any], timeout: float | None) -> Any:
         if self._abandoned:
             raise AgentTimeout
         future: Future[Any] = Future()

@@ -69,6 +69,11 @@ class Dialogs:
             self._tell(dialog, "accepted" if accept else "dismissed")
             self._answer(dialog, accept=accept)
 
+    def on_closed(self, event: object = None) -> None:
+        """The browser's word that it is closed, whoever answered it; must not raise."""
+        self._unanswered = None
+        self.opened.clear()
+
     def describe(self) -> str | None:
         """The open dialog in words, for the observation."""
         dialog = self._unanswered

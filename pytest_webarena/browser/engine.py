@@ -50,6 +50,11 @@ class BrowserEngine:
         self.close()
 
     @property
+    def config(self) -> EngineConfig:
+        """What it was made with."""
+        return self._config
+
+    @property
     def choice(self) -> BrowserChoice:
         """The browser in use, with its version. Starts it when it is not running."""
         self.run(self.browser(), timeout=2 * self._config.deadlines.launch, what="starting the browser")
@@ -99,6 +104,13 @@ class BrowserEngine:
             if self._browser is None or not self._browser.is_connected():
                 self._browser = await self._launch()
             return self._browser
+
+    async def playwright(self) -> Playwright:
+        """Playwright's driver (on the loop), started on first use."""
+        if self._launching is None:
+            self._launching = asyncio.Lock()
+        async with self._launching:
+            return await self._driver()
 
     async def discard(self, browser: Browser) -> None:
         """Give up on ``browser``, which stopped answering: the next session gets another one."""

@@ -12,11 +12,11 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from pytest_webarena.browser.config import BrowserName
+from pytest_webarena.browser.config import BrowserName, EngineConfig, SessionConfig
 from pytest_webarena.errors import BrowserError
 from pytest_webarena.sites.gateway.egress import CHROMIUM_EGRESS_ARGS, PROXY_BYPASS
 
-__all__ = ["BrowserChoice", "find_browser", "is_sandbox_failure", "launch_options"]
+__all__ = ["BrowserChoice", "driven_arguments", "find_browser", "is_sandbox_failure", "launch_options"]
 
 _ON_PATH = (
     "chromium-headless-shell",
@@ -78,6 +78,43 @@ def launch_options(choice: BrowserChoice, launch_args: Mapping[str, Any], *, pro
         options["args"] = list(dict.fromkeys([*_QUIET_ARGS, *CHROMIUM_EGRESS_ARGS, *given]))
         options.setdefault("chromium_sandbox", not _is_root())
     return options
+
+
+def driven_arguments(engine: EngineConfig, session: SessionConfig, executable: str, *, sandbox: bool) -> list[str]:
+    """Command line of a browser of its own for one trial: its default context has the way out of the session."""
+    width, height = session.viewport
+    headed = engine.launch_args.get("headless") is False
+    arguments = [
+        *_QUIET_ARGS,
+        *CHROMIUM_EGRESS_ARGS,
+        f"--proxy-server={session.proxy or engine.proxy}",
+        f"--proxy-bypass-list={session.proxy_bypass}",
+        f"--window-size={width},{height}",
+        f"--force-device-scale-factor={session.device_scale:g}",
+        f"--lang={session.locale}",
+        f"--accept-lang={session.locale}",
+        "--force-prefers-reduced-motion",
+        # One that is not looked at must not stand still.
+        "--disable-background-timer-throttling",
+        "--disable-backgrounding-occluded-windows",
+        "--disable-renderer-backgrounding",
+        "--disable-component-extensions-with-background-pages",
+        "--disable-component-update",
+        "--disable-default-apps",
+        "--disable-dev-shm-usage",
+        "--disable-extensions",
+        "--disable-popup-blocking",
+        "--disable-sync",
+        "--mute-audio",
+        "--no-startup-window",
+        "--password-store=basic",
+        "--use-mock-keychain",
+    ]
+    if not headed:
+        arguments += ["--hide-scrollbars", *(() if "headless" in Path(executable).name else ("--headless=new",))]
+    if not sandbox:
+        arguments.append("--no-sandbox")
+    return list(dict.fromkeys([*arguments, *(str(arg) for arg in engine.launch_args.get("args") or ())]))
 
 
 def is_sandbox_failure(message: str) -> bool:

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from playwright.async_api import BrowserContext, Download, Request
 from playwright.async_api import Error as PlaywrightError
 
-from pytest_webarena.actions import Action, CloseTab, FocusTab, Invalid, NewTab, Noop, Note, Scroll, Stop, Wait
+from pytest_webarena.actions import Action, CloseTab, FocusTab, Invalid, NewTab, Noop, Note, Point, Scroll, Stop, Wait
 from pytest_webarena.browser.config import Deadlines, ObservationConfig, SessionConfig
 from pytest_webarena.browser.context import open_context
 from pytest_webarena.browser.execute import Performed, perform
-from pytest_webarena.browser.faults import DialogOpened, TabClosed, Unresponsive
+from pytest_webarena.browser.faults import ActionFailed, DialogOpened, TabClosed, Unresponsive
 from pytest_webarena.browser.guards import RefusedAddress, resolve_address
 from pytest_webarena.browser.looking import look, screenshot_of, states_of, unread
 from pytest_webarena.browser.loop import Deadline
@@ -28,10 +28,10 @@ from pytest_webarena.browser.recovery import recover
 from pytest_webarena.browser.settle import settle
 from pytest_webarena.browser.tab import Tab
 from pytest_webarena.browser.tabs import Tabs
-from pytest_webarena.browser.targets import OBJECT_GROUP
+from pytest_webarena.browser.targets import OBJECT_GROUP, find_target
 from pytest_webarena.browser.timers import KEEP_NOTE
 from pytest_webarena.errors import BrowserError, SiteError, TaskError
-from pytest_webarena.evidence import TabState
+from pytest_webarena.evidence import TabState, TargetRecord
 
 if TYPE_CHECKING:
     from pytest_webarena.browser.engine import BrowserEngine
@@ -88,7 +88,12 @@ class Session:
     @property
     def environment(self) -> dict[str, Any]:
         """What the trial's pages met, for its record: operating system, browser, and every setting that shows."""
-        return {"os": platform.platform(), "browser": self._engine.version, **self._config.to_plain()}
+        return {"os": platform.platform(), "browser": self.browser_version, **self._config.to_plain()}
+
+    @property
+    def browser_version(self) -> str:
+        """Name and version of the browser that shows its pages."""
+        return self._engine.version
 
     def open_tabs(self, urls: Sequence[str]) -> None:
         """Load ``urls``, one tab each, as the only tabs; the first is current. `SiteError` if one can't be loaded."""
@@ -105,6 +110,14 @@ class Session:
     def note_error(self, text: str) -> None:
         """Have the next observation say why the last action had no effect: for those that never got here."""
         self._error = text
+
+    def follow(self, target: str) -> str:
+        """Make the tab with this protocol id current, if there is one, for somebody else acts on it; its address."""
+        return self._call(self._follow(target), self._limits.step, "looking for a tab")
+
+    def element_at(self, x: float, y: float) -> TargetRecord | None:
+        """The element at a point of the current tab's viewport, in CSS pixels; None where there is none to be had."""
+        return self._call(self._element_at(x, y), self._limits.step, "looking at a point of the page")
 
     def screenshot(self) -> bytes:
         """The current viewport as JPEG; empty while a native dialog is open, for then nothing can be painted."""
@@ -146,10 +159,14 @@ class Session:
     async def start(self) -> None:
         """Open the context (on the loop); `BrowserEngine.session` calls it."""
         self._lock = asyncio.Lock()
-        self._context = await open_context(self._engine, self._config)
+        self._context = await self._open()
         await self._context.add_init_script(KEEP_NOTE)
         self._tabs_or_none = Tabs(self._context, self._config, self._events.append, self._on_download)
         await self._tabs.sync()
+
+    async def _open(self) -> BrowserContext:
+        """The context to use; sessions of other browsers than the engine's bring their own."""
+        return await open_context(self._engine, self._config)
 
     def _call(self, coroutine: Coroutine[Any, Any, T], seconds: float, what: str) -> T:
         return self._engine.run(self._in_turn(coroutine), timeout=seconds + 1.0, what=what)
@@ -302,6 +319,20 @@ class Session:
             tab.in_background(
                 tab.send("Runtime.releaseObjectGroup", {"objectGroup": OBJECT_GROUP}, seconds=self._limits.hang)
             )
+
+    async def _follow(self, target: str) -> str:
+        await self._tabs.sync()
+        for number, tab in enumerate(self._tabs):
+            if target and tab.frame_id == target:
+                self._tabs.focus(number)
+        return self._tabs.current.url
+
+    async def _element_at(self, x: float, y: float) -> TargetRecord | None:
+        try:
+            place = find_target(self._tabs.current, Point(x, y), hang=self._limits.hang, patience=0)
+            return (await place.place("click")).record
+        except (ActionFailed, DialogOpened, TabClosed, Unresponsive, PlaywrightError):
+            return None
 
     async def _screenshot(self) -> bytes:
         await self._tabs.sync()

@@ -92,6 +92,11 @@ class Tab:
         """Whether the page is gone for good."""
         return self.page.is_closed()
 
+    @property
+    def frame_id(self) -> str:
+        """Protocol id of the main frame, which is that of the page as well; empty before there is a session."""
+        return self._frame_id
+
     def is_navigating(self) -> bool:
         """Whether another document has been asked for and not begun to arrive."""
         return self._requested or self._navigating
@@ -105,11 +110,6 @@ class Tab:
     def session(self) -> CDPSession | None:
         """The protocol session; None on other browsers than Chromium. Calls to it belong into `run`."""
         return self._cdp
-
-    @property
-    def frame_id(self) -> str:
-        """The main frame's, in the protocol."""
-        return self._frame_id
 
     async def title(self) -> str:
         """Title of the page; asks the browser, not the page, which may be busy."""
@@ -237,6 +237,7 @@ class Tab:
                 "Page.frameNavigated": self._on_navigated,
                 "Page.frameStoppedLoading": self._on_stopped,
                 "Page.windowOpen": self._on_window_open,
+                "Page.javascriptDialogClosed": self.dialogs.on_closed,
             }.items():
                 cdp.on(name, handler)
             await self.run(cdp.send("Page.enable"), seconds, "opening a tab", despite_dialog=True)

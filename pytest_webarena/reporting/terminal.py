@@ -4,24 +4,27 @@ from __future__ import annotations
 
 import os
 import textwrap
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
+from pytest_webarena.llm.ledger import LEDGER, read_ledger
 from pytest_webarena.results import Rate, Summary, summarise
-from pytest_webarena.results.wording import seconds_words, size_words
+from pytest_webarena.results.wording import dollars, seconds_words, size_words, usage_words
 from pytest_webarena.stash import SETTINGS
 
 if TYPE_CHECKING:
     from _pytest.terminal import TerminalReporter
 
     from pytest_webarena.controller import Controller
+    from pytest_webarena.llm.config import ModelSettings
+    from pytest_webarena.llm.ledger import LedgerLine
     from pytest_webarena.selection import LeftOut
     from pytest_webarena.sites.report import AppReport, BrokerReport, Durations
 
-__all__ = ["Line", "header", "left_out_lines", "site_lines", "summary_lines", "write_summary"]
+__all__ = ["Line", "budget_lines", "header", "left_out_lines", "site_lines", "summary_lines", "write_summary"]
 
 _WIDTH = 80
 _LABEL = 15
@@ -55,6 +58,7 @@ def write_summary(reporter: TerminalReporter, controller: Controller) -> None:
     lines = list(summary_lines(summarise(run.records()).values()))
     if controller.broker_report is not None:
         lines += site_lines(controller.broker_report)
+    lines += budget_lines(read_ledger(run.path / LEDGER), reporter.config.stash[SETTINGS].models)
     lines += left_out_lines(controller.left_out)
     if controller.ruling is not None:
         lines.append(Line(f"gate: {controller.ruling.message}", "red" if controller.ruling.exit_code else ""))
@@ -83,6 +87,7 @@ def summary_lines(summaries: Iterable[Summary]) -> Iterator[Line]:
             yield from _row("errors by", [*_counts(summary.error_causes), "not counted in the rate"], mark="yellow")
         if summary.retried:
             yield from _row("retried", [f"{_plural(summary.retried, 'trial')} after an error of the environment"])
+        yield from _cost_rows(summary)
         trials = summary.rate.judged + summary.rate.errors
         yield from _row("per trial", [f"{summary.steps / trials:.1f} steps", seconds_words(summary.seconds / trials)])
         if trials > _SLOWEST and summary.slowest[0][1] >= max(1.0, 2 * summary.seconds / trials):
@@ -106,6 +111,41 @@ def left_out_lines(left_out: LeftOut) -> Iterator[Line]:
         parts.append(f"{_plural(left_out.elsewhere, 'trial')} of other shards (--shard)")
     if parts:
         yield from _row("left out", parts, indent=0)
+
+
+def _cost_rows(summary: Summary) -> Iterator[Line]:
+    used = summary.usage
+    if used is None:
+        return
+    yield from _row("cost", usage_words(used), mark="yellow" if used.cost is None else "")
+    if used.cost is None:
+        known = [f"{dollars(summary.known_cost)} known of {_plural(summary.priced, 'trial')}"] if summary.priced else []
+        models = " or ".join(summary.unpriced) or "the model"
+        yield from _row("", [*known, f"no price for {models} (--prices)"], mark="yellow")
+
+
+def budget_lines(ledger: Sequence[LedgerLine], settings: ModelSettings) -> Iterator[Line]:
+    """What the whole run spent on models, where that is more than the sum of its trials or bounded."""
+    if not ledger:
+        return
+    parts = []
+    spent = sum(line.usage.cost or 0.0 for line in ledger)
+    judges = [line for line in ledger if line.purpose == "judge"]
+    limit = f" of {dollars(settings.max_cost)} (--max-cost)" if settings.max_cost is not None else ""
+    if limit or judges:
+        parts.append(f"{dollars(spent)} spent{limit}")
+    if judges:
+        parts.append(f"{dollars(sum(line.usage.cost or 0.0 for line in judges))} of it by judges")
+    if unknown := sum(line.unknown for line in ledger):
+        parts.append(f"{_plural(unknown, 'call')} of unknown cost")
+    if lost := sum(line.open for line in ledger):
+        parts.append(f"{_plural(lost, 'request')} cut off, cost not told")
+    if settings.cache is not None:
+        hits = sum(line.usage.cached_calls for line in ledger)
+        misses = sum(line.usage.calls for line in ledger) - hits
+        parts.append(f"cache: {_plural(hits, 'hit')}, {misses} missed")
+    if parts:
+        yield from _row("models", parts, indent=0)
 
 
 def _rate_lines(summary: Summary) -> Iterator[Line]:

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from pytest_webarena.llm.ledger import LEDGER, read_ledger
 from pytest_webarena.results.records import TrialRecord
 from pytest_webarena.results.rundir import RunDir, write_atomically
 from pytest_webarena.results.statistics import Rate, Summary, summarise
@@ -24,13 +25,15 @@ SUMMARY_SCHEMA_VERSION = 1
 COLUMNS = (
     "task", "agent", "trial", "outcome", "score", "stop_reason", "cause", "sites", "category", "template", "tags",
     "steps", "attempts", "seconds", "episode_seconds", "started", "answer", "intent", "folder",
+    "model", "model_calls", "cached_calls", "input_tokens", "output_tokens", "cost",
 )  # fmt: skip
 
 
 def export(run: RunDir) -> None:
     """Write both files into the run's folder."""
     records = run.records()
-    write_atomically(run.path / "summary.json", json.dumps(summary_json(records), indent=1))
+    summary = {**summary_json(records), "model_calls": [asdict(line) for line in read_ledger(run.path / LEDGER)]}
+    write_atomically(run.path / "summary.json", json.dumps(summary, indent=1))
     write_atomically(run.path / "results.csv", results_csv(records))
 
 
@@ -53,7 +56,14 @@ def results_csv(records: Sequence[TrialRecord]) -> str:
 
 
 def _row(record: TrialRecord) -> dict[str, Any]:
+    used = record.usage
     return {
+        "model": record.model,
+        "model_calls": used.calls if used else None,
+        "cached_calls": used.cached_calls if used else None,
+        "input_tokens": used.input_tokens if used else None,
+        "output_tokens": used.output_tokens if used else None,
+        "cost": used.cost if used else None,
         "task": record.key.task,
         "agent": record.key.agent,
         "trial": record.key.trial,

@@ -10,11 +10,12 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
 from pytest_webarena.errors import Cause
-from pytest_webarena.evidence import StopReason
+from pytest_webarena.evidence import StopReason, Usage
 
 __all__ = ["SCHEMA_VERSION", "Attempt", "Outcome", "TrialKey", "TrialRecord"]
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+"""2 added ``usage`` and ``model``."""
 
 Outcome = Literal["passed", "failed", "error"]
 """``error`` is never the agent's fault and never part of a success rate."""
@@ -84,6 +85,10 @@ class TrialRecord:
     isolation: str = "in-process"
     privileged: bool = False
     """The agent saw the solution: its results say nothing about agents."""
+    model: str = ""
+    """Name of the agent's model as asked for; empty when it has none or does not tell."""
+    usage: Usage | None = None
+    """What the counting attempt's agent used of models; None for agents that report none."""
     browser: str = ""
     environment: Mapping[str, Any] = field(default_factory=dict)
     """Operating system, browser, viewport, locale, timezone, geolocation, scale, and the observation's settings."""
@@ -115,6 +120,7 @@ class TrialRecord:
                     "attempts": tuple(Attempt(**attempt) for attempt in data["attempts"]),
                     "sites": tuple(data["sites"]),
                     "tags": tuple(data["tags"]),
+                    "usage": Usage(**data["usage"]) if data.get("usage") else None,
                 }
             )
         except (KeyError, TypeError) as error:

@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_webarena.errors import UsageError
 from pytest_webarena.evidence import Evidence, StepRecord
 from pytest_webarena.results.records import TrialKey, TrialRecord
+from pytest_webarena.secrets import scrub, scrub_plain
 
 if TYPE_CHECKING:
     from pytest_webarena.browser.observation import Observation
@@ -38,9 +39,9 @@ RUN_SCHEMA_VERSION = 1
 
 
 def write_atomically(path: Path, text: str) -> None:
-    """Write a whole file or nothing: a reader never sees half of it."""
+    """Write a whole file or nothing, without secrets: a reader never sees half of it."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    temporary.write_text(text, encoding="utf-8", errors="surrogatepass")
+    temporary.write_text(scrub(text), encoding="utf-8", errors="surrogatepass")
     temporary.replace(path)
 
 
@@ -62,7 +63,9 @@ class RunDir:
             return
         self.path.mkdir(parents=True, exist_ok=True)
         temporary = target.with_name(f".run.json.{os.getpid()}.tmp")
-        temporary.write_text(json.dumps({"schema_version": RUN_SCHEMA_VERSION, **facts}, indent=2), encoding="utf-8")
+        temporary.write_text(
+            json.dumps({"schema_version": RUN_SCHEMA_VERSION, **scrub_plain(facts)}, indent=2), encoding="utf-8"
+        )
         try:
             os.link(temporary, target)  # unlike a rename, it fails when somebody else was first
         except FileExistsError:
@@ -151,9 +154,9 @@ class TrialFolder:
         write_atomically(self.path / "trial.json", json.dumps(record.to_json(), indent=1, default=str))
 
     def drop_pictures(self) -> None:
-        """Remove screenshots and observation texts of all attempts; steps, evidence and verdict stay."""
+        """Remove screenshots, observation texts and prompts of all attempts; steps, evidence and verdict stay."""
         for attempt in self.path.glob("attempt-*"):
-            for name in ("shots", "observations"):
+            for name in ("shots", "observations", "exchanges"):
                 shutil.rmtree(attempt / name, ignore_errors=True)
 
     def record(self) -> TrialRecord | None:
@@ -170,7 +173,7 @@ class AttemptWriter:
 
     def observed(self, index: int, observation: Observation) -> tuple[str, str]:
         """Keep an observation; the names of its text and screenshot files (``""`` for none)."""
-        text = self._write(f"observations/{index:03d}.txt", observation.text.encode("utf-8", "replace"))
+        text = self._write(f"observations/{index:03d}.txt", scrub(observation.text).encode("utf-8", "replace"))
         shot = ""
         picture = observation.picture
         if picture:
@@ -184,20 +187,20 @@ class AttemptWriter:
     def stepped(self, step: StepRecord) -> None:
         """Append a finished step."""
         with (self.path / "steps.jsonl").open("a", encoding="utf-8", errors="surrogatepass") as file:
-            file.write(json.dumps(asdict(step), default=str) + "\n")
+            file.write(scrub(json.dumps(asdict(step), default=str)) + "\n")
 
     def note_traceback(self, error: BaseException) -> None:
         """Keep the traceback of an unexpected error; the user sees one sentence."""
-        self._write("traceback.txt", "".join(traceback.format_exception(error)).encode("utf-8", "replace"))
+        self._write("traceback.txt", scrub("".join(traceback.format_exception(error))).encode("utf-8", "replace"))
 
     def finish(self, evidence: Evidence) -> None:
         """Keep the evidence. Steps are there already; pages and traffic get files of their own."""
         data = evidence.to_json()
         del data["steps"]
         with (self.path / "network.jsonl").open("w", encoding="utf-8", errors="surrogatepass") as file:
-            file.writelines(json.dumps(request) + "\n" for request in data.pop("requests"))
+            file.writelines(scrub(json.dumps(request)) + "\n" for request in data.pop("requests"))
         for index, tab in enumerate(data["tabs"]):
-            tab["html"] = self._write(f"tabs/{index}.html", tab["html"].encode("utf-8", "surrogatepass"))
+            tab["html"] = self._write(f"tabs/{index}.html", scrub(tab["html"]).encode("utf-8", "surrogatepass"))
         write_atomically(self.path / "evidence.json", json.dumps(data))
 
     def _write(self, name: str, data: bytes) -> str:

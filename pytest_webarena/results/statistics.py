@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from pytest_webarena.evidence import Usage
 from pytest_webarena.results.records import TrialRecord
 
 __all__ = ["Rate", "Summary", "summarise", "wilson_interval"]
@@ -81,6 +82,17 @@ class Summary:
     """Tasks that passed in at least one trial (pass@k, for k trials)."""
     solved_always: int = 0
     """Tasks that passed in every trial that was judged (pass^k)."""
+    models: tuple[str, ...] = ()
+    """Names of the models used."""
+    usage: Usage | None = None
+    """What the trials' agents used of models, together; its cost is unknown as soon as one trial's is. None when no
+    agent reported anything."""
+    unpriced: tuple[str, ...] = ()
+    """Names of the models of trials whose cost is not known."""
+    priced: int = 0
+    """Trials whose cost is known."""
+    known_cost: float = 0.0
+    """US dollars of the trials whose cost is known."""
 
 
 def summarise(records: Iterable[TrialRecord]) -> dict[str, Summary]:
@@ -115,6 +127,15 @@ def _summary(agent: str, records: Sequence[TrialRecord]) -> Summary:
         tries=max(Counter(record.key.task for record in records).values()),
         solved_once=sum(any(passed) for passed in by_task.values()),
         solved_always=sum(all(passed) for passed in by_task.values()),
+        models=tuple(sorted({record.model for record in records if record.model})),
+        usage=sum(used, Usage())
+        if (used := [record.usage for record in records if record.usage is not None])
+        else None,
+        unpriced=tuple(
+            sorted({each.model for each in records if each.usage and each.usage.cost is None and each.model})
+        ),
+        priced=len(costs := [usage.cost for usage in used if usage.cost is not None]),
+        known_cost=sum(costs),
     )
 
 

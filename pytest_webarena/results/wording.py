@@ -4,9 +4,18 @@ from __future__ import annotations
 
 import re
 
-from pytest_webarena.evidence import StepRecord
+from pytest_webarena.evidence import StepRecord, Usage
 
-__all__ = ["CAUSE_WORDS", "STOP_WORDS", "action_words", "printable", "seconds_words", "size_words"]
+__all__ = [
+    "CAUSE_WORDS",
+    "STOP_WORDS",
+    "action_words",
+    "dollars",
+    "printable",
+    "seconds_words",
+    "size_words",
+    "usage_words",
+]
 
 STOP_WORDS = {
     "answered": "the agent stopped by itself",
@@ -93,3 +102,29 @@ def size_words(count: float) -> str:
         if count >= size:
             return f"{count / size:.1f} {unit}"
     return f"{count / 1e3:.0f} kB" if count >= 1e3 else f"{count:.0f} B"
+
+
+def dollars(amount: float | None) -> str:
+    """An amount of US dollars with the digits that matter.
+
+    >>> dollars(12.3456), dollars(0.01234), dollars(0.0), dollars(None)
+    ('$12.35', '$0.0123', '$0', 'unknown cost')
+    """
+    if amount is None:
+        return "unknown cost"
+    return f"${amount:.2f}" if amount >= 1 else f"${amount:.4f}" if amount else "$0"
+
+
+def usage_words(used: Usage) -> list[str]:
+    """What model calls used, in short: cost, tokens, calls, cache."""
+    parts = [
+        dollars(used.cost),
+        f"{used.input_tokens:,} tokens in",
+        f"{used.output_tokens:,} out",
+        f"{used.calls:,} call{'s' * (used.calls != 1)}",
+    ]
+    if used.cached_calls:
+        parts.append(f"{used.cached_calls:,} of them from the cache")
+        if used.saved:
+            parts.append(f"{dollars(used.saved)} saved")
+    return parts

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from pytest_webarena.agents import AgentDefinition, resolve_agent
+from pytest_webarena.agents.overrides import Overrides
 from pytest_webarena.browser.engine import BrowserEngine, EngineConfig
 from pytest_webarena.browser.session import SessionConfig
+from pytest_webarena.llm.config import ModelSettings
 from pytest_webarena.results import RunDir, TrialKey, TrialRecord
 from pytest_webarena.sites.client import BrokerClient, Lease
 from pytest_webarena.trials.logins import Logins
@@ -37,6 +39,10 @@ class RuntimeConfig:
     engine: EngineConfig
     session: SessionConfig
     """What all trials' browser contexts have in common."""
+    overrides: Overrides = field(default_factory=Overrides)
+    """What the command line changes in agents' definitions."""
+    models: ModelSettings = field(default_factory=ModelSettings)
+    """Budget, ledger and cache of model calls."""
     record: Literal["all", "failures", "minimal"] = "all"
     """Which trials keep screenshots and observations."""
 
@@ -67,7 +73,7 @@ class Runtime:
     def run(self, task: Task, agent: str, trial: int, *, node_id: str) -> TrialRecord:
         """Run one trial and write its record."""
         if agent not in self._agents:
-            self._agents[agent] = resolve_agent(agent, self._config.agent_directories)
+            self._agents[agent] = resolve_agent(agent, self._config.agent_directories, self._config.overrides)
         definition = self._agents[agent]
         self._run.describe(self._info.facts)
         plan = TrialPlan(
@@ -75,6 +81,7 @@ class Runtime:
             agent=definition,
             trial=trial,
             limits=self._config.limits,
+            models=self._config.models,
             env_retries=self._config.env_retries,
             node_id=node_id,
             worker=self._config.worker,

@@ -11,6 +11,7 @@ from pytest_webarena.trials.live import LiveTrial, absolute_url
 from pytest_webarena.trials.setup import run_setup
 
 if TYPE_CHECKING:
+    from pytest_webarena.browser.driven import Driven
     from pytest_webarena.browser.engine import BrowserEngine
     from pytest_webarena.browser.session import Session, SessionConfig
     from pytest_webarena.evidence import RequestRecord
@@ -46,6 +47,8 @@ class Stage:
     """None for tasks that need no site."""
     start: tuple[str, ...]
     """Addresses of the tabs to begin with."""
+    driven: Driven | None = None
+    """The way in for an agent that drives the browser itself."""
     earlier_requests: int = 0
     """Requests of signing in and preparing, which are not the agent's."""
 
@@ -75,21 +78,31 @@ def set_stage(
     *,
     holder: str,
     timed: Callable[[str], AbstractContextManager[None]] = lambda name: nullcontext(),
+    tailor: Callable[[SessionConfig], SessionConfig] = lambda config: config,
+    self_driving: bool = False,
 ) -> Iterator[Stage]:
     """Lease, sign in, open a context, prepare; everything is given back at the end.
 
-    ``timed`` is entered with ``lease``, ``session`` and ``setup`` around each part.
+    ``timed`` is entered with ``lease``, ``session`` and ``setup`` around each part; ``tailor`` fits the agent's
+    browser context to the agent. One that is ``self_driving`` gets a browser of its own.
     """
     with ExitStack() as exits:
         lease: Lease | None = None
         state: Mapping[str, Any] | None = None
+        driven: Driven | None = None
         with timed("lease"):
             if task.sites:
                 lease = exits.enter_context(resources.lease(task.sites, users=task.user, holder=holder))
         with timed("session"):
             if lease is not None:
                 state = resources.login_state(lease, task.user)
-            session = exits.enter_context(resources.engine().session(resources.session_config(lease, state)))
+            config = tailor(resources.session_config(lease, state))
+            if self_driving:
+                from pytest_webarena.browser.driven import open_driven
+
+                session, driven = exits.enter_context(open_driven(resources.engine(), config))
+            else:
+                session = exits.enter_context(resources.engine().session(config))
             live = LiveTrial(session, lease)
         if task.setup and lease is not None:
             with timed("setup"):
@@ -99,6 +112,7 @@ def set_stage(
             live=live,
             lease=lease,
             start=_start_urls(task, live),
+            driven=driven,
             earlier_requests=len(lease.requests()) if lease is not None else 0,
         )
 

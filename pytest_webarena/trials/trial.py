@@ -6,24 +6,30 @@ import hashlib
 import time
 from collections.abc import Callable
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from pytest_webarena.agents.protocol import AgentDefinition, TaskView
+from pytest_webarena.agents.definitions import observed_as
+from pytest_webarena.agents.protocol import AgentDefinition, AgentLimits, Assignment, TaskView
 from pytest_webarena.agents.worker import AgentCrashed, AgentTimeout, AgentWorker
 from pytest_webarena.browser.grammars import grammar
 from pytest_webarena.checks import collect, judge, signals
 from pytest_webarena.episode import Ending, Episode, EpisodeLimits, run_episode
 from pytest_webarena.errors import Cause, HarnessError, TrialError
-from pytest_webarena.evidence import Evidence, Probe, StepRecord
+from pytest_webarena.evidence import Evidence, Probe, StepRecord, Usage
 from pytest_webarena.results.records import Attempt, Outcome, TrialKey, TrialRecord
+from pytest_webarena.secrets import scrub_plain
+from pytest_webarena.trials.self_driving import run_self_driven
 from pytest_webarena.trials.stage import Stage, set_stage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pytest_webarena.browser.observation import Observation
+    from pytest_webarena.browser.session import SessionConfig
     from pytest_webarena.checks import Verdict
+    from pytest_webarena.llm.config import ModelSettings
     from pytest_webarena.results.rundir import AttemptWriter, TrialFolder
     from pytest_webarena.tasks.model import Task
     from pytest_webarena.trials.live import LiveTrial
@@ -43,6 +49,8 @@ class TrialPlan:
     agent: AgentDefinition
     trial: int
     limits: EpisodeLimits
+    models: ModelSettings | None = None
+    """Budget, ledger and cache of model calls."""
     env_retries: int = 1
     """How often an environment error is tried again, each time on a fresh replica."""
     node_id: str = ""
@@ -56,13 +64,11 @@ class TrialPlan:
 
     @property
     def effective_limits(self) -> EpisodeLimits:
-        """The run's limits, tightened by the task's own."""
-        own = self.task.limits
-        return replace(
-            self.limits,
-            steps=own.steps if own.steps is not None else self.limits.steps,
-            seconds=own.seconds if own.seconds is not None else self.limits.seconds,
-        )
+        """The run's limits, replaced by the agent's where its definition has some, and those by the task's own."""
+        limits, task = self.limits, self.task.limits
+        given = {name: value for name, value in asdict(self.agent.limits).items() if value is not None}
+        given |= {name: value for name in ("steps", "seconds") if (value := getattr(task, name)) is not None}
+        return replace(limits, **given)
 
 
 @dataclass(slots=True)
@@ -76,6 +82,7 @@ class _Progress:
     browser: str = ""
     environment: dict[str, Any] = field(default_factory=dict)
     steps: int = 0
+    usage: Usage | None = None
 
     @contextmanager
     def timed(self, name: str) -> Iterator[None]:
@@ -91,7 +98,7 @@ def run_trial(plan: TrialPlan, resources: Resources, folder: TrialFolder) -> Tri
     attempts: list[Attempt] = []
     while True:
         writer = folder.begin(worker=plan.worker, node_id=plan.node_id, task=_task_facts(plan))
-        record = _attempt(plan, resources, writer)
+        record, again = _attempt(plan, resources, writer)
         attempts.append(
             Attempt(
                 number=writer.number,
@@ -102,18 +109,21 @@ def run_trial(plan: TrialPlan, resources: Resources, folder: TrialFolder) -> Tri
                 seconds=record.seconds.get("total", 0.0),
             )
         )
-        record = replace(record, attempt=writer.number, attempts=tuple(attempts))
-        if record.cause not in RETRIED_CAUSES or len(attempts) > plan.env_retries:
+        record = TrialRecord.from_json(
+            scrub_plain(replace(record, attempt=writer.number, attempts=tuple(attempts)).to_json())
+        )
+        if record.cause not in RETRIED_CAUSES or not again or len(attempts) > plan.env_retries:
             folder.finish(record)
             return record
 
 
-def _attempt(plan: TrialPlan, resources: Resources, writer: AttemptWriter) -> TrialRecord:
+def _attempt(plan: TrialPlan, resources: Resources, writer: AttemptWriter) -> tuple[TrialRecord, bool]:
+    """The attempt's record, and whether another attempt could end better."""
     started = time.time()
     progress = _Progress()
     outcome: Outcome = "error"
     cause: Cause | None = None
-    message = ""
+    message, again = "", True
     with progress.timed("total"):
         try:
             evidence = _gather(plan, resources, writer, progress)
@@ -122,11 +132,11 @@ def _attempt(plan: TrialPlan, resources: Resources, writer: AttemptWriter) -> Tr
                 progress.verdict = verdict = judge(plan.task, evidence)
             outcome, cause, message = _outcome(verdict, progress.episode)
         except TrialError as error:
-            cause, message = error.cause, str(error)
+            cause, message, again = error.cause, str(error), error.again
         except Exception as error:  # a bug of ours must not look like a failed task, nor end the run
             cause, message = "harness", _unexpected(error)
             writer.note_traceback(error)
-    return _record(plan, progress, outcome, cause, message, started)
+    return _record(plan, progress, outcome, cause, message, started), again
 
 
 def _outcome(verdict: Verdict, episode: Episode | None) -> tuple[Outcome, Cause | None, str]:
@@ -142,14 +152,23 @@ def _gather(plan: TrialPlan, resources: Resources, writer: AttemptWriter, progre
     """Everything that needs sites and a browser; afterwards both are free again."""
     task = plan.task
     with ExitStack() as exits:
-        stage = exits.enter_context(set_stage(task, resources, holder=_holder(plan), timed=progress.timed))
+        stage = exits.enter_context(
+            set_stage(
+                task,
+                resources,
+                holder=_holder(plan),
+                timed=progress.timed,
+                tailor=partial(_tailored, plan.agent),
+                self_driving=plan.agent.self_driving,
+            )
+        )
         progress.replicas = stage.replicas
-        progress.browser = resources.engine().version
+        progress.browser = stage.session.browser_version
         progress.environment = stage.session.environment
         recorder = _Recorder(writer, task, stage.live, progress)
         with progress.timed("episode"):
             stage.open_first_pages()
-            progress.episode = episode = _run_agent(plan, stage, recorder)
+            progress.episode = episode = _run_agent(plan, stage, recorder, writer)
         with progress.timed("collect"):
             requests = [request for request in stage.requests() if not recorder.was_probing(request.time)]
             stage.check_sites()  # a site that died must not look like an agent that failed
@@ -167,15 +186,31 @@ def _gather(plan: TrialPlan, resources: Resources, writer: AttemptWriter, progre
         )
 
 
-def _run_agent(plan: TrialPlan, stage: Stage, recorder: _Recorder) -> Episode:
+def _tailored(agent: AgentDefinition, config: SessionConfig) -> SessionConfig:
+    """The run's browser context, with what the agent's definition asks to be shown."""
+    if agent.self_driving:
+        config = replace(config, dialogs="hold")  # its own client answers them
+    if agent.viewport is not None:
+        config = replace(config, viewport=agent.viewport)
+    if agent.observation:
+        config = replace(config, observation=observed_as(agent.observation, config.observation))
+    return config
+
+
+def _run_agent(plan: TrialPlan, stage: Stage, recorder: _Recorder, writer: AttemptWriter) -> Episode:
     limits = plan.effective_limits
     view = TaskView(
         intent=plan.task.intent, sites=stage.live.sites, start=stage.start, max_steps=limits.steps, seed=plan.seed
     )
+    key = TrialKey(plan.task.id, plan.agent.id, plan.trial).folder
+    assignment = Assignment(
+        view=view, task=plan.task, trial=plan.trial, attempt=writer.number, key=key, folder=writer.path,
+        limits=_agent_limits(limits), worker=plan.worker or "main", models=plan.models,
+    )  # fmt: skip
     parse: Callable[[str], Any] = grammar(plan.agent.grammar).parse
     name = f"{plan.task.id}-{plan.agent.id}"
     try:
-        worker = AgentWorker(lambda: plan.agent.make(view, plan.task), name=name, timeout=limits.seconds)
+        worker = AgentWorker(lambda: plan.agent.make(assignment), name=name, timeout=limits.seconds)
     except AgentCrashed as crash:
         return Episode(answer=None, ending=Ending("agent_crash", f"when it was made: {crash}"), steps=(), seconds=0.0)
     except AgentTimeout:
@@ -183,7 +218,13 @@ def _run_agent(plan: TrialPlan, stage: Stage, recorder: _Recorder) -> Episode:
             answer=None, ending=Ending("time", "the agent was not ready in time"), steps=(), seconds=limits.seconds
         )
     with worker:
+        if stage.driven is not None:
+            return run_self_driven(stage.session, stage.driven, worker, limits=limits, recorder=recorder)
         return run_episode(stage.session, worker, parse=parse, limits=limits, recorder=recorder)
+
+
+def _agent_limits(limits: EpisodeLimits) -> AgentLimits:
+    return AgentLimits(**{each.name: getattr(limits, each.name) for each in fields(AgentLimits)})
 
 
 class _Recorder:
@@ -203,6 +244,8 @@ class _Recorder:
     def stepped(self, step: StepRecord) -> None:
         self._writer.stepped(step)
         self._progress.steps = step.index + 1
+        if step.usage is not None:
+            self._progress.usage = step.usage + (self._progress.usage or Usage())
         if self._every_step:
             began = time.time()
             self.probes += collect(self._every_step, self._live, state=step.index)
@@ -237,6 +280,7 @@ def _record(
         verdict=verdict.to_json() if verdict is not None else None,
         answer=episode.answer if episode else None,
         steps=progress.steps,
+        usage=episode.usage if episode else progress.usage,
         sites_digest=hashlib.sha256(repr(sorted(progress.replicas.items())).encode()).hexdigest()[:16],
         browser=progress.browser,
         environment=progress.environment,
@@ -260,6 +304,7 @@ def _task_facts(plan: TrialPlan) -> dict[str, Any]:
         "tags": task.tags,
         "task_digest": task.digest,
         "agent_digest": agent.digest,
+        "model": agent.model,
         "isolation": agent.tier,
         "privileged": agent.privileged,
     }

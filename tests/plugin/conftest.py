@@ -20,7 +20,7 @@ class CannedRuntime:
         self.info, self.settings, self.run_dir = info, settings, RunDir(info.run_dir)
 
     def run(self, task, agent, trial, *, node_id):
-        definition = resolve_agent(agent, self.settings.agent_directories)
+        definition = resolve_agent(agent, self.settings.agent_directories, self.settings.overrides)
         self.run_dir.describe(self.info.facts)
         folder = self.run_dir.folder(TrialKey(task.id, definition.id, trial))
         writer = folder.begin(worker="w", node_id=node_id, task={"sites": list(task.sites), "task_digest": task.digest})

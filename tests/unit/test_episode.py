@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import time
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from pytest_webarena.actions import Back, Click, Element, Goto, Invalid, Noop, Scroll, Stop, Type
+from pytest_webarena.agents.protocol import Reply
 from pytest_webarena.agents.worker import AgentWorker
 from pytest_webarena.episode import Ending, EpisodeLimits, Turn, paper_rule, run_episode, stop_rule, upstream_rule
 from pytest_webarena.errors import SiteError, UsageError
+from pytest_webarena.evidence import StepRecord, Usage
 
 CLICK = Click(Element("1"))
 
@@ -170,8 +173,51 @@ def test_a_reply_that_is_no_action_becomes_feedback(reply: object) -> None:
     episode, recorder, session = run(scripted(reply, Stop("")))
     assert recorder.steps[0].action["kind"] == "invalid"
     assert session.notes == [recorder.steps[0].error]
-    assert "expected an action or text" in recorder.steps[0].error
+    assert "expected an action, text or a Reply" in recorder.steps[0].error
     assert episode.ending.reason == "answered"
+
+
+def test_a_reply_tells_more_than_its_action() -> None:
+    used = Usage(calls=2, input_tokens=10, output_tokens=5, cost=0.25)
+    said = Reply("goto x", raw="I go. goto x", thought="I go.", usage=used, retries=1, exchange="exchanges/000.json")
+    episode, recorder, _ = run(scripted(said, Reply(Stop("1"), usage=used)))
+    step = recorder.steps[0]
+    assert (step.raw, step.thought, step.retries, step.exchange) == ("I go. goto x", "I go.", 1, "exchanges/000.json")
+    assert (step.action["url"], step.usage, episode.usage) == ("x", used, used + used)
+    assert StepRecord.from_json(json.loads(json.dumps(asdict(step)))) == step
+
+
+@pytest.mark.parametrize(
+    ("limits", "reason"),
+    [
+        ({"input_tokens": 20}, "tokens"),
+        ({"output_tokens": 10}, "tokens"),
+        ({"cost": 0.5}, "cost"),
+        ({"input_tokens": 21, "output_tokens": 11, "cost": 0.51}, "max_steps"),
+    ],
+)
+def test_what_model_calls_use_is_limited(limits: dict[str, Any], reason: str) -> None:
+    # Half of it came from a cache: a re-run has to end where the first run did.
+    used = Usage(calls=1, input_tokens=10, output_tokens=5, cost=0.125, saved=0.125)
+    episode, recorder, _ = run(
+        lambda observation: Reply(Scroll("down"), usage=used), steps=2 + (reason != "max_steps"), **limits
+    )
+    assert (episode.ending.reason, len(recorder.steps)) == (reason, 2)
+
+
+def test_an_unknown_cost_is_not_taken_for_zero_nor_for_too_much() -> None:
+    used = Usage(calls=1, cost=None)
+    episode, _, _ = run(lambda observation: Reply(Scroll("down"), usage=used), steps=2, cost=0.1)
+    assert (episode.ending.reason, episode.usage.cost) == ("max_steps", None)
+
+
+def test_an_agent_that_ran_into_a_limit_of_its_own_ends_without_a_step() -> None:
+    used = Usage(calls=1, cost=0.5)
+    episode, recorder, session = run(
+        scripted(Scroll("down"), Reply("", ended=("cost", "the run's budget"), usage=used))
+    )
+    assert episode.ending == Ending("cost", "the run's budget")
+    assert (len(recorder.steps), len(session.executed), episode.usage) == (1, 1, used)
 
 
 def turns(*actions: Any, observation: str | None = None) -> list[Turn]:

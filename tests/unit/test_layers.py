@@ -18,7 +18,7 @@ import pytest_webarena.errors
 PACKAGE = Path(pytest_webarena.errors.__file__).parent
 
 ORDER: tuple[tuple[str, ...], ...] = (
-    ("errors", "actions", "evidence", "shipped"),
+    ("errors", "actions", "evidence", "secrets", "shipped"),
     ("tasks",),
     ("llm",),
     ("checks",),
@@ -69,6 +69,7 @@ ONLY_IN: dict[str, tuple[str, ...]] = {
     "oscar": ("embedded*",),
     "flask": ("embedded*",),
     "waitress": ("embedded*", "sites.backends.forkserver"),
+    "websockets": ("browser.driven*",),
 }
 """Third-party packages and the modules (below ``pytest_webarena.``) that may import them."""
 
@@ -222,7 +223,7 @@ def test_what_is_allowed_is_not_reported(module: str, line: str) -> None:
     assert upward(imports) == misplaced(imports) == []
 
 
-HEAVY = ("allure", "django", "docker", "flask", "jinja2", "openai", "playwright", "waitress")
+HEAVY = ("allure", "django", "docker", "flask", "jinja2", "openai", "playwright", "waitress", "websockets")
 COLLECTING = (
     "tasks",
     "agents.registry",

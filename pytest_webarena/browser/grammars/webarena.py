@@ -161,5 +161,5 @@ goto [address]             open an address in the current tab
 go_back                    go back to the page before; go_forward goes the other way
 new_tab                    open an empty tab; close_tab closes the current one
 tab_focus [number]         make a tab current; the first line of the observation numbers them from 0
-stop [answer]              end the task; give the answer if the task asks for one, or N/A if it can't be done
+stop [answer]              end the task; give the answer if the task asks for one
 """

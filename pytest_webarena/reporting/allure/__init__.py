@@ -206,5 +206,9 @@ def _identity(item: TaskItem, record: TrialRecord | None = None) -> Identity:
     from pytest_webarena.reporting.allure.identity import Identity
 
     settings = item.config.stash[SETTINGS]
-    agent = record.key.agent if record is not None else resolve_agent(item.agent_name, settings.agent_directories).id
+    agent = (
+        record.key.agent
+        if record is not None
+        else resolve_agent(item.agent_name, settings.agent_directories, settings.overrides).id
+    )
     return Identity.of_task(item.task, item.nodeid, agent, item.trial, settings.agents)

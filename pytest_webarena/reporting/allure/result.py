@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
-from allure_commons.model2 import Label, StatusDetails, TestResult
+from allure_commons.model2 import Label, Parameter, StatusDetails, TestResult
 from allure_commons.utils import host_tag
 
 from pytest_webarena.checks.verdict import Verdict
 from pytest_webarena.reporting.allure.steps import attempt_files, attempt_steps
-from pytest_webarena.results.wording import CAUSE_WORDS, STOP_WORDS, printable, seconds_words
+from pytest_webarena.results.wording import CAUSE_WORDS, STOP_WORDS, dollars, printable, seconds_words, usage_words
 
 if TYPE_CHECKING:
     from pytest_webarena.checks.verdict import CheckResult
@@ -58,6 +58,11 @@ def trial_result(trial: Reported, files: Attachments, environment: Mapping[str, 
         stop=round((record.started + total) * 1000),
     )
     identify(result, trial.identity)
+    if record.usage is not None:
+        # Not part of what a trial is: Allure must not take another price for another test.
+        told = {"model": record.model, "cost": dollars(record.usage.cost)}
+        told |= {"tokens in": str(record.usage.input_tokens), "tokens out": str(record.usage.output_tokens)}
+        result.parameters += [Parameter(name=name, value=value, excluded=True) for name, value in told.items()]
     result.labels.append(Label(name="outcome", value=outcome_label(record)))
     result.labels.append(Label(name="host", value=host_tag()))
     result.labels.append(Label(name="thread", value=record.worker or "main"))
@@ -151,6 +156,8 @@ def _description(trial: Reported) -> Iterator[str]:
     facts = {
         "task": f"`{record.key.task}` in `{trial.identity.source}`",
         "agent": f"`{record.key.agent}`" + (" (sees the solution)" if record.privileged else ""),
+        "model": f"`{record.model}`" if record.model else "",
+        "model use": ", ".join(usage_words(record.usage)) if record.usage is not None else "",
         "isolation": record.isolation,
         "browser": record.browser,
         "time": ", ".join(

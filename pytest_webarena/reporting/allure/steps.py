@@ -11,7 +11,7 @@ from allure_commons.model2 import Attachment, Parameter, TestStepResult
 
 from pytest_webarena.checks.verdict import Verdict
 from pytest_webarena.results.rundir import read_evidence, read_steps
-from pytest_webarena.results.wording import action_words, printable
+from pytest_webarena.results.wording import action_words, printable, usage_words
 
 if TYPE_CHECKING:
     from pytest_webarena.checks.verdict import CheckResult
@@ -109,6 +109,12 @@ class _Timeline:
             found.append(self._files.text("Reply of the agent", step.raw))
         elif step.raw:
             result.parameters.append(Parameter(name="reply", value=printable(step.raw.strip())))
+        if step.exchange:
+            found.append(self._files.file("Prompt and reply of the model", self._folder / step.exchange))
+        if step.usage is not None:
+            result.parameters.append(Parameter(name="model", value=", ".join(usage_words(step.usage))))
+        if step.retries:
+            result.parameters.append(Parameter(name="asked again", value=str(step.retries)))
         result.attachments += [attachment for attachment in found if attachment is not None]
         return result
 

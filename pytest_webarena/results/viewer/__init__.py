@@ -21,7 +21,7 @@ from pytest_webarena.evidence import Evidence, StepRecord
 from pytest_webarena.results.export import summary_json
 from pytest_webarena.results.records import TrialRecord
 from pytest_webarena.results.rundir import RunDir, TrialFolder, read_evidence, read_steps
-from pytest_webarena.results.wording import CAUSE_WORDS, STOP_WORDS, action_words
+from pytest_webarena.results.wording import CAUSE_WORDS, STOP_WORDS, action_words, usage_words
 
 __all__ = ["PICTURE_BUDGET", "write_view"]
 
@@ -161,6 +161,10 @@ def _frame_of(step: StepRecord, attempt: Path, pictures: _Pictures) -> dict[str,
         "leads": step.url_after if step.url_after != step.url_before else "",
         "error": step.error,
         "raw": step.raw,
+        "thought": step.thought if step.thought not in step.raw else "",
+        "model": ", ".join(usage_words(step.usage)) if step.usage is not None else "",
+        "retries": step.retries,
+        "exchange": _text(attempt / step.exchange) if step.exchange else "",
         "seconds": dict(step.seconds),
         "target": asdict(step.target) if step.target else None,
         "observation": _text(attempt / step.observation) if step.observation else "",

@@ -34,7 +34,7 @@ function target(frame, image) {
 
 function frameView(frame, number, total) {
   const times = Object.entries(frame.seconds ?? {}).map(([name, value]) => `${name} ${value.toFixed(2)} s`).join(", ");
-  const facts = [["page", frame.url], ["leads to", frame.leads], ["selector", frame.target?.selector], ["time", times]].filter(([, text]) => text);
+  const facts = [["page", frame.url], ["leads to", frame.leads], ["selector", frame.target?.selector], ["time", times], ["model", frame.model], ["asked again", frame.retries || ""]].filter(([, text]) => text);
   const image = frame.picture ? picture(frame, `What the agent saw before step ${number + 1}`) : null;
   return [
     make("div", { className: "seen" }, image
@@ -44,7 +44,9 @@ function frameView(frame, number, total) {
       make("h3", {}, frame.kind ? `${number + 1} of ${total}: ${frame.title}` : "The final page"),
       frame.error ? make("p", { className: "no-effect" }, `No effect: ${frame.error}`) : "",
       facts.length ? make("dl", {}, facts.map(([term, text]) => [make("dt", {}, term), make("dd", {}, text)])) : "",
+      frame.thought ? [make("h4", {}, "Its reasons"), make("pre", {}, frame.thought)] : "",
       frame.raw ? [make("h4", {}, "The agent's reply"), make("pre", {}, frame.raw)] : "",
+      frame.exchange ? make("details", { className: "raw" }, make("summary", {}, "Prompt and reply of the model"), make("pre", {}, frame.exchange)) : "",
       frame.observation ? [make("h4", {}, "What it was shown"), make("pre", { className: "observation", tabIndex: 0 }, frame.observation)] : ""),
   ];
 }

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pytest_webarena.actions import Click, Goto, Selector, Stop
-from pytest_webarena.agents import TaskView, resolve_agent
+from pytest_webarena.agents import Assignment, TaskView, resolve_agent
 from pytest_webarena.errors import TaskError
 from pytest_webarena.tasks.model import Task
 
@@ -23,7 +23,7 @@ def seen(text: str = PAGE, error: str = "") -> Any:
 
 
 def make(name: str, task: Task = TASK) -> Any:
-    return resolve_agent(name).make(VIEW, task)
+    return resolve_agent(name).make(Assignment(view=VIEW, task=task))
 
 
 def test_the_oracle_replays_the_solution_then_stops() -> None:
@@ -52,7 +52,7 @@ def test_the_null_family_stops_at_once(name: str, answer: str) -> None:
 
 def test_the_random_walk_repeats_itself_for_one_seed_only() -> None:
     def walk(seed: int) -> list[Any]:
-        agent: Any = resolve_agent("random").make(TaskView(intent="i", seed=seed), TASK)
+        agent: Any = resolve_agent("random").make(Assignment(view=TaskView(intent="i", seed=seed), task=TASK))
         return [agent.act(seen()) for _ in range(30)]
 
     assert walk(7) == walk(7)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pytest_webarena.actions import Click, Goto, Selector, Stop
-from pytest_webarena.agents import TaskView, resolve_agent
+from pytest_webarena.agents import Assignment, TaskView, resolve_agent
 from pytest_webarena.agents.mutants import (
     AUDIT_AGENTS,
     MUTE,
@@ -185,9 +185,9 @@ def test_replaying_goes_on_to_the_answer_after_a_step_without_effect() -> None:
     solution = (Goto("/a"), Click(Selector("css=b")), Click(Selector("css=i")), Stop("blue"))
     task = Task(id="t", intent="i", sites=("shop",), solution=solution)
     view = TaskView(intent="i", sites={"shop": "http://shop.test"})
-    agent: Any = resolve_agent(SIBLING).make(view, task)
+    agent: Any = resolve_agent(SIBLING).make(Assignment(view=view, task=task))
     assert [agent.act(seen(error)) for error in ("left over", "", "no such element")] == [*solution[:2], Stop("blue")]
-    agent = resolve_agent(SHORT).make(view, task)
+    agent = resolve_agent(SHORT).make(Assignment(view=view, task=task))
     assert tuple(agent.act(seen()) for _ in solution) == solution
 
 

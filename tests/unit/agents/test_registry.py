@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from pytest_webarena.actions import Stop
-from pytest_webarena.agents import TaskView, resolve_agent
+from pytest_webarena.agents import Assignment, TaskView, resolve_agent
+from pytest_webarena.agents.kinds import kinds
 from pytest_webarena.agents.registry import known_agents
 from pytest_webarena.errors import UsageError
 from pytest_webarena.tasks.model import Task
@@ -57,7 +58,7 @@ def agents(tmp_path: Path) -> Path:
 
 
 def answer(definition: Any) -> str:
-    reply = definition.make(VIEW, TASK).act(SimpleNamespace(text="", url="", error=""))
+    reply = definition.make(Assignment(view=VIEW, task=TASK)).act(SimpleNamespace(text="", url="", error=""))
     assert isinstance(reply, Stop)
     return reply.answer
 
@@ -111,7 +112,7 @@ def test_unknown_names_list_what_exists(agents: Path) -> None:
         ("{dir}/mine.py:number", "expected a class or a function, found int"),
         ("{dir}/mine.py:odd", r"found parameters \(x, y, z\)"),
         ("{dir}/broken.yaml", "unknown key 'pyton'; did you mean 'python'"),
-        ("{dir}/list.yaml", "expected a mapping with the key 'python'"),
+        ("{dir}/list.yaml", "expected a mapping with the key 'kind'"),
         ("{dir}/syntax.yaml", "expected YAML"),
         ("{dir}/missing.yaml", "expected a readable file"),
     ],
@@ -122,3 +123,33 @@ def test_mistakes_get_a_sentence(agents: Path, name: str, message: str) -> None:
     (agents / "syntax.yaml").write_text("python: [\n")
     with pytest.raises(UsageError, match=message):
         resolve_agent(name.format(dir=agents))
+
+
+def test_the_list_tells_kind_and_description(tmp_path: Path) -> None:
+    (tmp_path / "posted.yaml").write_text("kind: http\nurl: http://h/\ndescription: Somewhere else\n")
+    (tmp_path / "broken.yaml").write_text("kind: [")
+    known = known_agents([tmp_path])
+    assert known["posted"] == f"Somewhere else (http: {tmp_path / 'posted.yaml'})"
+    assert known["broken"] == f"can't be read: {tmp_path / 'broken.yaml'}"
+
+
+def test_every_kind_can_be_defined(tmp_path: Path) -> None:
+    needed = {
+        "python": "python: pytest_webarena.agents.builtin:Dump", "process": "command: [sh]", "http": "url: http://h/",
+        "cdp": "url: http://h/", "replay": "", "human": "", "scripted": "tasks: {t: [stop]}",
+    }  # fmt: skip
+    assert set(needed) == set(kinds()) - {"model"}
+    for kind, keys in needed.items():
+        (tmp_path / f"{kind}.yaml").write_text(f"kind: {kind}\n{keys}\nlimits: {{steps: 3}}\n")
+        definition = resolve_agent(kind, [tmp_path])
+        assert (definition.kind, definition.limits.steps) == (kind, 3)
+        assert definition.self_driving == (kind == "cdp")
+
+
+def test_a_self_driving_agent_is_one_thing(tmp_path: Path) -> None:
+    (tmp_path / "both.yaml").write_text("kind: cdp\nurl: http://h/\ncommand: [sh]\n")
+    with pytest.raises(UsageError, match="expected one of python, command and url, found command, url"):
+        resolve_agent("both", [tmp_path])
+    (tmp_path / "stray.yaml").write_text("kind: cdp\nurl: http://h/\nsandbox: [env]\n")
+    with pytest.raises(UsageError, match="sandbox: goes with command"):
+        resolve_agent("stray", [tmp_path])

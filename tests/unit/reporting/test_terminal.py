@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pytest_webarena.reporting.terminal import Line, left_out_lines, site_lines, summary_lines
+from pytest_webarena.evidence import Usage
+from pytest_webarena.llm.config import ModelSettings
+from pytest_webarena.llm.ledger import LedgerLine
+from pytest_webarena.reporting.terminal import Line, budget_lines, left_out_lines, site_lines, summary_lines
 from pytest_webarena.results import TrialKey, TrialRecord, summarise
 from pytest_webarena.selection import LeftOut
 from pytest_webarena.sites.report import AppReport, BrokerReport, Durations
@@ -44,6 +48,37 @@ def test_errors_stand_beside_the_rate() -> None:
         "  errors by    site 1, not counted in the rate",
         "  per trial    4.0 steps, 2.0 s",
     ]
+
+
+def test_costs_are_told_and_unknown_ones_called_so() -> None:
+    used = Usage(calls=12, input_tokens=34_567, output_tokens=890, cost=0.0123)
+    cached = Usage(calls=12, cached_calls=12, input_tokens=1, output_tokens=1, saved=1.5)
+    unknown = Usage(calls=1, input_tokens=1, output_tokens=1, cost=None)
+    assert summary(record("a", usage=used, model="m"))[2:3] == [
+        "  cost         $0.0123, 34,567 tokens in, 890 out, 12 calls",
+    ]
+    assert summary(record("a", usage=cached, model="m"))[2:4] == [
+        "  cost         $0, 1 tokens in, 1 out, 12 calls, 12 of them from the cache,",
+        "               $1.50 saved",
+    ]
+    assert summary(record("a", usage=used, model="m"), record("b", usage=unknown, model="new"))[2:4] == [
+        "  cost         unknown cost, 34,568 tokens in, 891 out, 13 calls",
+        "               $0.0123 known of 1 trial, no price for new (--prices)",
+    ]
+
+
+def test_the_runs_account_is_told() -> None:
+    def line(purpose: Any, **more: Any) -> LedgerLine:
+        usage = Usage(calls=5, cached_calls=2, cost=0.5)
+        return LedgerLine(**{"purpose": purpose, "model": "m", "usage": usage, "unknown": 0, "open": 0, **more})
+
+    plain, bounded = ModelSettings(), ModelSettings(max_cost=2.0, cache=Path("c"))
+    assert texts(budget_lines([line("agent"), line("judge", unknown=1, open=2)], bounded)) == [
+        "models         $1.00 spent of $2.00 (--max-cost), $0.5000 of it by judges,",
+        "               1 call of unknown cost, 2 requests cut off, cost not told,",
+        "               cache: 4 hits, 6 missed",
+    ]
+    assert list(budget_lines([line("agent")], plain)) == list(budget_lines([], bounded)) == []
 
 
 def test_groups_are_told_where_there_are_several() -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -24,10 +24,13 @@ TASK = make_task("intent: How many?\nsites: []\nchecks: [{answer: {number: 42}}]
 
 
 class FakeSession:
+    browser_version = "fake 1"
+    environment: ClassVar[dict[str, Any]] = {"os": "fake"}
+
     def open_tabs(self, urls: Any) -> None: ...
 
     def observe(self) -> Any:
-        return SimpleNamespace(text="a page", url="about:blank", error="", screenshot=None)
+        return SimpleNamespace(text="a page", url="about:blank", error="", picture=None)
 
     def note_error(self, text: str) -> None: ...
 
@@ -77,7 +80,7 @@ def run(
     make: Callable[[], Any] = lambda: ScriptedAgent(Stop("42")),
     retries: int = 1,
 ) -> TrialRecord:
-    agent = AgentDefinition(id="a", make=lambda view, task: make(), digest="d")
+    agent = AgentDefinition(id="a", make=lambda assignment: make(), digest="d")
     plan = TrialPlan(task=TASK, agent=agent, trial=1, limits=EpisodeLimits(seconds=5), env_retries=retries)
     run_dir = RunDir(tmp_path)
     record = run_trial(plan, resources, run_dir.folder(TrialKey("t", "a", 1)))
@@ -137,7 +140,7 @@ def test_a_bug_of_ours_is_an_error_with_a_traceback_on_disk(tmp_path: Path) -> N
 
 
 def test_the_seed_belongs_to_task_agent_and_trial(tmp_path: Path) -> None:
-    agent = AgentDefinition(id="a", make=lambda view, task: ScriptedAgent(), digest="d")
+    agent = AgentDefinition(id="a", make=lambda assignment: ScriptedAgent(), digest="d")
     plans = [TrialPlan(task=TASK, agent=agent, trial=trial, limits=EpisodeLimits()) for trial in (1, 1, 2)]
     assert plans[0].seed == plans[1].seed != plans[2].seed
 

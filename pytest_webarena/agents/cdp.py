@@ -1,0 +1,195 @@
+"""Agents of kind ``cdp``: they get the intent and a protocol endpoint, drive the browser themselves, and answer.
+
+For browser-use, Stagehand, computer-use loops and whatever else brings its own way of looking and acting. The agent is
+a Python callable, a program (as kind ``process``) or an HTTP endpoint (as kind ``http``).
+"""
+
+from __future__ import annotations
+
+import inspect
+import secrets
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+from pytest_webarena.actions import Stop
+from pytest_webarena.agents.http import Endpoint, EndpointFailed, HttpKeys
+from pytest_webarena.agents.kinds import Common, Kind
+from pytest_webarena.agents.process import LinePipe, ProcessKeys, mark_all
+from pytest_webarena.agents.protocol import AgentDefinition, Assignment, Reply, TaskView
+from pytest_webarena.agents.python import load
+from pytest_webarena.agents.wire import ProtocolBroken, encode, end_message, read_reply, task_message
+from pytest_webarena.errors import AgentError, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable
+
+    from pytest_webarena.browser.observation import Observation
+
+__all__ = ["KIND", "CdpKeys", "SelfDriving"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CdpKeys:
+    """Keys of a definition of kind ``cdp``: one of ``python``, ``command`` and ``url``, and what belongs to it."""
+
+    python: str = ""
+    """``module:attribute`` or ``file.py:attribute``: a function ``(task, cdp_url)``, or a class made with the task that
+    has ``run(self, cdp_url)``. Returns the answer; may be async."""
+    command: tuple[str, ...] = ()
+    """A program, as in kind ``process``. Its task has a ``cdp_url``; its one message is the answer."""
+    files: tuple[str, ...] = ()
+    env: tuple[str, ...] = ()
+    sandbox: tuple[str, ...] = ()
+    url: str = ""
+    """An endpoint, as in kind ``http``. Its task has a ``cdp_url``; its reply is the answer."""
+    key_env: str = ""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """Keyword arguments of the Python callable; passed to the others in the task."""
+    scheme: str = "ws"
+    """``ws`` passes the address of the WebSocket; ``http`` the one below which ``/json/version`` tells it."""
+
+    def __post_init__(self) -> None:
+        given = [name for name in ("python", "command", "url") if getattr(self, name)]
+        if len(given) != 1:
+            raise ValueError(f"expected one of python, command and url, found {', '.join(given) or 'none'}")
+        for name in ("files", "env", "sandbox"):
+            if getattr(self, name) and not self.command:
+                raise ValueError(f"{name}: goes with command, not with {given[0]}")
+        if self.key_env and not self.url:
+            raise ValueError(f"key_env: goes with url, not with {given[0]}")
+        if self.scheme not in ("ws", "http"):
+            raise ValueError(f"scheme: expected ws or http, found {self.scheme!r}")
+        if self.command:
+            _ = self.process
+        if self.url:
+            _ = self.http
+
+    @property
+    def process(self) -> ProcessKeys:
+        """The program's part."""
+        return ProcessKeys(
+            command=self.command, files=self.files, env=self.env, sandbox=self.sandbox, options=self.options
+        )
+
+    @property
+    def http(self) -> HttpKeys:
+        """The endpoint's part. Nothing is sent twice: driving again is not the same as asking again."""
+        return HttpKeys(url=self.url, key_env=self.key_env, options=self.options, timeout=24 * 3600.0, retries=0)
+
+
+class SelfDriving(Protocol):
+    """One trial's self-driving agent. A ``cut_off()`` is called if it has one and does not end by itself."""
+
+    def drive(self, cdp_url: str, http_url: str) -> Any | Awaitable[Any]:
+        """Do the task in the browser at that address; the answer as text, as `Reply`, or None."""
+
+
+class _Refusing:
+    """What all have in common: they are never asked for a single action."""
+
+    def act(self, observation: Observation) -> Reply:
+        raise NotImplementedError("an agent of kind cdp drives by itself")
+
+
+class _PythonDriver(_Refusing):
+    def __init__(self, target: Any, view: TaskView, keys: CdpKeys) -> None:
+        self._keys = keys
+        self._run: Callable[[str], Any]
+        if inspect.isclass(target):
+            make: Callable[..., Any] = target
+            self._run = make(view, **keys.options).run
+        else:
+            self._run = lambda url: target(view, url, **keys.options)
+
+    def drive(self, cdp_url: str, http_url: str) -> Any:
+        return self._run(cdp_url if self._keys.scheme == "ws" else http_url)
+
+
+class _ProcessDriver(_Refusing):
+    def __init__(self, assignment: Assignment, keys: CdpKeys, common: Common) -> None:
+        self._trial = secrets.token_hex(8)
+        self._keys = keys
+        self._assignment = assignment
+        self._pipe = LinePipe(keys.process, common.base, assignment.folder)
+
+    def drive(self, cdp_url: str, http_url: str) -> Reply:
+        url = cdp_url if self._keys.scheme == "ws" else http_url
+        task = task_message(self._assignment, trial=self._trial, options=self._keys.options, cdp=url)
+        return _answer(read_reply(self._pipe.ask(encode(task))))
+
+    def close(self) -> None:
+        self._pipe.close(encode(end_message(trial=self._trial)))
+
+    def cut_off(self) -> None:
+        self._pipe.close()
+
+
+class _HttpDriver(_Refusing):
+    def __init__(self, assignment: Assignment, keys: CdpKeys) -> None:
+        self._trial = secrets.token_hex(8)
+        self._keys = keys
+        self._assignment = assignment
+        self._endpoint = Endpoint(keys.http)
+
+    def drive(self, cdp_url: str, http_url: str) -> Reply:
+        url = cdp_url if self._keys.scheme == "ws" else http_url
+        task = task_message(self._assignment, trial=self._trial, options=self._keys.options, cdp=url)
+        try:
+            data = self._endpoint.post(task)
+        except EndpointFailed as error:
+            if error.unreachable:
+                raise AgentError(f"the agent did not take the task: {error}") from None
+            raise
+        return _answer(read_reply(data))
+
+    def cut_off(self) -> None:
+        self._endpoint.cut_off()
+
+
+def _answer(reply: Reply) -> Reply:
+    if not isinstance(reply.action, Stop):
+        raise ProtocolBroken(f'expected {{"type": "answer", "answer": "…"}}, found {reply.raw[:200]!r}')
+    return reply
+
+
+def _build(common: Common, keys: CdpKeys) -> AgentDefinition:
+    if keys.python:
+        target, code = load(keys.python, common.base)
+        if not callable(target) or (inspect.isclass(target) and not hasattr(target, "run")):
+            raise UsageError(
+                f"{common.where}: python: expected a function (task, cdp_url) or a class with run(self, cdp_url), "
+                f"found {keys.python}"
+            )
+        return common.definition(
+            lambda assignment: _PythonDriver(target, assignment.view, keys),
+            files=[code] if code else [],
+            self_driving=True,
+        )
+    if keys.command:
+        mark_all(keys.env)
+        try:
+            keys.process.check(common.base)
+        except UsageError as error:
+            raise UsageError(f"{common.where}: {error}") from None
+        return common.definition(
+            lambda assignment: _ProcessDriver(assignment, keys, common),
+            files=keys.process.contents(common.base),
+            tier=keys.process.tier,
+            check=lambda settings: keys.process.check_program(common.where),
+            self_driving=True,
+        )
+    return common.definition(
+        lambda assignment: _HttpDriver(assignment, keys),
+        tier="process",
+        check=lambda settings: keys.http.check_key(common.where),
+        self_driving=True,
+    )
+
+
+KIND = Kind(
+    name="cdp",
+    about="a self-driving agent: gets the intent and a CDP endpoint, returns an answer",
+    keys=CdpKeys,
+    build=_build,
+)

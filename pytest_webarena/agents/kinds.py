@@ -1,0 +1,144 @@
+"""The kinds of agent definition: which keys each has, and what makes its agents.
+
+**Adding a kind**: write a module with a frozen dataclass of the kind's keys (`keys.read_keys` reads it by its
+annotations; raise `ValueError` in ``__post_init__`` for what these can't say), a function ``build(common, keys)`` that
+returns ``common.definition(make=…)``, and ``KIND = Kind(name=…, about=…, keys=…, build=…)``; then name the module in
+`MODULES`. Import heavy things inside ``make``: resolving a definition must stay instant.
+
+Who writes what: ``python`` and ``model`` are complete here; ``process``, ``http``, ``cdp``, ``replay``, ``human`` and
+``scripted`` are the modules `MODULES` names for them, each one file or package in ``agents/``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pytest_webarena.agents.protocol import Agent, AgentDefinition, AgentLimits, Assignment, IsolationTier
+from pytest_webarena.errors import UsageError, closest
+from pytest_webarena.llm.config import ModelSettings
+
+__all__ = ["MODULES", "Common", "CommonKeys", "Kind", "kind", "kinds"]
+
+MODULES: Mapping[str, str] = {
+    "python": "pytest_webarena.agents.python",
+    "model": "pytest_webarena.agents.model.kind",
+    "process": "pytest_webarena.agents.process",
+    "http": "pytest_webarena.agents.http",
+    "cdp": "pytest_webarena.agents.cdp",
+    "replay": "pytest_webarena.agents.replay",
+    "human": "pytest_webarena.agents.human",
+    "scripted": "pytest_webarena.agents.scripted",
+}
+"""Kind name to the module whose ``KIND`` describes it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommonKeys:
+    """Keys that every kind has."""
+
+    description: str = ""
+    """For people."""
+    grammar: str = "webarena"
+    """How text replies are read."""
+    observation: Mapping[str, Any] | str | tuple[str, ...] = field(default_factory=dict)
+    """What the agent is shown: kinds of observation, or keys of `ObservationConfig`."""
+    viewport: tuple[int, int] | None = None
+    """Width and height in CSS pixels."""
+    limits: AgentLimits = field(default_factory=AgentLimits)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Common:
+    """What a kind's ``build`` is told of the definition apart from the kind's own keys."""
+
+    id: str
+    kind: str
+    where: str
+    """How messages about this definition begin, e.g. ``agent definition agents/cot.yaml``."""
+    base: Path
+    """What relative paths of the definition are relative to."""
+    source: str
+    keys: CommonKeys
+    plain: Mapping[str, Any]
+    """The whole definition, overrides applied: what the digest is made of."""
+    overridden: tuple[str, ...] = ()
+
+    @property
+    def observation(self) -> dict[str, Any]:
+        """Keys of `ObservationConfig` as asked for; a bare kind or list of kinds is short for ``kinds``."""
+        asked = self.keys.observation
+        if isinstance(asked, str):
+            return {"kinds": [asked]}
+        return dict(asked) if isinstance(asked, Mapping) else {"kinds": list(asked)}
+
+    def definition(
+        self,
+        make: Callable[[Assignment], Agent],
+        *,
+        files: Iterable[Path] = (),
+        tier: IsolationTier = "in-process",
+        model: str = "",
+        grammar: str | None = None,
+        observation: Mapping[str, Any] | None = None,
+        viewport: tuple[int, int] | None = None,
+        limits: AgentLimits | None = None,
+        check: Callable[[ModelSettings], None] = lambda settings: None,
+        self_driving: bool = False,
+    ) -> AgentDefinition:
+        """The definition as the harness uses it. ``files`` enter the digest (code, prompts); the rest are a kind's own
+        defaults in place of what `CommonKeys` says."""
+        digest = hashlib.sha256(json.dumps(self.plain, sort_keys=True, default=str).encode() + b"\0")
+        for file in files:
+            digest.update(file.read_bytes() + b"\0")
+        return AgentDefinition(
+            id=self.id,
+            make=make,
+            digest=digest.hexdigest()[:16],
+            kind=self.kind,
+            grammar=grammar or self.keys.grammar,
+            observation=self.observation if observation is None else observation,
+            viewport=viewport or self.keys.viewport,
+            limits=limits or self.keys.limits,
+            model=model,
+            tier=tier,
+            source=self.source,
+            overridden=self.overridden,
+            check=check,
+            self_driving=self_driving,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kind:
+    """One kind of definition."""
+
+    name: str
+    about: str
+    """One line for people."""
+    keys: type[Any]
+    """A dataclass of the kind's own keys."""
+    build: Callable[[Common, Any], AgentDefinition]
+    """Makes the definition; gets an instance of ``keys``. `UsageError` for what can't be used."""
+
+
+def kinds() -> tuple[str, ...]:
+    """The names of all kinds."""
+    return tuple(MODULES)
+
+
+def kind(name: str, where: str) -> Kind:
+    """The kind of that name; `UsageError` lists the known ones."""
+    if name not in MODULES:
+        raise UsageError(f"{where}: unknown kind {name!r}; {closest(name, MODULES)}")
+    try:
+        module = importlib.import_module(MODULES[name])
+    except ModuleNotFoundError as error:
+        raise UsageError(f"{where}: agents of kind {name!r} can't be used: {error}") from None
+    found: Kind = module.KIND
+    return found

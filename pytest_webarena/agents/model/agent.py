@@ -1,0 +1,235 @@
+"""The model agent: shows the page to a model, reads an action from its reply, asks again when there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from pytest_webarena.actions import Action, Invalid
+from pytest_webarena.agents.model.examples import EXAMPLES
+from pytest_webarena.agents.model.exchange import Exchanges
+from pytest_webarena.agents.model.history import HistoryKeys, Turn, described, summary_request
+from pytest_webarena.agents.model.hosts import HostMap
+from pytest_webarena.agents.model.prompt import Prompt
+from pytest_webarena.agents.model.replies import ACTION_SCHEMA, Decision, ReplyForm, again, answered, decide
+from pytest_webarena.agents.protocol import Assignment, Reply
+from pytest_webarena.errors import WebArenaError
+from pytest_webarena.evidence import StopReason, Usage
+from pytest_webarena.llm.client import BudgetSpent, ModelClient, OutOfTime, budget_error
+from pytest_webarena.llm.messages import Image, Message, ModelReply, Request, Sampling, Tool
+
+if TYPE_CHECKING:
+    from pytest_webarena.browser.observation import Observation
+
+__all__ = ["ModelAgent", "Style"]
+
+_GONE = "(this page is no longer shown)"
+_LISTED = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Style:
+    """How a definition's agents ask and what they understand."""
+
+    model: str
+    prompt: Prompt
+    form: ReplyForm
+    parse: Callable[[str], Action]
+    parse_call: Callable[[str, str], Action]
+    grammar: str
+    """The grammar, explained."""
+    tools: tuple[Tool, ...] = ()
+    sampling: Sampling = field(default_factory=Sampling)
+    history: HistoryKeys = field(default_factory=HistoryKeys)
+    kinds: tuple[str, ...] = ("accessibility_tree",)
+    """What the model is shown."""
+    reasoning: bool = True
+    examples: bool = False
+    unachievable_hint: bool = True
+    error_feedback: bool = True
+    invalid_retries: int = 0
+    host_names: Mapping[str, str] | None = None
+    image_detail: Any = "auto"
+    extra: Mapping[str, Any] | None = None
+
+
+class ModelAgent:
+    """One trial's agent."""
+
+    def __init__(self, assignment: Assignment, style: Style, client: ModelClient) -> None:
+        self._view = assignment.view
+        self._limits = assignment.limits
+        self._style = style
+        self._client = client
+        self._hosts = HostMap(assignment.view.sites, style.host_names or {})
+        self._exchanges = Exchanges(assignment.folder)
+        self._deadline = client.now + seconds if (seconds := assignment.limits.seconds) is not None else None
+        self._turns: list[Turn] = []
+        self._summed_up = 0
+        self._summary = ""
+        self._total = Usage()
+        self._this_step = Usage()
+
+    def act(self, observation: Observation) -> Reply:
+        """Ask the model. `ModelError` when the endpoint keeps failing; a limit reached comes as a `Reply`."""
+        if self._turns and self._style.error_feedback:
+            self._turns[-1].error = observation.error
+        self._this_step = Usage()
+        step = len(self._turns)
+        try:
+            reply = self._act(observation)
+        except BudgetSpent as spent:
+            if not self._total.calls:
+                raise budget_error(spent) from None
+            reply = self._stopped("cost", f"the run's budget for model calls: {spent}")
+        except OutOfTime:
+            reply = self._stopped("time", "the model did not answer within the limit")
+        finally:
+            exchange = self._exchanges.write(step)
+        return replace(reply, usage=self._this_step, exchange=exchange)
+
+    def cut_off(self) -> None:
+        """The trial went on without an answer: send nothing more."""
+        self._client.cancel()
+
+    def _stopped(self, reason: StopReason, detail: str) -> Reply:
+        return Reply("", ended=(reason, detail))
+
+    def _act(self, observation: Observation) -> Reply:
+        if self._style.history.policy == "summary":
+            self._sum_up()
+        messages = self._messages(observation)
+        asked, retries = messages[-1], 0
+        while True:
+            reply = self._ask("action", messages)
+            decision = decide(reply, self._style.form, self._style.parse, self._style.parse_call)
+            if not isinstance(decision.action, Invalid) or retries >= self._style.invalid_retries:
+                break
+            if (ended := self._limit()) is not None:
+                return ended
+            retries += 1
+            messages = (*messages, *again(reply, decision.action.reason))
+        self._remember(observation, asked, reply, decision)
+        action = self._hosts.action(decision.action)
+        return Reply(action, raw=decision.raw, thought=decision.thought, retries=retries)
+
+    def _ask(self, purpose: str, messages: tuple[Message, ...]) -> ModelReply:
+        style = self._style
+        acting = purpose == "action"
+        request = Request(
+            model=style.model,
+            messages=messages,
+            sampling=style.sampling,
+            tools=style.tools if acting else (),
+            schema=ACTION_SCHEMA if acting and style.form == "json" else None,
+            extra=style.extra or {},
+        )
+        try:
+            reply = self._client.ask(request, deadline=self._deadline)
+        except (WebArenaError, BudgetSpent, OutOfTime) as error:
+            self._exchanges.add(purpose, request, None, str(error) or type(error).__name__)
+            raise
+        self._exchanges.add(purpose, request, reply)
+        self._this_step += reply.usage
+        self._total += reply.usage
+        return reply
+
+    def _limit(self) -> Reply | None:
+        """A limit of the trial that was reached between two questions of one step."""
+        limits, used = self._limits, self._total
+        if limits.input_tokens is not None and used.input_tokens >= limits.input_tokens:
+            return self._stopped("tokens", f"{used.input_tokens} input tokens, the limit is {limits.input_tokens}")
+        if limits.output_tokens is not None and used.output_tokens >= limits.output_tokens:
+            return self._stopped("tokens", f"{used.output_tokens} output tokens, the limit is {limits.output_tokens}")
+        if limits.cost is not None and (worth := used.worth) is not None and worth >= limits.cost:
+            return self._stopped("cost", f"${worth:.4f}, the limit is ${limits.cost:g}")
+        return None
+
+    def _sum_up(self) -> None:
+        pending = self._turns[self._summed_up :]
+        if len(pending) < (self._style.history.length or _LISTED):
+            return
+        reply = self._ask("summary", summary_request(self._hosts.shown(self._view.intent), self._summary, pending))
+        if reply.text:
+            self._summary, self._summed_up = reply.text.strip(), len(self._turns)
+
+    def _messages(self, observation: Observation) -> tuple[Message, ...]:
+        messages = self._style.prompt.messages(self._values(observation, observation.text))
+        if self._style.history.policy == "dialogue":
+            messages = (*messages[:-1], *self._dialogue(), messages[-1])
+        pictures = tuple(
+            Image(data=data, media_type=_media_type(data), detail=self._style.image_detail)
+            for data in observation.images
+        )
+        return (*messages[:-1], replace(messages[-1], images=pictures))
+
+    def _dialogue(self) -> list[Message]:
+        history = self._style.history
+        turns = self._turns[-history.length :] if history.length else self._turns
+        full = len(turns) - history.pages
+        return [
+            message
+            for index, turn in enumerate(turns)
+            for message in (turn.asked if index >= full else turn.asked_briefly, *turn.said)
+        ]
+
+    def _values(self, observation: Observation, page: str) -> dict[str, Any]:
+        """All that a prompt file may use."""
+        style, shown = self._style, self._hosts.shown
+        told = style.error_feedback
+        return {
+            "intent": shown(self._view.intent),
+            "sites": self._hosts.sites,
+            "observation": shown(page),
+            "url": shown(observation.url),
+            "title": observation.title,
+            "tabs": observation.tabs,
+            "previous_action": self._turns[-1].action if self._turns else "None",
+            "history": self._listed(),
+            "summary": self._summary,
+            "policy": style.history.policy,
+            "error": shown(observation.error) if told else "",
+            "notes": [shown(note) for note in observation.notes] if told else [],
+            "dialog": observation.dialog,
+            "focused": observation.focused,
+            "scroll": observation.scroll.describe(),
+            "step": len(self._turns) + 1,
+            "max_steps": self._view.max_steps,
+            "grammar": style.grammar,
+            "reply": style.form,
+            "kinds": style.kinds,
+            "reasoning": style.reasoning,
+            "examples": EXAMPLES if style.examples else (),
+            "unachievable_hint": style.unachievable_hint,
+        }
+
+    def _listed(self) -> Sequence[Turn]:
+        history = self._style.history
+        if history.policy == "actions":
+            return self._turns[-history.length :] if history.length else self._turns
+        return self._turns[self._summed_up :] if history.policy == "summary" else ()
+
+    def _remember(self, observation: Observation, asked: Message, reply: ModelReply, decision: Decision) -> None:
+        brief = asked
+        if self._style.history.policy == "dialogue":
+            brief = self._style.prompt.messages(self._values(observation, _GONE))[-1]
+        wrong = isinstance(decision.action, Invalid)
+        told = decision.action.reason if isinstance(decision.action, Invalid) else "Done; the page follows."
+        self._turns.append(
+            Turn(
+                number=len(self._turns) + 1,
+                action=self._hosts.shown(described(decision.action, decision.raw, observation.text)),
+                url=self._hosts.shown(observation.url),
+                asked=replace(asked, images=()),
+                asked_briefly=replace(brief, images=()),
+                said=again(reply, told) if wrong and self._style.error_feedback else answered(reply, told),
+                thought=decision.thought,
+            )
+        )
+
+
+def _media_type(data: bytes) -> str:
+    if data.startswith(b"\x89PNG"):
+        return "image/png"
+    return "image/webp" if data[8:12] == b"WEBP" else "image/jpeg"

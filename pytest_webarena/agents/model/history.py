@@ -1,0 +1,93 @@
+"""What a model is told of its earlier steps: the last action, all, the whole dialogue, or a summary it keeps."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from pytest_webarena.actions import Action, Invalid
+from pytest_webarena.llm.messages import Message
+
+__all__ = ["HistoryKeys", "Policy", "Turn", "described", "summary_request"]
+
+Policy = Literal["previous_action", "actions", "dialogue", "summary"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistoryKeys:
+    """The key ``history`` of a definition."""
+
+    policy: Policy = "actions"
+    length: int = 0
+    """``actions``, ``dialogue``: the latest so many steps; 0: all. ``summary``: steps listed before they are summed
+    up; 0: 8."""
+    pages: int = 1
+    """``dialogue``: earlier pages that are shown in full; of those before, only what was done is left."""
+
+    def __post_init__(self) -> None:
+        if self.length < 0 or self.pages < 0:
+            raise ValueError("length, pages: expected 0 or more")
+
+
+@dataclass(slots=True, kw_only=True)
+class Turn:
+    """One earlier step."""
+
+    number: int
+    """From 1."""
+    action: str
+    """What was done, in words."""
+    url: str
+    asked: Message
+    """The turn's last message, without pictures."""
+    asked_briefly: Message
+    """The same without the page."""
+    said: tuple[Message, ...]
+    """The model's answer, and what its tool calls were told."""
+    thought: str = ""
+    error: str = field(default="")
+    """Why the action had no effect, known at the next turn."""
+
+
+_FENCED = re.compile(r"```(.*?)```", re.DOTALL)
+_ID = re.compile(r"\[(\d+)\]")
+_SHOWN = 200
+
+
+def described(action: Action, raw: str, page: str) -> str:
+    """The action as the model wrote it, and what its element was, e.g. ``click [4] where [4] is link 'Cart'``."""
+    if isinstance(action, Invalid):
+        return f"none: the reply {_short(raw)!r} was no action. {action.reason}"
+    fenced = _FENCED.search(raw)
+    text = _short(fenced[1].strip() if fenced else raw.strip())
+    match = _ID.search(text) or re.search(r'"element": ?"(\d+)"', text)
+    if match is None:
+        return text
+    line = re.search(rf"^\s*\[{match[1]}\] (.+)$", page, re.MULTILINE)
+    return f"{text} where [{match[1]}] is {_short(line[1])}" if line else text
+
+
+def summary_request(intent: str, summary: str, turns: Sequence[Turn]) -> tuple[Message, ...]:
+    """Asks for one text in place of the summary so far and these turns."""
+    steps = "\n".join(
+        f"{turn.number}. at {turn.url}: {turn.action}"
+        + (f" (had no effect: {turn.error})" if turn.error else "")
+        + (f" -- because: {_short(turn.thought)}" if turn.thought else "")
+        for turn in turns
+    )
+    return (
+        Message(
+            role="system",
+            text="You keep the notes of somebody who completes a task in a web browser. Rewrite the notes so that they "
+            "include the new steps: what was tried, what was found (figures and names exactly), what is left to do. "
+            "At most 150 words, nothing but the notes.",
+        ),
+        Message(role="user", text=f"TASK: {intent}\n\nNOTES SO FAR: {summary or 'none'}\n\nNEW STEPS:\n{steps}"),
+    )
+
+
+def _short(text: str) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"

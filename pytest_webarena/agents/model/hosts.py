@@ -1,0 +1,71 @@
+"""The names under which a model sees the sites: text is mapped on its way to the model and back."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from pytest_webarena.actions import Action, Goto, Stop, Type
+
+__all__ = ["PAPER_NAMES", "HostMap"]
+
+PAPER_NAMES: Mapping[str, str] = {
+    "shopping": "http://onestopmarket.com",
+    "shopping_admin": "http://luma.com/admin",
+    "reddit": "http://reddit.com",
+    "gitlab": "http://gitlab.com",
+    "map": "http://openstreetmap.org",
+    "wikipedia": "http://wikipedia.org",
+    "homepage": "http://homepage.com",
+}
+"""What the agents of WebArena's paper saw."""
+
+
+class HostMap:
+    """Maps addresses of sites to those shown to a model, and back.
+
+    >>> hosts = HostMap({"shopping": "http://shopping.test"}, PAPER_NAMES)
+    >>> hosts.shown("see http://shopping.test/cart")
+    'see http://onestopmarket.com/cart'
+    >>> hosts.action(Goto("https://onestopmarket.com/cart"))
+    Goto(url='http://shopping.test/cart')
+    """
+
+    def __init__(self, sites: Mapping[str, str], names: Mapping[str, str]) -> None:
+        pairs = {sites[site].rstrip("/"): names[site].rstrip("/") for site in sites if site in names}
+        self._there = _replacer(pairs)
+        back: dict[str, str] = {}
+        for own, shown in pairs.items():
+            back[shown] = own
+            back[re.sub("^http:", "https:", shown)] = own
+        self._back = _replacer(back)
+        self._bare = [shown.partition("://")[2] for shown in pairs.values()]
+        self.sites = {site: self.shown(url) for site, url in sites.items()}
+        """Site name to address, as shown."""
+
+    def shown(self, text: str) -> str:
+        """``text`` with the sites' addresses as the model sees them."""
+        return self._there(text)
+
+    def action(self, action: Action) -> Action:
+        """An action of the model's with real addresses; also ``onestopmarket.com/cart`` without a scheme in a goto."""
+        if isinstance(action, Goto):
+            url = action.url.strip()
+            bare = any(url == name or url.startswith((f"{name}/", f"{name}?")) for name in self._bare)
+            return replace(action, url=self._back(f"http://{url}" if bare else url))
+        if isinstance(action, Stop):
+            return replace(action, answer=self._back(action.answer))
+        if isinstance(action, Type):
+            return replace(action, text=self._back(action.text))
+        return action
+
+
+def _replacer(pairs: Mapping[str, str]) -> Callable[[str], str]:
+    if not pairs:
+        return lambda text: text
+    # The longest first: one site's address may begin another's (a store and its back office). What follows must not go
+    # on with the host's name: http://homepage.test is not in http://homepage.testing.
+    names = sorted(pairs, key=len, reverse=True)
+    pattern = re.compile("(?:" + "|".join(map(re.escape, names)) + r")(?![\w-]|\.\w|:\d)")
+    return lambda text: pattern.sub(lambda match: pairs[match[0]], text)

@@ -1,0 +1,102 @@
+"""Reads an action from what a model said: text in a grammar, a tool call, or JSON. Whatever it is not is `Invalid`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from pytest_webarena.actions import Action, Invalid
+from pytest_webarena.llm.messages import Message, ModelReply, Schema
+
+__all__ = ["ACTION_SCHEMA", "Decision", "ReplyForm", "again", "answered", "decide"]
+
+ReplyForm = Literal["text", "tools", "json"]
+
+ACTION_SCHEMA = Schema(
+    name="next_action",
+    schema={
+        "type": "object",
+        "properties": {
+            "thought": {"type": "string", "description": "Your reasons, in a sentence or two."},
+            "action": {"type": "string", "description": "One action."},
+        },
+        "required": ["thought", "action"],
+        "additionalProperties": False,
+    },
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """What a reply amounts to."""
+
+    action: Action
+    raw: str
+    """The reply as text, for the record."""
+    thought: str = ""
+
+
+def decide(
+    reply: ModelReply, form: ReplyForm, parse: Callable[[str], Action], parse_call: Callable[[str, str], Action]
+) -> Decision:
+    """The decision in a reply. Never raises."""
+    if reply.refusal and not reply.tool_calls:
+        return Decision(
+            action=Invalid(reply.refusal, f"The model refused: {reply.refusal[:200]}"), raw=reply.refusal, thought=""
+        )
+    if form == "tools":
+        return _from_tools(reply, parse_call)
+    if form == "json":
+        return _from_json(reply, parse)
+    return Decision(action=parse(reply.text), raw=reply.text, thought=_before_fence(reply.text))
+
+
+def _from_tools(reply: ModelReply, parse_call: Callable[[str, str], Action]) -> Decision:
+    calls = reply.tool_calls
+    raw = "\n".join([*([reply.text] if reply.text else []), *(f"{call.name}({call.arguments})" for call in calls)])
+    if not calls:
+        reason = "No tool was called. Act by calling exactly one tool; to end the task, call stop."
+        return Decision(action=Invalid(raw, reason), raw=raw, thought="")
+    if len(calls) > 1:
+        reason = (
+            f"{len(calls)} tools were called at once, so none was carried out: after each action the page is another. "
+            "Please call one tool at a time."
+        )
+        return Decision(action=Invalid(raw, reason), raw=raw, thought=reply.text)
+    return Decision(action=parse_call(calls[0].name, calls[0].arguments), raw=raw, thought=reply.text)
+
+
+def _from_json(reply: ModelReply, parse: Callable[[str], Action]) -> Decision:
+    text = reply.text.strip().removeprefix("```json").removeprefix("```").removesuffix("```").strip()
+    try:
+        data = json.loads(text)
+        action, thought = data["action"], data.get("thought", "")
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        reason = 'Expected a JSON object {"thought": "…", "action": "…"} and nothing else.'
+        return Decision(action=Invalid(reply.text, reason), raw=reply.text)
+    if not isinstance(action, str):
+        action = json.dumps(action)
+    fenced = action if "```" in action else f"```{action}```"
+    return Decision(action=parse(fenced), raw=reply.text, thought=str(thought))
+
+
+def _before_fence(text: str) -> str:
+    return text.partition("```")[0].strip() if "```" in text else ""
+
+
+def answered(reply: ModelReply, told: str) -> tuple[Message, ...]:
+    """The reply as messages of a dialogue; each of its tool calls gets an answer, as the API demands."""
+    if not reply.tool_calls:
+        return (Message(role="assistant", text=reply.text or reply.refusal, items=reply.items),)
+    answers = tuple(Message(role="tool", answers=call.id, text=told) for call in reply.tool_calls)
+    said = Message(role="assistant", text=reply.text, tool_calls=reply.tool_calls, items=reply.items)
+    return (said, *answers)
+
+
+def again(reply: ModelReply, reason: str) -> tuple[Message, ...]:
+    """Messages that ask once more after a reply that was no action."""
+    messages = answered(reply, reason)
+    told = f"That was no action, and nothing was done. {reason}"
+    return messages if reply.tool_calls else (*messages, Message(role="user", text=told))

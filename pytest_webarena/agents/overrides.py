@@ -1,0 +1,82 @@
+"""What the command line changes in an agent definition; part of the definition's digest."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import yaml
+
+from pytest_webarena.agents.protocol import AgentLimits
+from pytest_webarena.errors import UsageError
+
+__all__ = ["Overrides", "parse_option"]
+
+
+def parse_option(text: str) -> tuple[str, Any]:
+    """``KEY=VALUE`` of ``--agent-option``: a dotted key, and a value in YAML.
+
+    >>> parse_option("sampling.temperature=0")
+    ('sampling.temperature', 0)
+    """
+    key, equals, value = text.partition("=")
+    if not equals or not all(part.isidentifier() for part in key.split(".")):
+        raise UsageError(f"--agent-option: expected KEY=VALUE, e.g. sampling.temperature=0, found {text!r}")
+    try:
+        return key, yaml.safe_load(value)
+    except yaml.YAMLError:
+        return key, value  # no YAML, so it is meant as text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Overrides:
+    """Flags that change every definition which has the key they are about."""
+
+    model: str | None = None
+    observation: tuple[str, ...] = ()
+    """Kinds of observation, e.g. ``accessibility_tree``."""
+    limits: AgentLimits = field(default_factory=AgentLimits)
+    options: tuple[tuple[str, Any], ...] = ()
+    """Dotted keys of the definition and their values; a key that the definition's kind does not know goes to its
+    ``options`` (keyword arguments)."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The options given that need a definition to make sense. Limits concern every agent."""
+        given = ["--model"] if self.model is not None else []
+        given += ["--observation"] if self.observation else []
+        return (*given, *(f"--agent-option {key}" for key, _ in self.options))
+
+    def apply(self, data: Mapping[str, Any], known: Collection[str], where: str) -> tuple[dict[str, Any], list[str]]:
+        """The definition as overridden, and which of `names` it made use of. ``known``: keys that its kind has."""
+        changed, used = copy.deepcopy(dict(data)), []
+        if self.model is not None and "model" in known:
+            changed["model"] = self.model
+            used.append("--model")
+        if self.observation:
+            observation = changed.get("observation")
+            rest = observation if isinstance(observation, dict) else {}
+            changed["observation"] = {**rest, "kinds": list(self.observation)}
+            used.append("--observation")
+        for name in AgentLimits.__dataclass_fields__:
+            if (value := getattr(self.limits, name)) is not None:
+                _put(changed, f"limits.{name}", value, where)
+        for key, value in self.options:
+            path = key if key.split(".")[0] in known else f"options.{key}" if "options" in known else None
+            if path is not None:
+                _put(changed, path, value, where)
+                used.append(f"--agent-option {key}")
+        return changed, used
+
+
+def _put(data: dict[str, Any], path: str, value: Any, where: str) -> None:
+    *parents, last = path.split(".")
+    for name in parents:
+        if data.get(name) is None:
+            data[name] = {}
+        data = data[name]
+        if not isinstance(data, dict):
+            raise UsageError(f"{where}: --agent-option {path}: expected {name!r} to be a mapping, found {data!r}")
+    data[last] = value

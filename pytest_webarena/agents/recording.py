@@ -1,0 +1,61 @@
+"""Reads what a run recorded of one trial, for agents that repeat it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pytest_webarena.errors import AgentError
+from pytest_webarena.evidence import StepRecord
+
+__all__ = ["Recording", "find_recording"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recording:
+    """One attempt's steps and what the agent saw at each."""
+
+    folder: Path
+    steps: tuple[StepRecord, ...]
+
+    def seen(self, step: StepRecord) -> str:
+        """The text that was shown before ``step``; empty when it was not kept."""
+        try:
+            return (self.folder / step.observation).read_text("utf-8", errors="replace") if step.observation else ""
+        except OSError:
+            return ""
+
+
+def find_recording(run: Path, *, task: str, agent: str, trial: int) -> Recording:
+    """The attempt that counts of ``task`` in the run directory ``run``.
+
+    Of ``agent``, or of the only one there is; of the same trial, or else the first. `AgentError` says what there is.
+    """
+    if not (run / "trials").is_dir():
+        raise AgentError(f"replay: expected a run directory, found none at {run}")
+    found: dict[str, dict[int, tuple[Path, dict[str, Any]]]] = {}
+    for file in sorted((run / "trials").glob("*/trial.json")):
+        try:
+            data = json.loads(file.read_text("utf-8"))
+            key = data["key"]
+            if key["task"] == task:
+                found.setdefault(key["agent"], {})[key["trial"]] = (file.parent, data)
+        except (OSError, ValueError, KeyError, TypeError):
+            continue  # a trial that was never finished has nothing to repeat
+    if not found:
+        raise AgentError(f"replay: expected a finished trial of {task} in {run}, found none")
+    if not agent and len(found) > 1:
+        raise AgentError(f"replay: {task} was tried by {', '.join(found)} in {run}; say which with the key 'agent'")
+    name = agent or next(iter(found))
+    if name not in found:
+        raise AgentError(f"replay: expected a trial of {task} by {name} in {run}, found {', '.join(found)}")
+    folder, data = found[name].get(trial) or found[name][min(found[name])]
+    attempt = folder / f"attempt-{data.get('attempt', 1)}"
+    try:
+        lines = (attempt / "steps.jsonl").read_text("utf-8", errors="surrogatepass").splitlines()
+        steps = tuple(StepRecord.from_json(json.loads(line)) for line in lines)
+    except (OSError, ValueError, TypeError) as error:
+        raise AgentError(f"replay: expected the steps of {task} in {attempt}, found none: {error}") from None
+    return Recording(folder=attempt, steps=steps)

@@ -1,0 +1,222 @@
+"""Agents of kind ``replay``: repeat a recorded trial, find its targets again, and say where it diverged."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from pytest_webarena.actions import Action, Element, Point, Selector, Stop, Target
+from pytest_webarena.agents.builtin import describe_step
+from pytest_webarena.agents.kinds import Common, Kind
+from pytest_webarena.agents.protocol import AgentDefinition, Assignment, Reply
+from pytest_webarena.agents.recording import Recording, find_recording
+from pytest_webarena.agents.wire import action_from_record
+from pytest_webarena.errors import UsageError
+
+if TYPE_CHECKING:
+    from pytest_webarena.browser.observation import Observation
+    from pytest_webarena.evidence import StepRecord
+
+__all__ = ["KIND", "ReplayAgent", "ReplayKeys"]
+
+_LINE = re.compile(r"^\s*\[(\w+)\] (\w+) '(.*?)'(?= \w+:|$)", re.MULTILINE)
+_SIMILAR = 0.6
+"""How alike two names must be (0 to 1) to be taken for the same thing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplayKeys:
+    """Keys of kind ``replay``."""
+
+    run: str = ""
+    """Run directory with the recorded trial, relative to the current directory or to the definition."""
+    agent: str = ""
+    """Whose trial; may be left out where only one agent tried the task."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Try:
+    action: Action
+    how: str
+    """How its target was found again; empty for the recorded one."""
+
+
+class ReplayAgent:
+    """Repeats the steps of one recording. What it finds differently is told in each step's thought and at the end."""
+
+    def __init__(self, recording: Recording, folder: Path | None) -> None:
+        self._recording = recording
+        self._folder = folder
+        self._number = -1
+        self._tries: Iterator[_Try] = iter(())
+        self._current: StepRecord | None = None
+        self._first = ""
+        self._healed = 0
+        self._rest: list[StepRecord] = [step for step in recording.steps if step.action.get("kind") != "invalid"]
+        self._total = len(self._rest)
+
+    def act(self, observation: Observation) -> Reply:
+        """The next step, or the same one at another target when its last try had no effect."""
+        thoughts: list[str] = []
+        step = self._current
+        if step is not None and observation.error and not step.error:
+            attempt = next(self._tries, None)
+            if attempt is None:
+                return self._lost(step, observation)
+            return self._reply(attempt, thoughts)
+        if step is not None:
+            thoughts += self._compare(step, observation)
+        while self._rest:
+            self._number += 1
+            self._current = step = self._rest.pop(0)
+            self._tries = iter(self._ways(step, observation))
+            attempt = next(self._tries, None)
+            if attempt is not None:
+                return self._reply(attempt, thoughts)
+            if step.action.get("target") is not None or step.target is not None:
+                return self._lost(step, observation)
+        return self._reply(_Try(Stop(""), ""), thoughts)
+
+    def _reply(self, attempt: _Try, thoughts: list[str]) -> Reply:
+        if attempt.how:
+            self._healed += 1
+            thoughts.append(f"target of step {self._number} found by {attempt.how}")
+        if isinstance(attempt.action, Stop):
+            thoughts.append(self._summary())
+        self._note(thoughts)
+        return Reply(attempt.action, thought="; ".join(thoughts))
+
+    def _compare(self, step: StepRecord, observation: Observation) -> list[str]:
+        """Whether the step led where it had led."""
+        if not step.url_after or _place(step.url_after) == _place(observation.url):
+            return []
+        return [self._diverged(f"after step {self._number} expected {step.url_after}, found {observation.url}")]
+
+    def _diverged(self, text: str) -> str:
+        self._first = self._first or text
+        return f"diverged: {text}"
+
+    def _lost(self, step: StepRecord, observation: Observation) -> Reply:
+        what = _described(step)
+        text = f"step {self._number} of {self._total} ({what}) can't be repeated at {observation.url}"
+        text += f": {observation.error}" if observation.error else ": its target is not there"
+        self._note([self._diverged(text)])
+        return Reply(Stop(""), thought=text, ended=("invalid", f"the replay diverged: {self._first}"))
+
+    def _summary(self) -> str:
+        healed = f"{self._healed} targets found again" if self._healed else "all targets as recorded"
+        return f"{self._total} steps, {healed}, " + (
+            f"diverged first {self._first}" if self._first else "no divergence"
+        )
+
+    def _note(self, thoughts: list[str]) -> None:
+        if self._folder is not None and thoughts:
+            with (self._folder / "replay.txt").open("a", encoding="utf-8") as file:
+                file.writelines(f"{thought}\n" for thought in thoughts)
+
+    def _ways(self, step: StepRecord, observation: Observation) -> Iterator[_Try]:
+        """The recorded action, at one target after the other."""
+        record = dict(step.action)
+        kind = record.get("kind")
+        if kind == "goto" and step.raw.startswith("navigation without") and _same(observation.url, step.url_after):
+            return  # the page went there by itself again
+        if kind == "new_tab" and step.value:
+            self._rest.insert(0, replace(step, action={"kind": "goto", "url": step.value}, value=None))
+        if "target" not in record or (record["target"] is None and step.target is None):
+            if kind == "type":  # nothing tells where: into whatever has the focus, key by key
+                keys = [replace(step, action={"kind": "press", "keys": key}) for key in str(record.get("text", ""))]
+                self._rest[:0] = keys
+                return
+            yield _Try(_action(record, None), "")
+            return
+        for target, how in self._targets(step, observation):
+            yield _Try(_action(record, target), how)
+
+    def _targets(self, step: StepRecord, observation: Observation) -> Iterator[tuple[Target, str]]:
+        """Where the element may be now, best first: by role and name, by selector, by a similar name, by position."""
+        recorded, hit = step.action.get("target"), step.target
+        if isinstance(recorded, Mapping) and "selector" in recorded:
+            yield Selector(str(recorded["selector"])), ""
+        if hit is None:
+            if isinstance(recorded, Mapping) and "x" in recorded:
+                yield Point(float(recorded["x"]), float(recorded["y"])), ""
+            return
+        now = [(id, role, name) for id, role, name in _LINE.findall(observation.text)]
+        twins = [id for id, role, name in now if hit.name and (role, name) == (hit.role, hit.name)]
+        if twins:
+            place, of = self._place_among_twins(step)
+            told = "" if of in (0, len(twins)) else f"role, name and position ({place + 1} of {of}, now {len(twins)})"
+            yield Element(twins[min(place, len(twins) - 1)]), told  # ids differ between runs, that is no news
+        elif hit.role and hit.name:
+            quoted = hit.name.replace("\\", "\\\\").replace('"', '\\"')
+            yield Selector(f'role={hit.role}[name="{quoted}"s]'), "role and name, outside of what was shown"
+        if hit.selector:
+            yield Selector(f"css={hit.selector}"), "its place in the document"
+        alike = [
+            (difflib.SequenceMatcher(None, name.casefold(), hit.name.casefold()).ratio(), id, name)
+            for id, role, name in now
+            if role == hit.role and hit.name and name != hit.name
+        ]
+        best = max(alike, default=(0.0, "", ""))
+        if best[0] >= _SIMILAR:
+            yield Element(best[1]), f"role and a similar name ({best[2]!r})"
+        if hit.x is not None and hit.y is not None:
+            yield Point(hit.x, hit.y), f"its position ({hit.x:g}, {hit.y:g})"
+
+    def _place_among_twins(self, step: StepRecord) -> tuple[int, int]:
+        """Which of several elements of the same role and name it was, from 0, and how many there were (0: unknown)."""
+        recorded, hit = step.action.get("target"), step.target
+        if hit is None or not isinstance(recorded, Mapping) or "id" not in recorded:
+            return 0, 0
+        seen = _LINE.findall(self._recording.seen(step))
+        twins = [id for id, role, name in seen if (role, name) == (hit.role, hit.name)]
+        return (twins.index(str(recorded["id"])), len(twins)) if str(recorded["id"]) in twins else (0, 0)
+
+
+def _action(record: Mapping[str, Any], target: Target | None) -> Action:
+    """The recorded action at another target."""
+    return action_from_record(record if target is None else {**record, "target": asdict(target)})
+
+
+def _described(step: StepRecord) -> str:
+    if step.target is not None and step.target.name:
+        return f"{step.action.get('kind')} {step.target.role} {step.target.name!r}"
+    try:
+        return describe_step(action_from_record(step.action))
+    except ValueError:
+        return str(step.action.get("kind"))
+
+
+def _place(url: str) -> tuple[str, str]:
+    parts = urlsplit(url)
+    return parts.netloc, parts.path.rstrip("/")
+
+
+def _same(url: str, other: str) -> bool:
+    return _place(url) == _place(other)
+
+
+def _build(common: Common, keys: ReplayKeys) -> AgentDefinition:
+    run = Path(keys.run) if keys.run and Path(keys.run).is_dir() else common.base / keys.run
+
+    def check(settings: object) -> None:
+        if not keys.run or not (run / "trials").is_dir():
+            raise UsageError(
+                f"{common.where}: run: expected a run directory, found {keys.run or 'none'}; "
+                "give it with --agent-option run=DIR"
+            )
+
+    def make(assignment: Assignment) -> ReplayAgent:
+        recording = find_recording(run, task=assignment.task.id, agent=keys.agent, trial=assignment.trial)
+        return ReplayAgent(recording, assignment.folder)
+
+    files = [run / "run.json"] if keys.run and (run / "run.json").is_file() else []
+    return common.definition(make, files=files, check=check)
+
+
+KIND = Kind(name="replay", about="repeats a recorded trial and says where it diverged", keys=ReplayKeys, build=_build)

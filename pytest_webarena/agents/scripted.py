@@ -1,0 +1,94 @@
+"""Agents of kind ``scripted``: a fixed list of actions per task, for tests of sites, checks and the harness."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from pytest_webarena.actions import Action, Stop
+from pytest_webarena.agents.builtin import addressed
+from pytest_webarena.agents.kinds import Common, Kind
+from pytest_webarena.agents.protocol import AgentDefinition, Assignment
+from pytest_webarena.agents.wire import action_from_record
+from pytest_webarena.errors import AgentError, UsageError
+
+if TYPE_CHECKING:
+    from pytest_webarena.browser.observation import Observation
+
+__all__ = ["KIND", "ScriptedKeys"]
+
+_ANY = "*"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScriptedKeys:
+    """Keys of kind ``scripted``."""
+
+    tasks: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+    """Task id, or ``*`` for all others, to its steps. A step is a text in the definition's grammar, a step as in a
+    task's ``solution``, or an action with its ``kind``. After the last one the agent stops with an empty answer."""
+
+
+class ScriptedAgent:
+    """Does one step after the other, whatever comes of it."""
+
+    def __init__(self, steps: Sequence[Action | str], sites: Mapping[str, str]) -> None:
+        self._steps = [step if isinstance(step, str) else addressed(step, sites) for step in steps]
+
+    def act(self, observation: Observation) -> Action | str:
+        """The next step."""
+        return self._steps.pop(0) if self._steps else Stop("")
+
+
+def _build(common: Common, keys: ScriptedKeys) -> AgentDefinition:
+    scripts = {
+        task: tuple(
+            action for number, step in enumerate(steps) for action in _read(step, f"{common.where}: {task}[{number}]")
+        )
+        for task, steps in keys.tasks.items()
+    }
+
+    def make(assignment: Assignment) -> ScriptedAgent:
+        steps = scripts.get(assignment.task.id, scripts.get(_ANY))
+        if steps is None:
+            raise AgentError(
+                f"{common.where}: expected steps for {assignment.task.id} or '*', found {', '.join(scripts) or 'none'}"
+            )
+        return ScriptedAgent(steps, assignment.view.sites)
+
+    return common.definition(make)
+
+
+KIND = Kind(name="scripted", about="a fixed list of actions per task, for tests", keys=ScriptedKeys, build=_build)
+
+
+def _read(step: Any, where: str) -> tuple[Action | str, ...]:
+    if isinstance(step, Mapping) and "kind" in step:
+        try:
+            return (action_from_record(step),)
+        except ValueError as error:
+            raise UsageError(f"{where}: {error}") from None
+    if isinstance(step, str) and step != "stop":
+        return (step,)
+    return _solution_step(step, where)
+
+
+def _solution_step(step: Any, where: str) -> tuple[Action, ...]:
+    """A step in the form that task files have for them."""
+    from pytest_webarena.tasks.nodes import compose
+    from pytest_webarena.tasks.reading import Reading
+    from pytest_webarena.tasks.steps import ANSWERED_STEPS
+
+    node, problems = compose(yaml.safe_dump([step], allow_unicode=True).encode(), "step")
+    if node is not None and not problems:
+        reading = Reading("step")
+        actions = ANSWERED_STEPS.read(node, reading)
+        problems = reading.problems
+        if isinstance(actions, tuple) and not problems:
+            given = "stop" in step if isinstance(step, Mapping) else step == "stop"
+            return actions if given else actions[:-1]  # a stop was added
+    first = problems[0]
+    raise UsageError(f"{where}: expected {first.expected}, found {first.found}")

@@ -1,0 +1,250 @@
+"""The messages between the harness and an agent outside of it: one JSON object each, the same for pipes and HTTP.
+
+Harness to agent::
+
+    {"type": "task", "protocol": 1, "trial": "5f0c…", "intent": "…", "sites": {"homepage": "http://homepage.test"},
+     "start": ["http://homepage.test/"], "max_steps": 30, "max_seconds": 600.0,
+     "seed": 7, "options": {…}}
+    {"type": "observation", "trial": "5f0c…", "step": 0, "text": "…", "url": "…", "title": "…", "tabs": […], …}
+    {"type": "end", "trial": "5f0c…"}
+
+Agent to harness, one for each observation::
+
+    {"type": "action", "text": "```click [42]```"}
+    {"type": "action", "action": {"kind": "click", "target": {"id": "42"}}}
+    {"type": "answer", "answer": "408"}
+    {"type": "error", "cause": "model", "message": "the endpoint is overloaded"}
+
+An action or answer may add ``"thought"`` (text) and ``"usage"``: what its model calls used, as `evidence.Usage`.
+
+`PROTOCOL` rises when a field changes its meaning or goes; new fields may come at any time, so readers ignore what they
+don't know.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import types
+import typing
+from collections.abc import Mapping
+from dataclasses import MISSING, fields
+from typing import TYPE_CHECKING, Any
+
+from pytest_webarena import actions
+from pytest_webarena.actions import Action, Element, Invalid, Point, Selector, Stop, Target
+from pytest_webarena.agents.protocol import Reply
+from pytest_webarena.errors import ModelError, closest
+from pytest_webarena.evidence import Usage
+
+if TYPE_CHECKING:
+    from pytest_webarena.agents.protocol import Assignment
+    from pytest_webarena.browser.observation import Observation
+
+__all__ = [
+    "PROTOCOL", "ProtocolBroken", "action_from_record", "clip", "encode", "end_message", "observation_message",
+    "read_reply", "task_message",
+]  # fmt: skip
+
+PROTOCOL = 1
+"""Version of these messages."""
+
+_REPLIES = ("action", "answer", "error")
+_KINDS: dict[str, type[Any]] = {kind.kind: kind for kind in typing.get_args(Action) if kind is not Invalid}
+
+
+class ProtocolBroken(Exception):
+    """What the agent sent is no message; the text says what was expected and found."""
+
+
+def task_message(assignment: Assignment, *, trial: str, options: Mapping[str, Any], cdp: str = "") -> dict[str, Any]:
+    """The first message. ``trial`` tells apart the trials that one endpoint serves at the same time."""
+    view = assignment.view
+    message: dict[str, Any] = {
+        "type": "task",
+        "protocol": PROTOCOL,
+        "trial": trial,
+        "intent": view.intent,
+        "sites": dict(view.sites),
+        "start": list(view.start),
+        "max_steps": view.max_steps,
+        "max_seconds": assignment.limits.seconds,
+        "seed": view.seed,
+        "options": dict(options),
+    }
+    return {**message, "cdp_url": cdp} if cdp else message
+
+
+def observation_message(observation: Observation, *, trial: str, step: int) -> dict[str, Any]:
+    """What the agent sees, numbered from 0. Pictures are base64, or null when the definition asks for none."""
+    return {
+        "type": "observation",
+        "trial": trial,
+        "step": step,
+        "text": observation.text,
+        "url": observation.url,
+        "title": observation.title,
+        "tabs": [{"title": tab.title, "url": tab.url, "active": tab.active} for tab in observation.tabs],
+        "error": observation.error,
+        "dialog": observation.dialog,
+        "notes": list(observation.notes),
+        "focused": observation.focused,
+        "scroll": {
+            "x": observation.scroll.x,
+            "y": observation.scroll.y,
+            "viewport_height": observation.scroll.viewport_height,
+            "content_height": observation.scroll.content_height,
+        },
+        "viewport": list(observation.viewport),
+        "screenshot": _base64(observation.screenshot),
+        "marked": _base64(observation.marked),
+    }
+
+
+def _base64(image: bytes | None) -> str | None:
+    return base64.b64encode(image).decode() if image else None
+
+
+def end_message(*, trial: str) -> dict[str, Any]:
+    """The last message; no reply is expected."""
+    return {"type": "end", "trial": trial}
+
+
+def encode(message: Mapping[str, Any]) -> bytes:
+    """One line: JSON holds no raw line feed. Lone surrogates, which pages can make, are escaped."""
+    return json.dumps(message).encode() + b"\n"
+
+
+def read_reply(data: bytes) -> Reply:
+    """The action, or the text in the definition's grammar, that a reply holds, with what it used.
+
+    `ProtocolBroken` when it is no message at all, `ModelError` when the agent says that its model can't be had. An
+    action that is none is an `Invalid` one: the agent is told and may try again.
+    """
+    try:
+        message = json.loads(data)
+    except (ValueError, RecursionError):
+        raise ProtocolBroken(f'expected a JSON message such as {{"type": "action", …}}, found {clip(data)}') from None
+    kind = message.get("type") if isinstance(message, dict) else None
+    if kind not in _REPLIES:
+        raise ProtocolBroken(f"expected a message of type {', '.join(_REPLIES)}, found {clip(data)}")
+    if kind == "error":
+        raise _given_up(message)
+    return Reply(
+        _reply_action(message, kind, data),
+        raw=data.decode("utf-8", "replace").strip(),
+        thought=str(message.get("thought") or ""),
+        usage=_usage(message.get("usage")),
+    )
+
+
+def action_from_record(record: Mapping[str, Any]) -> Action:
+    """The action of which `actions.as_record` made ``record``; `ValueError` with a sentence when there is none.
+
+    >>> action_from_record({"kind": "click", "target": {"id": "4"}})
+    Click(target=Element(id='4'), button='left', count=1, modifiers=())
+    """
+    name = record.get("kind")
+    if name == "invalid":
+        return Invalid(str(record.get("text", "")), str(record.get("reason", "")))
+    kind = _KINDS.get(name) if isinstance(name, str) else None
+    if kind is None:
+        raise ValueError(f"there is no action {name!r}; {closest(str(name), _KINDS)}")
+    hints = typing.get_type_hints(kind, vars(actions))
+    known = {field.name: field for field in fields(kind)}
+    for key in record:
+        if key not in known and key != "kind":
+            raise ValueError(f"the action {name} has no {key!r}; {closest(str(key), known)}")
+    values: dict[str, Any] = {}
+    for field in known.values():
+        if field.name in record:
+            values[field.name] = _value(record[field.name], hints[field.name], f"{field.name!r} of the action {name}")
+        elif field.default is MISSING:
+            raise ValueError(f"the action {name} needs {field.name!r}")
+    action: Action = kind(**values)
+    return action
+
+
+def clip(data: bytes, limit: int = 200) -> str:
+    """The beginning of what an agent said, for messages."""
+    text = data[: 4 * limit].decode("utf-8", "replace").strip()
+    return repr(text if len(text) <= limit else text[:limit] + "…")
+
+
+def _given_up(message: Mapping[str, Any]) -> Exception:
+    said = str(message.get("message") or "no reason given")[:500]
+    if message.get("cause") == "model":
+        return ModelError(f"the agent's model can't be had: {said}")
+    return ProtocolBroken(f"the agent gave up: {said}")
+
+
+def _reply_action(message: Mapping[str, Any], kind: str, data: bytes) -> Action | str:
+    if kind == "answer":
+        answer = message.get("answer")
+        return Stop("" if answer is None else answer if isinstance(answer, str) else json.dumps(answer))
+    text, record = message.get("text"), message.get("action")
+    if isinstance(text, str):
+        return text
+    if isinstance(record, dict):
+        try:
+            return action_from_record(record)
+        except ValueError as error:
+            return Invalid(json.dumps(record)[:500], str(error))
+    raise ProtocolBroken(f"expected 'text' or 'action' in an action message, found {clip(data)}")
+
+
+def _usage(value: Any) -> Usage | None:
+    """What the agent says it used; an unknown price stays unknown."""
+    if value is None:
+        return None
+    counts = {field.name for field in fields(Usage)} - {"cost"}
+    cost = value.get("cost") if isinstance(value, dict) else None
+    if (
+        not isinstance(value, dict)
+        or not set(value) <= {*counts, "cost"}
+        or not all(_is_count(value[name]) for name in counts & set(value))
+        or not (cost is None or (isinstance(cost, int | float) and 0 <= cost < float("inf")))
+    ):
+        raise ProtocolBroken(f"expected 'usage' to hold {', '.join(sorted(counts))}, cost; found {value!r}"[:500])
+    return Usage(**{**value, "cost": None if cost is None else float(cost)})
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _value(value: Any, hint: Any, what: str) -> Any:
+    """``value`` as a field of type ``hint``."""
+    if hint == Target or (isinstance(hint, types.UnionType) and Element in typing.get_args(hint)):
+        if value is None and type(None) in typing.get_args(hint):
+            return None
+        return _target(value, what)
+    if typing.get_origin(hint) is typing.Literal:
+        if value not in typing.get_args(hint):
+            raise ValueError(f"expected {what} to be one of {', '.join(typing.get_args(hint))}, found {value!r}")
+        return value
+    if typing.get_origin(hint) is tuple:
+        if not isinstance(value, list | tuple) or not all(isinstance(each, str) for each in value):
+            raise ValueError(f"expected {what} to be a list of texts, found {value!r}")
+        return tuple(value)
+    if float in (hint, *typing.get_args(hint)) and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if not isinstance(value, hint) or (hint is int and isinstance(value, bool)):
+        raise ValueError(f"expected {what} to be {_TYPES.get(hint, hint)}, found {value!r}")
+    return value
+
+
+_TYPES = {str: "a text", int: "a whole number", bool: "true or false"}
+
+
+def _target(value: Any, what: str) -> Target:
+    match value:
+        case {"id": str() | int() as id, **rest} if not rest and not isinstance(id, bool):
+            return Element(str(id))
+        case {"selector": str() as selector, **rest} if not rest:
+            return Selector(selector)
+        case {"x": int() | float() as x, "y": int() | float() as y, **rest} if set(rest) <= {"relative"}:
+            return Point(float(x), float(y), relative=rest.get("relative") is True)
+    raise ValueError(
+        f'expected {what} to be {{"id": "42"}}, {{"selector": "css=…"}} or {{"x": 10, "y": 20}}, found {value!r}'
+    )

@@ -1,0 +1,214 @@
+"""Puts the parts together: a browser on a pipe, the hub, the endpoint, and a session that sees the same pages."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import queue
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from playwright.async_api import Browser, BrowserContext, Frame, Page
+from playwright.async_api import Error as PlaywrightError
+
+from pytest_webarena.browser.config import EngineConfig, SessionConfig
+from pytest_webarena.browser.driven.hub import Hub
+from pytest_webarena.browser.driven.pipe import ChromiumPipe
+from pytest_webarena.browser.driven.server import Endpoints
+from pytest_webarena.browser.driven.trajectory import Event, Navigated, Trajectory
+from pytest_webarena.browser.launch import driven_arguments, find_browser
+from pytest_webarena.browser.messages import first_line
+from pytest_webarena.browser.session import Session
+from pytest_webarena.errors import BrowserError
+
+if TYPE_CHECKING:
+    from pytest_webarena.browser.engine import BrowserEngine
+
+__all__ = ["Driven", "open_driven"]
+
+
+class Driven:
+    """One trial's own browser. `session` is the harness's view of it, `cdp_url` the agent's way in."""
+
+    def __init__(self, engine: BrowserEngine, config: SessionConfig) -> None:
+        self._engine = engine
+        self._config = config
+        self.events: queue.SimpleQueue[Event] = queue.SimpleQueue()
+        """What the agent does, step by step, and where its pages go."""
+        self._trajectory = Trajectory(self.events)
+        self._pipe = ChromiumPipe(self._received, self._gone)
+        self._hub = Hub(self._pipe, self._trajectory.before)
+        self._endpoints: Endpoints | None = None
+        self._browser: Browser | None = None
+        self.context: BrowserContext | None = None
+        self.version = ""
+        """Name and version of the browser."""
+
+    @property
+    def cdp_url(self) -> str:
+        """WebSocket address for the agent; whoever knows it can drive the browser."""
+        assert self._endpoints is not None
+        return self._endpoints.agents
+
+    @property
+    def http_url(self) -> str:
+        """The same for clients that want an ``http://`` address, below which they ask for ``/json/version``."""
+        assert self._endpoints is not None
+        return self._endpoints.http
+
+    @property
+    def refused(self) -> tuple[str, ...]:
+        """Why commands of the agent were refused."""
+        return tuple(self._hub.refused)
+
+    def hold(self) -> None:
+        """Make the agent's commands wait, and hide pages that open from it, while the harness looks at things."""
+        self._engine.run(_call(self._hub.hold), timeout=5.0, what="holding the agent")
+
+    def release(self) -> None:
+        """Let the agent go on."""
+        self._engine.run(_call(self._hub.release), timeout=5.0, what="letting the agent go on")
+
+    def shut(self, reason: str) -> None:
+        """End the agent's access: what it had changed of the pages' settings is undone."""
+        self._engine.run(self._shut(reason), timeout=15.0, what="ending the agent's access")
+
+    # --- on the loop
+
+    async def start(self) -> BrowserContext:
+        """Start the browser and connect to it."""
+        config = self._engine.config
+        choice = find_browser(
+            config.executable or config.launch_args.get("executable_path"),
+            browser_name=config.browser_name,
+            headed=config.launch_args.get("headless") is False,
+        )
+        if config.browser_name != "chromium" or (config.launch_args.get("channel") and not config.executable):
+            raise BrowserError("self-driving agents need a Chromium given by --browser-executable or found by itself")
+        playwright = await self._engine.playwright()
+        executable = choice.executable or _of_playwright(playwright.chromium.executable_path)
+        seconds = config.deadlines.launch
+        try:
+            async with asyncio.timeout(seconds):
+                version = await self._launch(executable, config)
+                self.version = f"{choice.name} {version.get('Browser', '').rpartition('/')[2]}"
+                self._endpoints = Endpoints(self._hub, self._pages, version)
+                await self._endpoints.start()
+                self._browser = await playwright.chromium.connect_over_cdp(self._endpoints.own)
+                self.context = self._browser.contexts[0]
+                await self._prepare(self.context)
+        except (TimeoutError, PlaywrightError, IndexError, OSError) as error:
+            detail = first_line(error) if str(error) else f"no answer within {seconds:g} s"
+            raise BrowserError(f"{executable} can't be driven: {detail}") from error
+        return self.context
+
+    async def close(self) -> None:
+        """End everything."""
+        seconds = self._config.deadlines.close
+        if self._browser is not None:
+            with contextlib.suppress(PlaywrightError, TimeoutError):
+                async with asyncio.timeout(seconds):
+                    await self._browser.close()  # the connection
+        if self._endpoints is not None:
+            await self._endpoints.close()
+        await self._pipe.close(seconds)
+
+    async def _launch(self, executable: str, config: EngineConfig) -> dict[str, Any]:
+        env = {"TZ": self._config.timezone}
+        sandboxes = (False,) if hasattr(os, "geteuid") and os.geteuid() == 0 else (True, False)
+        if (wanted := config.launch_args.get("chromium_sandbox")) is not None:
+            sandboxes = (bool(wanted),)
+        for sandbox in sandboxes:  # a machine without a usable sandbox ends the browser at once
+            arguments = driven_arguments(config, self._config, executable, sandbox=sandbox)
+            await self._pipe.start(executable, arguments, temp_dir=config.temp_dir, env=env)
+            found = await self._hub.call("Browser.getVersion")
+            if found:
+                return {
+                    "Browser": found.get("product", ""),
+                    "Protocol-Version": found.get("protocolVersion", ""),
+                    "User-Agent": found.get("userAgent", ""),
+                    "V8-Version": found.get("jsVersion", ""),
+                }
+            await self._pipe.close(1.0)
+        raise BrowserError(f"{executable} ended as soon as it was started")
+
+    async def _prepare(self, context: BrowserContext) -> None:
+        context.on("page", self._on_page)
+        state = self._config.storage_state
+        if state:
+            await context.set_storage_state(dict(state))  # type: ignore[arg-type]
+
+    def _on_page(self, page: Page) -> None:
+        def navigated(frame: Frame) -> None:
+            if frame == page.main_frame:
+                self.events.put(Navigated(url=frame.url))
+
+        page.on("framenavigated", navigated)
+
+    async def _pages(self) -> list[dict[str, Any]]:
+        found = (await self._hub.call("Target.getTargets")).get("targetInfos", [])
+        return [
+            {"id": info["targetId"], "type": "page", "title": info.get("title", ""), "url": info.get("url", "")}
+            for info in found
+            if info.get("type") == "page"
+        ]
+
+    async def _shut(self, reason: str) -> None:
+        self._trajectory.stop(reason)
+        self._hub.release()
+        if self._endpoints is not None:
+            await self._endpoints.shut()
+
+    def _received(self, message: dict[str, Any]) -> None:
+        self._hub.received(message)
+
+    def _gone(self) -> None:
+        self._hub.gone()
+
+
+class _DrivenSession(Session):
+    """The harness's view of a browser that somebody else drives."""
+
+    def __init__(self, engine: BrowserEngine, config: SessionConfig, driven: Driven) -> None:
+        super().__init__(engine, config)
+        self._driven = driven
+
+    @property
+    def browser_version(self) -> str:
+        return self._driven.version
+
+    async def _open(self) -> BrowserContext:
+        return await self._driven.start()
+
+
+@contextmanager
+def open_driven(engine: BrowserEngine, config: SessionConfig) -> Iterator[tuple[Session, Driven]]:
+    """A browser of its own for one trial, and the session that observes it; both end with the block."""
+    driven = Driven(engine, config)
+    session = _DrivenSession(engine, config, driven)
+    launch = engine.config.deadlines.launch
+    try:
+        engine.run(session.start(), timeout=2 * launch + config.deadlines.context, what="opening a driven browser")
+        yield session, driven
+    finally:
+        session.close()
+        with contextlib.suppress(BrowserError):
+            engine.run(driven.close(), timeout=4 * config.deadlines.close, what="closing a driven browser")
+
+
+async def _call(function: Any) -> None:
+    function()
+
+
+def _of_playwright(path: str) -> str:
+    """Playwright's own build: where it says, or the headless one beside it."""
+    if Path(path).exists():
+        return path
+    for root in (parent for parent in Path(path).parents if parent.name.startswith("chromium-")):
+        for found in sorted(root.parent.glob("chromium_headless_shell-*/*/*headless*shell*")):
+            if os.access(found, os.X_OK):
+                return str(found)
+    raise BrowserError(f"expected Playwright's browser at {path}, found none; run: playwright install chromium")

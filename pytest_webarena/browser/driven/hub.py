@@ -1,0 +1,241 @@
+"""Shares one browser connection among clients: each has sessions of its own, and what it may say is decided here."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from pytest_webarena.browser.driven.policy import Answer, Refuse, decide
+from pytest_webarena.browser.guards import allowed_in_tab
+
+__all__ = ["Client", "Command", "Hub", "Transport"]
+
+_REFUSED_CODE = -32000
+_ATTACHABLE = frozenset({"browser", "iframe", "page", "service_worker", "shared_worker", "tab", "worker", "worklet"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Command:
+    """One command of an agent that was let through the filter."""
+
+    method: str
+    params: Mapping[str, Any]
+    session: str
+    target: str
+    """Id of the page it is about; empty when it is about none."""
+
+
+Listener = Callable[[Command], Awaitable[str]]
+"""Called before a command is handed on, which waits for it; the reason for refusing it, or ``""``."""
+
+
+class Transport(Protocol):
+    """The way to the browser."""
+
+    async def send(self, message: Mapping[str, Any]) -> None:
+        """Write one message."""
+
+
+@dataclass(eq=False, slots=True)
+class Client:
+    """One connection of somebody who speaks to the browser. ``deliver`` takes messages for it."""
+
+    deliver: Callable[[dict[str, Any]], None]
+    trusted: bool
+    """The harness itself: nothing is filtered or told to the listener."""
+    root: str = ""
+    """The session that stands for the connection."""
+    sessions: dict[str, str] = field(default_factory=dict)
+    """Its sessions, with the id of the target of each."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Pending:
+    client: Client | None
+    id: Any
+    session: str | None
+    method: str
+    future: asyncio.Future[dict[str, Any]] | None = None
+
+
+class Hub:
+    """All clients of one browser. Everything happens on one loop."""
+
+    def __init__(self, transport: Transport, listener: Listener) -> None:
+        self._transport = transport
+        self._listener = listener
+        self._ids = itertools.count(1)
+        self._pending: dict[int, _Pending] = {}
+        self._clients: set[Client] = set()
+        self._owners: dict[str, Client] = {}
+        self._hidden: set[str] = set()
+        self._tasks: set[asyncio.Future[None]] = set()
+        self._open = asyncio.Event()
+        self._open.set()
+        self.refused: list[str] = []
+        """Why commands were refused, in order, at most a hundred."""
+
+    # --- for the harness
+
+    def hold(self) -> None:
+        """From now on agents' commands wait, and pages that open are none of theirs."""
+        self._open.clear()
+
+    def release(self) -> None:
+        """Go on."""
+        self._open.set()
+
+    async def call(self, method: str, params: Mapping[str, Any] | None = None, session: str = "") -> dict[str, Any]:
+        """A command of our own; its result, empty when it failed."""
+        future: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
+        number = next(self._ids)
+        self._pending[number] = _Pending(None, None, None, method, future)
+        await self._transport.send(
+            {"id": number, "method": method, "params": dict(params or {})} | ({"sessionId": session} if session else {})
+        )
+        return await future
+
+    # --- clients
+
+    async def join(self, client: Client, target: str = "") -> bool:
+        """Give ``client`` a session of its own: of the browser, or of the page ``target``; False if there is none."""
+        if target:
+            found = await self.call("Target.attachToTarget", {"targetId": target, "flatten": True})
+        else:
+            found = await self.call("Target.attachToBrowserTarget")
+        client.root = str(found.get("sessionId", ""))
+        if not client.root:
+            return False
+        self._clients.add(client)
+        self._owners[client.root] = client
+        client.sessions[client.root] = target
+        return True
+
+    async def leave(self, client: Client) -> None:
+        """End the client's sessions, which undoes what it had changed of the pages."""
+        if client in self._clients:
+            self._clients.discard(client)
+            for session in list(client.sessions):
+                self._owners.pop(session, None)
+            await self.call("Target.detachFromTarget", {"sessionId": client.root})
+
+    async def command(self, client: Client, message: Mapping[str, Any]) -> None:
+        """Deal with one message of ``client``."""
+        method, id = message.get("method"), message.get("id")
+        params = message.get("params") or {}
+        outer = message.get("sessionId")
+        session = outer or client.root
+        if not isinstance(method, str) or not isinstance(id, int) or not isinstance(params, Mapping):
+            return
+        if session not in client.sessions:
+            self._refuse(client, id, outer, "Session with given id not found.", code=-32001)
+            return
+        if not client.trusted:
+            decision = decide(method, params)
+            if isinstance(decision, Refuse):
+                self._note(decision.reason)
+                self._refuse(client, id, outer, decision.reason)
+                return
+            if isinstance(decision, Answer):
+                self._reply(client, id, outer, {"result": dict(decision.result)})
+                return
+            params = decision.params
+            if params.get("targetId") in self._hidden:
+                self._refuse(client, id, outer, "No target with given id found")
+                return
+            target = str(params.get("targetId") or client.sessions[session])
+            command = Command(method=method, params=params, session=session, target=target)
+            if reason := await self._listener(command):
+                self._refuse(client, id, outer, reason)
+                return
+            await self._open.wait()
+        number = next(self._ids)
+        self._pending[number] = _Pending(client, id, outer, method)
+        await self._transport.send({"id": number, "method": method, "params": params, "sessionId": session})
+
+    # --- the browser
+
+    def received(self, message: dict[str, Any]) -> None:
+        """Hand a message of the browser to whom it is for."""
+        if "id" in message:
+            self._answered(message)
+            return
+        owner = self._owners.get(message.get("sessionId", ""))
+        if owner is not None:
+            self._told(owner, message)
+
+    def gone(self) -> None:
+        """The browser has ended."""
+        for pending in self._pending.values():
+            if pending.future is not None and not pending.future.done():
+                pending.future.set_result({})
+        self._pending.clear()
+
+    def _answered(self, message: dict[str, Any]) -> None:
+        pending = self._pending.pop(message["id"], None)
+        if pending is None:
+            return
+        if pending.future is not None and not pending.future.done():
+            pending.future.set_result(message.get("result", {}))
+        if pending.client is None:
+            return
+        part: dict[str, Any] = {key: message[key] for key in ("result", "error") if key in message}
+        if not pending.client.trusted and pending.method == "Target.getTargets" and "result" in part:
+            listed = part["result"].get("targetInfos", [])
+            part["result"]["targetInfos"] = [each for each in listed if each.get("targetId") not in self._hidden]
+        self._reply(pending.client, pending.id, pending.session, part)
+
+    def _told(self, owner: Client, message: dict[str, Any]) -> None:
+        method, params, session = message.get("method"), message.get("params", {}), message["sessionId"]
+        info = params.get("targetInfo", {})
+        target = info.get("targetId") or params.get("targetId")
+        if method == "Target.attachedToTarget":
+            child = params["sessionId"]
+            if not owner.trusted and self._is_private(info):
+                self._hidden.add(target)
+                self._background(self._let_go(child, session))
+                return
+            self._owners[child] = owner
+            owner.sessions[child] = target if info.get("type") == "page" else owner.sessions.get(session, "")
+        elif method == "Target.detachedFromTarget":
+            self._owners.pop(params.get("sessionId", ""), None)
+            owner.sessions.pop(params.get("sessionId", ""), None)
+        elif method == "Target.targetCreated" and not owner.trusted and self._is_private(info):
+            self._hidden.add(target)
+        if not owner.trusted and target in self._hidden:
+            return
+        if session == owner.root:
+            message = {key: value for key, value in message.items() if key != "sessionId"}
+        owner.deliver(message)
+
+    def _is_private(self, info: Mapping[str, Any]) -> bool:
+        """Whether a target is none of the agent's: opened by the harness meanwhile, or no page of the web."""
+        if info.get("type") not in _ATTACHABLE or not allowed_in_tab(str(info.get("url", ""))):
+            return True
+        return info.get("targetId") in self._hidden or (not self._open.is_set() and not self._is_known(info))
+
+    def _is_known(self, info: Mapping[str, Any]) -> bool:
+        return any(info.get("targetId") in client.sessions.values() for client in self._clients if not client.trusted)
+
+    async def _let_go(self, child: str, parent: str) -> None:
+        """Detach from a target that waits for its debuggers."""
+        await self.call("Runtime.runIfWaitingForDebugger", session=child)
+        await self.call("Target.detachFromTarget", {"sessionId": child}, parent)
+
+    def _background(self, work: Awaitable[None]) -> None:
+        task = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def _note(self, reason: str) -> None:
+        if len(self.refused) < 100:
+            self.refused.append(reason)
+
+    def _refuse(self, client: Client, id: int, session: str | None, reason: str, code: int = _REFUSED_CODE) -> None:
+        self._reply(client, id, session, {"error": {"code": code, "message": reason}})
+
+    def _reply(self, client: Client, id: Any, session: str | None, part: dict[str, Any]) -> None:
+        client.deliver({"id": id, **part} | ({"sessionId": session} if session else {}))

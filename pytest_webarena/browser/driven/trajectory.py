@@ -1,0 +1,226 @@
+"""Reads steps out of what a self-driving agent tells its browser: what it did, not how its client got there."""
+
+from __future__ import annotations
+
+import asyncio
+import queue
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pytest_webarena.browser.driven.hub import Command
+
+__all__ = ["Begun", "Ended", "Move", "Navigated", "Trajectory", "read_move"]
+
+_MODIFIERS = ((1, "Alt"), (2, "Control"), (4, "Meta"), (8, "Shift"))
+_MAY_FOCUS = frozenset({"DOM.focus", "Runtime.callFunctionOn", "Runtime.evaluate"})
+"""Commands by which the keyboard focus may go elsewhere without a click: text after one is another text."""
+_BARE = frozenset({"Alt", "AltGraph", "CapsLock", "Control", "Meta", "Shift"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Move:
+    """One thing that a command does to a page, as a step would tell it."""
+
+    action: Mapping[str, Any]
+    """As `actions.as_record`."""
+    value: str | None = None
+    point: tuple[float, float] | None = None
+    """Where it hits the viewport, in CSS pixels."""
+    goes_on: bool = False
+    """It continues a step of the same kind on the same page: a text key by key, turns of a wheel, a second click."""
+    focused: bool = False
+    """It goes to the element with the keyboard focus."""
+
+
+def read_move(command: Command) -> Move | None:
+    """What ``command`` does, None if it only looks or is part of another one (a mouse that moves, a key let go)."""
+    params = command.params
+    match command.method:
+        case "Page.navigate":
+            return _move("goto", url=str(params.get("url", "")), value=str(params.get("url", "")))
+        case "Page.reload":
+            return _move("press", keys="F5", target=None, value="F5")
+        case "Target.createTarget":
+            url = str(params.get("url", ""))
+            return _move("new_tab", value=None if url == "about:blank" else url)
+        case "Target.closeTarget" | "Page.close":
+            return _move("close_tab")
+        case "Page.handleJavaScriptDialog":
+            keys = "Enter" if params.get("accept") else "Escape"
+            return _move("press", keys=keys, target=None, value=keys)
+        case "Input.insertText" | "Input.imeSetComposition":
+            return _typed(str(params.get("text", "")))
+        case "Input.dispatchKeyEvent":
+            return _key(params)
+        case "Input.dispatchMouseEvent":
+            return _mouse(params)
+        case "Input.synthesizeTapGesture":
+            return _click(params, "left", 1)
+        case "Input.dispatchTouchEvent" if params.get("type") == "touchStart" and params.get("touchPoints"):
+            return _click(params["touchPoints"][0], "left", 1)
+        case "Input.synthesizeScrollGesture":
+            x, y = _number(params, "xDistance"), _number(params, "yDistance")
+            return _scroll(-x, -y)
+        case "Page.navigateToHistoryEntry":
+            return _move("go_back")  # the listener knows better if it was the other way
+    return None
+
+
+def _move(kind: str, *, value: str | None = None, **fields: Any) -> Move:
+    return Move(action={"kind": kind, **fields}, value=value)
+
+
+def _typed(text: str) -> Move:
+    action = {"kind": "type", "target": None, "text": text, "clear": False, "enter": False}
+    return Move(action=action, value=text, goes_on=True, focused=True)
+
+
+def _key(params: Mapping[str, Any]) -> Move | None:
+    if params.get("type") not in ("keyDown", "rawKeyDown", "char"):
+        return None
+    key, text = str(params.get("key", "")), str(params.get("text", ""))
+    held = [name for bit, name in _MODIFIERS if int(params.get("modifiers") or 0) & bit]
+    if text and text.isprintable() and not {"Alt", "Control", "Meta"} & set(held):
+        return _typed(text)
+    if params.get("type") == "char" or not key or key in _BARE:
+        return None
+    keys = "+".join([*held, key])
+    return Move(action={"kind": "press", "keys": keys, "target": None}, value=keys, focused=True)
+
+
+def _mouse(params: Mapping[str, Any]) -> Move | None:
+    if params.get("type") == "mousePressed":
+        return _click(params, str(params.get("button") or "left"), int(params.get("clickCount") or 1))
+    if params.get("type") == "mouseWheel":
+        return _scroll(_number(params, "deltaX"), _number(params, "deltaY"))
+    return None
+
+
+def _click(params: Mapping[str, Any], button: str, count: int) -> Move:
+    x, y = _number(params, "x"), _number(params, "y")
+    held = [name for bit, name in _MODIFIERS if int(params.get("modifiers") or 0) & bit]
+    action = {"kind": "click", "target": {"x": x, "y": y}, "button": button, "count": count, "modifiers": held}
+    return Move(action=action, point=(x, y), goes_on=count > 1)
+
+
+def _scroll(x: float, y: float) -> Move | None:
+    if not x and not y:
+        return None
+    direction = ("down" if y > 0 else "up") if abs(y) >= abs(x) else ("right" if x > 0 else "left")
+    return Move(action={"kind": "scroll", "direction": direction, "target": None}, goes_on=True)
+
+
+def _number(params: Mapping[str, Any], name: str) -> float:
+    value = params.get(name)
+    return float(value) if isinstance(value, int | float) else 0.0
+
+
+# --- events for whoever records them
+
+
+@dataclass(slots=True, kw_only=True)
+class Begun:
+    """A step begins: its command waits until `go` or `refuse` is called, from any thread."""
+
+    move: Move
+    target: str
+    raw: str
+    texts: list[str] = field(default_factory=list)
+    """What was typed since, piece by piece."""
+    clicks: int = 1
+    _loop: asyncio.AbstractEventLoop = field(kw_only=True)
+    _answer: asyncio.Future[str] = field(kw_only=True)
+
+    def go(self) -> None:
+        """Let the command through."""
+        self.refuse("")
+
+    def refuse(self, reason: str) -> None:
+        """Answer the command with an error."""
+        self._loop.call_soon_threadsafe(lambda: None if self._answer.done() else self._answer.set_result(reason))
+
+    @property
+    def action(self) -> dict[str, Any]:
+        """The step's action with all that belongs to it so far."""
+        action = dict(self.move.action)
+        if action["kind"] == "type":
+            action["text"] = "".join(self.texts)
+        if action["kind"] == "click":
+            action["count"] = max(self.clicks, action["count"])
+        return action
+
+    @property
+    def value(self) -> str | None:
+        """Typed text, pressed keys, the address gone to."""
+        return "".join(self.texts) if self.move.action["kind"] == "type" else self.move.value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Navigated:
+    """A page shows another document or address."""
+
+    url: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    """The agent is done: it returned, or raised."""
+
+    result: Any = None
+    error: BaseException | None = None
+
+
+Event = Begun | Navigated | Ended
+
+
+class Trajectory:
+    """The hub's listener: announces each step and waits until it may be carried out."""
+
+    def __init__(self, events: queue.SimpleQueue[Event]) -> None:
+        self._events = events
+        self._last: Begun | None = None
+        self._interrupted = False
+        self._stopped = ""
+
+    def stop(self, reason: str) -> None:
+        """From now on refuse everything that would be a step."""
+        self._stopped = reason
+        if self._last is not None:
+            self._last.refuse(reason)
+
+    async def before(self, command: Command) -> str:
+        """The reason for refusing ``command``; ``""`` lets it through."""
+        if self._stopped:
+            return self._stopped
+        move = read_move(command)
+        if move is None:
+            self._interrupted = self._interrupted or command.method in _MAY_FOCUS
+            return ""
+        last, interrupted, self._interrupted = self._last, self._interrupted, False
+        if interrupted and move.action["kind"] == "type":
+            last = None
+        if move.goes_on and last is not None and self._continues(move, command.target, last):
+            last.texts.append(move.value or "")
+            last.clicks = max(last.clicks, int(move.action.get("count", 1)))
+            return ""
+        loop = asyncio.get_running_loop()
+        begun = Begun(
+            move=move, target=command.target, raw=_raw(command), _loop=loop, _answer=loop.create_future(),
+            texts=[move.value or ""],
+        )  # fmt: skip
+        self._last = begun
+        self._events.put(begun)
+        return await begun._answer
+
+    @staticmethod
+    def _continues(move: Move, target: str, last: Begun) -> bool:
+        ours, theirs = move.action, last.move.action
+        if ours["kind"] != theirs["kind"] or target != last.target:
+            return False
+        return bool(ours["kind"] == "type" or all(ours.get(key) == theirs.get(key) for key in ("direction", "target")))
+
+
+def _raw(command: Command) -> str:
+    shown = ", ".join(f"{key}={value!r}"[:200] for key, value in command.params.items())
+    return f"{command.method}({shown})"[:1000]

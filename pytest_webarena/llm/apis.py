@@ -1,0 +1,249 @@
+"""The two wire formats: Chat Completions and Responses. Pure: plain data in, plain data out."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from pytest_webarena.evidence import Usage
+from pytest_webarena.llm.messages import Image, Message, ModelReply, Request, ToolCall
+
+__all__ = ["API", "APIS", "Chat", "EmptyReply", "Responses"]
+
+
+class EmptyReply(Exception):
+    """The endpoint answered, but there is no reply in it."""
+
+
+class API(Protocol):
+    """One wire format."""
+
+    def body(self, request: Request) -> dict[str, Any]:
+        """The request's JSON."""
+        ...
+
+    def parse(self, data: Mapping[str, Any]) -> ModelReply:
+        """The reply in the answer's JSON; its cost is not known here. `EmptyReply` when there is none."""
+        ...
+
+
+class Chat:
+    """Chat Completions."""
+
+    def body(self, request: Request) -> dict[str, Any]:
+        """The request's JSON."""
+        sampling = request.sampling
+        body: dict[str, Any] = {"model": request.model, "messages": [_chat_message(each) for each in request.messages]}
+        body |= _given(
+            temperature=sampling.temperature,
+            top_p=sampling.top_p,
+            max_completion_tokens=sampling.max_tokens,
+            seed=sampling.seed,
+            stop=list(sampling.stop) or None,
+            reasoning_effort=sampling.reasoning_effort,
+        )
+        if request.tools:
+            body["tools"] = [
+                {
+                    "type": "function",
+                    "function": {"name": tool.name, "description": tool.description, "parameters": tool.parameters},
+                }
+                for tool in request.tools
+            ]
+            body |= {"tool_choice": "required", "parallel_tool_calls": False}
+        if request.schema is not None:
+            body["response_format"] = {
+                "type": "json_schema",
+                "json_schema": {"name": request.schema.name, "schema": request.schema.schema, "strict": True},
+            }
+        return {**body, **request.extra}
+
+    def parse(self, data: Mapping[str, Any]) -> ModelReply:
+        """The first choice."""
+        choices = data.get("choices")
+        if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
+            raise EmptyReply("no choices")
+        message = choices[0].get("message")
+        if not isinstance(message, dict):
+            raise EmptyReply("a choice without a message")
+        calls = tuple(
+            ToolCall(
+                id=str(call.get("id") or ""),
+                name=str(call["function"].get("name") or ""),
+                arguments=_text(call["function"].get("arguments")),
+            )
+            for call in message.get("tool_calls") or ()
+            if isinstance(call, dict) and isinstance(call.get("function"), dict)
+        )
+        text, refusal = _text(message.get("content")), _text(message.get("refusal"))
+        if not text and not calls and not refusal:
+            raise EmptyReply("a message without content")
+        return ModelReply(
+            text=text,
+            tool_calls=calls,
+            refusal=refusal,
+            finish=_text(choices[0].get("finish_reason")),
+            model=_text(data.get("model")),
+            usage=_chat_usage(data.get("usage")),
+        )
+
+
+class Responses:
+    """The Responses API, without state kept at the endpoint."""
+
+    def body(self, request: Request) -> dict[str, Any]:
+        """The request's JSON."""
+        sampling = request.sampling
+        body: dict[str, Any] = {
+            "model": request.model,
+            "input": [item for message in request.messages for item in _response_items(message)],
+            "store": False,
+        }
+        body |= _given(
+            temperature=sampling.temperature,
+            top_p=sampling.top_p,
+            max_output_tokens=sampling.max_tokens,
+            reasoning={"effort": sampling.reasoning_effort} if sampling.reasoning_effort else None,
+            # The endpoint keeps nothing (store: false), so what it reasoned has to travel with the dialogue.
+            include=["reasoning.encrypted_content"] if sampling.reasoning_effort else None,
+        )
+        if request.tools:
+            body["tools"] = [
+                {
+                    "type": "function", "name": tool.name, "description": tool.description,
+                    "parameters": tool.parameters, "strict": False,
+                }
+                for tool in request.tools
+            ]  # fmt: skip
+            body |= {"tool_choice": "required", "parallel_tool_calls": False}
+        if request.schema is not None:
+            body["text"] = {
+                "format": {
+                    "type": "json_schema", "name": request.schema.name, "schema": request.schema.schema, "strict": True
+                }
+            }  # fmt: skip
+        return {**body, **request.extra}
+
+    def parse(self, data: Mapping[str, Any]) -> ModelReply:
+        """All text and calls of the output."""
+        output = data.get("output")
+        if not isinstance(output, list):
+            raise EmptyReply("no output")
+        texts, refusals, calls = [], [], []
+        for item in output:
+            if item.get("type") == "function_call":
+                calls.append(
+                    ToolCall(
+                        id=_text(item.get("call_id")),
+                        name=_text(item.get("name")),
+                        arguments=_text(item.get("arguments")),
+                    )
+                )
+            for part in (item.get("content") or ()) if item.get("type") == "message" else ():
+                if part.get("type") == "output_text":
+                    texts.append(_text(part.get("text")))
+                elif part.get("type") == "refusal":
+                    refusals.append(_text(part.get("refusal")))
+        if not any(texts) and not calls and not any(refusals):
+            raise EmptyReply("an output without text")
+        incomplete = data.get("incomplete_details")
+        return ModelReply(
+            text="".join(texts),
+            tool_calls=tuple(calls),
+            refusal="".join(refusals),
+            finish=_text(incomplete.get("reason")) if isinstance(incomplete, dict) else _text(data.get("status")),
+            model=_text(data.get("model")),
+            usage=_response_usage(data.get("usage")),
+            items=tuple(output),
+        )
+
+
+APIS: Mapping[str, API] = {"chat": Chat(), "responses": Responses()}
+
+
+def _chat_message(message: Message) -> dict[str, Any]:
+    if message.role == "tool":
+        return {"role": "tool", "tool_call_id": message.answers, "content": message.text}
+    content: Any = message.text
+    if message.images:
+        content = [{"type": "text", "text": message.text}]
+        content += [
+            {"type": "image_url", "image_url": {"url": _address(image), "detail": image.detail}}
+            for image in message.images
+        ]
+    plain: dict[str, Any] = {"role": message.role, "content": content}
+    if message.name:
+        plain["name"] = message.name
+    if message.tool_calls:
+        plain["tool_calls"] = [
+            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
+            for call in message.tool_calls
+        ]
+    return plain
+
+
+def _response_items(message: Message) -> list[dict[str, Any]]:
+    if message.role == "tool":
+        return [{"type": "function_call_output", "call_id": message.answers, "output": message.text}]
+    if message.items:
+        return [dict(item) for item in message.items]
+    items: list[dict[str, Any]] = []
+    # Named speakers exist in Chat Completions only; there the name tells an example's sides apart.
+    text = f"{message.name}:\n{message.text}" if message.name else message.text
+    if message.images:
+        parts: list[dict[str, Any]] = [{"type": "input_text", "text": text}]
+        parts += [
+            {"type": "input_image", "image_url": _address(image), "detail": image.detail} for image in message.images
+        ]
+        items.append({"role": message.role, "content": parts})
+    elif text or not message.tool_calls:
+        items.append({"role": message.role, "content": text})
+    items += [
+        {"type": "function_call", "call_id": call.id, "name": call.name, "arguments": call.arguments}
+        for call in message.tool_calls
+    ]
+    return items
+
+
+def _address(image: Image) -> str:
+    return f"data:{image.media_type};base64,{base64.b64encode(image.data).decode()}"
+
+
+def _given(**values: Any) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _number(data: Mapping[str, Any], *path: str) -> int:
+    value: Any = data
+    for name in path:
+        value = value.get(name) if isinstance(value, dict) else None
+    return value if isinstance(value, int) and not isinstance(value, bool) else 0
+
+
+def _chat_usage(data: object) -> Usage:
+    if not isinstance(data, dict) or not data:
+        return Usage(calls=1, cost=None)  # an endpoint that does not count: nothing is known of the cost
+    return Usage(
+        calls=1,
+        input_tokens=_number(data, "prompt_tokens"),
+        cached_input_tokens=_number(data, "prompt_tokens_details", "cached_tokens"),
+        output_tokens=_number(data, "completion_tokens"),
+        reasoning_tokens=_number(data, "completion_tokens_details", "reasoning_tokens"),
+    )
+
+
+def _response_usage(data: object) -> Usage:
+    if not isinstance(data, dict) or not data:
+        return Usage(calls=1, cost=None)
+    return Usage(
+        calls=1,
+        input_tokens=_number(data, "input_tokens"),
+        cached_input_tokens=_number(data, "input_tokens_details", "cached_tokens"),
+        output_tokens=_number(data, "output_tokens"),
+        reasoning_tokens=_number(data, "output_tokens_details", "reasoning_tokens"),
+    )

@@ -1,0 +1,51 @@
+"""Replies kept on disk: the same trial that asks the same again gets the same reply, for nothing."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+__all__ = ["ResponseCache", "cache_key"]
+
+_VERSION = 1
+
+
+def cache_key(*, url: str, body: Mapping[str, Any], trial: str, call: int) -> str:
+    """Names one call: the whole request and where it goes, the trial (so that trials stay independent), its number."""
+    text = json.dumps([_VERSION, url, body, trial, call], sort_keys=True, ensure_ascii=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+class ResponseCache:
+    """One file per call. Safe with many workers: files appear whole or not at all, the last writer wins."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+
+    def get(self, key: str) -> Mapping[str, Any] | None:
+        """The answer kept under ``key``; None when there is none that can be read."""
+        try:
+            kept = json.loads(self._file(key).read_text(encoding="utf-8"))
+            answer = kept["answer"]
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+        return answer if kept.get("schema_version") == _VERSION and isinstance(answer, dict) else None
+
+    def put(self, key: str, answer: Mapping[str, Any], *, about: Mapping[str, Any]) -> None:
+        """Keep an answer. ``about`` is for people. A full disk costs the entry, not the trial."""
+        file = self._file(key)
+        temporary = file.with_name(f".{file.name}.{os.getpid()}.{threading.get_ident()}")
+        text = json.dumps({"schema_version": _VERSION, **about, "answer": answer}, ensure_ascii=True)
+        with contextlib.suppress(OSError):
+            file.parent.mkdir(parents=True, exist_ok=True)
+            temporary.write_text(text, encoding="utf-8")
+            temporary.replace(file)
+
+    def _file(self, key: str) -> Path:
+        return self._directory / key[:2] / f"{key}.json"

@@ -1,0 +1,234 @@
+"""Asks a model: cache, budget, request rate, retries. Raises errors that say whose fault it was."""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pytest_webarena.errors import BudgetError, ModelError
+from pytest_webarena.evidence import Usage
+from pytest_webarena.llm.apis import APIS, EmptyReply
+from pytest_webarena.llm.cache import ResponseCache, cache_key
+from pytest_webarena.llm.clock import Clock, SystemClock
+from pytest_webarena.llm.config import ModelSettings
+from pytest_webarena.llm.endpoint import Endpoint
+from pytest_webarena.llm.ledger import BudgetSpent, Ledger, Purpose, Ticket
+from pytest_webarena.llm.messages import ModelReply, Request
+from pytest_webarena.llm.prices import Price, read_prices
+from pytest_webarena.llm.transport import Fault, send
+from pytest_webarena.secrets import scrub_plain
+
+__all__ = ["BudgetSpent", "ModelClient", "ModelRefused", "OutOfTime", "budget_error"]
+
+_CHARACTERS_PER_TOKEN = 4
+_TOKENS_PER_IMAGE = 1000
+_TOKENS_OF_A_REPLY = 500
+"""Guesses for reservations only: what is accounted for is the endpoint's own count."""
+
+
+class OutOfTime(Exception):
+    """The deadline came while the endpoint was at work, without a fault of its own."""
+
+
+class ModelRefused(ModelError):
+    """The endpoint said that this request can't be served, and would say so again."""
+
+    again = False
+
+
+@dataclass(slots=True)
+class _Failures:
+    """What went wrong so far with one call."""
+
+    count: int = 0
+    last: str = ""
+
+
+class ModelClient:
+    """One trial's (or judge's) access to one endpoint. Calls are numbered: the cache tells them apart by that."""
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        settings: ModelSettings,
+        *,
+        trial: str,
+        purpose: Purpose = "agent",
+        worker: str = "main",
+        clock: Clock | None = None,
+        chance: random.Random | None = None,
+    ) -> None:
+        self._endpoint = endpoint
+        self._trial = trial
+        self._purpose = purpose
+        self._clock = clock or SystemClock()
+        self._chance = chance or random.Random()
+        self._api = APIS[endpoint.api]
+        self._prices = read_prices(settings.prices)
+        self._cache = ResponseCache(settings.cache) if settings.cache is not None else None
+        self._ledger = (
+            Ledger(
+                settings.ledger,
+                worker=worker,
+                max_cost=settings.max_cost,
+                requests_per_minute=settings.requests_per_minute,
+            )
+            if settings.ledger is not None
+            else None
+        )
+        self._calls = 0
+        self._cancelled = threading.Event()
+        self._plain_json = False
+        """The endpoint does not know structured outputs."""
+
+    @property
+    def now(self) -> float:
+        """Unix time in seconds, by the client's clock."""
+        return self._clock.now()
+
+    def cancel(self) -> None:
+        """From another thread: begin no further request."""
+        self._cancelled.set()
+
+    def ask(self, request: Request, *, deadline: float | None = None) -> ModelReply:
+        """The model's reply, its usage priced.
+
+        ``deadline``: Unix time after which no request is begun or waited for. Raises `ModelError` when the endpoint
+        keeps failing, `OutOfTime`, and `BudgetSpent`.
+        """
+        if self._plain_json:
+            request = replace(request, schema=None)
+        try:
+            return self._ask(request, deadline)
+        except ModelRefused as refused:
+            # Structured outputs are used where offered; where not, the prompt alone has to do.
+            if request.schema is None or not any(word in str(refused) for word in ("response_format", "json_schema")):
+                raise
+            self._plain_json = True
+            self._calls -= 1
+            return self._ask(replace(request, schema=None), deadline)
+
+    def _ask(self, request: Request, deadline: float | None) -> ModelReply:
+        self._calls += 1
+        body = self._api.body(request)
+        key = cache_key(
+            url=f"{self._endpoint.url} {self._endpoint.api}", body=body, trial=self._trial, call=self._calls
+        )
+        if self._cache is not None and (answer := self._cache.get(key)) is not None:
+            return self._from_cache(request, answer)
+        answer, reply, ticket = self._fetch(request, body, deadline)
+        priced = replace(reply, usage=self._priced(request, reply))
+        if ticket is not None and self._ledger is not None:
+            self._ledger.settle(ticket, priced.usage)
+        if self._cache is not None:
+            about = {"trial": self._trial, "call": self._calls, "model": request.model}
+            self._cache.put(key, scrub_plain(answer), about=about)
+        return priced
+
+    def _from_cache(self, request: Request, answer: Mapping[str, Any]) -> ModelReply:
+        reply = self._api.parse(answer)
+        usage = self._priced(request, reply)
+        usage = replace(usage, cached_calls=1, cost=0.0, saved=usage.cost)
+        if self._ledger is not None:
+            self._ledger.cached(
+                trial=self._trial, purpose=self._purpose, model=request.model, usage=usage, now=self.now
+            )
+        return replace(reply, usage=usage)
+
+    def _fetch(
+        self, request: Request, body: Mapping[str, Any], deadline: float | None
+    ) -> tuple[Mapping[str, Any], ModelReply, Ticket | None]:
+        """Send until there is a reply, as long as the retry policy allows."""
+        failures, began = _Failures(), self.now
+        while True:
+            ticket = self._reserve(request, deadline, failures, began)
+            if self._cancelled.is_set():
+                if ticket is not None and self._ledger is not None:
+                    self._ledger.release(ticket)
+                raise OutOfTime
+            remaining = self._endpoint.timeout if deadline is None else deadline - self.now
+            try:
+                if remaining <= 0:
+                    if ticket is not None and self._ledger is not None:
+                        self._ledger.release(ticket)
+                    raise self._too_late(request, failures, began)
+                timeout = min(self._endpoint.timeout, remaining)
+                answer = send(self._endpoint, body, timeout=timeout, now=lambda: self._clock.now())
+                return answer, self._api.parse(answer), ticket
+            except EmptyReply as empty:
+                fault = Fault(f"a reply without content: {empty}", billed=True)
+            except Fault as raised:
+                fault = raised
+                if raised.billed and deadline is not None and self.now >= deadline:
+                    raise self._too_late(request, failures, began) from None
+            if ticket is not None and self._ledger is not None and not fault.billed:
+                self._ledger.release(ticket)
+            failures.count, failures.last = failures.count + 1, str(fault)
+            if not fault.again:
+                raise ModelRefused(f"{self._who(request)} refused the request: {fault}")
+            delay = self._endpoint.retries.delay(failures.count, fault.after, self._chance)
+            if delay is None or (deadline is not None and self.now + delay >= deadline):
+                raise ModelError(self._gave_up(request, failures, began))
+            self._clock.sleep(delay)
+
+    def _reserve(self, request: Request, deadline: float | None, failures: _Failures, began: float) -> Ticket | None:
+        if self._ledger is None:
+            return None
+        ticket = self._ledger.reserve(
+            trial=self._trial,
+            purpose=self._purpose,
+            model=request.model,
+            estimate=self._estimate(request),
+            now=self.now,
+        )
+        wait = ticket.not_before - self.now
+        if wait > 0:
+            if deadline is not None and ticket.not_before >= deadline:
+                self._ledger.release(ticket)
+                raise self._too_late(request, failures, began)
+            self._clock.sleep(wait)
+        return ticket
+
+    def _too_late(self, request: Request, failures: _Failures, began: float) -> Exception:
+        """The deadline came: an error of the endpoint when it had been failing, else just a limit reached."""
+        return ModelError(self._gave_up(request, failures, began)) if failures.count else OutOfTime()
+
+    def _gave_up(self, request: Request, failures: _Failures, began: float) -> str:
+        requests = f"{failures.count} request" + ("s" if failures.count > 1 else "")
+        return (
+            f"{self._who(request)}: expected a reply, gave up after {requests} in {self.now - began:.1f} s; "
+            f"the last one: {failures.last}"
+        )
+
+    def _who(self, request: Request) -> str:
+        return f"model {request.model} at {self._endpoint.url}"
+
+    def _price(self, request: Request, answered: str = "") -> Price | None:
+        return self._prices.price(request.model, *([answered] if answered else []))
+
+    def _priced(self, request: Request, reply: ModelReply) -> Usage:
+        price = self._price(request, reply.model)
+        known = price is not None and reply.usage.cost is not None
+        return replace(reply.usage, cost=price.of(reply.usage) if price is not None and known else None)
+
+    def _estimate(self, request: Request) -> float:
+        """What the call may cost, in US dollars: 0 when its price is not known."""
+        price = self._price(request)
+        if price is None:
+            return 0.0
+        characters = sum(len(message.text) for message in request.messages)
+        images = sum(len(message.images) for message in request.messages)
+        return price.of(
+            Usage(
+                input_tokens=characters // _CHARACTERS_PER_TOKEN + images * _TOKENS_PER_IMAGE,
+                output_tokens=min(request.sampling.max_tokens or _TOKENS_OF_A_REPLY, _TOKENS_OF_A_REPLY),
+            )
+        )
+
+
+def budget_error(spent: BudgetSpent) -> BudgetError:
+    """What a trial is told that could not even begin."""
+    return BudgetError(f"the run's budget for model calls is used up: {spent}; raise --max-cost and --resume the run")

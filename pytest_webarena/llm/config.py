@@ -1,0 +1,24 @@
+"""What all model calls of a run share: budget, request rate, ledger, cache, prices."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+__all__ = ["ModelSettings"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelSettings:
+    """The run's settings for model calls. Every worker of a run has the same."""
+
+    ledger: Path | None = None
+    """File of the run-wide ledger; None: calls are neither counted nor bounded."""
+    max_cost: float | None = None
+    """US dollars that the run may spend."""
+    requests_per_minute: int | None = None
+    """Requests that all workers together may begin in any 60 seconds."""
+    cache: Path | None = None
+    """Directory of the response cache; None: no cache."""
+    prices: Path | None = None
+    """The user's price table, on top of the shipped one."""

@@ -1,0 +1,207 @@
+"""The run's account of model calls: one SQLite file that all workers write, before and after each request.
+
+A request is *reserved* before it is sent and *settled* with what it cost, or *released* when the endpoint turned it
+away. A worker that dies leaves its reservation standing, so money that may have been spent is never forgotten. A
+request is refused once what was spent and reserved reaches the budget: only requests under way can overshoot it.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from pytest_webarena.evidence import Usage
+
+__all__ = ["LEDGER", "BudgetSpent", "Ledger", "LedgerLine", "Purpose", "Ticket", "read_ledger"]
+
+Purpose = Literal["agent", "judge"]
+
+LEDGER = "ledger.sqlite"
+"""The file's name in a run's folder."""
+
+_MINUTE = 60.0
+_BUSY = 60.0
+"""Seconds to wait for other workers' transactions, which take milliseconds."""
+
+_TABLE = """
+create table if not exists calls (
+    id integer primary key,
+    at real not null,
+    worker text not null,
+    trial text not null,
+    purpose text not null,
+    model text not null,
+    state text not null,
+    reserved real not null,
+    cost real,
+    saved real,
+    input_tokens integer not null default 0,
+    cached_input_tokens integer not null default 0,
+    output_tokens integer not null default 0,
+    reasoning_tokens integer not null default 0
+) strict;
+create index if not exists calls_at on calls (at);
+"""
+
+
+class BudgetSpent(Exception):
+    """The run's budget leaves no room for another request. ``str()`` says how much was spent of how much."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ticket:
+    """One reserved request."""
+
+    id: int
+    not_before: float
+    """Unix time at which it may be sent: the run's request rate."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LedgerLine:
+    """All settled calls of one model for one purpose."""
+
+    purpose: Purpose
+    model: str
+    usage: Usage
+    """Its cost is that of the calls whose price is known; None when no call's is."""
+    unknown: int
+    """Calls whose price is not known."""
+    open: int
+    """Requests that were reserved and never settled: their worker died, or they are under way."""
+
+
+class Ledger:
+    """Opens the file for each operation: nothing to close, nothing to inherit over a fork."""
+
+    def __init__(
+        self, path: Path, *, worker: str, max_cost: float | None = None, requests_per_minute: int | None = None
+    ) -> None:
+        self._path = path
+        self._worker = worker
+        self._max_cost = max_cost
+        self._rate = requests_per_minute
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with closing(self._connect()) as database:
+            database.executescript(_TABLE)
+
+    def reserve(self, *, trial: str, purpose: Purpose, model: str, estimate: float, now: float) -> Ticket:
+        """Ask for one request, expected to cost ``estimate`` dollars. Raises `BudgetSpent`."""
+        with self._transaction() as database:
+            if self._max_cost is not None:
+                (spent,) = database.execute(
+                    "select total(case state when 'reserved' then reserved else cost end) from calls"
+                ).fetchone()
+                if spent >= self._max_cost:
+                    raise BudgetSpent(f"${spent:.4f} of the run's ${self._max_cost:g} are spent or reserved")
+            not_before = now
+            if self._rate is not None:
+                row = database.execute(
+                    "select at from calls where state != 'cached' order by at desc limit 1 offset ?", (self._rate - 1,)
+                ).fetchone()
+                not_before = max(now, row[0] + _MINUTE) if row is not None else now
+            cursor = database.execute(
+                "insert into calls (at, worker, trial, purpose, model, state, reserved) values (?, ?, ?, ?, ?, ?, ?)",
+                (not_before, self._worker, trial, purpose, model, "reserved", estimate),
+            )
+            assert cursor.lastrowid is not None
+            return Ticket(id=cursor.lastrowid, not_before=not_before)
+
+    def settle(self, ticket: Ticket, usage: Usage) -> None:
+        """The request was answered and used this much."""
+        with self._transaction() as database:
+            database.execute(
+                "update calls set state = 'settled', cost = ?, input_tokens = ?, cached_input_tokens = ?, "
+                "output_tokens = ?, reasoning_tokens = ? where id = ?",
+                (
+                    usage.cost,
+                    usage.input_tokens,
+                    usage.cached_input_tokens,
+                    usage.output_tokens,
+                    usage.reasoning_tokens,
+                    ticket.id,
+                ),
+            )
+
+    def release(self, ticket: Ticket) -> None:
+        """The request was turned away and cost nothing; it still counts for the request rate."""
+        with self._transaction() as database:
+            database.execute("update calls set state = 'released', cost = 0 where id = ?", (ticket.id,))
+
+    def cached(self, *, trial: str, purpose: Purpose, model: str, usage: Usage, now: float) -> None:
+        """A call was answered by the cache: no request, no cost."""
+        with self._transaction() as database:
+            database.execute(
+                "insert into calls (at, worker, trial, purpose, model, state, reserved, cost, saved, input_tokens, "
+                "output_tokens) values (?, ?, ?, ?, ?, 'cached', 0, 0, ?, ?, ?)",
+                (now, self._worker, trial, purpose, model, usage.saved, usage.input_tokens, usage.output_tokens),
+            )
+
+    def lines(self) -> tuple[LedgerLine, ...]:
+        """The account, by purpose and model."""
+        with closing(self._connect()) as database:
+            return _lines(database)
+
+    def _connect(self) -> sqlite3.Connection:
+        return sqlite3.connect(self._path, timeout=_BUSY, isolation_level=None)
+
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        with closing(self._connect()) as database:
+            database.execute("begin immediate")
+            try:
+                yield database
+            except BaseException:
+                database.execute("rollback")
+                raise
+            database.execute("commit")
+
+
+def read_ledger(path: Path) -> tuple[LedgerLine, ...]:
+    """The account of a run, from its file; empty when there is none that can be read. Creates nothing."""
+    if not path.is_file():
+        return ()
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", timeout=5, uri=True)) as database:
+            return _lines(database)
+    except sqlite3.Error:
+        return ()
+
+
+_SUMS = """
+select purpose, model,
+       sum(state in ('settled', 'cached')), sum(state = 'cached'),
+       sum(input_tokens), sum(cached_input_tokens), sum(output_tokens), sum(reasoning_tokens),
+       sum(case when state in ('settled', 'cached') then cost end),
+       sum(case when state = 'cached' then saved end),
+       sum(state = 'settled' and cost is null), sum(state = 'reserved')
+from calls group by purpose, model order by purpose, model
+"""
+
+
+def _lines(database: sqlite3.Connection) -> tuple[LedgerLine, ...]:
+    return tuple(
+        LedgerLine(
+            purpose=purpose,
+            model=model,
+            usage=Usage(
+                calls=calls,
+                cached_calls=cached,
+                input_tokens=tokens_in,
+                cached_input_tokens=cached_in,
+                output_tokens=tokens_out,
+                reasoning_tokens=reasoning,
+                cost=cost if cost is not None or calls else 0.0,
+                saved=saved or 0.0,
+            ),
+            unknown=unknown,
+            open=reserved,
+        )
+        for (
+            purpose, model, calls, cached, tokens_in, cached_in, tokens_out, reasoning, cost, saved, unknown, reserved
+        ) in database.execute(_SUMS)
+    )  # fmt: skip

@@ -1,0 +1,108 @@
+"""What is sent to a model and what comes back, independent of which of OpenAI's two APIs carries it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from pytest_webarena.evidence import Usage
+
+__all__ = ["Image", "Message", "ModelReply", "Request", "Sampling", "Schema", "Tool", "ToolCall"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Image:
+    """A picture in a message."""
+
+    data: bytes
+    media_type: str = "image/jpeg"
+    detail: Literal["auto", "low", "high"] = "auto"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolCall:
+    """A function that the model wants called."""
+
+    id: str
+    name: str
+    arguments: str
+    """As the model wrote it: JSON, if all is well."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Message:
+    """One message of a dialogue."""
+
+    role: Literal["system", "user", "assistant", "tool"]
+    text: str = ""
+    images: tuple[Image, ...] = ()
+    name: str = ""
+    """Who speaks, where a role has several: examples given as system messages."""
+    tool_calls: tuple[ToolCall, ...] = ()
+    """Of an assistant."""
+    answers: str = ""
+    """Id of the tool call that a tool message answers."""
+    items: tuple[Mapping[str, Any], ...] = ()
+    """Of an assistant, Responses API: its output as it came. Reasoning models want their reasoning back with a call."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tool:
+    """A function that the model may call."""
+
+    name: str
+    description: str
+    parameters: Mapping[str, Any]
+    """JSON schema of its arguments."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Schema:
+    """The form that the reply must have, for endpoints with structured outputs."""
+
+    name: str
+    schema: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sampling:
+    """How the model chooses its words; None leaves it to the endpoint."""
+
+    temperature: float | None = None
+    top_p: float | None = None
+    max_tokens: int | None = None
+    """Of the reply, reasoning included."""
+    seed: int | None = None
+    stop: tuple[str, ...] = ()
+    reasoning_effort: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """One question to a model."""
+
+    model: str
+    messages: tuple[Message, ...]
+    sampling: Sampling = field(default_factory=Sampling)
+    tools: tuple[Tool, ...] = ()
+    schema: Schema | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    """Further keys of the request, as they are."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelReply:
+    """What the model said."""
+
+    text: str
+    tool_calls: tuple[ToolCall, ...] = ()
+    refusal: str = ""
+    """Its refusal, where the endpoint tells it apart."""
+    finish: str = ""
+    """Why it ended, in the endpoint's word: ``stop``, ``length``, ``content_filter``, …"""
+    model: str = ""
+    """Which model answered."""
+    usage: Usage = field(default_factory=Usage)
+    items: tuple[Mapping[str, Any], ...] = ()
+    """Responses API: the output as it came, to be handed back in a dialogue."""

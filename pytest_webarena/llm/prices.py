@@ -1,0 +1,93 @@
+"""What a call costs: a price table that the user can edit. A model without a price has an unknown cost, never zero."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from pytest_webarena.errors import UsageError, closest
+from pytest_webarena.evidence import Usage
+
+__all__ = ["Price", "Prices", "read_prices"]
+
+_SHIPPED = Path(__file__).parent / "prices.yaml"
+_FORM = "models: {NAME: {input: DOLLARS, output: DOLLARS, cached_input: DOLLARS}} per million tokens"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Price:
+    """US dollars per million tokens."""
+
+    input: float
+    output: float
+    cached_input: float | None = None
+    """For input tokens that the endpoint had in its prompt cache; None: as the others."""
+
+    def of(self, usage: Usage) -> float:
+        """What these tokens cost, in US dollars."""
+        cached = self.input if self.cached_input is None else self.cached_input
+        fresh = max(0, usage.input_tokens - usage.cached_input_tokens)
+        return (fresh * self.input + usage.cached_input_tokens * cached + usage.output_tokens * self.output) / 1e6
+
+
+@dataclass(frozen=True, slots=True)
+class Prices:
+    """A price table."""
+
+    own: Mapping[str, Price] = field(default_factory=dict)
+    """The user's: looked at first."""
+    shipped: Mapping[str, Price] = field(default_factory=dict)
+
+    def price(self, *names: str) -> Price | None:
+        """The price of the first of these model names that has one; None when none has."""
+        for name in names:
+            for table in (self.own, self.shipped):
+                fitting = [pattern for pattern in table if fnmatchcase(name, pattern)]
+                if fitting:
+                    return table[max(fitting, key=lambda pattern: (pattern == name, len(pattern)))]
+        return None
+
+
+@cache
+def read_prices(own: Path | None = None) -> Prices:
+    """The shipped table with the user's on top. `UsageError` says what is wrong with it."""
+    return Prices(_read(own) if own is not None else {}, _read(_SHIPPED))
+
+
+def _read(path: Path) -> dict[str, Price]:
+    where = f"price table {path}"
+    try:
+        data = yaml.safe_load(path.read_bytes())
+    except OSError as error:
+        raise UsageError(f"{where}: expected a readable file: {error.strerror}") from None
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise UsageError(f"{where}: expected YAML: {error}") from None
+    if not isinstance(data, dict) or not isinstance(data.get("models"), dict):
+        raise UsageError(f"{where}: expected {_FORM}")
+    for key in data:
+        if key not in ("schema_version", "models"):
+            raise UsageError(f"{where}: unknown key {key!r}; {closest(str(key), ('schema_version', 'models'))}")
+    if data.get("schema_version", 1) != 1:
+        raise UsageError(f"{where}: expected schema_version 1, found {data['schema_version']!r}")
+    return {str(name): _price(entry, f"{where}: {name}") for name, entry in data["models"].items()}
+
+
+def _price(entry: Any, where: str) -> Price:
+    known = ("input", "output", "cached_input")
+    if not isinstance(entry, dict):
+        raise UsageError(f"{where}: expected {{input: DOLLARS, output: DOLLARS}} per million tokens, found {entry!r}")
+    for key, value in entry.items():
+        if key not in known:
+            raise UsageError(f"{where}: unknown key {key!r}; {closest(str(key), known)}")
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < float("inf"):
+            raise UsageError(f"{where}: {key}: expected dollars per million tokens, found {value!r}")
+    for key in ("input", "output"):
+        if key not in entry:
+            raise UsageError(f"{where}: expected the key {key!r}, it is missing")
+    return Price(**{key: float(value) for key, value in entry.items()})

@@ -1,0 +1,178 @@
+"""One request through the ``openai`` SDK: the answer as plain data, or a fault that says whether to try again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cache
+from typing import Any
+
+from pytest_webarena.errors import UsageError
+from pytest_webarena.llm.endpoint import Endpoint
+from pytest_webarena.llm.retries import retry_after
+from pytest_webarena.secrets import scrub
+
+__all__ = ["LARGEST_ANSWER", "Fault", "send"]
+
+LARGEST_ANSWER = 32 * 1024 * 1024
+"""Bytes; what comes beyond is not read."""
+
+_SAID = 300
+"""Characters of an endpoint's error message that are passed on."""
+
+
+class Fault(Exception):
+    """A request that brought no answer. ``str()`` says why."""
+
+    def __init__(
+        self, text: str, *, again: bool = True, after: float | None = None, billed: bool = False, status: int = 0
+    ) -> None:
+        super().__init__(scrub(text))
+        self.again = again
+        """Whether the same request may succeed later."""
+        self.after = after
+        """Seconds that the endpoint asks to be waited for."""
+        self.billed = billed
+        """The endpoint may have done the work, so the money may be spent."""
+        self.status = status
+        """HTTP status of the answer; 0 when none came."""
+
+
+def send(endpoint: Endpoint, body: Mapping[str, Any], *, timeout: float, now: Callable[[], float]) -> Mapping[str, Any]:
+    """Post ``body``; the answer's JSON, for a streamed one what it adds up to. Raises `Fault`.
+
+    ``timeout`` in seconds bounds the whole exchange, also with an endpoint that sends a byte now and then.
+    """
+    client = _sdk(endpoint.url, endpoint.key())
+    resource = client.chat.completions if endpoint.api == "chat" else client.responses
+    first = "messages" if endpoint.api == "chat" else "input"
+    rest = {name: value for name, value in body.items() if name not in ("model", first)}
+    if endpoint.stream and endpoint.api == "chat":
+        rest["stream_options"] = {"include_usage": True}
+    ends = now() + timeout
+    asked = {"model": body["model"], first: body[first], "extra_body": rest, "timeout": timeout}
+    if endpoint.stream:
+        rest["stream"] = True
+    with _faults(now), resource.with_streaming_response.create(**asked) as answer:
+        content = bytearray()
+        for chunk in answer.iter_bytes():
+            content += chunk
+            if len(content) > LARGEST_ANSWER:
+                raise Fault(f"an answer of more than {LARGEST_ANSWER} bytes", again=False, billed=True)
+            if now() > ends:
+                raise Fault("the answer did not end in time", billed=True)
+        streamed = "event-stream" in answer.headers.get("content-type", "")
+    if streamed:
+        events = _events(bytes(content))
+        return _joined_chat(events) if endpoint.api == "chat" else _joined_response(events)
+    try:
+        data = json.loads(content)
+    except ValueError:
+        shown = bytes(content[:80]).decode("utf-8", "replace")
+        raise Fault(f"expected JSON, got {shown!r}", billed=True) from None
+    if not isinstance(data, dict):
+        raise Fault(f"expected a JSON object, got {type(data).__name__}", billed=True)
+    if isinstance(data.get("error"), dict) and data["error"] and not data.get("choices") and not data.get("output"):
+        raise Fault(f"an error in place of a reply: {_said(data)}")
+    return data
+
+
+@cache
+def _sdk(url: str, key: str) -> Any:
+    """One client per endpoint and process: it keeps connections open."""
+    try:
+        import openai
+    except ModuleNotFoundError:
+        raise UsageError(
+            "model agents: expected the package 'openai', it is not installed; pip install 'pytest-webarena[openai]'"
+        ) from None
+    return openai.OpenAI(base_url=url, api_key=key, max_retries=0)
+
+
+@contextmanager
+def _faults(now: Callable[[], float]) -> Iterator[None]:
+    """Turns what the SDK and the HTTP library below it raise into `Fault`."""
+    import openai
+
+    try:
+        yield
+    except openai.APIStatusError as error:
+        status, headers = error.status_code, error.response.headers
+        told = _said(error.body) or error.message
+        spent = "insufficient_quota" in (error.code, error.type)
+        again = (status in (408, 409, 429) or status >= 500) and not spent
+        raise Fault(f"HTTP {status}: {told}", again=again, after=retry_after(headers, now()), status=status) from error
+    except openai.APITimeoutError as error:
+        raise Fault("no answer in time", billed=True) from error
+    except openai.APIConnectionError as error:
+        reason = error.__cause__ or error
+        refused = type(reason).__name__ in ("ConnectError", "ConnectTimeout")
+        raise Fault(f"the connection failed: {reason}", billed=not refused) from error
+    except Exception as error:
+        if type(error).__module__.partition(".")[0] in ("httpcore", "httpcore2", "httpx", "httpx2"):
+            raise Fault(f"the answer was cut off: {error or type(error).__name__}", billed=True) from error
+        raise
+
+
+def _said(body: object) -> str:
+    if isinstance(body, Mapping):
+        inner = body.get("error") or (body.get("response") or {}).get("error") or body
+        text = inner.get("message") if isinstance(inner, Mapping) else inner
+        if text:
+            return str(text)[:_SAID]
+    return str(body)[:_SAID] if body else ""
+
+
+def _events(content: bytes) -> list[Mapping[str, Any]]:
+    """The JSON of each server-sent event."""
+    found: list[Mapping[str, Any]] = []
+    for line in content.replace(b"\r\n", b"\n").split(b"\n"):
+        data = line.removeprefix(b"data:").strip() if line.startswith(b"data:") else b""
+        if not data or data == b"[DONE]":
+            continue
+        try:
+            event = json.loads(data)
+        except ValueError as error:
+            raise Fault(f"expected JSON in the stream: {error}", billed=True) from None
+        if isinstance(event, dict):
+            if event.get("error") or event.get("type") in ("error", "response.failed"):
+                raise Fault(f"an error in place of a reply: {_said(event)}", billed=True)
+            found.append(event)
+    return found
+
+
+def _joined_chat(events: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
+    """The Chat Completions answer that the pieces of a stream add up to."""
+    message = {"content": "", "refusal": ""}
+    calls: dict[int, dict[str, Any]] = {}
+    finish: str | None = None
+    usage: Any = None
+    model = ""
+    for event in events:
+        model, usage = event.get("model") or model, event.get("usage") or usage
+        for choice in (event.get("choices") or [])[:1]:
+            delta = choice.get("delta") or {}
+            finish = choice.get("finish_reason") or finish
+            for name in message:
+                message[name] += delta.get(name) or ""
+            for part in delta.get("tool_calls") or ():
+                call = calls.setdefault(part.get("index", 0), {"id": "", "function": {"name": "", "arguments": ""}})
+                function = part.get("function") or {}
+                call["id"] = part.get("id") or call["id"]
+                call["function"]["name"] += function.get("name") or ""
+                call["function"]["arguments"] += function.get("arguments") or ""
+    if finish is None:
+        raise Fault("the stream was cut off before its end", billed=True)
+    whole = {**message, "tool_calls": [calls[index] for index in sorted(calls)]}
+    return {"model": model, "choices": [{"message": whole, "finish_reason": finish}], "usage": usage}
+
+
+def _joined_response(events: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
+    """The Responses answer that ends a stream of events."""
+    for event in events:
+        if event.get("type") in ("response.completed", "response.incomplete"):
+            whole = event.get("response")
+            if isinstance(whole, dict):
+                return whole
+    raise Fault("the stream was cut off before its end", billed=True)

@@ -1,0 +1,242 @@
+"""The attempt of an agent that drives its browser itself: watched, recorded step by step, ended at its limits."""
+
+from __future__ import annotations
+
+import queue
+import re
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, assert_never
+
+from pytest_webarena.actions import Stop, as_record
+from pytest_webarena.agents.protocol import Reply
+from pytest_webarena.agents.worker import AgentCrashed, AgentTimeout, AgentWorker
+from pytest_webarena.browser.driven.trajectory import Begun, Ended, Navigated
+from pytest_webarena.episode import Ending, Episode, EpisodeLimits, Recorder
+from pytest_webarena.errors import BrowserError
+from pytest_webarena.evidence import StepRecord, TargetRecord, Usage
+
+if TYPE_CHECKING:
+    from pytest_webarena.browser.driven import Driven
+    from pytest_webarena.browser.session import Session
+
+__all__ = ["run_self_driven"]
+
+_FOCUSED = re.compile(r"\[\w+\] (\w+) '(.*)'")
+
+
+def run_self_driven(
+    session: Session,
+    driven: Driven,
+    agent: AgentWorker,
+    *,
+    limits: EpisodeLimits,
+    recorder: Recorder,
+    clock: Callable[[], float] = time.monotonic,
+) -> Episode:
+    """Let ``agent`` drive until it returns its answer or runs into a limit; then its access ends.
+
+    A step is a navigation, a click, a text, a key or a scroll, as the filter saw it; and a navigation that none of them
+    explains. Each waits until what was there before it has been recorded. Rules about repetition don't apply.
+    """
+    while not driven.events.empty():  # what opening the first pages set off
+        driven.events.get()
+    watch = _Watch(session, driven, limits, recorder, clock)
+    # In a thread of its own, for this one attends to the events.
+    threading.Thread(target=_drive, args=(driven, agent), name="self-driving", daemon=True).start()
+    try:
+        ending = watch.until_over()
+    finally:
+        if not watch.returned:
+            agent.abandon()
+        driven.shut("the trial is over")
+    return watch.episode(ending)
+
+
+def _drive(driven: Driven, agent: AgentWorker) -> None:
+    try:
+        result = agent.drive(driven.cdp_url, driven.http_url)
+    except BaseException as error:  # whatever it is: the trial's thread decides
+        driven.events.put(Ended(error=error))
+    else:
+        driven.events.put(Ended(result=result))
+
+
+@dataclass(slots=True, kw_only=True)
+class _Open:
+    """The step under way."""
+
+    begun: Begun | None
+    action: dict[str, Any]
+    raw: str
+    url_before: str
+    observation: str
+    screenshot: str
+    target: TargetRecord | None
+    tab: int
+    started: float
+    observed: float
+    url_after: str = ""
+    """Of the first navigation since; a second one is a step of its own."""
+
+
+class _Watch:
+    def __init__(
+        self,
+        session: Session,
+        driven: Driven,
+        limits: EpisodeLimits,
+        recorder: Recorder,
+        clock: Callable[[], float],
+    ) -> None:
+        self._session = session
+        self._driven = driven
+        self._limits = limits
+        self._recorder = recorder
+        self._clock = clock
+        self._began = clock()
+        self._steps: list[StepRecord] = []
+        self._open: _Open | None = None
+        self._answer: str | None = None
+        self._usage: Usage | None = None
+        self.returned = False
+        """Whether the agent has come to an end by itself."""
+
+    def episode(self, ending: Ending) -> Episode:
+        return Episode(
+            answer=self._answer, ending=ending, steps=tuple(self._steps), seconds=self._now(), usage=self._usage
+        )
+
+    def until_over(self) -> Ending:
+        while True:
+            left = self._limits.seconds - self._now()
+            try:
+                event = self._driven.events.get(timeout=max(0.0, left))
+            except queue.Empty:
+                self._finish()
+                return Ending("time", f"the limit of {self._limits.seconds:g} s")
+            match event:
+                case Navigated():
+                    ending = self._navigated(event)
+                case Begun():
+                    ending = self._begun(event)
+                case Ended():
+                    return self._ended(event)
+                case _:
+                    assert_never(event)
+            if ending is not None:
+                return ending
+
+    def _begun(self, event: Begun) -> Ending | None:
+        self._finish()
+        if (ending := self._too_many()) is not None:
+            event.refuse(ending.detail)
+            return ending
+        self._begin(event, event.action, event.raw)
+        event.go()
+        return None
+
+    def _navigated(self, event: Navigated) -> Ending | None:
+        """The first one after a step is its effect; others the page did by itself, or a script of the agent."""
+        if event.url in ("", "about:blank") and self._open is None:
+            return None
+        if self._open is not None and not self._open.url_after:
+            self._open.url_after = event.url
+            return None
+        before = self._open.url_after if self._open is not None else ""
+        self._finish()
+        if (ending := self._too_many()) is not None:
+            return ending
+        self._begin(None, {"kind": "goto", "url": event.url}, "navigation without a command that explains it")
+        if self._open is not None:
+            self._open.url_before = before
+            self._open.url_after = event.url
+        return None
+
+    def _ended(self, event: Ended) -> Ending:
+        self.returned = True
+        self._finish()
+        error = event.error
+        if isinstance(error, AgentTimeout):
+            return Ending("time", f"the limit of {self._limits.seconds:g} s")
+        if isinstance(error, AgentCrashed):
+            return Ending("agent_crash", str(error))
+        if error is not None:
+            raise error
+        result = event.result
+        if isinstance(result, Reply):
+            self._usage = result.usage
+            if result.ended is not None:
+                return Ending(*result.ended)
+        said = result.action if isinstance(result, Reply) else result
+        if isinstance(said, Stop):
+            said = said.answer
+        if said is not None and not isinstance(said, str):
+            return Ending("agent_crash", f"expected the agent to return text, found {type(said).__name__}")
+        self._answer = said or ""
+        self._begin(None, as_record(Stop(self._answer)), result.raw if isinstance(result, Reply) else self._answer)
+        self._finish(usage=self._usage)
+        return Ending("answered", "the agent returned")
+
+    def _too_many(self) -> Ending | None:
+        if len(self._steps) >= self._limits.steps:
+            return Ending("max_steps", f"the limit of {self._limits.steps} steps")
+        return None
+
+    def _begin(self, begun: Begun | None, action: dict[str, Any], raw: str) -> None:
+        started = self._now()
+        target: TargetRecord | None = None
+        url, text_file, shot_file, tab = "", "", "", 0
+        try:
+            self._session.follow(begun.target if begun is not None else "")
+            observation = self._session.observe()
+            url = observation.url
+            tab = next((number for number, each in enumerate(observation.tabs) if each.active), 0)
+            text_file, shot_file = self._recorder.observed(len(self._steps), observation)
+            if begun is not None and begun.move.point is not None:
+                target = self._session.element_at(*begun.move.point)
+            elif begun is not None and begun.move.focused and (match := _FOCUSED.match(observation.focused)):
+                target = TargetRecord(role=match[1], name=match[2])
+        except BrowserError:
+            # The page is busy with what the agent does to it. That it can't be seen now is no reason to stop; if the
+            # browser is gone, reading the final state says so.
+            pass
+        self._open = _Open(
+            begun=begun, action=action, raw=raw, url_before=url, observation=text_file, screenshot=shot_file,
+            target=target, tab=tab, started=started, observed=self._now() - started,
+        )  # fmt: skip
+
+    def _finish(self, usage: Usage | None = None) -> None:
+        """Write the step under way: what came of it is known now."""
+        step, self._open = self._open, None
+        if step is None:
+            return
+        record = StepRecord(
+            index=len(self._steps),
+            action=step.begun.action if step.begun is not None else step.action,
+            raw=step.raw,
+            url_before=step.url_before,
+            url_after=step.url_after or step.url_before,
+            target=step.target,
+            value=step.begun.value if step.begun is not None else None,
+            tab=step.tab,
+            observation=step.observation,
+            screenshot=step.screenshot,
+            started=round(step.started, 3),
+            seconds={
+                "observe": round(step.observed, 4),
+                "execute": round(self._now() - step.started - step.observed, 4),
+            },
+            usage=usage,
+        )
+        self._steps.append(record)
+        self._driven.hold()  # checks that look at every state open pages of their own
+        try:
+            self._recorder.stepped(record)
+        finally:
+            self._driven.release()
+
+    def _now(self) -> float:
+        return self._clock() - self._began

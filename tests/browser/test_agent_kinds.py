@@ -1,0 +1,327 @@
+"""Agents of every kind solve a real task on a real site; those that misbehave are cut off and recorded as such."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import select
+import sys
+import threading
+import time
+from http.server import ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("browser_executable")]
+
+TASKS = """
+defaults: {sites: [homepage]}
+tasks:
+  - id: note
+    intent: Add a note titled "Rye" and say what its page is called.
+    mutates: true
+    checks:
+      - state: {sql: "select count(*) from notes where title = 'Rye'", equals: 1}
+      - answer: {includes: Rye}
+    solution:
+      - goto: homepage:/scratchpad/new
+      - fill: {css=#title: Rye}
+      - fill: {css=#body: and butter}
+      - click: role=button[name="Save note"]
+      - stop: Rye
+"""
+STEPS = """
+STEPS = [
+    {"kind": "goto", "url": "/scratchpad/new"},
+    {"kind": "type", "target": {"selector": "css=#title"}, "text": "Rye"},
+    {"kind": "type", "target": {"selector": "css=#body"}, "text": "and butter"},
+    {"kind": "click", "target": {"selector": "role=button[name='Save note']"}},
+]
+"""
+PROCESS = (
+    STEPS
+    + """
+import json, sys
+steps = list(STEPS)
+for line in sys.stdin:
+    message = json.loads(line)
+    if message["type"] == "observation":
+        if steps:
+            print(json.dumps({"type": "action", "action": steps.pop(0), "thought": "next"}), flush=True)
+        else:
+            print(json.dumps({"type": "answer", "answer": message["title"], "usage": {"calls": 2}}), flush=True)
+    elif message["type"] == "end":
+        print("goodbye", file=sys.stderr)
+"""
+)
+SERVER = (
+    STEPS
+    + """
+import json
+from http.server import BaseHTTPRequestHandler
+
+class Handler(BaseHTTPRequestHandler):
+    def do_POST(self):
+        message = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        reply = {}
+        if message["type"] == "observation":
+            step = message["step"]
+            reply = ({"type": "action", "action": STEPS[step]} if step < len(STEPS)
+                     else {"type": "answer", "answer": message["title"]})
+        body = json.dumps(reply).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *args):
+        pass
+"""
+)
+DRIVER = """
+from playwright.async_api import async_playwright
+
+async def solve(task, cdp_url):
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.connect_over_cdp(cdp_url)
+        page = browser.contexts[0].pages[0]
+        await page.goto(task.sites["homepage"] + "/scratchpad/new")
+        await page.fill("#title", "Rye")
+        await page.fill("#body", "and butter")
+        await page.click("role=button[name='Save note']")
+        await page.wait_for_url("**/scratchpad/**")
+        return await page.title()
+"""
+DRIVING_PROCESS = """
+import json, sys
+from playwright.sync_api import sync_playwright
+
+task = json.loads(sys.stdin.readline())
+with sync_playwright() as playwright:
+    page = playwright.chromium.connect_over_cdp(task["cdp_url"]).contexts[0].pages[0]
+    page.goto(task["sites"]["homepage"] + "/scratchpad/new")
+    page.locator("#title").press_sequentially("Rye")
+    page.fill("#body", "and butter")
+    page.click("role=button[name='Save note']")
+    page.wait_for_url("**/scratchpad/**")
+    print(json.dumps({"type": "answer", "answer": page.title()}), flush=True)
+    sys.stdin.readline()
+"""
+SCRIPT = """
+kind: scripted
+tasks:
+  note:
+    - goto: homepage:/scratchpad/new
+    - fill: {css=#title: Rye}
+    - {kind: type, target: {selector: css=#body}, text: and butter}
+    - click: role=button[name="Save note"]
+    - stop: Rye
+"""
+BAD = """
+import asyncio
+from playwright.async_api import async_playwright
+
+async def _page(playwright, url):
+    return (await playwright.chromium.connect_over_cdp(url)).contexts[0].pages[0]
+
+async def crash(task, cdp_url):
+    async with async_playwright() as playwright:
+        page = await _page(playwright, cdp_url)
+        await page.goto(task.sites["homepage"] + "/manuals/")
+    raise RuntimeError("no idea")
+
+async def endless(task, cdp_url):
+    "Ignores whatever it is told."
+    async with async_playwright() as playwright:
+        page = await _page(playwright, cdp_url)
+        while True:
+            try:
+                await page.goto(task.sites["homepage"] + "/manuals/")
+            except Exception:
+                await asyncio.sleep(0.01)
+
+def number(task, cdp_url):
+    return 7
+"""
+
+
+@pytest.fixture
+def project(pytester: pytest.Pytester) -> pytest.Pytester:
+    (pytester.path / "demo.tasks.yaml").write_text(TASKS)
+    agents = pytester.path / "agents"
+    agents.mkdir()
+    python = json.dumps(sys.executable)
+    for name, text in {
+        "spoken.py": PROCESS,
+        "spoken.yaml": f"kind: process\ncommand: [{python}, ./spoken.py]\n",
+        "driver.py": DRIVER,
+        "driver.yaml": "kind: cdp\npython: driver.py:solve\n",
+        "driving.py": DRIVING_PROCESS,
+        "driving.yaml": f"kind: cdp\ncommand: [{python}, ./driving.py]\n",
+        "script.yaml": SCRIPT,
+        "again.yaml": "kind: replay\nrun: first\nagent: driver\n",
+        "bad.py": BAD,
+        **{f"{name}.yaml": f"kind: cdp\npython: bad.py:{name}\n" for name in ("crash", "endless", "number")},
+        "mute.yaml": f"kind: process\ncommand: [{python}, -c, 'import time; time.sleep(600)']\n",
+        "dead.yaml": f"kind: process\ncommand: [{python}, -c, 'raise SystemExit(\"no model\")']\n",
+        "gone.yaml": "kind: http\nurl: http://127.0.0.1:1/\nretries: 0\n",
+        "person.yaml": "kind: human\n",
+    }.items():
+        (agents / name).write_text(text)
+    return pytester
+
+
+def run(project: pytest.Pytester, *args: str, into: str = "run") -> pytest.RunResult:
+    return project.runpytest_subprocess(f"--run-dir={into}", "-p", "no:cacheprovider", *args, timeout=200)
+
+
+def records(project: pytest.Pytester, run: str = "run") -> dict[str, dict[str, Any]]:
+    found = [json.loads(file.read_text()) for file in (project.path / run / "trials").glob("*/trial.json")]
+    return {record["key"]["agent"]: record for record in found}
+
+
+def attempt(project: pytest.Pytester, agent: str, run: str = "run") -> Path:
+    (folder,) = (project.path / run / "trials").glob(f"note.{agent}.*")
+    return folder / "attempt-1"
+
+
+def steps(project: pytest.Pytester, agent: str, run: str = "run") -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (attempt(project, agent, run) / "steps.jsonl").read_text().splitlines()]
+
+
+def test_agents_outside_solve_a_task_step_by_step(project: pytest.Pytester) -> None:
+    scope: dict[str, Any] = {}
+    exec(SERVER, scope)
+    server = ThreadingHTTPServer(("127.0.0.1", 0), scope["Handler"])
+    threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+    try:
+        url = f"http://127.0.0.1:{server.server_port}/"
+        (project.path / "agents" / "posted.yaml").write_text(f"kind: http\nurl: {url}\n")
+        run(project, "--agent=spoken", "--agent=posted", "--agent=script").assert_outcomes(passed=3)
+    finally:
+        server.shutdown()
+        server.server_close()
+    found = records(project)
+    assert {name: found[name]["isolation"] for name in found} == {
+        "spoken": "process",
+        "posted": "process",
+        "script": "in-process",
+    }
+    assert found["spoken"]["usage"]["calls"] == 2
+    assert steps(project, "spoken")[0]["thought"] == "next"
+    assert (attempt(project, "spoken") / "agent-stderr.txt").read_text() == "goodbye\n"
+
+
+@pytest.mark.timeout(240)  # two runs, three browsers
+def test_self_driving_agents_solve_a_task_and_what_they_did_can_be_repeated(project: pytest.Pytester) -> None:
+    run(project, "--agent=driver", "--agent=driving", into="first").assert_outcomes(passed=2)
+    found = records(project, "first")
+    assert {name: found[name]["isolation"] for name in found} == {"driver": "in-process", "driving": "process"}
+    for name in found:
+        recorded = steps(project, name, "first")
+        assert [step["action"]["kind"] for step in recorded] == ["goto", "type", "type", "click", "stop"]
+        assert [step["action"]["text"] for step in recorded[1:3]] == ["Rye", "and butter"]
+        assert (recorded[3]["target"]["role"], recorded[3]["target"]["name"]) == ("button", "Save note")
+        assert recorded[3]["url_before"] != recorded[3]["url_after"]
+        assert all((attempt(project, name, "first") / step["screenshot"]).stat().st_size > 1000 for step in recorded)
+
+    run(project, "--agent=again").assert_outcomes(passed=1)  # step by step, without a model
+    repeated = steps(project, "again")
+    assert [step["action"]["kind"] for step in repeated] == ["goto", "type", "type", "click", "stop"]
+    assert "no divergence" in repeated[-1]["thought"]
+
+
+@pytest.mark.timeout(240)  # six agents, some of which run into their limits
+def test_those_that_misbehave_are_cut_off_and_recorded(project: pytest.Pytester) -> None:
+    names = ("crash", "endless", "number", "mute", "dead", "gone")
+    result = run(project, *(f"--agent={name}" for name in names), "--max-steps=4", "--time-limit=8", "-n0")
+    result.assert_outcomes(failed=5, errors=1)
+    found = records(project)
+    assert {name: (found[name]["outcome"], found[name]["stop_reason"], found[name]["cause"]) for name in names} == {
+        "crash": ("failed", "agent_crash", None),
+        "endless": ("failed", "max_steps", None),
+        "number": ("failed", "agent_crash", None),
+        "mute": ("failed", "time", None),
+        "dead": ("failed", "agent_crash", None),
+        "gone": ("error", None, "agent"),
+    }
+    assert len(steps(project, "endless")) == 4
+    assert found["endless"]["verdict"] is not None  # judged all the same
+    assert "no idea" in found["crash"]["message"]
+    assert "exit code 1; last on stderr:\n    no model" in found["dead"]["message"]
+    assert "did not take the task" in found["gone"]["message"]
+
+
+class Terminal:
+    """A terminal with pytest in it."""
+
+    def __init__(self, directory: Path, *arguments: str) -> None:
+        self._pid, self._master = pty.fork()
+        if not self._pid:
+            os.chdir(directory)
+            os.execv(sys.executable, [sys.executable, "-m", "pytest", *arguments])
+        self.text = ""
+
+    def until(self, *words: str) -> str:
+        """Read until one of these shows up after what was read before."""
+        begin = len(self.text)
+        end = time.monotonic() + 100
+        while not any(word in self.text[begin:] for word in words):
+            ready, _, _ = select.select([self._master], [], [], max(0.0, end - time.monotonic()))
+            try:
+                data = os.read(self._master, 65536) if ready else b""
+            except OSError:  # the other end is closed
+                data = b""
+            if not data:
+                raise AssertionError(f"expected one of {words}, found the end of:\n{self.text[-3000:]}")
+            self.text += data.decode("utf-8", "replace").replace("\r\n", "\n")
+        return self.text[begin:]
+
+    def type(self, line: str) -> None:
+        os.write(self._master, f"{line}\n".encode())
+
+    def wait(self) -> int:
+        self.until("records:")
+        while True:
+            try:
+                if not os.read(self._master, 65536):
+                    break
+            except OSError:
+                break
+        os.close(self._master)
+        return os.waitstatus_to_exitcode(os.waitpid(self._pid, 0)[1])
+
+
+@pytest.mark.timeout(240)
+def test_a_human_types_actions(project: pytest.Pytester) -> None:
+    terminal = Terminal(project.path, "--agent=person", "--run-dir=run", "-p", "no:cacheprovider", "demo.tasks.yaml")
+    shown = terminal.until("> ")
+    assert 'Add a note titled "Rye"' in shown
+    assert "[step 1 of 30]" in shown
+    terminal.type("goto [http://homepage.test/scratchpad/new]")
+    page = terminal.until("\n> ")
+    for label, text in (("Title", "Rye"), ("Text", "and butter")):
+        id = next(line.split("]")[0].split("[")[1] for line in page.splitlines() if "] textbox '" + label in line)
+        terminal.type(f"type [{id}] [{text}] [0]")
+        page = terminal.until("\n> ")
+    id = next(line.split("]")[0].split("[")[1] for line in page.splitlines() if "] button 'Save note'" in line)
+    terminal.type("dance")
+    terminal.until("\n> ")
+    terminal.type(f"click [{id}]")
+    terminal.until("\n> ")
+    terminal.type("stop [Rye]")
+    assert terminal.wait() == 0
+    assert [step["action"]["kind"] for step in steps(project, "person")] == [
+        "goto", "type", "type", "invalid", "click", "stop",
+    ]  # fmt: skip
+
+
+def test_without_a_terminal_a_human_is_refused_at_once(project: pytest.Pytester) -> None:
+    if os.isatty(0):
+        pytest.skip("there is a terminal here")
+    result = run(project, "--agent=person")
+    assert result.ret != 0
+    assert "expected a terminal to type at" in result.stderr.str() + result.stdout.str()

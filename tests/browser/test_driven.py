@@ -1,0 +1,275 @@
+"""A browser that somebody else drives: through the filter, watched, and with no way around either."""
+
+from __future__ import annotations
+
+import json
+import threading
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import psutil
+import pytest
+from playwright.sync_api import Browser, Error, Page, Playwright, sync_playwright
+from websockets.exceptions import InvalidStatus
+from websockets.sync.client import ClientConnection, connect
+
+from pytest_webarena.browser.config import SessionConfig
+from pytest_webarena.browser.driven import Begun, Driven, Ended, Navigated, open_driven
+from pytest_webarena.browser.engine import BrowserEngine
+from pytest_webarena.browser.session import Session
+from tests.browser.conftest import QUICK, Web
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+START = """<title>start</title><h1>Shop</h1><a href="/cart">Cart</a> <input aria-label="Name">
+<button onclick="document.title = prompt('who?', 'x')">Ask</button>"""
+
+
+class Watched:
+    """A driven browser whose steps are let through at once and kept."""
+
+    def __init__(self, session: Session, driven: Driven) -> None:
+        self.session = session
+        self.driven = driven
+        self.steps: list[Begun] = []
+        self.navigations: list[str] = []
+        self._thread = threading.Thread(target=self._attend, daemon=True)
+        self._thread.start()
+
+    def _attend(self) -> None:
+        while not isinstance(event := self.driven.events.get(), Ended):
+            if isinstance(event, Begun):
+                self.steps.append(event)
+                event.go()
+            elif isinstance(event, Navigated):
+                self.navigations.append(event.url)
+
+    @property
+    def actions(self) -> list[str]:
+        return [step.action["kind"] for step in self.steps]
+
+    def close(self) -> None:
+        self.driven.events.put(Ended())
+        self._thread.join(5)
+
+
+@pytest.fixture(scope="module")
+def web() -> Iterator[Web]:
+    web = Web()
+    web.put("/", START)
+    web.put("/cart", "<title>cart</title>3 items")
+    yield web
+    web.close()
+
+
+@pytest.fixture(scope="module")
+def watched(engine: BrowserEngine, web: Web) -> Iterator[Watched]:
+    """One browser for all tests here: they leave it at the start page."""
+    config = SessionConfig(proxy=web.proxy, deadlines=QUICK, dialogs="hold")
+    with open_driven(engine, config) as (session, driven):
+        watched = Watched(session, driven)
+        yield watched
+        watched.close()
+
+
+@pytest.fixture(scope="module")
+def playwright() -> Iterator[Playwright]:
+    with sync_playwright() as playwright:
+        yield playwright
+
+
+@pytest.fixture
+def client(watched: Watched, playwright: Playwright) -> Iterator[Browser]:
+    """What most tools are: Playwright, connected to the running browser."""
+    watched.session.open_tabs(["http://a.test/"])
+    watched.steps.clear()
+    watched.navigations.clear()
+    browser = playwright.chromium.connect_over_cdp(watched.driven.cdp_url)
+    yield browser
+    browser.close()
+
+
+@pytest.fixture
+def page(client: Browser) -> Page:
+    page = client.contexts[0].pages[0]
+    page.set_default_timeout(10_000)
+    return page
+
+
+class Raw:
+    """A client that speaks the bare protocol."""
+
+    def __init__(self, socket: ClientConnection) -> None:
+        self._socket = socket
+        self._id = 0
+
+    def __call__(self, method: str, session: str = "", **params: Any) -> dict[str, Any]:
+        self._id += 1
+        message = {"id": self._id, "method": method, "params": params} | ({"sessionId": session} if session else {})
+        self._socket.send(json.dumps(message))
+        while True:
+            answer: dict[str, Any] = json.loads(self._socket.recv(10))
+            if answer.get("id") == self._id:
+                return answer
+
+
+@pytest.fixture
+def raw(client: Browser, watched: Watched) -> Iterator[Raw]:
+    with connect(watched.driven.cdp_url, max_size=None) as socket:
+        yield Raw(socket)
+
+
+def test_playwright_works_in_the_tasks_context_and_is_watched(page: Page, watched: Watched) -> None:
+    page.get_by_label("Name").press_sequentially("rye")
+    page.get_by_role("link", name="Cart").click()
+    page.wait_for_url("**/cart")
+    page.go_back()
+    page.mouse.wheel(0, 10)
+    assert watched.actions == ["type", "click", "go_back", "scroll"]
+    assert watched.steps[0].action["text"] == "rye"
+    assert watched.navigations == ["http://a.test/cart", "http://a.test/"]
+    assert watched.session.observe().url == "http://a.test/"
+
+
+def test_the_harness_sees_what_is_about_to_be_hit(page: Page, watched: Watched) -> None:
+    box = page.get_by_role("link", name="Cart").bounding_box()
+    assert box is not None
+    target = watched.session.element_at(box["x"] + 2, box["y"] + 2)
+    assert target is not None
+    assert (target.role, target.name) == ("link", "Cart")
+
+
+def test_tabs_are_followed(page: Page, watched: Watched) -> None:
+    other = page.context.new_page()
+    other.goto("http://a.test/cart")
+    assert watched.session.observe().title == "cart"
+    assert watched.session.follow(watched.steps[-1].target) == "http://a.test/cart"
+    page.get_by_label("Name").fill("x")
+    assert watched.session.follow(watched.steps[-1].target) == "http://a.test/"
+    other.close()
+    assert watched.actions == ["new_tab", "goto", "type", "close_tab"]
+
+
+def test_dialogs_are_the_agents_to_answer(page: Page, watched: Watched) -> None:
+    page.once("dialog", lambda dialog: dialog.accept("ada"))
+    page.get_by_role("button", name="Ask").click()
+    assert page.title() == "ada"
+    observation = watched.session.observe()  # nothing is left hanging on the harness's side
+    assert (observation.dialog, observation.title) == (None, "ada")
+
+
+def test_clients_that_begin_with_http_find_the_endpoint(
+    playwright: Playwright, client: Browser, watched: Watched
+) -> None:
+    other = playwright.chromium.connect_over_cdp(watched.driven.http_url)
+    assert other.contexts[0].pages[0].title() == "start"
+    other.close()
+    with urllib.request.urlopen(f"{watched.driven.http_url}/json/list", timeout=10) as response:
+        (listed,) = json.load(response)
+    assert listed["url"] == "http://a.test/"
+    with connect(listed["webSocketDebuggerUrl"]) as socket:
+        answer = Raw(socket)("Runtime.evaluate", expression="document.title")
+    assert answer["result"]["result"]["value"] == "start"
+
+
+def test_there_are_no_other_contexts(client: Browser, raw: Raw) -> None:
+    with pytest.raises(Error, match="there is one context"):
+        client.new_context()
+    assert "error" in raw("Target.createBrowserContext", proxyServer="http://127.0.0.1:1")
+    (context,) = {info["browserContextId"] for info in raw("Target.getTargets")["result"]["targetInfos"]}
+    assert "error" in raw("Target.createTarget", url="about:blank", browserContextId=context)
+
+
+def test_sessions_of_others_can_not_be_used(client: Browser, raw: Raw) -> None:
+    target = raw("Target.getTargets")["result"]["targetInfos"][0]["targetId"]
+    attached = raw("Target.attachToTarget", targetId=target, flatten=True)["result"]["sessionId"]
+    assert raw("Runtime.evaluate", attached, expression="1+1")["result"]["result"]["value"] == 2
+    assert raw("Target.detachFromTarget", sessionId=attached)["result"] == {}
+    assert "not found" in raw("Runtime.evaluate", attached, expression="1")["error"]["message"]
+    assert "not found" in raw("Browser.getVersion", "0" * 32)["error"]["message"]
+
+
+@pytest.mark.parametrize("url", ["file:///etc/passwd", "chrome://version", "view-source:http://a.test/"])
+def test_no_page_leads_off_the_web(page: Page, watched: Watched, web: Web, tmp_path: Path, url: str) -> None:
+    with pytest.raises(Error, match="only http and https"):
+        page.goto(url)
+    ways = [
+        "u => { location.href = u }",
+        "u => { window.open(u) }",
+        "u => { const f = document.createElement('iframe'); f.src = u; document.body.append(f) }",
+        "u => { const a = document.createElement('a'); a.href = u; a.target = 'x'; document.body.append(a);a.click() }",
+        "u => fetch(u).then(() => 'read', () => 'refused')",
+    ]
+    session = page.context.new_cdp_session(page)
+    frame = session.send("Page.getFrameTree")["frameTree"]["frame"]["id"]
+    world = session.send("Page.createIsolatedWorld", {"frameId": frame, "grantUniveralAccess": True})
+    for way in ways:
+        page.evaluate(way, url)
+        # A world with universal access, which clients use for scripts of their own, is no way out either.
+        call = {
+            "functionDeclaration": way,
+            "arguments": [{"value": url}],
+            "executionContextId": world["executionContextId"],
+        }
+        session.send("Runtime.callFunctionOn", call)
+    shown = [frame.url for each in page.context.pages for frame in each.frames]
+    shown += [tab.html for tab in watched.session.tabs()]
+    assert not [text for text in shown if text.startswith(url) or "root:" in text]
+
+
+def test_loopback_goes_through_the_proxy_as_well(page: Page, web: Web) -> None:
+    page.goto(f"{web.proxy}/direct")  # the same server; asked as a proxy, it is told the full address
+    assert any(request.url == f"{web.proxy}/direct" for request in web.requests)
+
+
+def test_only_who_knows_the_path_gets_in(watched: Watched) -> None:
+    base = watched.driven.http_url.rsplit("/", 1)[0]
+    for path in ("/json/version", "/devtools/browser", "/x/json/version"):
+        with pytest.raises(urllib.error.HTTPError, match="404"):
+            urllib.request.urlopen(base + path, timeout=10)
+    with pytest.raises(InvalidStatus, match="403"):
+        connect(watched.driven.cdp_url, additional_headers={"Origin": "http://a.test"})
+
+
+def driven_processes() -> list[psutil.Process]:
+    """Those of all driven browsers that run now."""
+    found = [p for p in psutil.Process().children(recursive=True) if "driven-" in " ".join(p.cmdline())]
+    assert found
+    return found
+
+
+def test_no_port_of_the_browser_is_open(watched: Watched) -> None:
+    connections = [each for process in driven_processes() for each in process.net_connections()]
+    assert not [each for each in connections if each.status == psutil.CONN_LISTEN]
+
+
+def test_pages_that_the_harness_opens_are_hidden(page: Page, raw: Raw, watched: Watched) -> None:
+    seen: list[str] = []
+    page.context.on("page", lambda opened: seen.append(opened.url))
+    watched.driven.hold()
+    assert watched.session.read_page(open="http://a.test/cart", locate=None).texts == ("3 items",)
+    watched.driven.release()
+    assert len(raw("Target.getTargets")["result"]["targetInfos"]) == 1
+    assert page.title() == "start"
+    assert seen == []
+
+
+def test_the_end(engine: BrowserEngine, web: Web, playwright: Playwright) -> None:
+    """The agent's access ends before the final state is read; the browser and its files go with the session."""
+    others = set(driven_processes())
+    with open_driven(engine, SessionConfig(proxy=web.proxy, deadlines=QUICK)) as (session, driven):
+        session.open_tabs(["http://a.test/"])
+        browser = playwright.chromium.connect_over_cdp(driven.cdp_url)
+        browser.contexts[0].pages[0].route("**/*", lambda route: route.fulfill(body="forged"))
+        mine = set(driven_processes()) - others
+        driven.shut("over")
+        with pytest.raises(InvalidStatus, match="503"):
+            connect(driven.cdp_url)
+        assert session.read_page(open="http://a.test/cart", locate=None).texts == ("3 items",)
+        browser.close()
+    assert mine
+    _, alive = psutil.wait_procs(mine, timeout=5)
+    assert not [process for process in alive if process.status() != psutil.STATUS_ZOMBIE]

@@ -1,0 +1,239 @@
+"""A loopback endpoint that speaks OpenAI's two APIs and misbehaves on request: real HTTP for the real SDK."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+__all__ = ["Answer", "Model", "ModelServer", "call", "cut_stream", "drip", "fail", "model_server", "say"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What the endpoint sends back: a message, or raw bytes in its place."""
+
+    text: str | None = None
+    calls: tuple[tuple[str, str], ...] = ()
+    """Tool calls: name and arguments."""
+    refusal: str | None = None
+    finish: str = "stop"
+    usage: tuple[int, int] | None = (1000, 100)
+    """Tokens in and out; None: not told."""
+    status: int = 200
+    headers: dict[str, str] = field(default_factory=dict)
+    raw: bytes | None = None
+    cut: bool = False
+    """End the connection in the middle of the body."""
+    hang: bool = False
+    """Send the headers and then nothing, until the client gives up."""
+    drip: bool = False
+    """Send a blank now and then, for ever."""
+
+
+def say(text: str, **rest: Any) -> Answer:
+    """A reply of text."""
+    return Answer(text=text, **rest)
+
+
+def call(name: str, /, **arguments: Any) -> Answer:
+    """A reply of one tool call."""
+    return Answer(calls=((name, json.dumps(arguments)),), finish="tool_calls")
+
+
+def fail(status: int, message: str = "scripted", headers: dict[str, str] | None = None, code: str = "") -> Answer:
+    """An HTTP error."""
+    body = json.dumps({"error": {"message": message, "type": code, "code": code}}).encode()
+    return Answer(status=status, raw=body, headers=headers or {})
+
+
+def cut_stream(text: str = "half a") -> Answer:
+    """A body that ends before it should."""
+    return Answer(text=text, cut=True)
+
+
+def drip() -> Answer:
+    """A body that never ends."""
+    return Answer(drip=True)
+
+
+Model = Callable[[dict[str, Any]], Answer]
+"""Given the request's body, the answer."""
+
+
+class ModelServer:
+    """Counts, keeps and answers requests."""
+
+    def __init__(self, script: Model | Sequence[Answer]) -> None:
+        self.bodies: list[dict[str, Any]] = []
+        self.headers: list[dict[str, str]] = []
+        self.url = ""
+        self.done = threading.Event()
+        self._lock = threading.Lock()
+        self._script = script
+
+    @property
+    def requests(self) -> int:
+        """How many arrived."""
+        return len(self.bodies)
+
+    def prompt(self, number: int = -1) -> str:
+        """All text of one request's messages."""
+        body = self.bodies[number]
+        return "\n".join(_text(message) for message in body.get("messages") or body["input"])
+
+    def answer(self, body: dict[str, Any], headers: dict[str, str]) -> Answer:
+        """The script's next answer; its last one for ever."""
+        with self._lock:
+            self.bodies.append(body)
+            self.headers.append(headers)
+            number = len(self.bodies) - 1
+        if callable(self._script):
+            return self._script(body)
+        return self._script[min(number, len(self._script) - 1)]
+
+
+def _text(message: dict[str, Any]) -> str:
+    content = message.get("content")
+    if isinstance(content, list):
+        return "\n".join(part.get("text", "") for part in content)
+    return content or message.get("output") or ""
+
+
+_IDLE: list[_Server] = []
+"""Servers that no test uses now. A port that is known needs no new SDK client, which costs a tenth of a second."""
+
+
+@contextmanager
+def model_server(script: Model | Sequence[Answer]) -> Iterator[ModelServer]:
+    """A running server; its ``url`` is a base URL for the SDK."""
+    server = _IDLE.pop() if _IDLE else _Server()
+    server.model = model = ModelServer(script)
+    model.url = f"http://127.0.0.1:{server.server_port}/v1"
+    try:
+        yield model
+    finally:
+        model.done.set()
+        _IDLE.append(server)
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    model: ModelServer
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        threading.Thread(target=self.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    server: _Server
+
+    def do_POST(self) -> None:
+        model = self.server.model
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        answer = model.answer(body, dict(self.headers))
+        chat = self.path.endswith("/chat/completions")
+        streamed = body.get("stream") and answer.status == 200 and answer.raw is None
+        try:
+            if streamed:
+                self._send(b"".join(_events(answer, chat)), answer, "text/event-stream", model.done)
+            else:
+                content = answer.raw if answer.raw is not None else json.dumps(_whole(answer, chat)).encode()
+                self._send(content, answer, "application/json", model.done)
+        except OSError:
+            self.close_connection = True
+
+    def _send(self, content: bytes, answer: Answer, kind: str, done: threading.Event) -> None:
+        self.send_response(answer.status)
+        for name, value in answer.headers.items():
+            self.send_header(name, value)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(10**9 if answer.drip else len(content)))
+        self.end_headers()
+        if answer.hang:
+            done.wait(20)
+            self.close_connection = True
+        elif answer.drip:
+            while not done.wait(0.02):
+                self.wfile.write(b" ")
+            self.close_connection = True
+        elif answer.cut:
+            self.wfile.write(content[: len(content) // 2])
+            self.close_connection = True
+        else:
+            self.wfile.write(content)
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+def _whole(answer: Answer, chat: bool) -> dict[str, Any]:
+    if chat:
+        message = {
+            "role": "assistant",
+            "content": answer.text,
+            "refusal": answer.refusal,
+            "tool_calls": [
+                {"id": f"c{number}", "type": "function", "function": {"name": name, "arguments": arguments}}
+                for number, (name, arguments) in enumerate(answer.calls)
+            ],
+        }
+        whole: dict[str, Any] = {
+            "id": "x",
+            "object": "chat.completion",
+            "model": "scripted-1",
+            "choices": [{"index": 0, "message": message, "finish_reason": answer.finish}],
+        }
+        if answer.usage:
+            whole["usage"] = {"prompt_tokens": answer.usage[0], "completion_tokens": answer.usage[1]}
+        return whole
+    output: list[dict[str, Any]] = []
+    parts = []
+    if answer.text is not None:
+        parts.append({"type": "output_text", "text": answer.text, "annotations": []})
+    if answer.refusal is not None:
+        parts.append({"type": "refusal", "refusal": answer.refusal})
+    if parts:
+        output.append({"type": "message", "id": "m", "role": "assistant", "status": "completed", "content": parts})
+    output += [
+        {"type": "function_call", "id": f"f{n}", "call_id": f"c{n}", "name": name, "arguments": arguments}
+        for n, (name, arguments) in enumerate(answer.calls)
+    ]
+    whole = {"id": "x", "object": "response", "model": "scripted-1", "status": "completed", "output": output}
+    if answer.usage:
+        whole["usage"] = {"input_tokens": answer.usage[0], "output_tokens": answer.usage[1]}
+    return whole
+
+
+def _events(answer: Answer, chat: bool) -> Iterator[bytes]:
+    """The answer as server-sent events, the text in two pieces."""
+    whole = _whole(answer, chat)
+    if not chat:
+        for number, kind in enumerate(("response.created", "response.completed")):
+            data = {"type": kind, "sequence_number": number, "response": whole}
+            yield f"event: {kind}\ndata: {json.dumps(data)}\n\n".encode()
+        return
+    text = answer.text or ""
+    pieces: list[dict[str, Any]] = [
+        {"content": text[: len(text) // 2], "role": "assistant"},
+        {"content": text[len(text) // 2 :]},
+    ]
+    for index, (name, arguments) in enumerate(answer.calls):
+        pieces.append(
+            {"tool_calls": [{"index": index, "id": f"c{index}", "function": {"name": name, "arguments": ""}}]}
+        )
+        pieces.append({"tool_calls": [{"index": index, "function": {"arguments": arguments}}]})
+    base = {"id": "x", "object": "chat.completion.chunk", "model": "scripted-1"}
+    for piece in pieces:
+        choice = {"index": 0, "delta": piece, "finish_reason": None}
+        yield f"data: {json.dumps({**base, 'choices': [choice]})}\n\n".encode()
+    last = {"index": 0, "delta": {}, "finish_reason": answer.finish}
+    yield f"data: {json.dumps({**base, 'choices': [last]})}\n\n".encode()
+    yield f"data: {json.dumps({**base, 'choices': [], 'usage': whole.get('usage')})}\n\n".encode()
+    yield b"data: [DONE]\n\n"

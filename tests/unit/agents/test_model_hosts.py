@@ -1,0 +1,63 @@
+"""Addresses as a model sees them, and back."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_webarena.actions import Action, Click, Element, Goto, Stop, Type
+from pytest_webarena.agents.model.hosts import PAPER_NAMES, HostMap
+
+SITES = {
+    "shopping": "http://shopping.test",
+    "shopping_admin": "http://shopping.test/admin",
+    "gitlab": "http://gitlab.test:8023",
+    "forum": "http://forum.test",
+}
+HOSTS = HostMap(SITES, PAPER_NAMES)
+
+
+@pytest.mark.parametrize(
+    ("own", "shown"),
+    [
+        ("http://shopping.test", "http://onestopmarket.com"),
+        ("http://shopping.test/cart?a=1", "http://onestopmarket.com/cart?a=1"),
+        ("http://shopping.test/admin/sales", "http://luma.com/admin/sales"),
+        ("clone http://gitlab.test:8023/a/b.git now", "clone http://gitlab.com/a/b.git now"),
+        (
+            "http://shopping.testing/ http://shopping.test.example/",
+            "http://shopping.testing/ http://shopping.test.example/",
+        ),
+        ("http://gitlab.test:80231/", "http://gitlab.test:80231/"),
+        ("http://forum.test/", "http://forum.test/"),
+        ("See http://shopping.test.", "See http://onestopmarket.com."),
+    ],
+)
+def test_addresses_are_shown_under_their_names(own: str, shown: str) -> None:
+    assert HOSTS.shown(own) == shown
+
+
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [
+        (Goto("http://luma.com/admin/sales"), Goto("http://shopping.test/admin/sales")),
+        (Goto("https://gitlab.com/a"), Goto("http://gitlab.test:8023/a")),
+        (Goto("onestopmarket.com/cart"), Goto("http://shopping.test/cart")),
+        (Goto("onestopmarket.com"), Goto("http://shopping.test")),
+        (Goto("onestopmarket.community"), Goto("onestopmarket.community")),
+        (Goto("/cart"), Goto("/cart")),
+        (Stop("git clone https://gitlab.com/a.git"), Stop("git clone http://gitlab.test:8023/a.git")),
+        (Type(Element("4"), "http://onestopmarket.com"), Type(Element("4"), "http://shopping.test")),
+        (Click(Element("4")), Click(Element("4"))),
+    ],
+)
+def test_actions_come_back_with_real_addresses(said: Action, meant: Action) -> None:
+    assert HOSTS.action(said) == meant
+
+
+def test_without_names_nothing_changes() -> None:
+    plain = HostMap(SITES, {})
+    assert (
+        plain.shown("http://shopping.test http://onestopmarket.com") == "http://shopping.test http://onestopmarket.com"
+    )
+    assert plain.action(Goto("http://luma.com")) == Goto("http://luma.com")
+    assert plain.sites == SITES

@@ -1,0 +1,155 @@
+"""Repeating a recorded trial on pages that are no longer quite the same."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from pytest_webarena.actions import Action, Click, Element, Goto, Point, Press, Selector, Stop, Type
+from pytest_webarena.agents import Assignment, TaskView, resolve_agent
+from pytest_webarena.agents.protocol import Reply
+from pytest_webarena.errors import AgentError, UsageError
+from pytest_webarena.evidence import TargetRecord
+from pytest_webarena.llm.config import ModelSettings
+from pytest_webarena.results.rundir import RunDir
+from pytest_webarena.tasks.model import Task
+from tests.made_up import make_run, make_trial
+
+SAVE = TargetRecord(role="button", name="Save", selector="#save", x=5, y=6)
+CLICK = {"action": {"kind": "click", "target": {"id": "4"}}, "target": SAVE, "url_after": "http://s.test/done"}
+STOP = {"action": {"kind": "stop", "answer": "rye"}, "url_after": "http://s.test/done"}
+
+
+@pytest.fixture
+def recorded(tmp_path: Path) -> RunDir:
+    return make_run(tmp_path / "recorded")
+
+
+def replay(run: RunDir, folder: Path | None = None, **keys: Any) -> Any:
+    file = run.path.parent / "again.yaml"
+    more = "".join(f"{key}: {value}\n" for key, value in keys.items())
+    file.write_text(f"kind: replay\nrun: {run.path}\n{more}")
+    task = Task(id="t", intent="i", sites=())
+    return resolve_agent(str(file)).make(Assignment(view=TaskView(intent="i"), task=task, folder=folder))
+
+
+def seen(*lines: str, url: str = "http://s.test/", error: str = "") -> Any:
+    return SimpleNamespace(text="\n".join(lines), url=url, error=error)
+
+
+def first(run: RunDir, *lines: str) -> Reply:
+    reply: Reply = replay(run).act(seen(*lines))
+    return reply
+
+
+def test_the_steps_come_in_order_and_end_with_the_answer(recorded: RunDir, tmp_path: Path) -> None:
+    make_trial(recorded, steps=[{"action": {"kind": "goto", "url": "/x"}, "target": None}, CLICK, STOP])
+    agent = replay(recorded, tmp_path)
+    replies = [agent.act(seen("[9] button 'Save'", url=url)) for url in ("http://s.test/", "http://s.test/x")]
+    last = agent.act(seen(url="http://s.test/done"))
+    assert [reply.action for reply in (*replies, last)] == [Goto("/x"), Click(Element("9")), Stop("rye")]
+    assert last.thought == "3 steps, all targets as recorded, no divergence"
+    assert (tmp_path / "replay.txt").read_text().endswith("no divergence\n")
+
+
+@pytest.mark.parametrize(
+    ("lines", "action", "how"),
+    [
+        (["[9] button 'Save'"], Click(Element("9")), ""),
+        (["[9] link 'Save'", "[10] button 'Save' focused: True"], Click(Element("10")), ""),
+        (["[9] link 'Other'"], Click(Selector('role=button[name="Save"s]')), "outside of what was shown"),
+    ],
+)
+def test_targets_are_found_by_role_and_name(recorded: RunDir, lines: list[str], action: Action, how: str) -> None:
+    make_trial(recorded, steps=[CLICK, STOP])
+    reply = first(recorded, *lines)
+    assert reply.action == action
+    assert how in reply.thought
+
+
+def test_among_several_the_position_decides(recorded: RunDir) -> None:
+    make_trial(recorded, steps=[CLICK, STOP])
+    (folder,) = recorded.trials.iterdir()
+    (folder / "attempt-1" / "observations" / "000.txt").write_text("[3] button 'Save'\n[4] button 'Save'\n")
+    assert first(recorded, "[7] button 'Save'", "[8] button 'Save'", "[9] link 'x'").action == Click(Element("8"))
+    reply = first(recorded, "[7] button 'Save'")
+    assert reply.action == Click(Element("7"))
+    assert "position (2 of 2, now 1)" in reply.thought
+
+
+def test_what_has_no_effect_is_tried_elsewhere_until_nothing_is_left(recorded: RunDir) -> None:
+    make_trial(recorded, steps=[CLICK, STOP])
+    agent = replay(recorded)
+    page = ["[9] button 'Save'", "[10] button 'Save it'"]
+    replies = [agent.act(seen(*page, error="no effect" if number else "")) for number in range(5)]
+    assert [reply.action for reply in replies[:4]] == [
+        Click(Element("9")),
+        Click(Selector("css=#save")),
+        Click(Element("10")),
+        Click(Point(5, 6)),
+    ]
+    assert "similar name ('Save it')" in replies[2].thought
+    assert replies[4].ended[0] == "invalid"
+    assert "step 0 of 2 (click button 'Save') can't be repeated at http://s.test/: no effect" in replies[4].ended[1]
+
+
+def test_it_says_where_it_went_another_way(recorded: RunDir) -> None:
+    make_trial(recorded, steps=[CLICK, STOP])
+    agent = replay(recorded)
+    agent.act(seen("[9] button 'Save'"))
+    last = agent.act(seen(url="http://s.test/elsewhere"))
+    assert last.action == Stop("rye")
+    assert "diverged first after step 0 expected http://s.test/done, found http://s.test/elsewhere" in last.thought
+
+
+def test_steps_that_failed_then_may_fail_now_and_words_that_were_no_action_are_left_out(recorded: RunDir) -> None:
+    failed = {**CLICK, "error": "covered", "url_after": "http://s.test/"}
+    invalid = {"action": {"kind": "invalid", "text": "?", "reason": "none"}, "target": None}
+    make_trial(recorded, steps=[invalid, failed, STOP])
+    agent = replay(recorded)
+    assert agent.act(seen("[9] button 'Save'")).action == Click(Element("9"))
+    assert agent.act(seen("[9] button 'Save'", error="covered")).action == Stop("rye")
+
+
+def test_what_a_self_driving_agent_did_can_be_repeated(recorded: RunDir) -> None:
+    box = TargetRecord(role="textbox", name="Title")
+    steps: list[dict[str, Any]] = [
+        {"action": {"kind": "new_tab"}, "value": "http://s.test/new", "target": None, "url_after": ""},
+        {"action": {"kind": "type", "target": None, "text": "Rye"}, "target": box, "url_after": ""},
+        {"action": {"kind": "type", "target": None, "text": "ab"}, "target": None, "url_after": ""},
+        {"action": {"kind": "click", "target": {"x": 1.0, "y": 2.0}}, "target": SAVE, "url_after": ""},
+        {
+            "action": {"kind": "goto", "url": "http://s.test/done"},
+            "raw": "navigation without a command that explains it",
+            "target": None,
+            "url_after": "http://s.test/done",
+        },
+        STOP,
+    ]  # fmt: skip
+    make_trial(recorded, steps=steps)
+    agent = replay(recorded)
+    page = ["[1] textbox 'Title'", "[2] button 'Save'"]
+    actions = [agent.act(seen(*page, url="http://s.test/done")).action for _ in range(7)]
+    assert actions[0].kind == "new_tab"
+    assert actions[1:] == [
+        Goto("http://s.test/new"), Type(Element("1"), "Rye"), Press("a"), Press("b"), Click(Element("2")), Stop("rye"),
+    ]  # fmt: skip
+
+
+def test_what_is_not_recorded_can_not_be_repeated(recorded: RunDir, tmp_path: Path) -> None:
+    make_trial(recorded, "other")
+    with pytest.raises(AgentError, match=r"expected a finished trial of t in .*, found none"):
+        replay(recorded)
+    make_trial(recorded, agent="a")
+    make_trial(recorded, agent="b")
+    with pytest.raises(AgentError, match=r"tried by a, b in .*; say which"):
+        replay(recorded)
+    with pytest.raises(AgentError, match=r"by c in .*, found a, b"):
+        replay(recorded, agent="c")
+    assert replay(recorded, agent="b") is not None
+    (tmp_path / "none.yaml").write_text("kind: replay\n")
+    with pytest.raises(UsageError, match=r"--agent-option run=DIR"):
+        resolve_agent(str(tmp_path / "none.yaml")).check(ModelSettings())

@@ -1,0 +1,71 @@
+"""Agents that do what they were told beforehand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_webarena.actions import Back, Click, Element, Goto, Selector, Stop, Type
+from pytest_webarena.agents import Assignment, TaskView, resolve_agent
+from pytest_webarena.errors import AgentError, UsageError
+from pytest_webarena.tasks.model import Task
+
+SCRIPT = """
+kind: scripted
+tasks:
+  t:
+    - goto: shop:/cart
+    - click: role=button[name="Buy"]
+    - fill: {css=#a: one, css=#b: two}
+    - {kind: go_back}
+    - "```click [4]```"
+    - {kind: click, target: {id: 4}}
+    - stop: done
+  "*":
+    - stop: "no script"
+"""
+
+
+def script(tmp_path: Path, text: str, task: str = "t") -> Any:
+    (tmp_path / "s.yaml").write_text(text)
+    view = TaskView(intent="i", sites={"shop": "http://shop.test"})
+    return resolve_agent(str(tmp_path / "s.yaml")).make(
+        Assignment(view=view, task=Task(id=task, intent="i", sites=("shop",)))
+    )
+
+
+def test_steps_in_every_form(tmp_path: Path) -> None:
+    agent = script(tmp_path, SCRIPT)
+    assert [agent.act(None) for _ in range(9)] == [
+        Goto("http://shop.test/cart"),
+        Click(Selector('role=button[name="Buy"]')),
+        Type(Selector("css=#a"), "one", clear=True),
+        Type(Selector("css=#b"), "two", clear=True),
+        Back(),
+        "```click [4]```",
+        Click(Element("4")),
+        Stop("done"),
+        Stop(""),
+    ]
+
+
+def test_other_tasks_have_a_script_of_their_own_or_none(tmp_path: Path) -> None:
+    assert script(tmp_path, SCRIPT, "other").act(None) == Stop("no script")
+    with pytest.raises(AgentError, match="expected steps for other"):
+        script(tmp_path, "kind: scripted\ntasks: {t: [stop]}\n", "other")
+
+
+@pytest.mark.parametrize(
+    ("step", "sentence"),
+    [
+        ("{clik: css=#a}", "t.0.: expected"),
+        ("{kind: clik}", "there is no action 'clik'"),
+        ("{click: role=}", "t.0.: expected"),
+        ("7", "t.0.: expected"),
+    ],
+)
+def test_what_is_no_step_is_said_at_once(tmp_path: Path, step: str, sentence: str) -> None:
+    with pytest.raises(UsageError, match=sentence):
+        script(tmp_path, f"kind: scripted\ntasks: {{t: [{step}]}}\n")

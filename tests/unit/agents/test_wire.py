@@ -1,0 +1,147 @@
+"""The messages between the harness and agents outside of it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from pytest_webarena.actions import (
+    Action,
+    Check,
+    Click,
+    Element,
+    FocusTab,
+    Goto,
+    Invalid,
+    Point,
+    Press,
+    Scroll,
+    Select,
+    Selector,
+    Stop,
+    Type,
+    as_record,
+)
+from pytest_webarena.agents.protocol import AgentLimits, Assignment, TaskView
+from pytest_webarena.agents.wire import (
+    ProtocolBroken,
+    action_from_record,
+    encode,
+    observation_message,
+    read_reply,
+    task_message,
+)
+from pytest_webarena.browser.observation import Observation, TabInfo
+from pytest_webarena.errors import ModelError
+from pytest_webarena.tasks.model import Task
+
+EVERY_SHAPE: tuple[Action, ...] = (
+    Click(Element("4"), modifiers=("Shift",)),
+    Click(Point(1.5, 2), button="right", count=2),
+    Type(Selector("css=#q"), "ryé", clear=True, enter=True),
+    Press("Control+a"),
+    Press("a", Element("4")),
+    Scroll("down"),
+    Select(Selector("css=select"), ("a", "b")),
+    Check(Element("4"), False),
+    Goto("/x"),
+    FocusTab(2),
+    Stop("408"),
+    Invalid("?", "no action"),
+)
+
+
+def reply(**message: Any) -> Any:
+    return read_reply(json.dumps(message).encode())
+
+
+@pytest.mark.parametrize("action", EVERY_SHAPE, ids=repr)
+def test_actions_survive_the_way_through_json(action: Action) -> None:
+    assert action_from_record(json.loads(json.dumps(as_record(action)))) == action
+
+
+@pytest.mark.parametrize(
+    ("record", "sentence"),
+    [
+        ({"kind": "clik"}, "there is no action 'clik'; did you mean 'click'?"),
+        ({"kind": ["click"]}, "there is no action ['click']"),
+        ({}, "there is no action None"),
+        ({"kind": "click"}, "needs 'target'"),
+        ({"kind": "click", "target": "4"}, 'to be {"id": "42"}'),
+        ({"kind": "click", "target": {"id": "4", "x": 1}}, 'to be {"id": "42"}'),
+        ({"kind": "click", "target": {"id": "4"}, "colour": 1}, "has no 'colour'"),
+        ({"kind": "click", "target": {"id": "4"}, "count": True}, "a whole number"),
+        ({"kind": "scroll", "direction": "sideways"}, "one of up, down, left, right"),
+        ({"kind": "goto", "url": 7}, "to be a text"),
+        ({"kind": "select", "target": {"id": "4"}, "options": "a"}, "a list of texts"),
+    ],
+)
+def test_what_is_no_action_is_told_to_the_agent(record: dict[str, Any], sentence: str) -> None:
+    found = reply(type="action", action=record).action
+    assert isinstance(found, Invalid)
+    assert sentence in found.reason
+
+
+def test_text_and_answers() -> None:
+    assert reply(type="action", text="click [4]").action == "click [4]"
+    assert reply(type="answer", answer="408").action == Stop("408")
+    assert reply(type="answer", answer=None).action == Stop("")
+    assert reply(type="answer", answer={"a": 1}).action == Stop('{"a": 1}')
+
+
+def test_thoughts_and_usage_come_along() -> None:
+    found = reply(type="answer", answer="x", thought="why not", usage={"calls": 1, "input_tokens": 20, "cost": 0.5})
+    assert found.thought == "why not"
+    assert (found.usage.calls, found.usage.input_tokens, found.usage.cost) == (1, 20, 0.5)
+    assert reply(type="answer", answer="x", usage={"calls": 1}).usage.cost is None  # unknown, not zero
+
+
+@pytest.mark.parametrize(
+    ("data", "sentence"),
+    [
+        (b"hello", "expected a JSON message"),
+        (b"\xff\xfe", "expected a JSON message"),
+        (b"[" * 100_000, "expected a JSON message"),
+        (b"[]", "expected a message of type"),
+        (b'{"type": "observation"}', "expected a message of type"),
+        (b'{"type": "action"}', "expected 'text' or 'action'"),
+        (b'{"type": "answer", "usage": {"calls": -1}}', "expected 'usage'"),
+        (b'{"type": "answer", "usage": {"price": 1}}', "expected 'usage'"),
+        (b'{"type": "error", "message": "no idea"}', "gave up: no idea"),
+    ],
+)
+def test_what_is_no_message_breaks_the_protocol(data: bytes, sentence: str) -> None:
+    with pytest.raises(ProtocolBroken, match=sentence):
+        read_reply(data)
+
+
+def test_a_model_that_can_not_be_had_is_no_failure_of_the_agent() -> None:
+    with pytest.raises(ModelError, match="overloaded"):
+        reply(type="error", cause="model", message="overloaded")
+
+
+def test_messages_are_single_lines_whatever_the_page_says() -> None:
+    observation = Observation(
+        text="a\nb\u2028\ud800",
+        url="u",
+        title="t",
+        tabs=(TabInfo(title="t", url="u", active=True),),
+        screenshot=b"\xff",
+    )
+    line = encode(observation_message(observation, trial="x", step=3))
+    assert line.count(b"\n") == 1
+    message = json.loads(line)
+    assert (message["step"], message["text"], message["screenshot"]) == (3, observation.text, "/w==")
+
+
+def test_the_task_message_tells_what_the_view_tells() -> None:
+    view = TaskView(intent="i", sites={"s": "http://s.test"}, start=("http://s.test/",), max_steps=9, seed=4)
+    limits = AgentLimits(seconds=60)
+    assignment = Assignment(view=view, task=Task(id="t", intent="secret", sites=()), limits=limits)
+    message = task_message(assignment, trial="x", options={"depth": 2})
+    assert message == {
+        "type": "task", "protocol": 1, "trial": "x", "intent": "i", "sites": {"s": "http://s.test"},
+        "start": ["http://s.test/"], "max_steps": 9, "max_seconds": 60.0, "seed": 4, "options": {"depth": 2},
+    }  # fmt: skip

@@ -1,0 +1,90 @@
+"""What a self-driving agent may say to its browser."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pytest_webarena.browser.driven.policy import Answer, Pass, Refuse, decide
+
+
+@pytest.mark.parametrize(
+    ("method", "params"),
+    [
+        ("Page.navigate", {"url": "http://shop.test/"}),
+        ("Page.navigate", {"url": "about:blank"}),
+        ("Page.captureScreenshot", {}),
+        ("Runtime.evaluate", {"expression": "1"}),
+        ("Input.dispatchMouseEvent", {"type": "mousePressed", "x": 1, "y": 2}),
+        ("DOM.getDocument", {}),
+        ("Target.setAutoAttach", {"autoAttach": True, "flatten": True}),
+        ("Target.attachToTarget", {"targetId": "A", "flatten": True}),
+        ("Browser.getVersion", {}),
+        ("Fetch.continueRequest", {"requestId": "1"}),
+        ("Input.dispatchDragEvent", {"data": {"items": []}}),
+    ],
+)
+def test_pages_can_be_looked_at_and_acted_on(method: str, params: dict[str, Any]) -> None:
+    assert decide(method, params) == Pass(params)
+
+
+@pytest.mark.parametrize(
+    ("method", "params"),
+    [
+        ("Target.createBrowserContext", {"proxyServer": "http://evil.test"}),
+        ("Target.disposeBrowserContext", {"browserContextId": "A"}),
+        ("Target.exposeDevToolsProtocol", {"targetId": "A"}),
+        ("Target.sendMessageToTarget", {"message": "{}"}),
+        ("Target.attachToTarget", {"targetId": "A"}),
+        ("Target.setAutoAttach", {"autoAttach": True, "flatten": False}),
+        ("Target.openDevTools", {"targetId": "A"}),
+        ("Target.createTarget", {"url": "file:///etc/passwd"}),
+        ("Target.createTarget", {"url": "http://shop.test/", "browserContextId": "A"}),
+        ("Browser.getBrowserCommandLine", {}),
+        ("Browser.crash", {}),
+        ("Browser.grantPermissions", {"permissions": ["geolocation"]}),
+        ("Browser.setWindowBounds", {}),
+        ("SystemInfo.getInfo", {}),
+        ("SystemInfo.getProcessInfo", {}),
+        ("Tethering.bind", {"port": 9}),
+        ("Extensions.loadUnpacked", {"path": "/tmp"}),
+        ("PWA.launch", {}),
+        ("Tracing.start", {}),
+        ("FileSystem.getDirectory", {}),
+        ("DOM.setFileInputFiles", {"files": ["/etc/passwd"]}),
+        ("DOM.getFileInfo", {}),
+        ("Input.dispatchDragEvent", {"data": {"files": ["/etc/passwd"]}}),
+        ("Fetch.continueRequest", {"requestId": "1", "url": "file:///etc/passwd"}),
+        ("Network.loadNetworkResource", {"url": "file:///etc/passwd"}),
+        ("Page.crash", {}),
+        ("Something.new", {}),
+        ("nonsense", {}),
+        ("", {}),
+    ],
+)
+def test_what_reaches_past_the_pages_is_refused(method: str, params: dict[str, Any]) -> None:
+    assert isinstance(decide(method, params), Refuse)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "file:///etc/passwd", "FILE:///etc/passwd", " file:///etc/passwd", "fi\nle:///etc/passwd", "\x01file:///etc",
+        "chrome://version", "chrome-error://chromewebdata/", "devtools://devtools/bundled/inspector.html",
+        "view-source:http://shop.test/", "javascript:alert(1)", "data:text/html,x", "about:version", "blob:file:///x",
+        "chrome-extension://abc/x.html", "ftp://shop.test/", "filesystem:http://shop.test/x", "/etc/passwd",
+    ],
+)  # fmt: skip
+def test_tabs_go_to_the_web_only(url: str) -> None:
+    assert isinstance(decide("Page.navigate", {"url": url}), Refuse)
+
+
+@pytest.mark.parametrize("method", ["Browser.setDownloadBehavior", "Page.setDownloadBehavior", "Browser.close"])
+def test_what_clients_insist_on_is_answered_without_effect(method: str) -> None:
+    assert decide(method, {"behavior": "allow", "downloadPath": "/tmp"}) == Answer({})
+
+
+def test_other_contexts_are_neither_listed_nor_named() -> None:
+    assert decide("Target.getBrowserContexts", {}) == Answer({"browserContextIds": []})
+    assert decide("Storage.getCookies", {"browserContextId": "A"}) == Pass({})

@@ -1,0 +1,130 @@
+"""Steps read out of what a protocol client says."""
+
+from __future__ import annotations
+
+import asyncio
+import queue
+from typing import Any
+
+import pytest
+
+from pytest_webarena.browser.driven.hub import Command
+from pytest_webarena.browser.driven.trajectory import Begun, Event, Trajectory, read_move
+
+
+def command(method: str, target: str = "A", **params: Any) -> Command:
+    return Command(method=method, params=params, session="s", target=target)
+
+
+def mouse(type: str, **params: Any) -> Command:
+    return command("Input.dispatchMouseEvent", type=type, x=10, y=20, **params)
+
+
+def key(type: str, key: str, **params: Any) -> Command:
+    return command("Input.dispatchKeyEvent", type=type, key=key, **params)
+
+
+@pytest.mark.parametrize(
+    ("said", "action"),
+    [
+        (command("Page.navigate", url="http://a.test/"), {"kind": "goto", "url": "http://a.test/"}),
+        (command("Target.createTarget", url="about:blank"), {"kind": "new_tab"}),
+        (command("Target.closeTarget"), {"kind": "close_tab"}),
+        (
+            mouse("mousePressed", button="right", clickCount=1, modifiers=8),
+            {"kind": "click", "target": {"x": 10, "y": 20}, "button": "right", "count": 1, "modifiers": ["Shift"]},
+        ),
+        (mouse("mouseWheel", deltaX=0, deltaY=-120), {"kind": "scroll", "direction": "up", "target": None}),
+        (mouse("mouseWheel", deltaX=50, deltaY=2), {"kind": "scroll", "direction": "right", "target": None}),
+        (key("keyDown", "Enter", text="\r"), {"kind": "press", "keys": "Enter", "target": None}),
+        (key("rawKeyDown", "a", modifiers=2), {"kind": "press", "keys": "Control+a", "target": None}),
+        (command("Page.handleJavaScriptDialog", accept=False), {"kind": "press", "keys": "Escape", "target": None}),
+        (
+            command("Input.dispatchTouchEvent", type="touchStart", touchPoints=[{"x": 1, "y": 2}]),
+            {"kind": "click", "target": {"x": 1, "y": 2}, "button": "left", "count": 1, "modifiers": []},
+        ),
+    ],
+)
+def test_what_acts_on_a_page_is_a_move(said: Command, action: dict[str, Any]) -> None:
+    move = read_move(said)
+    assert move is not None
+    assert move.action == action
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        mouse("mouseMoved"),
+        mouse("mouseReleased"),
+        mouse("mouseWheel", deltaX=0, deltaY=0),
+        key("keyUp", "a"),
+        key("rawKeyDown", "Shift", modifiers=8),
+        key("char", "Enter", text="\r"),
+        command("Runtime.evaluate", expression="1"),
+        command("Page.captureScreenshot"),
+        command("Input.dispatchTouchEvent", type="touchEnd", touchPoints=[]),
+    ],
+)
+def test_what_only_looks_is_none(said: Command) -> None:
+    assert read_move(said) is None
+
+
+def steps(*commands: Command) -> list[dict[str, Any]]:
+    """What a trajectory makes of a client that says these, each let through at once."""
+    events: queue.SimpleQueue[Event] = queue.SimpleQueue()
+    begun: list[Begun] = []
+
+    async def play() -> None:
+        trajectory = Trajectory(events)
+        for said in commands:
+            going = asyncio.ensure_future(trajectory.before(said))
+            await asyncio.sleep(0)
+            while not events.empty():
+                event = events.get()
+                assert isinstance(event, Begun)
+                begun.append(event)
+                event.go()
+            assert await going == ""
+
+    asyncio.run(play())
+    return [step.action for step in begun]
+
+
+def test_a_text_key_by_key_is_one_step_per_page() -> None:
+    typed = [key("keyDown", letter, text=letter) for letter in "rye"]
+    assert [(step["kind"], step.get("text")) for step in steps(*typed, key("keyDown", "Enter", text="\r"))] == [
+        ("type", "rye"),
+        ("press", None),
+    ]
+    elsewhere = command("Input.insertText", target="B", text="oats")
+    assert [step["text"] for step in steps(*typed, elsewhere)] == ["rye", "oats"]
+
+
+def test_a_text_after_a_script_may_go_elsewhere_and_is_another_one() -> None:
+    texts = [command("Input.insertText", text=text) for text in ("rye", "oats")]
+    script = command("Runtime.callFunctionOn", functionDeclaration="node => node.focus()")
+    assert [step["text"] for step in steps(texts[0], script, texts[1])] == ["rye", "oats"]
+    assert [step["text"] for step in steps(*texts)] == ["ryeoats"]
+
+
+def test_turns_of_a_wheel_and_double_clicks_are_one_step() -> None:
+    down, up = mouse("mouseWheel", deltaX=0, deltaY=100), mouse("mouseWheel", deltaX=0, deltaY=-100)
+    assert [step["direction"] for step in steps(down, down, up)] == ["down", "up"]
+    double = [mouse("mousePressed", clickCount=1), mouse("mouseReleased"), mouse("mousePressed", clickCount=2)]
+    assert [step["count"] for step in steps(*double)] == [2]
+    assert len(steps(mouse("mousePressed", clickCount=1), mouse("mousePressed", clickCount=1))) == 2
+
+
+def test_after_the_end_nothing_is_let_through() -> None:
+    async def play() -> tuple[str, str, str]:
+        trajectory = Trajectory(queue.SimpleQueue())
+        waiting = asyncio.ensure_future(trajectory.before(command("Page.navigate", url="http://a.test/")))
+        await asyncio.sleep(0)
+        trajectory.stop("over")
+        return (
+            await waiting,
+            await trajectory.before(mouse("mousePressed")),
+            await trajectory.before(mouse("mouseMoved")),
+        )
+
+    assert asyncio.run(play()) == ("over", "over", "over")

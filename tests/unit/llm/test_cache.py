@@ -1,0 +1,114 @@
+"""The response cache: same trial, same call, same request, same reply, for nothing."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_webarena.errors import ModelError
+from pytest_webarena.llm.cache import ResponseCache
+from pytest_webarena.llm.config import ModelSettings
+from pytest_webarena.llm.ledger import read_ledger
+from pytest_webarena.llm.messages import Sampling
+from tests.model_server import Answer, ModelServer, fail, model_server, say
+from tests.unit.llm.helpers import client_of, prices, question
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> ModelSettings:
+    return ModelSettings(cache=tmp_path / "cache", ledger=tmp_path / "ledger.sqlite", prices=prices(tmp_path))
+
+
+def numbered() -> Any:
+    """A model that never says the same twice."""
+    count = iter(range(1000))
+    return lambda body: say(f"reply {next(count)}")
+
+
+def asked(server: ModelServer, settings: ModelSettings, trial: str, *questions: Any) -> list[str]:
+    client = client_of(server, settings=settings, trial=trial)
+    return [client.ask(each).text for each in questions]
+
+
+def test_a_rerun_is_free_and_the_same(settings: ModelSettings, tmp_path: Path) -> None:
+    with model_server(numbered()) as server:
+        first = asked(server, settings, "t1", question("a"), question("a"), question("b"))
+        assert first == ["reply 0", "reply 1", "reply 2"]  # equal requests of one trial stay apart
+        later = replace(settings, ledger=tmp_path / "later.sqlite")
+        assert asked(server, later, "t1", question("a"), question("a"), question("b")) == first
+        assert server.requests == 3
+    assert later.ledger is not None
+    (line,) = read_ledger(later.ledger)
+    assert (line.usage.calls, line.usage.cached_calls, line.usage.cost) == (3, 3, 0.0)
+    assert line.usage.saved == pytest.approx(0.06)
+    assert line.usage.input_tokens == 3000
+
+
+@pytest.mark.parametrize(
+    ("trial", "other"),
+    [
+        ("t2", question("a")),
+        ("t1", question("A")),
+        ("t1", question("a", model="other")),
+        ("t1", question("a", sampling=Sampling(temperature=0.5))),
+        ("t1", question("a", extra={"user": "x"})),
+    ],
+    ids=["another trial", "another text", "another model", "another sampling", "another key"],
+)
+def test_anything_else_is_asked(settings: ModelSettings, trial: str, other: Any) -> None:
+    with model_server(numbered()) as server:
+        asked(server, settings, "t1", question("a"))
+        assert asked(server, settings, trial, other) == ["reply 1"]
+
+
+def test_streamed_and_whole_replies_are_kept_alike(settings: ModelSettings) -> None:
+    with model_server([Answer(text="x", calls=(("click", '{"element": "4"}'),))]) as server:
+        first = client_of(server, settings=settings, stream=True).ask(question())
+        again = client_of(server, settings=settings, stream=False).ask(question())
+    assert server.requests == 1
+    assert (again.text, again.tool_calls, again.usage.cached_calls) == (first.text, first.tool_calls, 1)
+
+
+def test_faults_are_not_kept(settings: ModelSettings) -> None:
+    with model_server([fail(400)]) as server, pytest.raises(ModelError):
+        asked(server, settings, "t1", question("a"))
+    with model_server([fail(500), say("well")]) as server:
+        assert asked(server, settings, "t1", question("a")) == ["well"]
+
+
+def test_a_damaged_entry_is_asked_again(settings: ModelSettings) -> None:
+    assert settings.cache is not None
+    with model_server(numbered()) as server:
+        asked(server, settings, "t1", question("a"))
+        (file,) = settings.cache.rglob("*.json")
+        file.write_text(file.read_text()[:40])
+        assert asked(server, settings, "t1", question("a")) == ["reply 1"]
+        assert asked(server, settings, "t1", question("a")) == ["reply 1"]
+
+
+def test_many_writers_leave_whole_entries(tmp_path: Path) -> None:
+    cache = ResponseCache(tmp_path)
+    texts = [str(number) * 20_000 for number in range(8)]
+    seen = []
+
+    def work(number: int) -> None:
+        for _ in range(20):
+            cache.put("ab12", {"text": texts[number]}, about={})
+            seen.append(cache.get("ab12"))
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(work, range(8)))
+    assert len(seen) == 160
+    assert all(each is not None and each["text"] in texts for each in seen)
+    assert [file.name for file in tmp_path.rglob("*") if file.is_file()] == ["ab12.json"]
+
+
+def test_a_cache_that_can_not_be_written_costs_no_trial(settings: ModelSettings) -> None:
+    assert settings.cache is not None
+    settings.cache.write_text("a file, no folder")
+    with model_server(numbered()) as server:
+        assert asked(server, settings, "t1", question("a")) == ["reply 0"]

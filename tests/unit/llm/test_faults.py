@@ -1,0 +1,199 @@
+"""An endpoint that misbehaves: each fault ends as retried or as an error with the cause ``model``."""
+
+from __future__ import annotations
+
+import socket
+import time
+from typing import Any, Literal
+
+import pytest
+
+from pytest_webarena.errors import ModelError
+from pytest_webarena.llm.client import ModelRefused, OutOfTime
+from pytest_webarena.llm.messages import Schema
+from pytest_webarena.llm.retries import RetryPolicy, retry_after
+from tests.model_server import Answer, cut_stream, drip, fail, model_server, say
+from tests.unit.llm.helpers import FakeClock, client_of, question
+
+TRANSIENT: dict[str, Answer] = {
+    "429 without Retry-After": fail(429),
+    "429 with Retry-After": fail(429, headers={"Retry-After": "7"}),
+    "408": fail(408),
+    "500": fail(500),
+    "502 with HTML": Answer(status=502, raw=b"<html>bad gateway</html>"),
+    "503 with a date": fail(503, headers={"Retry-After": "Thu, 01 Jan 1970 00:16:45 GMT"}),
+    "slow": Answer(hang=True),
+    "dripping": drip(),
+    "cut": cut_stream(),
+    "no JSON": Answer(raw=b"certainly! {"),
+    "a JSON list": Answer(raw=b"[]"),
+    "no choices": Answer(raw=b'{"choices": [], "output": []}'),
+    "an empty choice": Answer(raw=b'{"choices": [{}], "output": [{}]}'),
+    "an empty message": Answer(text="", usage=None),
+    "an error in a 200": Answer(raw=b'{"error": {"message": "upstream overloaded", "code": 502}}'),
+    "nothing": Answer(raw=b""),
+}
+BOTH = pytest.mark.parametrize("api", ["chat", "responses"])
+STREAM = pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
+
+
+@pytest.mark.parametrize("fault", TRANSIENT.values(), ids=list(TRANSIENT))
+@BOTH
+@STREAM
+def test_a_passing_fault_is_tried_again(fault: Answer, api: Any, stream: bool) -> None:
+    with model_server([fault, say("well")]) as server:
+        clock = FakeClock()
+        client = client_of(server, clock=clock, api=api, stream=stream, timeout=0.3 if fault.hang else 5.0)
+        if fault.drip:
+            client = client_of(server, api=api, stream=stream, timeout=0.2, clock=_Real())
+        assert client.ask(question()).text == "well"
+        assert server.requests == 2
+        if fault.headers:
+            (wait,) = clock.waits
+            assert 5.0 <= wait <= 8.0  # as asked for, plus a jitter of at most a second
+
+
+@pytest.mark.parametrize("fault", TRANSIENT.values(), ids=list(TRANSIENT))
+def test_a_lasting_fault_ends_as_an_error_of_the_model(fault: Answer) -> None:
+    with model_server([fault]) as server:
+        clock = _Real() if fault.drip else FakeClock()
+        retries = RetryPolicy(attempts=3, first=0.01 if fault.drip else 1.0)
+        client = client_of(server, clock=clock, retries=retries, timeout=0.2 if fault.hang or fault.drip else 5.0)
+        with pytest.raises(ModelError, match=r"model priced at http://.*gave up after 3 requests") as caught:
+            client.ask(question())
+        assert (caught.value.cause, caught.value.again, server.requests) == ("model", True, 3)
+
+
+class _Real(FakeClock):
+    """Time passes; waiting does not take any."""
+
+    def now(self) -> float:
+        return time.time()
+
+
+@pytest.mark.parametrize(
+    ("fault", "message"),
+    [
+        (fail(401, "Incorrect API key"), "refused the request: HTTP 401: Incorrect API key"),
+        (fail(404, "no such model"), "HTTP 404: no such model"),
+        (fail(400, "context_length_exceeded"), "HTTP 400: context_length"),
+        (fail(429, "quota", code="insufficient_quota"), "HTTP 429: quota"),
+    ],
+)
+def test_what_would_be_refused_again_is_not_sent_again(fault: Answer, message: str) -> None:
+    with model_server([fault]) as server, pytest.raises(ModelRefused, match=message) as caught:
+        client_of(server).ask(question())
+    assert (caught.value.cause, caught.value.again, server.requests) == ("model", False, 1)
+
+
+def test_nobody_there_is_an_error_of_the_model() -> None:
+    with socket.socket() as unused, model_server([say("x")]) as server:
+        unused.bind(("127.0.0.1", 0))  # bound and not listening: nobody else gets the port, and nobody answers
+        clock = FakeClock()
+        client = client_of(server, clock=clock, base_url=f"http://127.0.0.1:{unused.getsockname()[1]}/v1")
+        with pytest.raises(ModelError, match=r"gave up after 6 requests in .* the connection failed"):
+            client.ask(question())
+    assert len(clock.waits) == 5
+
+
+def test_waits_grow_and_stay_bounded() -> None:
+    with model_server([fail(500)]) as server:
+        clock = FakeClock()
+        with pytest.raises(ModelError):
+            client_of(server, clock=clock, retries=RetryPolicy(attempts=9, longest=10.0)).ask(question())
+    ceilings = [1, 2, 4, 8, 10, 10, 10, 10]
+    assert all(0 <= wait <= ceiling for wait, ceiling in zip(clock.waits, ceilings, strict=True))
+    assert len(set(clock.waits)) == 8  # jitter
+
+
+def test_an_endpoint_that_asks_for_too_much_is_given_up() -> None:
+    with model_server([fail(429, headers={"Retry-After": "86400"})]) as server:
+        clock = FakeClock()
+        with pytest.raises(ModelError, match="gave up after 1 request in"):
+            client_of(server, clock=clock).ask(question())
+    assert clock.waits == []
+
+
+def test_waiting_never_goes_beyond_the_deadline() -> None:
+    with model_server([fail(429, headers={"Retry-After": "60"}), say("late")]) as server:
+        clock = FakeClock()
+        with pytest.raises(ModelError, match="gave up"):
+            client_of(server, clock=clock).ask(question(), deadline=clock.time + 30)
+        assert (server.requests, clock.waits) == (1, [])
+
+
+def test_a_slow_model_is_no_fault_when_the_trial_ends_first() -> None:
+    with model_server([Answer(hang=True)]) as server:
+        clock = _Real()
+        with pytest.raises(OutOfTime):
+            client_of(server, clock=clock, timeout=60.0).ask(question(), deadline=clock.now() + 0.2)
+        assert server.requests == 1
+
+
+def test_a_cancelled_client_sends_nothing() -> None:
+    with model_server([say("x")]) as server:
+        client = client_of(server)
+        client.cancel()
+        with pytest.raises(OutOfTime):
+            client.ask(question())
+        assert server.requests == 0
+
+
+@BOTH
+@STREAM
+def test_long_and_foreign_replies_come_whole(api: Any, stream: bool) -> None:
+    text = "żółć 漢字 🦊 \u2028 \x00 " + "x" * 1_000_000
+    with model_server([say(text)]) as server:
+        reply = client_of(server, api=api, stream=stream).ask(question())
+    assert reply.text == text
+    assert (reply.usage.input_tokens, reply.usage.output_tokens, reply.model) == (1000, 100, "scripted-1")
+
+
+def test_an_endless_reply_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pytest_webarena.llm.transport.LARGEST_ANSWER", 10_000)
+    with model_server([say("x" * 20_000)]) as server, pytest.raises(ModelRefused, match="more than 10000 bytes"):
+        client_of(server).ask(question())
+
+
+@BOTH
+@STREAM
+def test_tool_calls_and_refusals_are_read(api: Any, stream: bool) -> None:
+    calls = tuple((f"tool{n}", f'{{"n": {n}}}') for n in range(10))
+    with model_server([Answer(calls=calls, finish="tool_calls")]) as server:
+        reply = client_of(server, api=api, stream=stream).ask(question())
+    assert [(one.name, one.arguments) for one in reply.tool_calls] == list(calls)
+    assert len({one.id for one in reply.tool_calls}) == 10
+    with model_server([Answer(refusal="I'd rather not")]) as server:
+        assert client_of(server, api=api).ask(question()).refusal == "I'd rather not"
+
+
+@BOTH
+def test_an_endpoint_without_structured_outputs_is_asked_plainly(api: Any) -> None:
+    key: Literal["response_format", "text"] = "response_format" if api == "chat" else "text"
+
+    def model(body: dict[str, Any]) -> Answer:
+        return fail(400, "json_schema is not supported") if key in body else say("{}")
+
+    with model_server(model) as server:
+        client = client_of(server, api=api)
+        schema = Schema(name="s", schema={"type": "object"})
+        assert client.ask(question(schema=schema)).text == client.ask(question(schema=schema)).text == "{}"
+    assert [key in body for body in server.bodies] == [True, False, False]
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({"retry-after": "7"}, 7.0),
+        ({"retry-after": "0.5"}, 0.5),
+        ({"retry-after-ms": "1500", "retry-after": "7"}, 1.5),
+        ({"retry-after": "Thu, 01 Jan 1970 00:01:00 GMT"}, 20.0),
+        ({"retry-after": "Thu, 01 Jan 1970 00:00:00 GMT"}, 0.0),
+        ({"retry-after": "-3"}, 0.0),
+        ({"retry-after": "soon"}, None),
+        ({"retry-after": "nan"}, None),
+        ({}, None),
+    ],
+)
+def test_retry_after_in_all_its_forms(headers: dict[str, str], seconds: float | None) -> None:
+    assert retry_after(headers, now=40.0) == seconds

@@ -1,0 +1,159 @@
+"""Money and rate of a run: shared by processes, kept through crashes, overshot by at most what is under way."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_webarena.evidence import Usage
+from pytest_webarena.llm.client import BudgetSpent
+from pytest_webarena.llm.config import ModelSettings
+from pytest_webarena.llm.ledger import Ledger, Purpose, read_ledger
+from tests.model_server import Answer, cut_stream, fail, model_server, say
+from tests.unit.llm.helpers import FakeClock, client_of, prices, question
+
+CALL = 0.02
+"""Dollars that each scripted reply costs."""
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> ModelSettings:
+    return ModelSettings(ledger=tmp_path / "ledger.sqlite", prices=prices(tmp_path))
+
+
+def spent(settings: ModelSettings) -> float:
+    assert settings.ledger is not None
+    return sum(line.usage.cost or 0 for line in read_ledger(settings.ledger))
+
+
+def test_calls_are_booked_with_what_they_cost(settings: ModelSettings) -> None:
+    with model_server([say("a"), say("b"), say("c")]) as server:
+        client = client_of(server, settings=settings)
+        assert client.ask(question()).usage.cost == pytest.approx(CALL)
+        client.ask(question())
+        assert client.ask(question(model="brand-new")).usage.cost is None
+    assert settings.ledger is not None
+    new, priced = read_ledger(settings.ledger)
+    assert (new.model, new.usage.calls, new.usage.cost, new.unknown) == ("brand-new", 1, None, 1)
+    assert (priced.usage.calls, priced.usage.input_tokens, priced.usage.output_tokens) == (2, 2000, 200)
+    assert priced.usage.cost == pytest.approx(2 * CALL)
+    assert (priced.unknown, priced.open) == (0, 0)
+
+
+def test_an_endpoint_that_does_not_count_has_an_unknown_cost(settings: ModelSettings) -> None:
+    with model_server([say("a", usage=None)]) as server:
+        assert client_of(server, settings=settings).ask(question()).usage.cost is None
+
+
+def test_judges_are_booked_apart(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "l.sqlite", worker="w")
+    purposes: tuple[Purpose, ...] = ("agent", "judge")
+    for purpose in purposes:
+        ticket = ledger.reserve(trial="t", purpose=purpose, model="m", estimate=0, now=0)
+        ledger.settle(ticket, Usage(calls=1, cost=1.0))
+    assert [(line.purpose, line.usage.cost) for line in ledger.lines()] == [("agent", 1.0), ("judge", 1.0)]
+
+
+@pytest.mark.parametrize("workers", [1, 4, 16])
+def test_the_budget_is_overshot_by_at_most_the_calls_under_way(tmp_path: Path, workers: int) -> None:
+    budget = 0.5
+    settings = ModelSettings(ledger=tmp_path / "l.sqlite", prices=prices(tmp_path), max_cost=budget)
+    with model_server([say("x")]) as server:
+
+        def work(number: int) -> int:
+            client = client_of(server, settings=settings, worker=f"gw{number}")
+            for calls in range(1000):
+                try:
+                    client.ask(question())
+                except BudgetSpent:
+                    return calls
+            raise AssertionError("the budget was never spent")
+
+        with ThreadPoolExecutor(workers) as pool:
+            done = sum(pool.map(work, range(workers)))
+    total = spent(settings)
+    assert total == pytest.approx(done * CALL)
+    assert budget - workers * CALL - 1e-9 <= total <= budget + workers * CALL + 1e-9
+
+
+def test_a_spent_budget_says_how_much(tmp_path: Path) -> None:
+    settings = ModelSettings(ledger=tmp_path / "l.sqlite", prices=prices(tmp_path), max_cost=0.01)
+    with model_server([say("x")]) as server:
+        client = client_of(server, settings=settings)
+        client.ask(question())
+        with pytest.raises(BudgetSpent, match=r"\$0.0200 of the run's \$0.01 are spent"):
+            client.ask(question())
+        assert server.requests == 1
+
+
+def _reserve_and_die(path: Path, ready: Any) -> None:
+    Ledger(path, worker="gw0", max_cost=1.0).reserve(trial="t", purpose="agent", model="m", estimate=0.6, now=0.0)
+    ready.set()
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_the_ledger_survives_a_worker_that_dies_with_a_call_under_way(tmp_path: Path) -> None:
+    path = tmp_path / "l.sqlite"
+    context = multiprocessing.get_context("spawn")
+    ready = context.Event()
+    process = context.Process(target=_reserve_and_die, args=(path, ready))
+    process.start()
+    process.join(30)
+    assert ready.is_set()
+    assert process.exitcode == -signal.SIGKILL
+    ledger = Ledger(path, worker="gw1", max_cost=1.0)
+    ticket = ledger.reserve(trial="u", purpose="agent", model="m", estimate=0.6, now=0.0)
+    with pytest.raises(BudgetSpent):  # what the dead worker may have spent is not forgotten
+        ledger.reserve(trial="v", purpose="agent", model="m", estimate=0.0, now=0.0)
+    ledger.settle(ticket, Usage(calls=1, cost=0.1))
+    ledger.reserve(trial="v", purpose="agent", model="m", estimate=0.0, now=0.0)
+    (line,) = ledger.lines()
+    assert (line.usage.calls, line.usage.cost, line.open) == (1, 0.1, 2)
+
+
+def test_a_refused_request_costs_nothing_and_a_cut_one_may_have(settings: ModelSettings) -> None:
+    with model_server([fail(500), cut_stream(), say("x")]) as server:
+        client_of(server, settings=settings).ask(question())
+    assert settings.ledger is not None
+    (line,) = read_ledger(settings.ledger)
+    assert (line.usage.calls, line.open) == (1, 1)
+    assert line.usage.cost == pytest.approx(CALL)
+
+
+def test_requests_are_spread_over_the_minute_for_all_workers_together(tmp_path: Path) -> None:
+    settings = ModelSettings(ledger=tmp_path / "l.sqlite", prices=prices(tmp_path), requests_per_minute=3)
+    clock, sent = FakeClock(), []
+
+    def model(body: dict[str, Any]) -> Answer:
+        sent.append(clock.time)
+        return say("x")
+
+    with model_server(model) as server:
+        clients = [client_of(server, settings=settings, clock=clock, worker=f"gw{n}") for n in range(2)]
+        for number in range(9):
+            clients[number % 2].ask(question())
+            clock.time += 1.0
+    windows = [sum(begin <= each < begin + 60 for each in sent) for begin in sent]
+    assert max(windows) == 3
+    assert sent[-1] - sent[0] == pytest.approx(122.0, abs=3)
+
+
+def test_retries_count_for_the_rate(tmp_path: Path) -> None:
+    settings = ModelSettings(ledger=tmp_path / "l.sqlite", requests_per_minute=2)
+    clock = FakeClock()
+    with model_server([fail(500), fail(500), say("x")]) as server:
+        client_of(server, settings=settings, clock=clock).ask(question())
+    assert clock.time >= 1060.0
+
+
+def test_no_ledger_reads_as_empty(tmp_path: Path) -> None:
+    assert read_ledger(tmp_path / "none.sqlite") == ()
+    (tmp_path / "odd.sqlite").write_text("no database")
+    assert read_ledger(tmp_path / "odd.sqlite") == ()
+    assert not (tmp_path / "none.sqlite").exists()

@@ -1,0 +1,211 @@
+"""How a self-driving agent's attempt is watched, with a browser that is made up."""
+
+from __future__ import annotations
+
+import asyncio
+import queue
+import threading
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from pytest_webarena.actions import Stop
+from pytest_webarena.agents.protocol import Reply
+from pytest_webarena.agents.worker import AgentWorker
+from pytest_webarena.browser.driven.hub import Command
+from pytest_webarena.browser.driven.trajectory import Event, Navigated, Trajectory
+from pytest_webarena.episode import EpisodeLimits
+from pytest_webarena.errors import BrowserError, ModelError
+from pytest_webarena.evidence import TargetRecord, Usage
+from pytest_webarena.trials.self_driving import run_self_driven
+
+
+class FakeDriven:
+    """Lets an agent's thread send commands as a protocol client would."""
+
+    cdp_url = "ws://here"
+    http_url = "http://here"
+
+    def __init__(self) -> None:
+        self.events: queue.SimpleQueue[Event] = queue.SimpleQueue()
+        self.trajectory = Trajectory(self.events)
+        self.held = 0
+        self.over = ""
+        self.loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self.loop.run_forever, daemon=True)
+        self._thread.start()
+
+    def say(self, method: str, target: str = "A", **params: Any) -> str:
+        """One command of the agent; why it was refused."""
+        command = Command(method=method, params=params, session="s", target=target)
+        return asyncio.run_coroutine_threadsafe(self.trajectory.before(command), self.loop).result(10)
+
+    def goto(self, url: str) -> str:
+        refused = self.say("Page.navigate", url=url)
+        if not refused:
+            self.events.put(Navigated(url=url))
+        return refused
+
+    def hold(self) -> None:
+        self.held += 1
+
+    def release(self) -> None:
+        self.held -= 1
+
+    def shut(self, reason: str) -> None:
+        self.over = reason
+        self.loop.call_soon_threadsafe(self.trajectory.stop, reason)
+
+    def close(self) -> None:
+        self.loop.call_soon_threadsafe(self.loop.stop)
+        self._thread.join(5)
+        self.loop.close()
+
+
+class FakeSession:
+    def __init__(self, error: Exception | None = None) -> None:
+        self.error = error
+        self.followed: list[str] = []
+
+    def follow(self, target: str) -> str:
+        self.followed.append(target)
+        return ""
+
+    def observe(self) -> Any:
+        if self.error is not None:
+            raise self.error
+        tabs = (SimpleNamespace(active=True),)
+        return SimpleNamespace(
+            url="http://a.test/", text="page", tabs=tabs, focused="[4] textbox 'Name' required: False"
+        )
+
+    def element_at(self, x: float, y: float) -> TargetRecord:
+        return TargetRecord(role="button", name="Save", x=x, y=y)
+
+
+class Recorder:
+    def __init__(self, driven: FakeDriven) -> None:
+        self.driven = driven
+        self.steps: list[Any] = []
+
+    def observed(self, index: int, observation: Any) -> tuple[str, str]:
+        return f"{index}.txt", ""
+
+    def stepped(self, step: Any) -> None:
+        assert self.driven.held == 1  # what checks open now is none of the agent's business
+        self.steps.append(step)
+
+
+@pytest.fixture
+def driven() -> Any:
+    driven = FakeDriven()
+    yield driven
+    driven.close()
+
+
+def run(driven: FakeDriven, drive: Any, session: Any = None, **limits: Any) -> Any:
+    agent = SimpleNamespace(drive=lambda ws, http: drive(ws))
+    with AgentWorker(lambda: agent, name="t", timeout=5) as worker:
+        recorder = Recorder(driven)
+        episode = run_self_driven(
+            session or FakeSession(),  # type: ignore[arg-type]
+            driven,  # type: ignore[arg-type]
+            worker,
+            limits=EpisodeLimits(**{"seconds": 20, **limits}),
+            recorder=recorder,
+        )
+    assert tuple(recorder.steps) == episode.steps
+    assert driven.over == "the trial is over"
+    return episode
+
+
+def kinds(episode: Any) -> list[str]:
+    return [step.action["kind"] for step in episode.steps]
+
+
+def test_what_it_does_becomes_steps_and_what_it_returns_the_answer(driven: FakeDriven) -> None:
+    def drive(url: str) -> str:
+        assert url == "ws://here"
+        driven.goto("http://a.test/new")
+        for letter in "rye":
+            driven.say("Input.insertText", text=letter)
+        driven.say("Input.dispatchMouseEvent", target="B", type="mousePressed", x=3, y=4, clickCount=1)
+        return "done"
+
+    session = FakeSession()
+    episode = run(driven, drive, session)
+    assert (episode.ending.reason, episode.answer) == ("answered", "done")
+    assert kinds(episode) == ["goto", "type", "click", "stop"]
+    goto, typed, click, _ = episode.steps
+    assert (goto.value, goto.url_after) == ("http://a.test/new", "http://a.test/new")
+    assert (typed.action["text"], typed.value, typed.target.name) == ("rye", "rye", "Name")
+    assert (click.target.name, click.target.x) == ("Save", 3)
+    assert session.followed[:3] == ["A", "A", "B"]
+    assert [step.observation for step in episode.steps] == ["0.txt", "1.txt", "2.txt", "3.txt"]
+
+
+def test_navigations_that_no_step_explains_are_steps(driven: FakeDriven) -> None:
+    def drive(url: str) -> None:
+        driven.goto("http://a.test/1")
+        driven.events.put(Navigated(url="http://a.test/2"))
+
+    episode = run(driven, drive)
+    assert episode.answer == ""
+    assert kinds(episode) == ["goto", "goto", "stop"]
+    assert [step.url_after for step in episode.steps[:2]] == ["http://a.test/1", "http://a.test/2"]
+    assert episode.steps[1].url_before == "http://a.test/1"
+
+
+def test_at_the_step_limit_its_access_ends(driven: FakeDriven) -> None:
+    def drive(url: str) -> str:
+        refused = ""
+        while not refused:
+            refused = driven.goto("http://a.test/")
+        raise RuntimeError("too late to matter")
+
+    episode = run(driven, drive, steps=3)
+    assert (episode.ending.reason, len(episode.steps), episode.answer) == ("max_steps", 3, None)
+
+
+def test_one_that_hangs_is_cut_off(driven: FakeDriven) -> None:
+    released = threading.Event()
+    episode = run(driven, lambda url: released.wait(30), seconds=0.2)
+    released.set()
+    assert episode.ending.reason == "time"
+
+
+def test_one_that_crashes_keeps_its_steps(driven: FakeDriven) -> None:
+    def drive(url: str) -> str:
+        driven.goto("http://a.test/")
+        raise RuntimeError("no idea")
+
+    episode = run(driven, drive)
+    assert (episode.ending.reason, kinds(episode)) == ("agent_crash", ["goto"])
+    assert "no idea" in episode.ending.detail
+
+
+def test_what_is_no_answer_is_a_crash(driven: FakeDriven) -> None:
+    assert run(driven, lambda url: 7).ending.detail == "expected the agent to return text, found int"
+
+
+def test_a_model_that_can_not_be_had_is_an_error(driven: FakeDriven) -> None:
+    def drive(url: str) -> str:
+        raise ModelError("overloaded")
+
+    with pytest.raises(ModelError, match="overloaded"):
+        run(driven, drive)
+
+
+def test_usage_is_kept(driven: FakeDriven) -> None:
+    episode = run(driven, lambda url: Reply(Stop("x"), raw="{}", usage=Usage(calls=3)))
+    assert (episode.answer, episode.usage, episode.steps[-1].usage) == ("x", Usage(calls=3), Usage(calls=3))
+
+
+def test_a_page_that_can_not_be_seen_now_does_not_end_the_trial(driven: FakeDriven) -> None:
+    def drive(url: str) -> str:
+        driven.goto("http://a.test/")
+        return "x"
+
+    episode = run(driven, drive, FakeSession(BrowserError("busy")))
+    assert (episode.answer, kinds(episode), episode.steps[0].observation) == ("x", ["goto", "stop"], "")

@@ -3,7 +3,7 @@
 #   make PYTHON=/path/to/python3 …   another interpreter for .venv
 #   make EXTRAS=dev,docker …         other extras of the package (see pyproject.toml)
 
-EXTRAS ?= dev,docker,shop
+EXTRAS ?= dev,docker,openai,shop
 BIN := .venv/bin
 
 # The demo: what pytest is called with. --run-dir and --alluredir are added by scripts/demo.py. No verdicts on the

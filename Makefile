@@ -12,7 +12,10 @@ DEMO ?= tasks/homepage --agent=oracle --agent=null -n 2 --tb=no -rN
 # The suite: which tests, and how. For a part of it, call pytest (CONTRIBUTING.md).
 SUITE ?= tests -n 2
 
-.PHONY: help setup demo test suite lint types format docs wheel clean distclean
+# The audit: which tasks, and how.
+AUDIT ?= tasks -n 2
+
+.PHONY: help setup demo test suite audit lint types format docs wheel clean distclean
 .DEFAULT_GOAL := help
 
 help: ## List the targets
@@ -32,6 +35,9 @@ test: lint types suite ## Set up, then lint, types and the whole suite
 
 suite: setup ## All tests; with a Docker engine where one can be had
 	@scripts/with-docker $(BIN)/python -m pytest $(SUITE) -ra --junitxml=test-results/junit.xml
+
+audit: setup ## Put all shipped tasks on trial: right solutions pass, wrong ones fail (half an hour on two cores)
+	@$(BIN)/python -m pytest --audit $(AUDIT)
 
 lint: .venv/installed ## Ruff: rules and format
 	@$(BIN)/ruff check

@@ -1,8 +1,8 @@
 """How large a run's reports get and how long they take: ``python benchmarks/report_size.py [TRIALS] [--keep DIR]``.
 
 Makes up a run through the same writers that trials use (about 10 actions a trial, a screenshot of 70 kB each, an
-accessibility tree, a network log, verdicts, retries), then builds from it Allure's results, Allure's HTML (if npm is
-there) and the page of ``webarena view``, and says what each took.
+accessibility tree, a network log, verdicts, retries). Then, for each ``--record``, builds Allure's results, Allure's
+HTML (if npm is there) and the page of ``webarena view``, opens that in a browser, and says what each took.
 """
 
 from __future__ import annotations
@@ -18,11 +18,13 @@ import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
+from pytest_webarena.browser.launch import find_browser
 from pytest_webarena.browser.observation import Observation
 from pytest_webarena.checks.verdict import CheckResult, Verdict
 from pytest_webarena.errors import Cause
 from pytest_webarena.evidence import Evidence, RequestRecord, StepRecord, StopReason, TabState, TargetRecord
 from pytest_webarena.reporting.allure import write_results
+from pytest_webarena.reporting.allure.run_files import ONE_PAGE_LIMIT
 from pytest_webarena.results import Attempt, AttemptWriter, RunDir, TrialKey, TrialRecord
 from pytest_webarena.results.export import export
 from pytest_webarena.results.viewer import write_view
@@ -247,38 +249,74 @@ def _chunk(kind: bytes, data: bytes) -> bytes:
 
 
 def measure(work: Path, trials: int) -> Iterator[str]:
-    """Build everything; one line about each part."""
+    """Build everything for each ``--record``; one line about each part."""
     began = time.perf_counter()
     run = make_run(work / "run", trials)
-    yield _line("run directory (made up)", run.size(), time.perf_counter() - began)
-    began = time.perf_counter()
-    write_results(run, work / "allure-results")
-    yield _line("Allure results", _size(work / "allure-results"), time.perf_counter() - began)
-    began = time.perf_counter()
-    size = write_view(run, work / "view.html")
-    yield _line("webarena view", size, time.perf_counter() - began)
-    if shutil.which("npx") is None:
-        yield "Allure HTML: left out, npm was not found"
-        return
-    for name, flags in (("Allure HTML, many files", ()), ("Allure HTML, one file", ("--single-file",))):
+    yield f"{trials} trials made up in {seconds_words(time.perf_counter() - began)}"
+    for mode in ("all", "failures", "minimal"):
+        for record in run.records():
+            if mode == "minimal" or (mode == "failures" and record.outcome == "passed"):
+                run.folder(record.key).drop_pictures()
+        yield f"--record={mode}"
+        yield _line("run directory", run.size())
+        results = work / f"allure-results-{mode}"
         began = time.perf_counter()
-        report = work / f"allure-report{len(flags)}"
-        config = work / "allure-results" / "allurerc.mjs"
-        command = ["npx", "--yes", "--loglevel=error", "--prefer-offline", "allure@3", "awesome", *flags]
-        command += [str(work / "allure-results"), f"--config={config}", f"--output={report}"]
-        built = subprocess.run(command, check=False, capture_output=True, text=True, stdin=subprocess.DEVNULL)
-        if built.returncode:
-            yield f"{name}: failed: {(built.stderr or built.stdout).strip()[-300:]}"
-        else:
-            yield _line(name, _size(report), time.perf_counter() - began)
+        write_results(run, results)
+        yield _line("Allure results", _size(results), time.perf_counter() - began)
+        yield from _viewer(run, work / f"view-{mode}.html")
+        yield _allure(results, work / f"allure-report-{mode}")
+
+
+def _viewer(run: RunDir, page: Path) -> Iterator[str]:
+    began = time.perf_counter()
+    size = write_view(run, page)
+    yield _line("webarena view", size, time.perf_counter() - began)
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as driver:
+        choice = find_browser()
+        browser = driver.chromium.launch(executable_path=choice.executable, args=["--no-sandbox"])
+        tab = browser.new_page()
+        began = time.perf_counter()
+        tab.goto(page.as_uri(), wait_until="commit")
+        tab.locator("#trials tbody tr").first.wait_for()
+        shown = time.perf_counter() - began
+        tab.wait_for_load_state("load")
+        loaded = time.perf_counter() - began
+        tab.locator("#trials .chip, #trials .link").last.click()
+        began = time.perf_counter()
+        tab.locator("#trial .stage").wait_for()
+        opened = time.perf_counter() - began
+        browser.close()
+    told = f"list after {seconds_words(shown)}, all after {seconds_words(loaded)}, a trial in {seconds_words(opened)}"
+    yield f"{'  in a browser':<26} {told}"
+
+
+def _allure(results: Path, report: Path) -> str:
+    if shutil.which("npx") is None:
+        return "Allure HTML: left out, npm was not found"
+    name = "Allure HTML, " + ("one file" if _size(results) < ONE_PAGE_LIMIT else "many files")
+    command = ["npx", "--yes", "--loglevel=error", "--prefer-offline", "allure@3", "generate", str(results)]
+    began = time.perf_counter()
+    built = subprocess.run(
+        [*command, f"--config={results / 'allurerc.mjs'}", f"--output={report}"],
+        check=False,
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+    )
+    if built.returncode:
+        return f"{name}: failed: {(built.stderr or built.stdout).strip()[-300:]}"
+    return _line(name, _size(report), time.perf_counter() - began)
 
 
 def _size(folder: Path) -> int:
     return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
 
 
-def _line(name: str, size: int, seconds: float) -> str:
-    return f"{name:<26} {size_words(size):>9}   {seconds_words(seconds):>9}"
+def _line(name: str, size: int, seconds: float | None = None) -> str:
+    took = seconds_words(seconds) if seconds is not None else ""
+    return f"  {name:<24} {size_words(size):>9}   {took:>9}".rstrip()
 
 
 if __name__ == "__main__":

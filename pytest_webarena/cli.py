@@ -29,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="webarena", description="Beside pytest: check task files, join and look at runs."
+        prog="webarena", description="Beside pytest: check and try out task files, join and look at runs."
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
@@ -40,6 +40,10 @@ def _parser() -> argparse.ArgumentParser:
         "--sites", default="embedded", metavar="CATALOGUE", help="catalogue whose sites are known (default: embedded)"
     )
     validate.set_defaults(run=_validate)
+
+    schema = commands.add_parser("schema", help="print the JSON schema of task files, for editors")
+    schema.add_argument("--write", type=Path, metavar="PATH", help="write it there instead of printing it")
+    schema.set_defaults(run=_schema)
 
     merge = commands.add_parser("merge", help="join the run directories of shards or of resumed runs")
     merge.add_argument("runs", nargs="+", type=Path, metavar="RUN_DIR")
@@ -79,6 +83,23 @@ def _validate(options: argparse.Namespace) -> int:
     report = validate(options.paths, sites=load_catalogue(options.sites).sites)
     print(render(report, options.format))
     return 1 if report.problems else 0
+
+
+def _schema(options: argparse.Namespace) -> int:
+    from pytest_webarena.tasks.reference import schema_text
+
+    text = schema_text(kinds=None)  # kinds of other packages too: what this installation reads is what editors accept
+    if options.write is None:
+        print(text, end="")
+        return 0
+    try:
+        options.write.parent.mkdir(parents=True, exist_ok=True)
+        options.write.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"--write {options.write}: expected a place for a file, found: {error.strerror}") from None
+    print(f"{options.write} written. As the first line of a task file, with the path as seen from that file:")
+    print(f"  # yaml-language-server: $schema={options.write.as_posix()}")
+    return 0
 
 
 def _merge(options: argparse.Namespace) -> int:

@@ -18,7 +18,7 @@ from pytest_webarena.sites.manifest import load_catalogue
 from pytest_webarena.tasks import Task, load_tasks
 from pytest_webarena.trials.run_info import RunInfo
 from pytest_webarena.trials.runtime import Runtime, RuntimeConfig
-from pytest_webarena.trials.tryout import Tryout, converse, tryout
+from pytest_webarena.trials.tryout import Tryout, about, converse, tryout
 
 __all__ = ["run_tryout"]
 
@@ -43,6 +43,7 @@ def run_tryout(options: argparse.Namespace) -> int:
 def _play(task: Task, runtime: Runtime, options: argparse.Namespace) -> int:
     if options.solution:
         with tryout(task, runtime, print, options.pictures) as trying:
+            print(about(task))
             while trying.steps_left and trying.next_step():
                 pass
             return 0 if trying.show_checks(shutil.get_terminal_size().columns) else 1
@@ -50,12 +51,20 @@ def _play(task: Task, runtime: Runtime, options: argparse.Namespace) -> int:
         with tryout(task, runtime, print, options.pictures) as trying:
             _watch(trying, task)
         return 0
-    converse(task, runtime, lambda: input("> "), print, options.pictures)
+    converse(task, runtime, _read, print, options.pictures)
     return 0
 
 
+def _read() -> str:
+    """A command; one that came through a pipe is shown, so that the output reads as a conversation."""
+    command = input("> ")
+    if not sys.stdin.isatty():
+        print(command)
+    return command
+
+
 def _watch(trying: Tryout, task: Task) -> None:
-    print(f"{task.id}: {task.intent}\nUse the browser's window; Enter ends it.\n")
+    print(f"{about(task)}\nUse the browser's window; Enter ends it.\n")
     ended = threading.Event()
 
     def wait_for_enter() -> None:

@@ -22,9 +22,6 @@ REPORT = OUTPUT / "allure-report"
 ALLURE = ["npx", "--yes", "--loglevel=error", "--prefer-offline", "allure@3"]
 """Allure 3 from npm: ten seconds to fetch the first time, one second after."""
 
-ONE_FILE_LIMIT = 100_000_000
-"""Bytes of results that still make a single page. It opens from disk, which a report of many files does not."""
-
 
 def main(arguments: list[str]) -> int:
     """Run pytest with ``arguments``, build the report, say what came out of it."""
@@ -84,18 +81,15 @@ def build_reports(run: RunDir) -> list[str]:
 
 
 def allure_report() -> list[str]:
-    """Turn Allure's results into one HTML file, if npm is there."""
+    """Turn Allure's results into HTML, if npm is there: one file, unless there is too much of it."""
     if shutil.which("npx") is None:
         return ["No Allure report: npm was not found. With Node.js 20 or newer, run make demo again.", f"  {RESULTS}"]
-    one_file = sum(path.stat().st_size for path in RESULTS.iterdir()) < ONE_FILE_LIMIT
-    command = [*ALLURE, "awesome", str(RESULTS), f"--config={RESULTS / 'allurerc.mjs'}", f"--output={REPORT}"]
-    if one_file:
-        command.append("--single-file")
+    command = [*ALLURE, "generate", str(RESULTS), f"--config={RESULTS / 'allurerc.mjs'}", f"--output={REPORT}"]
     built = subprocess.run(command, check=False, capture_output=True, text=True, stdin=subprocess.DEVNULL)
     page = REPORT / "index.html"
     if built.returncode or not page.is_file():
         return ["No Allure report: Allure 3 failed.", *(built.stderr or built.stdout).strip().splitlines()[-3:]]
-    if one_file:
+    if not (REPORT / "data").is_dir():  # all in one file
         return ["The Allure report, to be opened in a browser:", f"  {page.as_uri()}"]
     return ["The Allure report; this command serves and opens it:", f"  npx --yes allure@3 open {REPORT}"]
 

@@ -12,15 +12,16 @@ __all__ = ["render"]
 _LINES = 2  # of one value; what is longer is clipped
 
 
-def render(verdict: Verdict, width: int = 80) -> str:
-    """``verdict`` in at most ``width`` columns."""
+def render(verdict: Verdict, width: int = 80, before: Verdict | None = None) -> str:
+    """``verdict`` in at most ``width`` columns; given an earlier one, without what that said already."""
     width = max(width, 40)
     lines = [clip(_headline(verdict), width)]  # first, because pytest's short summary shows one line of it
-    if verdict.intent:
+    if verdict.intent and before is None:
         lines += _wrapped(verdict.intent, width, "", 3)
+    known = before.results if before else ()
     held = True
     for result in verdict.results:
-        block = _block(result, width)
+        block = _block(result, width) if result not in known else [_as_before(result, width)]
         if len(block) > 1 or not held:
             lines.append("")
         held = len(block) == 1
@@ -46,27 +47,43 @@ def _headline(verdict: Verdict) -> str:
     return text
 
 
-def _block(result: CheckResult, width: int) -> list[str]:
+def _block(result: CheckResult, width: int, depth: int = 0, above: str = "") -> list[str]:
     """One check: a line when it holds, with its details when it doesn't."""
-    lines: list[str] = []
-    for depth, each in result.walk():
-        pad = "  " * depth
-        title = f"{pad}{each.mark} {each.path if depth == 0 else each.path[len(result.path) + 1 :]} {each.kind}"
-        if each.state not in ("", "end"):
-            title += f" ({each.state})"
-        if 0 < (each.score or 0) < 1:
-            title += f" {each.score:.3g}"
-        if each.passed and each.expected and not each.children:
-            title += f": {each.expected}"
-        if each.kind == "not" and each.score == 0:
-            title += ": what must not hold does"
-        lines.append(clip_line(title, width))
-        if each.passed or each.children:
-            continue
-        for label, text in (("expected", each.expected), ("actual", each.actual), ("why", each.why)):
+    pad = "  " * depth
+    title = f"{pad}{result.mark} {result.path.removeprefix(above)} {result.kind}"
+    if result.state not in ("", "end"):
+        title += f" ({result.state})"
+    if 0 < (result.score or 0) < 1:
+        title += f" {result.score:.3g}"
+    if result.passed and (holds := _what_holds(result)):
+        title += f": {holds}"
+    if result.kind == "not" and result.score == 0:
+        title += ": what must not hold does"
+    lines = [clip_line(title, width)]
+    if result.passed:
+        return lines
+    for child in result.children:
+        lines += _block(child, width, depth + 1, above or f"{result.path}.")
+    if not result.children:
+        for label, text in (("expected", result.expected), ("actual", result.actual), ("why", result.why)):
             if text:
                 lines += _wrapped(text, width, f"{pad}    {label:<9}", _LINES)
     return lines
+
+
+def _what_holds(result: CheckResult) -> str:
+    """Why a check holds, in a few words; of several alternatives, the first that does."""
+    if not result.children:
+        return result.expected
+    if result.kind == "all":
+        return f"{len(result.children)} of {len(result.children)} hold"
+    child = next((child for child in result.children if child.passed or result.kind == "not"), None)
+    return f"{child.kind} {_what_holds(child)}".rstrip() if child else ""
+
+
+def _as_before(result: CheckResult, width: int) -> str:
+    """A check of which nothing changed: one line. Its reasons were told already."""
+    return clip_line(f"{result.mark} {result.path} {result.kind}" + ("" if result.passed else ", as before"), width)
 
 
 def clip_line(text: str, width: int) -> str:

@@ -72,11 +72,14 @@ class Verdict:
     def __str__(self) -> str:
         return self.render()
 
-    def render(self, width: int = 80) -> str:
-        """The verdict as text of at most ``width`` columns: the failure text that pytest shows."""
+    def render(self, width: int = 80, before: Verdict | None = None) -> str:
+        """The verdict as text of at most ``width`` columns: the failure text that pytest shows.
+
+        Given the verdict on an earlier state, checks that say the same take a line each and the intent is left out.
+        """
         from pytest_webarena.checks.render import render
 
-        return render(self, width)
+        return render(self, width, before)
 
     def to_json(self) -> dict[str, Any]:
         """Plain data with a ``schema_version``; `from_json` reads it back."""

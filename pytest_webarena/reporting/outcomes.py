@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import Any
 
 import pytest
@@ -29,8 +30,16 @@ def failure_text(text: str, path: str, line: int, *, style: str) -> Any:
     except ImportError:  # none of pytest's public names
         return text
     crash = ReprFileLocation(path, line, text.partition("\n")[0])
-    body = ReprEntryNative([f"{text}\n"] if style != "line" else [])
+    body = ReprEntryNative([f"{_wrapped(text)}\n"] if style != "line" else [])
     return ReprExceptionInfo(reprtraceback=ReprTraceback([body], None, style="native"), reprcrash=crash)
+
+
+def _wrapped(text: str) -> str:
+    """Lines of at most 80 columns, broken between words: a terminal would break inside them."""
+    return "\n".join(
+        textwrap.fill(line, 80, break_long_words=False, break_on_hyphens=False) if len(line) > 80 else line
+        for line in text.split("\n")
+    )
 
 
 def is_trial(report: pytest.TestReport) -> bool:

@@ -152,8 +152,7 @@ def _decode(data: bytes, path: str, limits: NodeLimits, problems: list[Problem])
         return _Abort()
 
     if len(data) > limits.bytes:
-        size = f"{len(data) / 1e6:.1f} MB"
-        raise stop(1, 1, f"a file of at most {limits.bytes / 1e6:g} MB", size, "split it into several files")
+        raise stop(1, 1, f"a file of at most {limits.bytes / 1e6:g} MB", "a larger one", "split it into several files")
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise stop(1, 1, "UTF-8 text", "UTF-16 text", "save the file as UTF-8")
     try:
@@ -261,7 +260,7 @@ class _Composer:
             else:
                 continue
             if total > limits.nodes:
-                raise self.stop(event.start_mark, f"at most {limits.nodes:,} values", f"more than {total - 1:,}")
+                raise self.stop(event.start_mark, f"at most {limits.nodes:,} values, aliases written out", "more")
             if parent is None:
                 root = node
                 continue

@@ -42,9 +42,9 @@ def json_schema(*, kinds: Sequence[str] | None = None) -> Schema:
     }
 
 
-def schema_text() -> str:
-    """The published schema as text: the built-in kinds only."""
-    return json.dumps(json_schema(kinds=tuple(BUILTIN)), indent=2, ensure_ascii=False) + "\n"
+def schema_text(*, kinds: Sequence[str] | None = tuple(BUILTIN)) -> str:
+    """The schema as text: as published with the built-in kinds only; None: all that are installed."""
+    return json.dumps(json_schema(kinds=kinds), indent=2, ensure_ascii=False) + "\n"
 
 
 def examples() -> Iterator[tuple[str, str]]:

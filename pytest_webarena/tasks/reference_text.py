@@ -10,11 +10,10 @@ INTRODUCTION = """
 <!-- Made by `python -m pytest_webarena.tasks.reference`; edit the declarations in pytest_webarena/tasks instead. -->
 
 A task file is YAML (or JSON, which is YAML too). It lists tasks: what an agent is asked to do, on which sites, and how
-to tell whether it did. Editors complete and check task files with the JSON schema that ships with the package,
-`pytest_webarena/tasks/tasks.schema.json`.
+to tell whether it did.
 
 ```yaml
-# yaml-language-server: $schema=…/pytest_webarena/tasks/tasks.schema.json
+# yaml-language-server: $schema=tasks.schema.json
 defaults: {sites: [shopping]}
 tasks:
   - id: shopping-spend-on-books
@@ -41,8 +40,25 @@ tasks:
       - answer: {unachievable: the shop lists no phone number}
 ```
 
-`webarena validate PATH…` reads files without running anything and reports everything that is wrong with them, each
-defect as `file:line:column: expected …, found …`. pytest shows the same text when it collects a bad file.
+## Writing tasks
+
+* **With an editor.** `webarena schema --write tasks/tasks.schema.json` writes the JSON schema of what is installed,
+  checks of other packages included; without `--write` it is printed. The comment in the first line above makes
+  editors that use the YAML language server complete keys, explain them and underline mistakes; the path is seen from
+  the task file. In VS Code a setting does it for all files: `"yaml.schemas": {"tasks/tasks.schema.json":
+  "tasks/**/*.yaml"}`.
+* **`webarena validate PATH…`** reads files and folders without running anything and reports everything that is wrong
+  with all of them, each mistake as `file:line:column: expected …, found …` with the closest known name. It exits with
+  1 when there is one. `--format` is `text` (default), `json` or `github` (annotations in pull requests); `--sites`
+  names the catalogue whose sites are known (default `embedded`). pytest shows the same text when it collects a bad
+  file.
+* **`webarena try FILE::ID`** leases the sites, opens the start pages and reads commands: actions in the agents'
+  grammar, `s` for the next step of the solution, `a` for all of them, `o` to see what an agent sees, `p` for a
+  screenshot, `r` for fresh sites. After each action the checks are judged and what changed is told, with the reasons;
+  `c` tells all of them again. `--headed` opens a window instead, and speaks whenever a check changes while you use
+  it. `--solution` replays the solution and exits with 1 when it does not pass. `--sites` (default `embedded`),
+  `--browser-executable` (default: as for pytest) and `--pictures DIR` (default `tryout`) are its other options.
+* **`pytest --agent=oracle FILE`** runs the solutions; **`pytest --audit FILE`** also tries what must not pass.
 
 ## How values are read
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import textwrap
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,13 +22,13 @@ if TYPE_CHECKING:
     from pytest_webarena.checks import Verdict
     from pytest_webarena.tasks.model import Task
 
-__all__ = ["Tryout", "tryout"]
+__all__ = ["Tryout", "about", "converse", "tryout"]
 
 HELP = """\
 An action in the agents' grammar, e.g.  click [42]   type [7] [hello] [1]   stop [answer]
 or one of:
   s, solution   do the next step of the task's solution      a, all    do all that are left
-  c, checks     judge the checks now                          o, see    print what an agent sees
+  c, checks     judge the checks, every reason told again     o, see    print what an agent sees
   p, picture    save a screenshot and say where               r, reset  begin again on fresh sites
   q, quit       leave                                         h, help   this"""
 
@@ -44,6 +45,7 @@ class Tryout:
         self._steps: list[StepRecord] = []
         self._probes: list[Probe] = []
         self._solution = list(task.solution or ())
+        self._told: Verdict | None = None
         stage.open_first_pages()
 
     @property
@@ -56,10 +58,12 @@ class Tryout:
         if not self._solution:
             self._say("the solution has no more steps" if self._task.solution else "the task has no solution")
             return False
-        return self.act(addressed(self._solution.pop(0), self._stage.live.sites))
+        total = len(self._task.solution or ())
+        step = addressed(self._solution.pop(0), self._stage.live.sites)
+        return self.act(step, label=f"step {total - len(self._solution)} of {total}: ")
 
-    def act(self, action: Action) -> bool:
-        """Carry out one action and tell what came of it; whether it had an effect."""
+    def act(self, action: Action, label: str = "") -> bool:
+        """Carry out one action and tell what came of it, behind ``label``; whether it had an effect."""
         session = self._stage.session
         outcome = None if isinstance(action, Stop) else session.execute(action)
         if isinstance(action, Stop):
@@ -80,15 +84,16 @@ class Tryout:
         )
         every = signals(self._task.checks).each_step
         self._probes += collect(every, self._stage.live, state=len(self._steps) - 1) if every else ()
-        self._say(f"{'✗' if error else '·'} {describe_step(action)}  → {error or url}")
+        self._say(f"{'✗' if error else '·'} {label}{describe_step(action)}")
+        self._say(f"  → {error or url}")
         return not error
 
     def verdict(self) -> Verdict:
-        """What the checks say of the present state."""
+        """What the checks say of the present state. The intent stays out: whoever tries a task out has just read it."""
         stage = self._stage
         requests = stage.requests()
         probes = (*self._probes, *collect(self._task.checks, stage.live, state="end"))
-        return judge(
+        verdict = judge(
             self._task,
             Evidence(
                 answer=self._answer,
@@ -100,12 +105,17 @@ class Tryout:
                 sites=stage.live.sites,
             ),
         )
+        return replace(verdict, intent="")
 
-    def show_checks(self, width: int = 80) -> bool:
-        """Print the verdict on the present state; whether it is a pass."""
+    def show_checks(self, width: int = 80, *, changes: bool = False) -> bool:
+        """Print the verdict on the present state, or only what it says anew; whether it is a pass."""
         verdict = self.verdict()
-        self._say(verdict.render(width))
+        self._tell(verdict, self._told if changes else None, width)
         return bool(verdict.passed)
+
+    def _tell(self, verdict: Verdict, before: Verdict | None, width: int = 80) -> None:
+        self._say(verdict.render(width, before))
+        self._told = verdict
 
     def see(self) -> str:
         """What an agent would be shown now."""
@@ -120,12 +130,15 @@ class Tryout:
 
     def watch(self, ended: threading.Event, every: float = 1.0) -> None:
         """Judge again and again while somebody uses the browser's window; speak when something changed."""
-        before = None
         while not ended.wait(every):
-            results = [asdict(result) for result in self.verdict().results]
-            if results != before:
-                self.show_checks()
-                before = results
+            verdict = self.verdict()
+            if self._told is None or verdict.results != self._told.results:
+                self._tell(verdict, self._told)
+
+
+def about(task: Task) -> str:
+    """Which task this is, in lines of at most 80 columns."""
+    return textwrap.fill(f"{task.id}: {task.intent}", 80)
 
 
 @contextmanager
@@ -145,7 +158,9 @@ def converse(
     while again:
         again = False
         with tryout(task, resources, say, pictures) as trying:
-            say(f"\n{task.id}: {task.intent}")
+            say("\n" + about(task))
+            if task.solution is None:
+                say("It has no solution yet: act by hand, 'o' shows the elements.")
             while command := _next(read):
                 if command in ("r", "reset"):
                     again = True
@@ -177,14 +192,14 @@ def _obey(trying: Tryout, command: str, say: Callable[[str], None], parse: Calla
             trying.show_checks()
         case "s" | "solution":
             if trying.next_step():
-                trying.show_checks()
+                trying.show_checks(changes=True)
         case "a" | "all":
             while trying.steps_left and trying.next_step():
                 pass
-            trying.show_checks()
+            trying.show_checks(changes=True)
         case _:
             action = parse(f"```{command}```")
             if action.kind == "invalid":
                 say(f"no action: {getattr(action, 'reason', '')}; 'help' lists what there is")
             elif trying.act(action):
-                trying.show_checks()
+                trying.show_checks(changes=True)

@@ -54,6 +54,8 @@ def test_the_checks_are_judged_again_after_every_command(
     said = capsys.readouterr().out
     verdicts = [line for line in said.splitlines() if "checks hold" in line]
     assert [line.split(":")[1].split()[0] for line in verdicts] == ["0", "1", "2", "0"]  # the last one after the reset
+    assert said.count("What is 12 times 34?") == 2  # at the start and after the reset, not with each verdict
+    assert "✗ checks[0] answer, as before" in said
     assert "There is no element [99999]" in said
     assert "no action: " in said
     assert "RootWebArea" in said

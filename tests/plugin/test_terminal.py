@@ -56,6 +56,18 @@ def test_a_failure_is_headed_by_its_place_and_told_once(narrow: pytest.Pytester,
     assert sum("canned failed" in line for line in result.outlines) == 2
 
 
+def test_a_long_message_is_broken_between_words(narrow: pytest.Pytester, make_tasks: MakeTasks) -> None:
+    make_tasks("odd")
+    conftest = narrow.path / "conftest.py"
+    message = "the site of " + "the homepage " * 12 + "went away"
+    conftest.write_text(conftest.read_text().replace('f"canned {outcome}"', repr(message)))
+    lines = narrow.runpytest().outlines
+    start = lines.index(next(line for line in lines if line.startswith("error (site)")))
+    body = lines[start : start + 3]
+    assert max(map(len, body)) <= 80
+    assert " ".join(body) == f"error (site): {message}"
+
+
 @pytest.mark.parametrize("workers", [(), ("-n2",)], ids=["alone", "xdist"])
 def test_one_line_per_failure_where_pytest_shows_one(
     narrow: pytest.Pytester, make_tasks: MakeTasks, workers: tuple[str, ...]

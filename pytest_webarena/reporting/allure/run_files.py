@@ -20,13 +20,26 @@ from pytest_webarena.reporting.allure.files import Attachments
 from pytest_webarena.results.rundir import write_atomically
 from pytest_webarena.results.wording import CAUSE_WORDS, STOP_WORDS, printable
 
-__all__ = ["CONFIG", "categories", "configuration", "environment_properties", "executor", "write_run_files"]
+__all__ = [
+    "CONFIG",
+    "ONE_PAGE_LIMIT",
+    "categories",
+    "configuration",
+    "environment_properties",
+    "executor",
+    "write_run_files",
+]
 
 CONFIG = "allurerc.mjs"
-"""For Allure 3, which takes categories from its configuration: ``allure awesome DIR --config=DIR/allurerc.mjs``."""
+"""For Allure 3, which takes categories from its configuration: ``allure generate DIR --config=DIR/allurerc.mjs``."""
+
+ONE_PAGE_LIMIT = 100_000_000
+"""Bytes of results that still make a single page. It opens from disk, which a report of many files does not."""
 
 _CONFIGURATION = """\
-// Written by pytest-webarena. Allure 3:  npx allure@3 awesome RESULTS --config=RESULTS/allurerc.mjs
+// Written by pytest-webarena. Allure 3:  npx allure@3 generate RESULTS --config=RESULTS/allurerc.mjs
+import {{ readdirSync, statSync }} from "node:fs";
+
 const config = {config};
 const agents = {agents};
 
@@ -35,10 +48,23 @@ config.environments = Object.fromEntries(Object.entries(agents).map(([id, agent]
   {{ name: agent, matcher: ({{ labels }}) => labels.some(({{ name, value }}) => name === "agent" && value === agent) }},
 ]));
 
+// One page that opens from disk, unless these results are too many for that.
+const here = new URL(".", import.meta.url);
+const size = readdirSync(here).reduce((sum, name) => sum + statSync(new URL(encodeURIComponent(name), here)).size, 0);
+config.plugins.awesome.options.singleFile = size < {limit};
+
 export default config;
 """
 
 _FAILED = "Finished, and the checks fail"
+_SUITES = ("parentSuite", "suite", "subSuite")
+_CHARTS = (
+    {"type": "currentStatus", "title": "Trials by outcome"},
+    {"type": "problemsDistribution", "by": "environment", "title": "Not passed, by agent and site"},
+    {"type": "successRateDistribution", "title": "Success by site and task"},
+    {"type": "durations", "title": "Trials by duration", "groupBy": "none"},
+)
+"""Those of Allure's charts that a single run of tasks can fill."""
 _HIDDEN_LABELS = ("agent", "host", "thread", "framework", "language", "package", "parentSuite", "suite", "subSuite")
 
 
@@ -100,9 +126,14 @@ def configuration(agents: Sequence[str]) -> str:
     for reason, words in STOP_WORDS.items():
         name = _FAILED if reason == "answered" else f"Failed, {words}"
         rules.append(_rule(name, f"^failed: {reason}$", groups))
-    config = {"name": "pytest-webarena", "hideLabels": list(_HIDDEN_LABELS), "categories": {"rules": rules}}
+    config = {
+        "name": "pytest-webarena",
+        "hideLabels": list(_HIDDEN_LABELS),
+        "categories": {"rules": rules},
+        "plugins": {"awesome": {"options": {"groupBy": list(_SUITES), "charts": list(_CHARTS)}}},
+    }
     names = {re.sub(r"[^A-Za-z0-9_-]", "_", agent)[:60]: agent for agent in agents} if len(agents) > 1 else {}
-    return _CONFIGURATION.format(config=json.dumps(config, indent=2), agents=json.dumps(names))
+    return _CONFIGURATION.format(config=json.dumps(config, indent=2), agents=json.dumps(names), limit=ONE_PAGE_LIMIT)
 
 
 def _rule(name: str, outcome: str, groups: Sequence[Any]) -> dict[str, Any]:

@@ -187,13 +187,14 @@ class _Pictures:
         self._folder = folder.resolve()
         self._left = budget
         self._ids: dict[bytes, str] = {}
+        self._sizes: set[int] = set()  # of the pictures inside; what has another size is none of them
         self.inside = self.linked = 0
 
     def source(self, path: Path) -> str:
         """Where the page finds the picture: ``#`` and an element's id, or an address; empty if there is none."""
         try:
             size = path.stat().st_size
-            data = path.read_bytes() if size <= self._left or self._ids else b""
+            data = path.read_bytes() if size <= self._left or size in self._sizes else b""
         except OSError:
             return ""
         key = hashlib.sha256(data).digest() if data else b""
@@ -201,6 +202,7 @@ class _Pictures:
             return self._ids[key]
         if data and size <= self._left:
             self._left -= size
+            self._sizes.add(size)
             self.inside += 1
             kind = path.suffix[1:] if path.suffix in (".png", ".webp") else "jpeg"
             name = f"picture-{self.inside}"

@@ -72,10 +72,10 @@ function rates(by) {
   if (rows.length > 1) rows.push({ name: "all", trials: index.trials, all: true });
   const cell = (row, agent) => {
     const trials = row.trials.filter((trial) => trial.agent === agent), count = tally(trials);
-    if (!trials.length) return make("td", {}, make("span", { className: "dim" }, "–"));
+    if (!trials.length) return make("td", { "data-label": agent }, make("span", { className: "dim" }, "–"));
     const text = count.rate === null ? "no verdict" : percent(count.rate, count.judged < 1000 ? 0 : 1);
     const label = `${agent}, ${row.name}: ${text}, ${count.passed} of ${count.judged} passed, ${plural(count.error, "error")}`;
-    return make("td", {}, make("button", { type: "button", "aria-label": label, onclick: () => narrow({ agent, field, name: row.all ? null : row.name, by }) },
+    return make("td", { "data-label": agent }, make("button", { type: "button", "aria-label": label, onclick: () => narrow({ agent, field, name: row.all ? null : row.name, by }) },
       bar(count), make("b", {}, text), make("small", {}, `${count.passed}/${count.judged}`),
       count.error ? make("small", { className: "error" }, `+${count.error} err.`) : ""));
   };

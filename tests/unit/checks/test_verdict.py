@@ -93,6 +93,47 @@ def test_headlines(verdict: Verdict, line: str) -> None:
     assert verdict.render().splitlines()[0] == line
 
 
+def combined(kind: str, *scores: float) -> CheckResult:
+    parts = tuple(
+        CheckResult(path=f"checks[0].{kind}[{index}]", kind="url", score=score, expected=f"/{index}", actual="/x")
+        for index, score in enumerate(scores)
+    )
+    held = {"not": not scores[0], "any": any(scores), "all": all(scores)}[kind]
+    return CheckResult(path="checks[0]", kind=kind, score=float(held), expected="", children=parts)
+
+
+@pytest.mark.parametrize(
+    ("result", "line"),
+    [
+        (combined("any", 0.0, 1.0), "✓ checks[0] any: url /1"),
+        (combined("all", 1.0, 1.0), "✓ checks[0] all: 2 of 2 hold"),
+        (combined("not", 0.0), "✓ checks[0] not: url /0"),
+    ],
+)
+def test_a_combination_that_holds_takes_one_line(result: CheckResult, line: str) -> None:
+    assert Verdict(score=1.0, passed=True, results=(result,)).render().splitlines()[1:] == [line]
+
+
+def test_given_an_earlier_verdict_only_what_changed_is_told_again() -> None:
+    def verdict(*actual: str) -> Verdict:
+        results = tuple(
+            CheckResult(path=f"checks[{index}]", kind="url", score=float(at == "/a"), expected="/a", actual=at)
+            for index, at in enumerate(actual)
+        )
+        return Verdict(score=0.0, passed=False, results=results, intent="Go to /a")
+
+    lines = verdict("/b", "/a", "/a", "/c").render(80, before=verdict("/b", "/a", "/b", "/b")).splitlines()
+    assert lines[1:] == [
+        "✗ checks[0] url, as before",
+        "✓ checks[1] url",
+        "✓ checks[2] url: /a",
+        "",
+        "✗ checks[3] url",
+        "    expected /a",
+        "    actual   /c",
+    ]
+
+
 @pytest.mark.parametrize("width", [40, 60, 80, 120])
 def test_lines_fit_the_width(width: int) -> None:
     assert max(map(len, sample().render(width).splitlines())) <= width

@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from playwright._impl._driver import compute_driver_executable
 
 from pytest_webarena.evidence import StopReason
 from pytest_webarena.reporting.allure import write_results
 from pytest_webarena.reporting.allure.identity import Identity, source_url
 from pytest_webarena.reporting.allure.result import outcome_label, status_details
-from pytest_webarena.reporting.allure.run_files import categories, configuration, executor, write_run_files
+from pytest_webarena.reporting.allure.run_files import (
+    ONE_PAGE_LIMIT,
+    categories,
+    configuration,
+    executor,
+    write_run_files,
+)
 from pytest_webarena.results import Attempt, RunDir, TrialRecord
 from pytest_webarena.results.wording import CAUSE_WORDS, STOP_WORDS
 
@@ -354,6 +363,26 @@ def test_the_executor_is_the_ci_job(environment: dict[str, str], expected: dict[
 def test_several_agents_become_environments() -> None:
     assert 'const agents = {"my_agents_py-A": "my.agents.py-A", "b": "b"};' in configuration(["my.agents.py-A", "b"])
     assert "const agents = {};" in configuration(["only"])
+
+
+@pytest.mark.parametrize(("size", "one_page"), [(10, True), (ONE_PAGE_LIMIT, False)])
+def test_the_configuration_is_javascript_that_asks_for_one_page_where_it_can(
+    size: int, one_page: bool, tmp_path: Path
+) -> None:
+    (tmp_path / "100%.txt").touch()  # no name of a file may upset it
+    os.truncate(tmp_path / "100%.txt", size)
+    config = tmp_path / "allurerc.mjs"
+    config.write_text(configuration(["a", "b"]), encoding="utf-8")
+    node, _ = compute_driver_executable()
+    told = subprocess.run(
+        [node, "-e", f"import({config.as_uri()!r}).then((it) => console.log(JSON.stringify(it.default)))"],
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout
+    read = json.loads(told)
+    assert read["plugins"]["awesome"]["options"]["singleFile"] is one_page
+    assert set(read["environments"]) == {"a", "b"}
 
 
 def test_an_old_record_without_verdict_details_is_still_told(run: RunDir, target: Path) -> None:

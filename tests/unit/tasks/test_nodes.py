@@ -97,7 +97,9 @@ def test_core_tags_say_what_a_value_is() -> None:
 
 def test_a_huge_file_is_refused_before_it_is_parsed() -> None:
     [problem] = problems(b"a" * 5_000_001)
-    assert str(problem) == ("t.yaml:1:1: expected a file of at most 5 MB, found 5.0 MB (split it into several files)")
+    assert str(problem) == (
+        "t.yaml:1:1: expected a file of at most 5 MB, found a larger one (split it into several files)"
+    )
 
 
 def test_the_limits_can_be_set() -> None:
@@ -112,7 +114,7 @@ def test_a_billion_laughs_are_not_laughed() -> None:
     lines = ["a0: &a0 [" + ",".join(["x"] * 10) + "]"]
     lines += [f"a{n}: &a{n} [" + ",".join([f"*a{n - 1}"] * 10) + "]" for n in range(1, 12)]
     text = found("\n".join(lines).encode())
-    assert "expected at most 3,000,000 values, found more than" in text
+    assert "expected at most 3,000,000 values, aliases written out, found more" in text
 
 
 def test_aliases_count_toward_the_depth() -> None:

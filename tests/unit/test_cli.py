@@ -1,0 +1,33 @@
+"""``webarena`` commands that need neither sites nor a browser."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from pytest_webarena.cli import main
+from pytest_webarena.tasks.reference import json_schema
+
+
+def test_the_schema_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["schema"]) == 0
+    assert json.loads(capsys.readouterr().out) == json_schema()
+
+
+def test_the_schema_is_written_where_an_editor_finds_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    target = tmp_path / "editor" / "tasks.schema.json"
+    assert main(["schema", "--write", str(target)]) == 0
+    assert f"# yaml-language-server: $schema={target}" in capsys.readouterr().out
+    schema = json.loads(target.read_text("utf-8"))
+    with pytest.raises(jsonschema.ValidationError, match="intent"):
+        jsonschema.validate({"tasks": [{"id": "a", "sites": [], "checks": [{"answer": "x"}]}]}, schema)
+
+
+def test_a_schema_that_can_not_be_written_is_said_in_a_sentence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["schema", "--write", str(tmp_path)]) == 2
+    assert f"webarena schema: --write {tmp_path}: expected a place for a file" in capsys.readouterr().err

@@ -262,7 +262,8 @@ class Terminal:
         self._pid, self._master = pty.fork()
         if not self._pid:
             os.chdir(directory)
-            os.execv(sys.executable, [sys.executable, "-m", "pytest", *arguments])
+            alone = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_XDIST")}
+            os.execve(sys.executable, [sys.executable, "-m", "pytest", *arguments], alone)
         self.text = ""
 
     def until(self, *words: str) -> str:

@@ -72,9 +72,11 @@ FAULTS = {
     "a style sheet that never comes": Fault(body="<link rel=stylesheet href=/never><p>Late"),
     "a frame that never comes": Fault(body="<iframe src=/never></iframe>"),
     "endless redirects by script": Fault(
-        click="location = '/ping'", says="Ping or Pong or did not answer or could not be read"
+        click="location = '/ping'", says="Ping or Pong or http://a.test/p or did not answer or could not be read"
     ),
-    "endless refreshing": Fault(click="location = '/refresh'", says="Refresh or could not be read"),
+    "endless refreshing": Fault(
+        click="location = '/refresh'", says="Refresh or http://a.test/refresh or could not be read"
+    ),
     "redirects in a loop": Fault(click="location = '/loop'", says="ERR_TOO_MANY_REDIRECTS or http://a.test/loop"),
     "password prompt of the browser": Fault(click="location = '/secret'", says="Not for you"),
     "password prompt without a page": Fault(click="location = '/locked'", says="http://a.test/locked"),

@@ -57,6 +57,17 @@ def embedded_image(engine: DockerClient) -> str:
     return ensure_image(engine, "embedded")
 
 
+@pytest.fixture(scope="session")
+def shop_image(engine: DockerClient) -> str:
+    """Reference of the store's image. Without django-oscar: a skip, or a failure where WEBARENA_REQUIRE_SHOP=1."""
+    from pytest_webarena.embedded import APPS
+    from pytest_webarena.sites.images import ensure_image
+
+    if not APPS["shop"].available and os.environ.get("WEBARENA_REQUIRE_SHOP") != "1":
+        pytest.skip("django-oscar is not installed: pip install '.[shop]'")
+    return ensure_image(engine, "embedded-shop")
+
+
 @pytest.fixture
 def run() -> Iterator[Run[Any]]:
     """Carries out coroutines, all of a test on one event loop."""

@@ -41,6 +41,24 @@ tasks:
       - fill: {css=#expression: 12*34}
       - press: Enter
       - stop: "408"
+  - id: mug
+    intent: Follow the start page to the store and put an Estuary mug of 450 ml into the basket.
+    sites: [homepage, shopping]
+    checks:
+      - state:
+          site: shopping
+          sql: >-
+            select p.title from basket_line l join basket_basket b on b.id = l.basket_id
+            join catalogue_product p on p.id = l.product_id join auth_user u on u.id = b.owner_id
+            where b.status = 'Open' and u.username = 'mara.linden'
+          rows: [["Estuary Mug, 450 ml"]]
+    solution:
+      - click: css=.sites a[href^="http://shopping.test"]
+      - fill: {css=#id_q: estuary mug}
+      - press: Enter
+      - click: css=.product-grid h3 >> role=link[name="Estuary Mug, 450 ml"]
+      - click: css=#add_to_basket_form >> role=button[name="Add to basket"]
+      - stop
 """
 
 
@@ -50,16 +68,17 @@ def verdicts(pytester: pytest.Pytester, run: str) -> dict[tuple[str, str], Any]:
 
 
 def test_containers_and_processes_agree_and_leave_nothing(
-    pytester: pytest.Pytester, engine: DockerClient, embedded_image: str
+    pytester: pytest.Pytester, engine: DockerClient, embedded_image: str, shop_image: str
 ) -> None:
     (pytester.path / "demo.tasks.yaml").write_text(TASKS)
     agents = ("--agent=oracle", "--agent=null", "-n2")
     on_docker = pytester.runpytest_subprocess(*agents, "--sites=embedded-docker", "--run-dir=docker", timeout=170)
-    on_docker.assert_outcomes(passed=3, failed=3)
-    pytester.runpytest_subprocess(*agents, "--run-dir=process", timeout=110).assert_outcomes(passed=3, failed=3)
+    on_docker.assert_outcomes(passed=4, failed=4)
+    pytester.runpytest_subprocess(*agents, "--run-dir=process", timeout=110).assert_outcomes(passed=4, failed=4)
     assert verdicts(pytester, "docker") == verdicts(pytester, "process")
     records = [json.loads(file.read_text()) for file in (pytester.path / "docker" / "trials").glob("*/trial.json")]
-    assert all(record["replicas"]["homepage"].startswith("sha256:") for record in records)
+    assert all(digest.startswith("sha256:") for record in records for digest in record["replicas"].values())
+    assert {app for record in records for app in record["replicas"]} == {"homepage", "shop"}
     log = (pytester.path / "docker" / "broker.log").read_text()
     owner = re.search(r"broker (\d+/\d+/[0-9a-f-]+) serves", log)
     assert owner is not None

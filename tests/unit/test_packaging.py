@@ -20,6 +20,7 @@ COMES_WITH = {
     "allure-python-commons": "allure-pytest",
     "django": "django-oscar",
     "django-haystack": "django-oscar",
+    "django-tables2": "django-oscar",
     "itsdangerous": "flask",
     "markupsafe": "jinja2",
     "requests": "docker",

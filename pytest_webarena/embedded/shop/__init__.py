@@ -21,6 +21,7 @@ __all__ = ["create_app", "on_fork", "rebind", "seed"]
 def create_app(data_dir: Path) -> WSGIApplication:
     """The store as a WSGI callable on the database in ``data_dir``, loaded and warmed up.
 
+    ``WEBARENA_WARM=0`` in the environment leaves the warming out: for a process that serves a single visitor.
     Settings are process-wide: a second call binds the same store to another directory.
     """
     APPS["shop"].require()

@@ -20,6 +20,9 @@ class ShopConfig(AppConfig):
         from oscar.apps.catalogue.signals import product_viewed
         from oscar.apps.search.signals import user_search
 
+        from pytest_webarena.embedded.shop import tables
+
+        tables.quicken()
         # Looking at a page or signing in must leave the database byte for byte as it was: a released
         # replica is then provably clean, and a stored login costs no reset.
         product_viewed.disconnect(receivers.receive_product_view)

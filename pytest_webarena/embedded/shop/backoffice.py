@@ -7,13 +7,14 @@ from typing import Any
 
 from django.db.models import Count, Sum
 from oscar.apps.dashboard.catalogue.views import CategoryCreateView as OscarCategoryCreateView
+from oscar.apps.dashboard.catalogue.views import ProductListView as OscarProductListView
 from oscar.apps.dashboard.views import IndexView as OscarIndexView
 from oscar.core.loading import get_model
 
 from pytest_webarena.embedded import clock
 from pytest_webarena.embedded.shop.reports import best_sellers
 
-__all__ = ["CategoryCreateView", "IndexView"]
+__all__ = ["CategoryCreateView", "IndexView", "ProductListView"]
 
 
 class IndexView(OscarIndexView):
@@ -52,3 +53,14 @@ class CategoryCreateView(OscarCategoryCreateView):
         if "parent" in self.kwargs:
             initial["treebeard_ref_node"] = self.kwargs["parent"]
         return initial
+
+
+class ProductListView(OscarProductListView):
+    """All products, or those searched for."""
+
+    def apply_search(self, queryset: Any) -> Any:
+        """Oscar's; only a search for words joins variants and can find a product twice."""
+        found = super().apply_search(queryset)
+        if self.request.user.is_staff and not self.request.GET.get("title"):
+            found.query.distinct = False  # comparing thousands of descriptions takes longer than the list
+        return found

@@ -9,6 +9,7 @@ from django.db.models import Count, Max, Sum
 from django.db.models.functions import Coalesce, TruncMonth
 from django.http import HttpResponse
 from django.template.defaultfilters import date
+from oscar.apps.basket.reports import OpenBasketReportGenerator, SubmittedBasketReportGenerator
 from oscar.apps.dashboard.reports.reports import ReportGenerator, ReportHTMLFormatter
 from oscar.apps.dashboard.reports.utils import GeneratorRepository as OscarRepository
 from oscar.core.loading import get_model
@@ -118,7 +119,39 @@ class SearchTerms(_Figures):
         )  # fmt: skip
 
 
+class _BasketsHtml(ReportHTMLFormatter):
+    filename_template = "oscar/dashboard/reports/partials/baskets.html"
+
+
+def _counted(baskets: Any) -> Any:
+    """With owner and numbers, for which Oscar would ask basket by basket."""
+    counted = baskets.select_related("owner").annotate(count=Count("lines"), items=Sum("lines__quantity"))
+    return counted.order_by("id")
+
+
+class OpenBaskets(OpenBasketReportGenerator):
+    """Oscar's, counted by the database."""
+
+    queryset = _counted(OpenBasketReportGenerator.queryset)
+    formatters = {**OpenBasketReportGenerator.formatters, "HTML_formatter": _BasketsHtml}  # noqa: RUF012
+
+
+class SubmittedBaskets(SubmittedBasketReportGenerator):
+    """Oscar's, counted by the database."""
+
+    queryset = _counted(SubmittedBasketReportGenerator.queryset)
+    formatters = {**SubmittedBasketReportGenerator.formatters, "HTML_formatter": _BasketsHtml}  # noqa: RUF012
+
+
+_QUICKER = {generator.code: generator for generator in (OpenBaskets, SubmittedBaskets)}
+
+
 class GeneratorRepository(OscarRepository):
     """Oscar's reports and ours."""
 
-    generators = (*OscarRepository.generators, BestSellers, SalesByMonth, SearchTerms)
+    generators = (
+        *(_QUICKER.get(generator.code, generator) for generator in OscarRepository.generators),
+        BestSellers,
+        SalesByMonth,
+        SearchTerms,
+    )

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from pytest_webarena.embedded.shop.identity import CUSTOMER, OWNER
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 __all__ = ["DATABASE_FILE", "configure", "create_app", "on_fork", "rebind"]
@@ -67,11 +66,14 @@ def create_app(data_dir: Path) -> WSGIApplication:
     configure(data_dir / DATABASE_FILE)
     from django.core.handlers.wsgi import WSGIHandler
 
+    from pytest_webarena.embedded import clock
     from pytest_webarena.embedded.shop.media import Files
 
     app = Files(WSGIHandler())
-    _warm(app)
+    if os.environ.get("WEBARENA_WARM", "1") != "0":
+        _warm(app)
     rebind(data_dir)
+    clock.restart()  # for those who serve without a fork: warming up must not count as a visit
     return app
 
 
@@ -141,8 +143,7 @@ def _warm(app: WSGIApplication) -> None:
     for username, paths in _WARM_PATHS.items():
         cookie = _session(username) if username else ""
         for path in paths:
-            for _ in _visit(app, path.format(id=number, slug=slug, order=order), cookie):
-                pass
+            _visit(app, path.format(id=number, slug=slug, order=order), cookie)
 
 
 def _session(username: str) -> str:
@@ -161,7 +162,8 @@ def _session(username: str) -> str:
     return f"{settings.SESSION_COOKIE_NAME}={session.session_key}"
 
 
-def _visit(app: WSGIApplication, target: str, cookie: str) -> Iterable[bytes]:
+def _visit(app: WSGIApplication, target: str, cookie: str) -> None:
+    """GET ``target``. `RuntimeError` when the store can't show it: better now than in front of an agent."""
     path, _, query = target.partition("?")
     environ: WSGIEnvironment = {
         "REQUEST_METHOD": "GET",
@@ -180,16 +182,22 @@ def _visit(app: WSGIApplication, target: str, cookie: str) -> Iterable[bytes]:
         "wsgi.run_once": False,
     }
 
-    def start_response(*_: Any) -> Any:
+    seen: list[str] = []
+
+    def start_response(status: str, *_: Any) -> Any:
+        seen.append(status)
         return lambda _data: None
 
     body = app(environ, _typed(start_response))
     try:
-        return list(body)
+        for _ in body:
+            pass
     finally:
         close = getattr(body, "close", None)
         if close is not None:
             close()
+    if not seen or seen[-1] >= "4":
+        raise RuntimeError(f"warming up, GET {target} answered {seen[-1] if seen else 'nothing'}")
 
 
 def _typed(start_response: Any) -> StartResponse:

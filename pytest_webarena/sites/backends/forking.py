@@ -156,7 +156,7 @@ class ForkServer:
         if starting is None or starting.done():
             return
         if kind == "failed":
-            tail = "" if name else log_tail(self.log)
+            tail = "" if name or event.get("clear") else log_tail(self.log)
             starting.set_exception(SiteError(f"{event['error']}{tail}"))
         else:
             starting.set_result(event)

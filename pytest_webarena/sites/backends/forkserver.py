@@ -11,6 +11,9 @@ One per app, single-threaded, run as ``python -P -m pytest_webarena.sites.backen
     → {"op": "kill", "id": "homepage-1.0"}
     ← {"event": "exit", "id": "homepage-1.0", "code": -9}
 
+With ``on_fork`` a *spare* child waits, its data copied and its port open, so that a fork is a line through a pipe and a
+rename. It has served nobody, and what it waits with no other child has.
+
 It ends with its replicas when stdin ends. A replica ends with it: on Linux the kernel sees to that, elsewhere a pipe.
 Events are shorter than a pipe's atomic write, so those of several replicas don't mix; tracebacks are in the logs.
 """
@@ -30,17 +33,18 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
-from urllib.parse import unquote, urlsplit
 
+from pytest_webarena.errors import UsageError
 from pytest_webarena.sites.backends.files import files_digest
+from pytest_webarena.sites.backends.wsgi import logged, visit
 
 if TYPE_CHECKING:
-    from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
+    from wsgiref.types import WSGIApplication
 
 __all__ = ["ForkOrder", "LoadOrder", "main"]
 
@@ -76,6 +80,16 @@ class ForkOrder:
     """Whether to take the digest of its pristine files."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Spare:
+    """A child without an order yet."""
+
+    pid: int
+    orders: int
+    """Where to write its order to."""
+    data: Path
+
+
 class _Server:
     """The fork server's state: one loaded app, its children by id."""
 
@@ -84,6 +98,8 @@ class _Server:
         self._order: LoadOrder | None = None
         self._app: WSGIApplication | None = None
         self._children: dict[int, str] = {}
+        self._spare: _Spare | None = None
+        self._spares = 0
         # Replicas hold the reading end; we never write.
         self._lifeline, self._life = os.pipe()
         self._pending = b""
@@ -118,6 +134,7 @@ class _Server:
                 self._load(LoadOrder(**{**message, "warm": tuple(message["warm"])}))
             elif operation == "fork":
                 self._fork(ForkOrder(**message))
+                self._keep_spare()
             else:
                 self._kill(message["id"])
         return bool(data)
@@ -138,13 +155,16 @@ class _Server:
             shutil.copytree(seed, warm, symlinks=True)
             app = create(warm)
             for address in order.warm:
-                _request(app, address, order.host)
+                visit(app, address, order.host)
             if order.on_fork:
                 self._app = app
             else:
                 shutil.rmtree(warm, ignore_errors=True)
             del app
             import waitress  # noqa: F401  # so that replicas need not
+        except UsageError as error:  # says by itself what to do
+            _send(self._out, "failed", id="", error=str(error)[:_ERROR_LIMIT], clear=True)
+            return
         except Exception as error:
             traceback.print_exc()
             _send(self._out, "failed", id="", error=_short(error))
@@ -156,22 +176,72 @@ class _Server:
     # --- replicas
 
     def _fork(self, order: ForkOrder) -> None:
+        if self._give_spare(order):
+            return
         parent = os.getpid()
         pid = os.fork()
         if pid == 0:
-            self._be_replica(order, parent)
+            self._be_replica(parent, lambda: order)
         self._children[pid] = order.id
 
-    def _be_replica(self, order: ForkOrder, parent: int) -> NoReturn:
+    def _give_spare(self, order: ForkOrder) -> bool:
+        spare, self._spare = self._spare, None
+        if spare is None:
+            return False
+        try:
+            os.write(spare.orders, json.dumps(asdict(order)).encode())  # shorter than a pipe's buffer
+        except BrokenPipeError:  # it has died
+            return False
+        finally:
+            os.close(spare.orders)
+        self._children[spare.pid] = order.id
+        return True
+
+    def _keep_spare(self) -> None:
+        """Fork ahead of the next order. Only an app made before the fork can move to its data later."""
+        if self._app is None or self._spare is not None or self._order is None:
+            return
+        self._spares += 1
+        data = Path(f"{self._order.seed_dir}.spare-{self._spares}")
+        parent = os.getpid()
+        orders, writing = os.pipe()
+        pid = os.fork()
+        if pid == 0:
+            os.close(writing)
+            self._be_replica(parent, lambda: _read_order(orders), data)
+        os.close(orders)
+        self._children[pid] = ""
+        self._spare = _Spare(pid=pid, orders=writing, data=data)
+
+    def _be_replica(self, parent: int, wait: Callable[[], ForkOrder], spare: Path | None = None) -> NoReturn:
         code = 1
         try:
-            self._detach(order, parent)
+            self._detach(parent)
+            problem: Exception | None = None
+            server = None
             try:
-                server, port, fingerprint = self._prepare(order)
+                if spare is not None:
+                    self._copy_seed(spare)
+                if self._app is not None:
+                    server = self._serve(self._app)
+            except Exception as error:
+                problem = error  # told once somebody wants to know
+            order = wait()
+            _log_to(order.log)
+            try:
+                if problem is not None:
+                    raise problem
+                data = Path(order.data_dir)
+                if spare is not None:
+                    spare.rename(data)
+                else:
+                    self._copy_seed(data)
+                server = self._bind(data, server)
+                fingerprint = files_digest(data) if order.fingerprint else None
             except Exception as error:
                 _send(self._out, "failed", id=order.id, error=_short(error))
                 raise
-            _send(self._out, "ready", id=order.id, port=port, fingerprint=fingerprint)
+            _send(self._out, "ready", id=order.id, port=server.effective_port, fingerprint=fingerprint)
             os.close(self._out)
             server.run()
             code = 0
@@ -182,37 +252,41 @@ class _Server:
             sys.stderr.flush()
             os._exit(code)
 
-    def _detach(self, order: ForkOrder, parent: int) -> None:
+    def _detach(self, parent: int) -> None:
         self._die_with_parent(parent)
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         os.close(self._life)
+        if self._spare is not None:
+            os.close(self._spare.orders)
         nothing = os.open(os.devnull, os.O_RDONLY)
         os.dup2(nothing, 0)
-        log = os.open(order.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-        os.dup2(log, 1)
-        os.dup2(log, 2)
         # A buffer of its own: the parent's may hold text, and its lock may be held.
         raw = io.FileIO(2, "w", closefd=False)
         sys.stdout = sys.stderr = io.TextIOWrapper(io.BufferedWriter(raw), line_buffering=True, errors="replace")
         threading.Thread(target=self._end_with_parent, daemon=True).start()
 
-    def _prepare(self, order: ForkOrder) -> tuple[Any, int, str | None]:
+    def _copy_seed(self, to: Path) -> None:
+        assert self._order is not None
+        shutil.copytree(self._order.seed_dir, to, symlinks=True)
+
+    def _serve(self, app: WSGIApplication) -> Any:
+        """A server that listens, and answers once it runs."""
         from waitress.server import create_server
 
         assert self._order is not None
-        data = Path(order.data_dir)
-        shutil.copytree(self._order.seed_dir, data, symlinks=True)
-        if self._app is not None:
-            app = self._app
-            _attribute(self._order.on_fork)(data)
-        else:
-            app = _attribute(self._order.factory)(data)
         listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         listener.bind(("127.0.0.1", 0))
-        server = create_server(_logged(app), sockets=[listener], threads=self._order.threads, ident=None)
-        return server, listener.getsockname()[1], files_digest(data) if order.fingerprint else None
+        return create_server(logged(app), sockets=[listener], threads=self._order.threads, ident=None)
+
+    def _bind(self, data: Path, server: Any) -> Any:
+        """Have the app work on ``data``: the one that was made before the fork, or one of its own."""
+        assert self._order is not None
+        if server is None:
+            return self._serve(_attribute(self._order.factory)(data))
+        _attribute(self._order.on_fork)(data)
+        return server
 
     def _die_with_parent(self, parent: int) -> None:
         if self._prctl is not None:
@@ -234,8 +308,14 @@ class _Server:
     def _collect(self) -> None:
         for pid in list(self._children):
             ended, status = os.waitpid(pid, os.WNOHANG)
-            if ended:
-                _send(self._out, "exit", id=self._children.pop(pid), code=os.waitstatus_to_exitcode(status))
+            if not ended:
+                continue
+            if name := self._children.pop(pid):
+                _send(self._out, "exit", id=name, code=os.waitstatus_to_exitcode(status))
+            elif self._spare is not None and self._spare.pid == pid:
+                os.close(self._spare.orders)
+                shutil.rmtree(self._spare.data, ignore_errors=True)
+                self._spare = None
 
     def _end_all(self) -> None:
         for pid in self._children:
@@ -256,57 +336,30 @@ def _make_seed(order: LoadOrder, seed: Path) -> None:
     unfinished.rename(seed)
 
 
+def _read_order(pipe: int) -> ForkOrder:
+    """Wait for it. At the pipe's end there is none to come."""
+    text = b""
+    while data := os.read(pipe, 65536):
+        text += data
+    os.close(pipe)
+    if not text:
+        os._exit(0)
+    return ForkOrder(**json.loads(text))
+
+
+def _log_to(path: str) -> None:
+    log = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    os.dup2(log, 1)
+    os.dup2(log, 2)
+    os.close(log)
+
+
 def _attribute(target: str) -> Any:
     module, _, path = target.partition(":")
     value: Any = import_module(module)
     for name in path.split("."):
         value = getattr(value, name)
     return value
-
-
-def _request(app: WSGIApplication, address: str, host: str) -> None:
-    """GET an address in-process. RuntimeError when the app does not like it."""
-    from wsgiref.util import setup_testing_defaults
-
-    parts = urlsplit(address)
-    environ: WSGIEnvironment = {
-        "PATH_INFO": unquote(parts.path, encoding="latin-1"),
-        "QUERY_STRING": parts.query,
-        "HTTP_HOST": parts.netloc or host,
-        "SERVER_NAME": parts.hostname or host,
-        "REMOTE_ADDR": "127.0.0.1",
-    }
-    setup_testing_defaults(environ)
-    seen: list[str] = []
-
-    def start_response(status: str, headers: list[tuple[str, str]], exc_info: Any = None) -> Callable[[bytes], object]:
-        seen.append(status)
-        return lambda _: None
-
-    answer = app(environ, start_response)
-    try:
-        for _ in answer:
-            pass
-    finally:
-        if (close := getattr(answer, "close", None)) is not None:
-            close()
-    if not seen or seen[-1][:1] == "5" or seen[-1][:3] == "404":
-        raise RuntimeError(f"warming up, GET {address} answered {seen[-1] if seen else 'nothing'}")
-
-
-def _logged(app: WSGIApplication) -> WSGIApplication:
-    """``app`` with one line per request in the replica's log."""
-
-    def log(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-        def note(status: str, headers: list[tuple[str, str]], exc_info: Any = None) -> Callable[[bytes], object]:
-            query = f"?{environ['QUERY_STRING']}" if environ.get("QUERY_STRING") else ""
-            where = f"{environ.get('HTTP_HOST', '')}{environ.get('PATH_INFO', '')}{query}"
-            print(f"{environ['REQUEST_METHOD']} {where} {status}", file=sys.stderr)
-            return start_response(status, headers, exc_info) if exc_info else start_response(status, headers)
-
-        return app(environ, note)
-
-    return log
 
 
 def _prctl() -> Callable[..., int] | None:

@@ -27,7 +27,7 @@ __all__ = ["IMAGE_LABEL", "RECIPES", "ensure_image"]
 RECIPES: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "embedded": ("flask", "waitress"),
-        "embedded-shop": ("flask", "waitress", "django-oscar"),
+        "embedded-shop": ("flask", "waitress", "django-oscar", "tzdata"),
     }
 )
 """Recipe name to the packages its image holds besides the embedded apps themselves."""

@@ -64,6 +64,21 @@ def test_docker_twins_extend_the_embedded_ones() -> None:
     assert app.digest != load_catalogue("embedded").apps["homepage"].digest
 
 
+def test_every_embedded_app_is_the_same_on_docker() -> None:
+    processes, containers = load_catalogue("embedded").apps, load_catalogue("embedded-docker").apps
+    assert containers.keys() == processes.keys()
+    for name, app in containers.items():
+        twin = processes[name]
+        assert app.backend == "docker"
+        assert (app.sites, app.users, app.login, app.databases) == (twin.sites, twin.users, twin.login, twin.databases)
+        # A clean replica that is handed on would show another time.
+        assert (app.reuse, app.read_only) == (twin.reuse, twin.read_only)
+        assert app.docker is not None
+        assert twin.process is not None
+        assert app.docker.env.items() >= twin.process.env.items()
+        assert app.docker.command[0] == name
+
+
 def test_a_users_catalogue_says_the_least_it_can(tmp_path: Path) -> None:
     catalogue = load_catalogue(write(tmp_path / "mine.yaml", MINIMAL))
     app = catalogue.apps["shop"]

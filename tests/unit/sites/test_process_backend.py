@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from pytest_webarena.errors import SiteError, TaskError, UsageError
@@ -131,6 +132,30 @@ def test_an_app_made_before_forking_is_moved_to_each_replicas_data(backend_run: 
     backend_run(work)
 
 
+def test_a_reset_is_handed_a_spare_and_a_dead_one_is_not_missed(backend_run: Run, tiny: Path, tmp_path: Path) -> None:
+    app = load_catalogue(tiny / "sites.yaml").apps["other"]
+
+    async def work(backend: ProcessBackend) -> None:
+        await backend.prepare(app)
+        replica = await backend.start(app, "other-1")
+        parent = psutil.Process(number(get(replica), "parent"))
+        for _ in range(3):
+            get(replica, "/add")
+            wait_until(lambda: len(parent.children()) == 2)
+            (spare,) = {child.pid for child in parent.children()} - {number(get(replica), "pid")}
+            replica = await backend.reset(app, replica)
+            assert f"notes=1 memory=0 pid={spare} " in get(replica)
+        wait_until(lambda: len(parent.children()) == 2)
+        (spare,) = {child.pid for child in parent.children()} - {number(get(replica), "pid")}
+        os.kill(spare, signal.SIGKILL)
+        get(replica, "/add")
+        replica = await backend.reset(app, replica)
+        assert "notes=1 memory=0" in get(replica)
+        assert number(get(replica), "pid") != spare
+
+    backend_run(work)
+
+
 def test_the_app_is_loaded_and_seeded_once(backend_run: Run, app: AppManifest, tmp_path: Path) -> None:
     async def work(backend: ProcessBackend) -> None:
         await backend.prepare(app)
@@ -209,6 +234,36 @@ def test_what_can_not_be_loaded_is_told_with_the_log(
         assert "Traceback" in str(error.value)
 
     backend_run(work)
+
+
+def test_a_missing_extra_is_told_in_one_sentence(backend_run: Run, tmp_path: Path) -> None:
+    hiding = tmp_path / "hiding"
+    hiding.mkdir()
+    (hiding / "sitecustomize.py").write_text(HIDE)
+    app = replace(load_catalogue("embedded").apps["shop"], folder=hiding)
+
+    async def work(backend: ProcessBackend) -> None:
+        with pytest.raises(SiteError) as error:
+            await backend.prepare(app)
+        assert re.fullmatch(
+            r"the embedded app 'shop' needs (django, )?oscar, not installed here; run: "
+            r"pip install 'pytest-webarena\[shop\]'",
+            str(error.value),
+        )
+
+    backend_run(work)
+
+
+HIDE = """
+import sys
+
+class Hidden:
+    def find_spec(self, name, path=None, target=None):
+        if name == "oscar":
+            raise ModuleNotFoundError(name, name=name)
+
+sys.meta_path.insert(0, Hidden())
+"""
 
 
 def test_a_wsgi_app_can_have_readiness_checks_too(backend_run: Run, app: AppManifest) -> None:

@@ -33,6 +33,12 @@ def card_for(product: Any) -> search.Card | None:
     return found[0] if found else None
 
 
+@register.simple_tag
+def cards_of(products: Any, limit: int) -> list[search.Card]:
+    """The first ``limit`` products of a query, all at once."""
+    return search.cards([product.pk for product in products.only("pk")[:limit]])
+
+
 @register.filter
 def kr(value: Any) -> str:
     """A price in crowns, as everywhere in the store."""

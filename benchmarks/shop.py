@@ -1,0 +1,138 @@
+"""The store's figures: CPU of its pages, start, reset, and what replicas add in memory.
+
+    python benchmarks/shop.py [--rounds 15]
+
+CPU per page is the process's own, the least and the median of the rounds, after a warm-up; other work on the machine
+changes it through caches and shared cores only. The calibration line, a loop of plain Python, says how fast the
+machine is just now. Memory is what the kernel counts for processes with their shares of common pages (PSS), after
+some pages.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import http.client
+import multiprocessing
+import statistics
+import tempfile
+import time
+import uuid
+from pathlib import Path
+
+import psutil
+
+from pytest_webarena.embedded import shop
+from pytest_webarena.sites.backends.base import BackendContext, Replica
+from pytest_webarena.sites.backends.process import ProcessBackend
+from pytest_webarena.sites.manifest import load_catalogue
+from pytest_webarena.sites.reaper import identity
+
+PAGES = {
+    "": ("/", "/catalogue/", "/search/?q=lamp"),
+    "mara.linden": (
+        "/catalogue/?sort_by=price-asc", "/search/?q=mug", "/offers/", "/basket/", "/accounts/orders/",
+        "/accounts/wishlists/", "/accounts/profile/",
+    ),
+    "clementine.rusk": (
+        "/dashboard/", "/dashboard/orders/", "/dashboard/catalogue/", "/dashboard/catalogue/products/1/",
+        "/dashboard/catalogue/categories/", "/dashboard/users/", "/dashboard/reviews/", "/dashboard/offers/",
+        "/dashboard/vouchers/", "/dashboard/ranges/", "/dashboard/pages/",
+        "/dashboard/reports/?report_type=best_sellers", "/dashboard/reports/?report_type=submitted_baskets",
+    ),
+}  # fmt: skip
+REPLICAS = 4
+
+
+def calibration() -> float:
+    """Milliseconds of CPU for a loop of plain Python."""
+    before = time.process_time()
+    total = 0
+    for number in range(250_000):
+        total += number % 7
+    return (time.process_time() - before) * 1000
+
+
+def pages(rounds: int) -> None:
+    """CPU per page, in a process of its own: a store stays in the process that made it."""
+    from pytest_webarena.embedded.shop import runtime
+
+    with tempfile.TemporaryDirectory() as scratch:
+        shop.seed(Path(scratch))
+        app = shop.create_app(Path(scratch))
+        shop.on_fork(Path(scratch))
+        print(
+            f"calibration {min(calibration() for _ in range(5)):6.1f} ms CPU\n\n{'CPU in ms per page':58}  least median"
+        )
+        for username, addresses in PAGES.items():
+            cookie = runtime._session(username) if username else ""
+            for address in addresses:
+                took = []
+                for _ in range(rounds + 2):
+                    before = time.process_time()
+                    runtime._visit(app, address, cookie)
+                    took.append((time.process_time() - before) * 1000)
+                took = took[2:]
+                print(f"{address:58} {min(took):6.1f} {statistics.median(took):6.1f}", flush=True)
+
+
+def get(replica: Replica, address: str) -> None:
+    """Ask a replica for a page."""
+    connection = http.client.HTTPConnection("127.0.0.1", replica.port, timeout=60)
+    connection.request("GET", address, headers={"Host": "shopping.test"})
+    connection.getresponse().read()
+    connection.close()
+
+
+def pss(process: psutil.Process) -> float:
+    """MiB, the process's share of what it has in common with others."""
+    return float(process.memory_full_info().pss) / 2**20
+
+
+async def replicas(rounds: int) -> None:
+    """Start, resets, memory."""
+    app = load_catalogue("embedded").apps["shop"]
+    with tempfile.TemporaryDirectory() as scratch:
+        backend = ProcessBackend(
+            BackendContext(run=uuid.uuid4().hex, owner=identity(), directory=Path(scratch), environ={})
+        )
+        try:
+            before = time.perf_counter()
+            await backend.prepare(app)
+            loaded = time.perf_counter()
+            running = [await backend.start(app, "shop-0")]
+            print(f"\nstart            {time.perf_counter() - before:6.2f} s, of which loading {loaded - before:.2f} s")
+            took = []
+            for _ in range(rounds * 2):
+                await asyncio.sleep(0.1)  # as long as any task takes at the least
+                before = time.perf_counter()
+                running[0] = await backend.reset(app, running[0])
+                took.append((time.perf_counter() - before) * 1000)
+            print(f"reset            {min(took):6.1f} ms least, {statistics.median(took):.1f} ms median")
+            server = next(p for p in psutil.Process().children() if p.children())
+            await asyncio.sleep(0.5)
+            alone = pss(server) + sum(pss(child) for child in server.children())
+            running += [await backend.start(app, f"shop-{number}") for number in range(1, REPLICAS)]
+            for replica in running:
+                for address in ("/", "/catalogue/", "/search/?q=tea", "/offers/", "/catalogue/?sort_by=newest"):
+                    await asyncio.to_thread(get, replica, address)
+            everything = pss(server) + sum(pss(child) for child in server.children())
+            print(f"memory           {alone:6.1f} MiB with one replica (and a spare)")
+            print(f"per replica      {(everything - alone) / (REPLICAS - 1):6.1f} MiB more, {REPLICAS} used ones")
+        finally:
+            await backend.close()
+
+
+def main() -> None:
+    """Print all figures."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=15)
+    rounds = parser.parse_args().rounds
+    process = multiprocessing.get_context("spawn").Process(target=pages, args=(rounds,))
+    process.start()
+    process.join()
+    asyncio.run(replicas(rounds))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,58 @@
+"""What a fork server does with a WSGI app besides serving it: ask it for a page, and log what it is asked."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlsplit
+
+if TYPE_CHECKING:
+    from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
+
+__all__ = ["logged", "visit"]
+
+
+def visit(app: WSGIApplication, address: str, host: str) -> None:
+    """GET an address in-process. RuntimeError when the app does not like it."""
+    from wsgiref.util import setup_testing_defaults
+
+    parts = urlsplit(address)
+    environ: WSGIEnvironment = {
+        "PATH_INFO": unquote(parts.path, encoding="latin-1"),
+        "QUERY_STRING": parts.query,
+        "HTTP_HOST": parts.netloc or host,
+        "SERVER_NAME": parts.hostname or host,
+        "REMOTE_ADDR": "127.0.0.1",
+    }
+    setup_testing_defaults(environ)
+    seen: list[str] = []
+
+    def start_response(status: str, headers: list[tuple[str, str]], exc_info: Any = None) -> Callable[[bytes], object]:
+        seen.append(status)
+        return lambda _: None
+
+    answer = app(environ, start_response)
+    try:
+        for _ in answer:
+            pass
+    finally:
+        if (close := getattr(answer, "close", None)) is not None:
+            close()
+    if not seen or seen[-1][:1] == "5" or seen[-1][:3] == "404":
+        raise RuntimeError(f"warming up, GET {address} answered {seen[-1] if seen else 'nothing'}")
+
+
+def logged(app: WSGIApplication) -> WSGIApplication:
+    """``app`` with one line per request in the replica's log."""
+
+    def log(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        def note(status: str, headers: list[tuple[str, str]], exc_info: Any = None) -> Callable[[bytes], object]:
+            query = f"?{environ['QUERY_STRING']}" if environ.get("QUERY_STRING") else ""
+            where = f"{environ.get('HTTP_HOST', '')}{environ.get('PATH_INFO', '')}{query}"
+            print(f"{environ['REQUEST_METHOD']} {where} {status}", file=sys.stderr)
+            return start_response(status, headers, exc_info) if exc_info else start_response(status, headers)
+
+        return app(environ, note)
+
+    return log

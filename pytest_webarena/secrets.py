@@ -18,6 +18,9 @@ MASK = "[secret]"
 SHORTEST = 6
 """Characters. A shorter value would be found in innocent text everywhere."""
 
+_KEPT = ("!$%&'()*+,/:;=@[\\]|^", "!$%&()*+,/:;=?@[\\]^`{|}", "!$%&'()*+,/:;=?@[\\]^`{|}")
+"""Characters that browsers leave as they are in paths and in queries of an address that is not encoded whole."""
+
 _marked: dict[str, None] = {}
 _lock = threading.Lock()
 
@@ -74,6 +77,8 @@ def _forms(value: str) -> set[str]:
         quote(value),
         quote(value, safe=""),
         quote_plus(value),
+        *(quote(value, safe=kept) for kept in _KEPT),
+        *(quote(value, safe=kept).replace("%20", "+") for kept in _KEPT),
         html,
         html.replace('"', "&quot;"),
         base64.b64encode(raw).decode(),

@@ -123,9 +123,10 @@ class ModelClient:
         priced = replace(reply, usage=self._priced(request, reply))
         if ticket is not None and self._ledger is not None:
             self._ledger.settle(ticket, priced.usage)
-        if self._cache is not None:
+        # A reply that repeats a secret is not kept: with the secret it must not be written, without it it is another.
+        if self._cache is not None and scrub_plain(answer) == answer:
             about = {"trial": self._trial, "call": self._calls, "model": request.model}
-            self._cache.put(key, scrub_plain(answer), about=about)
+            self._cache.put(key, answer, about=about)
         return priced
 
     def _from_cache(self, request: Request, answer: Mapping[str, Any]) -> ModelReply:

@@ -187,7 +187,7 @@ class AttemptWriter:
     def stepped(self, step: StepRecord) -> None:
         """Append a finished step."""
         with (self.path / "steps.jsonl").open("a", encoding="utf-8", errors="surrogatepass") as file:
-            file.write(scrub(json.dumps(asdict(step), default=str)) + "\n")
+            file.write(scrub(json.dumps(scrub_plain(asdict(step)), default=str)) + "\n")
 
     def note_traceback(self, error: BaseException) -> None:
         """Keep the traceback of an unexpected error; the user sees one sentence."""
@@ -198,10 +198,10 @@ class AttemptWriter:
         data = evidence.to_json()
         del data["steps"]
         with (self.path / "network.jsonl").open("w", encoding="utf-8", errors="surrogatepass") as file:
-            file.writelines(scrub(json.dumps(request)) + "\n" for request in data.pop("requests"))
+            file.writelines(json.dumps(scrub_plain(request)) + "\n" for request in data.pop("requests"))
         for index, tab in enumerate(data["tabs"]):
             tab["html"] = self._write(f"tabs/{index}.html", scrub(tab["html"]).encode("utf-8", "surrogatepass"))
-        write_atomically(self.path / "evidence.json", json.dumps(data))
+        write_atomically(self.path / "evidence.json", json.dumps(scrub_plain(data)))
 
     def _write(self, name: str, data: bytes) -> str:
         target = self.path / name

@@ -11,7 +11,9 @@ import pytest
 
 from pytest_webarena import secrets
 from pytest_webarena.errors import UsageError
+from pytest_webarena.evidence import StepRecord
 from pytest_webarena.llm.endpoint import Endpoint
+from pytest_webarena.results.rundir import AttemptWriter, read_steps
 
 SECRET = 'p&ss "wörd"/+1'
 
@@ -29,6 +31,8 @@ def nothing_marked(monkeypatch: pytest.MonkeyPatch) -> None:
         json.dumps({"a": [SECRET]}, ensure_ascii=False),
         f"http://x.test/?token={quote(SECRET)}&b=1",
         f"token={quote_plus(SECRET)}",
+        "http://x.test/?token=p&ss%20%22w%C3%B6rd%22/+1",
+        "http://x.test/p&ss%20%22w%C3%B6rd%22/+1",
         f"Basic {base64.b64encode(SECRET.encode()).decode()}",
         '<input value="p&amp;ss &quot;wörd&quot;/+1">',
     ],
@@ -47,6 +51,14 @@ def test_plain_data_is_masked_at_every_depth() -> None:
     assert secrets.scrub_plain(data) == {
         "a": ["x[secret]", {"[secret]": 1}], "b": ["[secret]", None, 2.5], "c": True
     }  # fmt: skip
+
+
+def test_json_within_json_is_masked_before_it_is_written(tmp_path: Path) -> None:
+    secrets.mark(SECRET)
+    step = StepRecord(index=0, action={"kind": "stop"}, raw=json.dumps({"answer": SECRET}))
+    AttemptWriter(tmp_path, 1).stepped(step)
+    (kept,) = read_steps(tmp_path)
+    assert kept.raw == '{"answer": "[secret]"}'
 
 
 def test_a_secret_within_another_leaves_no_rest() -> None:

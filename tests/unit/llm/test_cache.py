@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from pytest_webarena import secrets
 from pytest_webarena.errors import ModelError
 from pytest_webarena.llm.cache import ResponseCache
 from pytest_webarena.llm.config import ModelSettings
@@ -78,6 +79,14 @@ def test_faults_are_not_kept(settings: ModelSettings) -> None:
         asked(server, settings, "t1", question("a"))
     with model_server([fail(500), say("well")]) as server:
         assert asked(server, settings, "t1", question("a")) == ["well"]
+
+
+def test_a_reply_that_repeats_a_secret_is_not_kept(settings: ModelSettings, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(secrets, "_marked", {})
+    secrets.mark("opensesame")
+    with model_server([say("it is opensesame"), say("it is gone")]) as server:
+        assert asked(server, settings, "t1", question("a")) == ["it is opensesame"]
+        assert asked(server, settings, "t1", question("a")) == ["it is gone"]
 
 
 def test_a_damaged_entry_is_asked_again(settings: ModelSettings) -> None:

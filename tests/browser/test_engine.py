@@ -188,15 +188,6 @@ def test_users_context_arguments_win_but_not_over_the_way_out(open_session: Open
     assert session.read_page(open=None, locate="css=p").texts == ("mine",)
 
 
-def test_a_context_is_opened_quickly(engine: BrowserEngine, web: Web) -> None:
-    seconds = []
-    for _ in range(5):
-        began = time.monotonic()
-        with engine.session(SessionConfig(proxy=web.proxy)):
-            seconds.append(time.monotonic() - began)
-    assert min(seconds) < 0.3
-
-
 def test_a_trace_is_written_when_asked_for(open_session: OpenSession, web: Web, tmp_path: Path) -> None:
     web.put("/", "<title>T</title>")
     session = open_session(trace=tmp_path / "trace.zip")

@@ -20,7 +20,7 @@ def complaints(report: Path, folders: list[str]) -> list[str]:
         return [f"expected pytest's report at {report}, found none that can be read: {error}"]
     found = []
     for folder in folders:
-        inside = [case for case in cases if folder in case.get("classname", "").split(".")[:2]]
+        inside = [case for case in cases if case.get("classname", "").removeprefix("tests.").startswith(f"{folder}.")]
         if not inside:
             found.append(f"no test of tests/{folder} ran")
         found += [

@@ -1,4 +1,4 @@
-"""What holds for the whole suite: no wall clock decides a verdict, and a starved CI machine gets another try."""
+"""What holds for the whole suite: how fast the machine is decides no test; a starved CI machine gets another try."""
 
 from __future__ import annotations
 

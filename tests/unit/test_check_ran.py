@@ -18,7 +18,7 @@ def report(folder: Path, cases: str) -> Path:
 
 
 def test_all_ran(tmp_path: Path) -> None:
-    elsewhere = '<testcase classname="unit.test_x" name="test_c"><skipped message="no such locale"/></testcase>'
+    elsewhere = '<testcase classname="unit.browser.test_x" name="test_c"><skipped message="no such locale"/></testcase>'
     assert complaints(report(tmp_path, RAN + elsewhere), ["docker", "browser"]) == []
 
 

@@ -74,7 +74,6 @@ def test_counters_of_ones_own(counters: None) -> None:
 
 
 def test_a_tokenizer_file(tmp_path: Path) -> None:
-    pytest.importorskip("tokenizers")
     from tokenizers import Tokenizer, models, pre_tokenizers
 
     tokenizer = Tokenizer(models.WordLevel({"a": 0, "b": 1, "?": 2}, unk_token="?"))

@@ -104,7 +104,7 @@ def pytest_report_header(config: pytest.Config) -> str | None:
     return terminal.header(config)
 
 
-@pytest.hookimpl(tryfirst=True)
+@pytest.hookimpl(trylast=True)  # after xdist has ended the workers: they need the broker and its directory to the last
 def pytest_sessionfinish(session: pytest.Session) -> None:
     if (controller := session.config.stash.get(CONTROLLER, None)) is not None:
         controller.close()

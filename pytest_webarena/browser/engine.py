@@ -14,7 +14,13 @@ from playwright.async_api import Browser, BrowserType, Playwright, async_playwri
 from playwright.async_api import Error as PlaywrightError
 
 from pytest_webarena.browser.config import EngineConfig, SessionConfig
-from pytest_webarena.browser.launch import BrowserChoice, find_browser, is_sandbox_failure, launch_options
+from pytest_webarena.browser.launch import (
+    BrowserChoice,
+    find_browser,
+    is_sandbox_failure,
+    launch_options,
+    make_temp_dir,
+)
 from pytest_webarena.browser.loop import LoopThread
 from pytest_webarena.browser.messages import first_line
 from pytest_webarena.browser.session import Session
@@ -135,7 +141,7 @@ class BrowserEngine:
         if self._thread is None:
             temp = self._config.temp_dir
             if temp is not None:
-                temp.mkdir(parents=True, exist_ok=True)
+                make_temp_dir(temp)
             env = dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(temp.resolve())) if temp is not None else {}
             self._thread = LoopThread("pytest-webarena-browser", env)
         return self._thread

@@ -16,7 +16,7 @@ from pytest_webarena.browser.config import BrowserName, EngineConfig, SessionCon
 from pytest_webarena.errors import BrowserError
 from pytest_webarena.sites.gateway.egress import CHROMIUM_EGRESS_ARGS, PROXY_BYPASS
 
-__all__ = ["BrowserChoice", "driven_arguments", "find_browser", "is_sandbox_failure", "launch_options"]
+__all__ = ["BrowserChoice", "driven_arguments", "find_browser", "is_sandbox_failure", "launch_options", "make_temp_dir"]
 
 _ON_PATH = (
     "chromium-headless-shell",
@@ -198,3 +198,18 @@ def _what_to_install(browser_name: BrowserName, headed: bool) -> str:
         f"    apt-get install {system}        (Debian)\n"
         "or give one with --browser-executable=PATH"
     )
+
+
+def make_temp_dir(directory: Path) -> None:
+    """Make the directory of `EngineConfig.temp_dir`, but not its parents.
+
+    The parent belongs to the run. Without it the run has ended, and whatever a late worker put there again would stay.
+    Raises `BrowserError` then.
+    """
+    try:
+        directory.mkdir(exist_ok=True)
+    except OSError as error:
+        raise BrowserError(
+            f"expected the run's directory {directory.parent} for the browser's files: {error.strerror}; "
+            "has the run ended?"
+        ) from error

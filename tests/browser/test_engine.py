@@ -231,3 +231,12 @@ def test_sessions_can_be_used_from_several_threads(open_session: OpenSession, we
     with ThreadPoolExecutor(4) as pool:
         outcomes = list(pool.map(lambda _: (session.observe().title, session.execute(Noop()).error), range(12)))
     assert outcomes == [("T", "")] * 12
+
+
+def test_a_run_that_has_ended_gets_no_files_again(browser_executable: str, tmp_path: Path) -> None:
+    gone = tmp_path / "run" / "browser"
+    engine = BrowserEngine(EngineConfig(executable=browser_executable, temp_dir=gone))
+    with pytest.raises(BrowserError, match="has the run ended"), engine.session(SessionConfig()):
+        pass
+    engine.close()
+    assert not gone.parent.exists()

@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from pytest_webarena.browser.launch import make_temp_dir
 from pytest_webarena.errors import BrowserError
 
 __all__ = ["ChromiumPipe"]
@@ -44,7 +45,7 @@ class ChromiumPipe:
     ) -> None:
         """Start ``executable``; `BrowserError` when that fails."""
         if temp_dir is not None:
-            temp_dir.mkdir(parents=True, exist_ok=True)
+            make_temp_dir(temp_dir)
         self._profile = tempfile.mkdtemp(prefix="driven-", dir=temp_dir)
         theirs_in, ours_out = map(_high, os.pipe())
         ours_in, theirs_out = map(_high, os.pipe())

@@ -8,6 +8,7 @@ from typing import Any
 from playwright.async_api import Error as PlaywrightError
 
 from pytest_webarena.browser.config import Deadlines
+from pytest_webarena.browser.cuts import CUT
 from pytest_webarena.browser.faults import ActionFailed, Unresponsive
 from pytest_webarena.browser.guards import resolve_address
 from pytest_webarena.browser.loop import Deadline
@@ -17,7 +18,7 @@ from pytest_webarena.browser.tab import Tab
 __all__ = ["go_through_history", "go_to", "reload"]
 
 _OVERTAKEN = 3
-"""How often an address is tried while the page itself keeps going elsewhere."""
+"""How often an address is tried while the page itself keeps going elsewhere, or the machine's network changes."""
 
 
 async def go_to(tab: Tab, address: str, limits: Deadlines, deadline: Deadline) -> str:
@@ -62,7 +63,8 @@ def _milliseconds(seconds: float) -> float:
 
 
 async def _overtaken(tab: Tab, url: str, going: Awaitable[Any], seconds: float) -> bool:
-    """Wait for ``going`` to ``url``; whether the page went somewhere else by itself before that arrived."""
+    """Wait for ``going`` to ``url``; whether to try again: the page went somewhere else by itself before that arrived,
+    or the machine broke it off."""
     document = tab.document
     try:
         await tab.run(going, seconds + 1.0, f"opening {shorten(url, 100)}")
@@ -73,6 +75,9 @@ async def _overtaken(tab: Tab, url: str, going: Awaitable[Any], seconds: float) 
         if "Timeout" in text:
             raise _unanswered(tab, url, seconds) from error
         if "interrupted by another navigation" in text:
+            return True
+        if CUT in text:
+            await tab.changed(0.2)  # the browser's own page about it comes first
             return True
         if "Download is starting" in text:
             return False

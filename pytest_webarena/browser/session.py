@@ -265,6 +265,7 @@ class Session:
         stuck = ""
         try:
             with contextlib.suppress(TabClosed):  # a page may well close itself when it is clicked
+                tab.cuts.touched = True
                 done = await perform(self._tabs, action, self._limits, budget)
             acted = time.monotonic()
             if not isinstance(action, Noop | Note | Stop | Invalid):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Iterable
 
@@ -9,12 +10,15 @@ from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import Request
 
 from pytest_webarena.browser.config import Deadlines
-from pytest_webarena.browser.faults import ScriptFailed, Unresponsive
+from pytest_webarena.browser.cuts import CUT
+from pytest_webarena.browser.faults import ActionFailed, ScriptFailed, Unresponsive
 from pytest_webarena.browser.loop import Deadline
 from pytest_webarena.browser.messages import shorten
+from pytest_webarena.browser.navigation import reload
 from pytest_webarena.browser.records import PageEvent
 from pytest_webarena.browser.tab import Tab
 from pytest_webarena.browser.timers import PENDING
+from pytest_webarena.errors import BrowserError
 
 __all__ = ["settle", "wait_for_change"]
 
@@ -25,6 +29,8 @@ _RESTLESS_CAP = 0.25
 """The cap for a page known never to come to rest, in seconds."""
 _DOCUMENTS = 4
 """A page that leads on to more documents than these (one that keeps reloading) gets no more time for each."""
+_MENDINGS = 3
+"""How often a page is loaded anew because the machine's network changed under it."""
 
 # Resolves to [came to rest, number of changes, still loading, timers pending]. Watches, writes nothing into the page.
 # The page is its document, those of its frames that can be reached, and all shadow roots.
@@ -105,9 +111,30 @@ async def settle(
     effect of its own). ``before`` are requests that were under way before the action: they are not waited for. A
     navigation may take ``limits.navigation`` seconds to begin to arrive; whatever has arrived is waited for at most
     ``limits.settle`` seconds. Pages that never rest (animation, polling, an image that never comes) hit that cap once
-    and are given a quarter of a second, or not waited for, from then on. Returns what the agent should know. Raises as
-    `Tab.run`: `Unresponsive` after ``limits.hang`` seconds without an answer. All within ``deadline``.
+    and are given a quarter of a second, or not waited for, from then on. A page that lost requests because the network
+    of the machine changed is loaded anew; `BrowserError` where that would undo or repeat something. Returns what the
+    agent should know. Raises as `Tab.run`: `Unresponsive` after ``limits.hang`` seconds without an answer. All within
+    ``deadline``.
     """
+    for _ in range(_MENDINGS):
+        events = await _rest(tab, limits, deadline, before=before, brief=brief, since=since)
+        if not tab.cuts.urls:
+            return events
+        if not tab.cuts.mendable:
+            break
+        with contextlib.suppress(ActionFailed):  # the next look tells
+            await reload(tab, limits, deadline)
+    cut = shorten(tab.cuts.urls[0], 100)
+    raise BrowserError(
+        f"expected an answer for {cut}, found {CUT}: the browser broke it off because the network of this machine "
+        "changed (a container started, a VPN connected)"
+    )
+
+
+async def _rest(
+    tab: Tab, limits: Deadlines, deadline: Deadline, *, before: Iterable[Request], brief: bool, since: float | None
+) -> tuple[PageEvent, ...]:
+    """`settle`, whatever was broken off."""
     quiet = _TWO_FRAMES if brief else limits.quiet
     navigation, hang, cap = deadline.left(limits.navigation), deadline.left(limits.hang), limits.settle
     old = set(before)

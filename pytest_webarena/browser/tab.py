@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from playwright.async_api import CDPSession, FileChooser, Frame, Page, Request
 from playwright.async_api import Error as PlaywrightError
 
+from pytest_webarena.browser.cuts import Cuts
 from pytest_webarena.browser.dialogs import Dialogs
 from pytest_webarena.browser.fast.inpage import InPage
 from pytest_webarena.browser.fast.numbers import Numbers
@@ -59,6 +60,8 @@ class Tab:
         """Whether this document kept setting timers until the waiting was given up."""
         self.flooded = False
         """Whether this document has been stopped from opening dialogs once; next time it is closed."""
+        self.cuts = Cuts()
+        """Requests of this document that the machine broke off."""
         self.popups_expected = 0
         self.file_dialog: FileChooser | None = None
         """The file dialog that the page opened and nobody has answered."""
@@ -79,7 +82,7 @@ class Tab:
         page.on("close", lambda _: self._end(TabClosed("the tab is closed")))
         page.on("request", self._on_request)
         page.on("requestfinished", self._on_request_over)
-        page.on("requestfailed", self._on_request_over)
+        page.on("requestfailed", self._on_request_failed)
 
     @property
     def url(self) -> str:
@@ -280,6 +283,7 @@ class Tab:
         self.elements.clear()
         self.endless.clear()
         self.restless = self.never_loads = self.ticking = self.flooded = False
+        self.cuts.on_document()
 
     def _guard(self, url: str) -> None:
         """Send the tab away from an address it must not show, however it got there."""
@@ -337,6 +341,7 @@ class Tab:
             self._guard(frame.url)
 
     def _on_request(self, request: Request) -> None:
+        self.cuts.on_request(request)
         if request.redirected_from is not None:
             self.inflight.pop(request.redirected_from, None)
         if request.resource_type in _WAITED_FOR:
@@ -346,6 +351,11 @@ class Tab:
     def _on_request_over(self, request: Request) -> None:
         self.inflight.pop(request, None)
         self.pulse()
+
+    def _on_request_failed(self, request: Request) -> None:
+        key = self.inflight.get(request)
+        self.cuts.on_failed(request, awaited=key is not None and key not in self.endless)
+        self._on_request_over(request)
 
 
 def script_value(answer: dict[str, Any]) -> Any:

@@ -1,0 +1,61 @@
+"""Containers come and go while pages load: the browser takes that for a change of network and drops its requests."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_webarena.browser.config import Deadlines, EngineConfig, SessionConfig
+from pytest_webarena.browser.engine import BrowserEngine
+from pytest_webarena.browser.launch import find_browser
+from tests.browser.conftest import Request, Web
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from docker import DockerClient
+
+pytestmark = [pytest.mark.docker, pytest.mark.browser]
+
+CALM = Deadlines(settle=20.0)
+
+
+def test_a_page_that_loses_a_script_to_a_container_is_loaded_again(
+    engine: DockerClient, embedded_image: str, tmp_path: Path
+) -> None:
+    """What waits for a connection is dropped: browsers open six to a host, and six scripts hold them."""
+    web = Web()
+    pages: list[str] = []
+    containers: list[Any] = []
+
+    def page(request: Request) -> str:
+        pages.append(request.url)
+        if len(pages) == 1:
+            options = {"entrypoint": "python3", "stdin_open": True, "detach": True}
+            containers.append(engine.containers.run(embedded_image, ["-c", "input()"], **options))
+        scripts = "".join(f"<script src=/slow{number}.js></script>" for number in range(6))
+        return f"<p>poor</p>{scripts}<script src=/a.js></script>"
+
+    def slow(request: Request) -> object:
+        ends = time.monotonic() + 4  # the container's interface gets its address after about two seconds
+        while len(pages) == 1 and time.monotonic() < ends:
+            web.released.wait(0.05)
+        return web.reply("", Content_Type="text/javascript")
+
+    web.file("/a.js", "document.querySelector('p').textContent = 'rich'", "text/javascript", Cache_Control="no-store")
+    for number in range(6):
+        web.put(f"/slow{number}.js", slow)  # type: ignore[arg-type]
+    try:
+        browser = EngineConfig(executable=find_browser(None).executable, temp_dir=tmp_path)
+        with BrowserEngine(browser) as engine_, engine_.session(SessionConfig(proxy=web.proxy, deadlines=CALM)) as tab:
+            tab.open_tabs([web.put("/", page)])
+            assert tab.read_page(open=None, locate="css=p").texts == ("rich",)
+        if len(pages) == 1:
+            pytest.skip("a container's start changes no address of this machine (no IPv6?)")
+        assert len(pages) == 2
+    finally:
+        for container in containers:
+            container.remove(force=True)
+        web.close()

@@ -33,8 +33,10 @@ def test_a_page_that_loses_a_script_to_a_container_is_loaded_again(
     def page(request: Request) -> str:
         pages.append(request.url)
         if len(pages) == 1:
-            options = {"entrypoint": "python3", "stdin_open": True, "detach": True}
-            containers.append(engine.containers.run(embedded_image, ["-c", "input()"], **options))
+            start = engine.containers.run
+            containers.append(
+                start(embedded_image, ["-c", "input()"], entrypoint="python3", stdin_open=True, detach=True)
+            )
         scripts = "".join(f"<script src=/slow{number}.js></script>" for number in range(6))
         return f"<p>poor</p>{scripts}<script src=/a.js></script>"
 

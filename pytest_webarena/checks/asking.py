@@ -42,7 +42,7 @@ class Grade:
     model: str
     prompt: str
     """Version of the prompt: ``name@hash``."""
-    temperature: float
+    temperature: float | None
     cached: bool = False
     """Answered by the verdict cache: no call, no cost."""
 

@@ -18,10 +18,11 @@ import pytest_webarena.errors
 PACKAGE = Path(pytest_webarena.errors.__file__).parent
 
 ORDER: tuple[tuple[str, ...], ...] = (
-    ("errors", "actions", "evidence", "secrets", "shipped"),
+    ("errors", "actions", "answers", "evidence", "har", "secrets", "shipped"),
     ("tasks",),
     ("llm",),
     ("checks",),
+    ("judging",),
     ("sites",),
     ("embedded",),
     ("browser",),

@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_webarena import auditing, xdist
+from pytest_webarena.checks.grading import find_grading
+from pytest_webarena.errors import UsageError
 from pytest_webarena.reporting import allure
 from pytest_webarena.reporting.outcomes import is_trial
 from pytest_webarena.reporting.progress import Progress, has_foot
@@ -73,7 +75,7 @@ class Controller:
             from pytest_webarena.sites.launcher import BrokerConfig, BrokerLauncher
 
             if self._settings.resume is not None:
-                RunDir(self._settings.resume).facts()  # a mistyped path must not start a new run
+                _check_resumable(RunDir(self._settings.resume), self._settings)
             run_dir = self._settings.run_dir or _default_run_dir(self._config.rootpath)
             self._launcher = BrokerLauncher(
                 BrokerConfig(
@@ -197,6 +199,7 @@ class Controller:
             "limits": {"steps": settings.max_steps, "seconds": settings.time_limit, "stop_rule": settings.stop_rule},
             "overrides": _given(asdict(settings.overrides)),
             "models": _given(asdict(settings.models)),
+            "grading": {"name": settings.grading.name, "without": list(settings.grading.left_out)},
             "env_retries": settings.env_retries,
             "workers": _workers(self._config),
             "versions": _versions(),
@@ -204,6 +207,16 @@ class Controller:
             "platform": platform.platform(),
             "git": _git_revision(self._config.rootpath),
         }
+
+
+def _check_resumable(run: RunDir, settings: Settings) -> None:
+    """A mistyped path must not start a new run, nor may one run mix verdicts of several gradings."""
+    grading = run.facts().get("grading")
+    if grading is None:
+        return
+    before = find_grading(grading["name"], grading["without"])
+    if before != settings.grading:
+        raise UsageError(f"--resume: expected the run's own --grading, {before}, found {settings.grading}")
 
 
 def _given(settings: dict[str, Any]) -> dict[str, Any]:

@@ -96,6 +96,7 @@ def webarena_runtime(
             temp_dir=webarena_run.temp_dir,
         ),
         session=session,
+        grading=settings.grading,
         record=settings.record,
         overrides=settings.overrides,
         models=replace(settings.models, ledger=webarena_run.run_dir / LEDGER),

@@ -11,6 +11,7 @@ import pytest
 
 from pytest_webarena.agents.overrides import Overrides, parse_option
 from pytest_webarena.agents.protocol import AgentLimits
+from pytest_webarena.checks.grading import GRADINGS, Grading, find_grading
 from pytest_webarena.episode import EpisodeLimits
 from pytest_webarena.errors import UsageError
 from pytest_webarena.gate import Gate
@@ -70,6 +71,20 @@ def add_options(parser: pytest.Parser) -> None:
         choices=("paper", "upstream"),
         default="paper",
         help="When repeated or invalid actions end a trial: as WebArena's paper says, or its code (default: paper).",
+    )
+    group.addoption(
+        "--grading",
+        choices=GRADINGS,
+        default="repaired",
+        help="Whose verdict counts for tasks of WebArena's benchmarks: the original harness's, its defects included; "
+        "the same with the documented defects repaired; or WebArena-Verified's (default: repaired). All are recorded.",
+    )
+    group.addoption(
+        "--without-repair",
+        action="append",
+        default=[],
+        metavar="RULE",
+        help="Leave one repair out of --grading=repaired; repeat for several. 'webarena repairs' lists them.",
     )
     group.addoption(
         "--env-retries",
@@ -234,6 +249,8 @@ class Settings:
     max_steps: int
     time_limit: float
     stop_rule: Literal["paper", "upstream"]
+    grading: Grading
+    """The grading that counts, without the repairs that were switched off."""
     env_retries: int
     replicas: int | None
     lease_timeout: float
@@ -285,6 +302,7 @@ def read_settings(config: pytest.Config) -> Settings:
         max_steps=option("--max-steps") or EpisodeLimits().steps,
         time_limit=option("--time-limit") or EpisodeLimits().seconds,
         stop_rule=option("--stop-rule"),
+        grading=find_grading(option("--grading"), option("--without-repair")),
         env_retries=option("--env-retries"),
         replicas=option("--replicas"),
         lease_timeout=option("--lease-timeout"),

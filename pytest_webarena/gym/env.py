@@ -120,7 +120,7 @@ class TasksEnv(gymnasium.Env[dict[str, Any], "str | Action"]):
             self._stage = exits.enter_context(set_stage(task, self._guest, holder=f"gym: {task.id}"))
             self._stage.open_first_pages()
             self._episode_exits = exits.pop_all()
-        every = signals(task.checks).each_step
+        every = signals(task.every_check).each_step
         stage = self._stage
 
         def stepped(step: StepRecord) -> None:
@@ -204,7 +204,7 @@ class TasksEnv(gymnasium.Env[dict[str, Any], "str | Action"]):
             tabs=stage.session.tabs(),
             steps=episode.steps,
             requests=requests,
-            probes=(*self._probes, *collect(self._task.checks, stage.live, state="end")),
+            probes=(*self._probes, *collect(self._task.every_check, stage.live, state="end")),
             sites=stage.live.sites,
         )
 

@@ -14,8 +14,8 @@ from pytest_webarena.evidence import StopReason, Usage
 
 __all__ = ["SCHEMA_VERSION", "Attempt", "Outcome", "TrialKey", "TrialRecord"]
 
-SCHEMA_VERSION = 2
-"""2 added ``usage`` and ``model``."""
+SCHEMA_VERSION = 3
+"""2 added ``usage`` and ``model``; 3 added ``grading``, ``verdicts`` and ``judge``."""
 
 Outcome = Literal["passed", "failed", "error"]
 """``error`` is never the agent's fault and never part of a success rate."""
@@ -68,7 +68,13 @@ class TrialRecord:
     message: str = ""
     """The error, or the rendered verdict of a failed trial."""
     verdict: Mapping[str, Any] | None = None
-    """`checks.Verdict.to_json`."""
+    """`checks.Verdict.to_json`; by the grading that counts."""
+    grading: str = ""
+    """Name of the grading that counts; empty in records of older versions and of trials without a verdict."""
+    verdicts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """All verdicts that could be computed, by the name of the grading; that of ``grading`` is ``verdict``."""
+    judge: Mapping[str, Any] | None = None
+    """What was asked of a judge model: model, prompt version, temperature, usage. None when nothing was."""
     answer: str | None = None
     intent: str = ""
     sites: tuple[str, ...] = ()

@@ -79,6 +79,8 @@ class Task:
     user: Mapping[str, str] = field(default_factory=dict)
     """Site name to account name; a site not named uses its default account."""
     checks: tuple[Check, ...] = ()
+    gradings: Mapping[str, tuple[Check, ...]] = field(default_factory=dict)
+    """Other checks for the same task, by the name of the grading that uses them in place of ``checks``."""
     threshold: float = 1.0
     """The score from which the task counts as passed."""
     score: Literal["product", "mean"] = "product"
@@ -103,3 +105,8 @@ class Task:
     location: Location = field(default_factory=lambda: Location(path="", line=1))
     digest: str = ""
     """Hash of everything that decides a verdict, filling included. Equal digests: the same task."""
+
+    @property
+    def every_check(self) -> tuple[Check, ...]:
+        """The checks of all gradings: what has to be collected."""
+        return (*self.checks, *(check for checks in self.gradings.values() for check in checks))

@@ -11,6 +11,7 @@ from pytest_webarena.agents import AgentDefinition, resolve_agent
 from pytest_webarena.agents.overrides import Overrides
 from pytest_webarena.browser.engine import BrowserEngine, EngineConfig
 from pytest_webarena.browser.session import SessionConfig
+from pytest_webarena.checks.grading import REPAIRED, Grading
 from pytest_webarena.llm.config import ModelSettings
 from pytest_webarena.results import RunDir, TrialKey, TrialRecord
 from pytest_webarena.sites.client import BrokerClient, Lease
@@ -43,6 +44,8 @@ class RuntimeConfig:
     """What the command line changes in agents' definitions."""
     models: ModelSettings = field(default_factory=ModelSettings)
     """Budget, ledger and cache of model calls."""
+    grading: Grading = REPAIRED
+    """The grading that counts."""
     record: Literal["all", "failures", "minimal"] = "all"
     """Which trials keep screenshots and observations."""
 
@@ -82,6 +85,7 @@ class Runtime:
             trial=trial,
             limits=self._config.limits,
             models=self._config.models,
+            grading=self._config.grading,
             env_retries=self._config.env_retries,
             node_id=node_id,
             worker=self._config.worker,

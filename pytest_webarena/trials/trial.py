@@ -14,7 +14,7 @@ from pytest_webarena.agents.definitions import observed_as
 from pytest_webarena.agents.protocol import AgentDefinition, AgentLimits, Assignment, TaskView
 from pytest_webarena.agents.worker import AgentCrashed, AgentTimeout, AgentWorker
 from pytest_webarena.browser.grammars import grammar
-from pytest_webarena.checks import collect, judge, signals
+from pytest_webarena.checks import REPAIRED, Grading, collect, judge_all, signals
 from pytest_webarena.episode import Ending, Episode, EpisodeLimits, run_episode
 from pytest_webarena.errors import Cause, HarnessError, TrialError
 from pytest_webarena.evidence import Evidence, Probe, StepRecord, Usage
@@ -24,11 +24,12 @@ from pytest_webarena.trials.self_driving import run_self_driven
 from pytest_webarena.trials.stage import Stage, set_stage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from pytest_webarena.browser.observation import Observation
     from pytest_webarena.browser.session import SessionConfig
     from pytest_webarena.checks import Verdict
+    from pytest_webarena.checks.asking import Asker
     from pytest_webarena.llm.config import ModelSettings
     from pytest_webarena.results.rundir import AttemptWriter, TrialFolder
     from pytest_webarena.tasks.model import Task
@@ -51,6 +52,10 @@ class TrialPlan:
     limits: EpisodeLimits
     models: ModelSettings | None = None
     """Budget, ledger and cache of model calls."""
+    grading: Grading = REPAIRED
+    """The grading that counts."""
+    asker: Asker | None = None
+    """The judge model."""
     env_retries: int = 1
     """How often an environment error is tried again, each time on a fresh replica."""
     node_id: str = ""
@@ -77,12 +82,18 @@ class _Progress:
 
     seconds: dict[str, float] = field(default_factory=dict)
     episode: Episode | None = None
-    verdict: Verdict | None = None
+    verdicts: Mapping[str, Verdict] = field(default_factory=dict)
+    """By grading, the one that counts first."""
     replicas: dict[str, str] = field(default_factory=dict)
     browser: str = ""
     environment: dict[str, Any] = field(default_factory=dict)
     steps: int = 0
     usage: Usage | None = None
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """The one that counts."""
+        return next(iter(self.verdicts.values()), None)
 
     @contextmanager
     def timed(self, name: str) -> Iterator[None]:
@@ -129,8 +140,9 @@ def _attempt(plan: TrialPlan, resources: Resources, writer: AttemptWriter) -> tu
             evidence = _gather(plan, resources, writer, progress)
             writer.finish(evidence)
             with progress.timed("judge"):
-                progress.verdict = verdict = judge(plan.task, evidence)
-            outcome, cause, message = _outcome(verdict, progress.episode)
+                progress.verdicts = judge_all(plan.task, evidence, headline=plan.grading, asker=plan.asker)
+            assert progress.verdict is not None
+            outcome, cause, message = _outcome(progress.verdict, progress.episode)
         except TrialError as error:
             cause, message, again = error.cause, str(error), error.again
         except Exception as error:  # a bug of ours must not look like a failed task, nor end the run
@@ -144,7 +156,7 @@ def _outcome(verdict: Verdict, episode: Episode | None) -> tuple[Outcome, Cause 
     if crashed and episode is not None:
         return "failed", None, f"the agent crashed: {episode.ending.detail}\n{verdict.render()}"
     if verdict.passed is None:
-        return "error", "task", f"no verdict: a check could not be judged\n{verdict.render()}"
+        return "error", verdict.cause, f"no verdict: a check could not be judged\n{verdict.render()}"
     return ("passed", None, "") if verdict.passed else ("failed", None, verdict.render())
 
 
@@ -174,7 +186,7 @@ def _gather(plan: TrialPlan, resources: Resources, writer: AttemptWriter, progre
             stage.check_sites()  # a site that died must not look like an agent that failed
             tabs = stage.session.tabs()
             writer.screenshot("final", stage.session.screenshot())
-            probes = [*recorder.probes, *collect(task.checks, stage.live, state="end")]
+            probes = [*recorder.probes, *collect(task.every_check, stage.live, state="end")]
         return Evidence(
             answer=episode.answer,
             stop_reason=episode.ending.reason,
@@ -234,7 +246,7 @@ class _Recorder:
         self._writer = writer
         self._live = live
         self._progress = progress
-        self._every_step = signals(task.checks).each_step
+        self._every_step = signals(task.every_check).each_step
         self._probing: list[tuple[float, float]] = []
         self.probes: list[Probe] = []
 
@@ -278,6 +290,8 @@ def _record(
         cause=cause,
         message=message,
         verdict=verdict.to_json() if verdict is not None else None,
+        grading=next(iter(progress.verdicts), ""),
+        verdicts={name: each.to_json() for name, each in progress.verdicts.items()},
         answer=episode.answer if episode else None,
         steps=progress.steps,
         usage=episode.usage if episode else progress.usage,

@@ -82,7 +82,7 @@ class Tryout:
                 value=outcome.value if outcome else None,
             )
         )
-        every = signals(self._task.checks).each_step
+        every = signals(self._task.every_check).each_step
         self._probes += collect(every, self._stage.live, state=len(self._steps) - 1) if every else ()
         self._say(f"{'✗' if error else '·'} {label}{describe_step(action)}")
         self._say(f"  → {error or url}")
@@ -92,7 +92,7 @@ class Tryout:
         """What the checks say of the present state. The intent stays out: whoever tries a task out has just read it."""
         stage = self._stage
         requests = stage.requests()
-        probes = (*self._probes, *collect(self._task.checks, stage.live, state="end"))
+        probes = (*self._probes, *collect(self._task.every_check, stage.live, state="end"))
         verdict = judge(
             self._task,
             Evidence(

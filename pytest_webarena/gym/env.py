@@ -25,6 +25,7 @@ from pytest_webarena.gym.rollout import Rollout
 from pytest_webarena.gym.spaces import AnyText
 from pytest_webarena.sites.manifest import load_catalogue
 from pytest_webarena.tasks import Task, load_tasks
+from pytest_webarena.tasks.placeholders import resolve_placeholders
 from pytest_webarena.trials.stage import Stage, set_stage
 
 if TYPE_CHECKING:
@@ -211,10 +212,15 @@ class TasksEnv(gymnasium.Env[dict[str, Any], "str | Action"]):
     def _info(self) -> dict[str, Any]:
         return {"task": self._task.id if self._task else "", "steps": self._steps}
 
+    def _goal(self) -> str:
+        if self._task is None or self._stage is None:
+            return ""
+        return resolve_placeholders(self._task.intent, self._stage.live.sites)
+
     def _shown(self, observation: Observation) -> dict[str, Any]:
         self._seen = observation
         lines = {
-            "goal": self._task.intent if self._task else "",
+            "goal": self._goal(),
             "url": observation.url,
             "title": observation.title,
             "error": observation.error,

@@ -358,6 +358,30 @@ TASK_FIELDS = (
         doc="Expect the task to fail, for this reason.",
         example="xfail: the forum loses the first comment",
     ),
+    Field(
+        key="known_issue",
+        shape=Text("what is wrong with the task", strip=True),
+        default="",
+        default_text="none",
+        doc="What is known to be wrong with the task itself. It runs all the same; reports show it.",
+        example="known_issue: the reference misspells a product's name",
+    ),
+    Field(
+        key="template",
+        shape=ID,
+        default="",
+        default_text="the task's own id",
+        doc="Which template it is an instance of, for tasks that are written out one by one instead of with `each`.",
+        example="template: t279",
+    ),
+    Field(
+        key="source",
+        shape=MapOf(Json(), "a mapping: where the task comes from"),
+        default={},
+        default_text="none",
+        doc="Where the task comes from, for readers and programs. Decides nothing.",
+        example="source: {suite: webarena, task_id: 0}",
+    ),
 )
 """The keys of a task, in the order in which the reference explains them."""
 

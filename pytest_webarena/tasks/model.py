@@ -102,6 +102,10 @@ class Task:
     """Reason; empty means: run it."""
     xfail: str = ""
     """Reason; empty means: it is expected to pass."""
+    known_issue: str = ""
+    """What is known to be wrong with the task itself; empty: nothing. Shown in reports, runs all the same."""
+    source: Mapping[str, Any] = field(default_factory=dict)
+    """Where it comes from, for readers: plain JSON data such as suite, task and template number."""
     location: Location = field(default_factory=lambda: Location(path="", line=1))
     digest: str = ""
     """Hash of everything that decides a verdict, filling included. Equal digests: the same task."""

@@ -20,6 +20,7 @@ from pytest_webarena.errors import Cause, HarnessError, TrialError
 from pytest_webarena.evidence import Evidence, Probe, StepRecord, Usage
 from pytest_webarena.results.records import Attempt, Outcome, TrialKey, TrialRecord
 from pytest_webarena.secrets import scrub_plain
+from pytest_webarena.tasks.placeholders import resolve_placeholders
 from pytest_webarena.trials.self_driving import run_self_driven
 from pytest_webarena.trials.stage import Stage, set_stage
 
@@ -211,9 +212,11 @@ def _tailored(agent: AgentDefinition, config: SessionConfig) -> SessionConfig:
 
 def _run_agent(plan: TrialPlan, stage: Stage, recorder: _Recorder, writer: AttemptWriter) -> Episode:
     limits = plan.effective_limits
+    sites = stage.live.sites
     view = TaskView(
-        intent=plan.task.intent, sites=stage.live.sites, start=stage.start, max_steps=limits.steps, seed=plan.seed
-    )
+        intent=resolve_placeholders(plan.task.intent, sites),
+        sites=sites, start=stage.start, max_steps=limits.steps, seed=plan.seed,
+    )  # fmt: skip
     key = TrialKey(plan.task.id, plan.agent.id, plan.trial).folder
     assignment = Assignment(
         view=view, task=plan.task, trial=plan.trial, attempt=writer.number, key=key, folder=writer.path,

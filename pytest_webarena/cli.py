@@ -71,6 +71,12 @@ def _parser() -> argparse.ArgumentParser:
     )
     attempt.set_defaults(run=_try)
 
+    from pytest_webarena.judging import command as judge_command
+
+    judge_command.add_arguments(
+        commands.add_parser("judge", help="measure a judge model with labelled answers before it is trusted")
+    )
+
     agents = commands.add_parser("agents", help="list what --agent understands")
     agents.set_defaults(run=_agents)
     return parser

@@ -20,6 +20,7 @@ import pytest
 from pytest_webarena import auditing, xdist
 from pytest_webarena.checks.grading import find_grading
 from pytest_webarena.errors import UsageError
+from pytest_webarena.judging import judge_facts
 from pytest_webarena.reporting import allure
 from pytest_webarena.reporting.outcomes import is_trial
 from pytest_webarena.reporting.progress import Progress, has_foot
@@ -200,6 +201,7 @@ class Controller:
             "overrides": _given(asdict(settings.overrides)),
             "models": _given(asdict(settings.models)),
             "grading": {"name": settings.grading.name, "without": list(settings.grading.left_out)},
+            "judge": judge_facts(settings.judge),
             "env_retries": settings.env_retries,
             "workers": _workers(self._config),
             "versions": _versions(),

@@ -73,6 +73,7 @@ def webarena_runtime(
 ) -> Iterator[Runtime]:
     """This worker's broker client, browser and records, each made on first use."""
     from pytest_webarena.browser.config import EngineConfig, SessionConfig
+    from pytest_webarena.judging import placed
     from pytest_webarena.llm.ledger import LEDGER
     from pytest_webarena.trials.runtime import Runtime, RuntimeConfig
 
@@ -97,6 +98,7 @@ def webarena_runtime(
         ),
         session=session,
         grading=settings.grading,
+        judge=placed(settings.judge, webarena_run.run_dir),
         record=settings.record,
         overrides=settings.overrides,
         models=replace(settings.models, ledger=webarena_run.run_dir / LEDGER),

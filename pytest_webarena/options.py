@@ -15,6 +15,8 @@ from pytest_webarena.checks.grading import GRADINGS, Grading, find_grading
 from pytest_webarena.episode import EpisodeLimits
 from pytest_webarena.errors import UsageError
 from pytest_webarena.gate import Gate
+from pytest_webarena.judge_options import add_judge_options, read_judge
+from pytest_webarena.judging.config import JudgeSettings
 from pytest_webarena.llm.config import ModelSettings
 from pytest_webarena.secrets import mark_environment
 from pytest_webarena.selection import Shard, parse_shard
@@ -86,6 +88,7 @@ def add_options(parser: pytest.Parser) -> None:
         metavar="RULE",
         help="Leave one repair out of --grading=repaired; repeat for several. 'webarena repairs' lists them.",
     )
+    add_judge_options(parser, group)
     group.addoption(
         "--env-retries",
         type=_natural_int,
@@ -251,6 +254,8 @@ class Settings:
     stop_rule: Literal["paper", "upstream"]
     grading: Grading
     """The grading that counts, without the repairs that were switched off."""
+    judge: JudgeSettings
+    """The judge model; its cache, unless asked for, is the run's to place."""
     env_retries: int
     replicas: int | None
     lease_timeout: float
@@ -303,6 +308,7 @@ def read_settings(config: pytest.Config) -> Settings:
         time_limit=option("--time-limit") or EpisodeLimits().seconds,
         stop_rule=option("--stop-rule"),
         grading=find_grading(option("--grading"), option("--without-repair")),
+        judge=read_judge(config),
         env_retries=option("--env-retries"),
         replicas=option("--replicas"),
         lease_timeout=option("--lease-timeout"),
@@ -339,6 +345,8 @@ def check_agents(settings: Settings, *, collecting: bool = False) -> None:
     """Fail before anything runs when an agent can't be found or, unless tasks are merely collected, lacks something."""
     from pytest_webarena.agents import resolve_agent
 
+    if not collecting:
+        settings.judge.check(settings.models)
     unused = dict.fromkeys(settings.overrides.names)
     for name in settings.agents:
         agent = resolve_agent(name, settings.agent_directories, settings.overrides)

@@ -9,12 +9,11 @@ from pathlib import Path
 
 from pytest_webarena.errors import JudgeError, UsageError
 from pytest_webarena.judging.answers import SHIPPED_ANSWERS, read_answers
-from pytest_webarena.judging.config import DEFAULT_BAR, JudgeSettings
+from pytest_webarena.judging.config import DEFAULT_BAR, JudgeSettings, endpoint, temperature
 from pytest_webarena.judging.judge import Judge
 from pytest_webarena.judging.measuring import keep_measurement, measure
 from pytest_webarena.judging.report import render
 from pytest_webarena.llm.config import ModelSettings
-from pytest_webarena.llm.endpoint import Endpoint
 
 __all__ = ["add_arguments", "run"]
 
@@ -69,21 +68,3 @@ def run(options: argparse.Namespace) -> int:
         file = keep_measurement(measurement)
         print(f"\nremembered for runs with --judge={options.model}: {file}", file=sys.stderr)
     return 0 if kappa is not None and kappa >= settings.bar else 1
-
-
-def endpoint(url: str, key_env: str) -> Endpoint:
-    """Where a judge is reached; a key variable of ``none`` means: without a key."""
-    return Endpoint(base_url=url, key_env=None if key_env == "none" else key_env)
-
-
-def temperature(text: str) -> float | None:
-    """A number from 0, or ``none``. `UsageError` for anything else."""
-    if text == "none":
-        return None
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0 <= value < float("inf"):
-        raise UsageError(f"--judge-temperature: expected a number from 0 or none, found {text!r}")
-    return value

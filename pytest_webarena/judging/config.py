@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pytest_webarena.errors import UsageError, closest
@@ -13,7 +13,16 @@ from pytest_webarena.llm.config import ModelSettings
 from pytest_webarena.llm.endpoint import Endpoint
 from pytest_webarena.llm.prices import read_prices
 
-__all__ = ["BUILTIN_PROMPTS", "DEFAULT_BAR", "JudgeIdentity", "JudgeSettings", "prompt_file"]
+__all__ = [
+    "BUILTIN_PROMPTS",
+    "DEFAULT_BAR",
+    "JudgeIdentity",
+    "JudgeSettings",
+    "endpoint",
+    "placed",
+    "prompt_file",
+    "temperature",
+]
 
 _DIRECTORY = Path(__file__).parent / "prompts"
 BUILTIN_PROMPTS = ("teacher",)
@@ -89,6 +98,11 @@ class JudgeSettings:
             )
 
 
+def placed(settings: JudgeSettings, run_dir: Path) -> JudgeSettings:
+    """``settings`` with its cache in the run's folder, unless it was placed elsewhere: judging again is then free."""
+    return settings if settings.cache is not None else replace(settings, cache=run_dir / "judged")
+
+
 def prompt_file(name: str) -> Path:
     """The file of a prompt: a built-in one's, or the one named. `UsageError` when it is neither."""
     if name in BUILTIN_PROMPTS:
@@ -97,3 +111,21 @@ def prompt_file(name: str) -> Path:
     if path.suffix in (".j2", ".jinja", ".jinja2", ".txt"):
         return path
     raise UsageError(f"--judge-prompt: expected a .j2 file or a built-in; {closest(name, BUILTIN_PROMPTS)}")
+
+
+def endpoint(url: str, key_env: str) -> Endpoint:
+    """Where a judge is reached; a key variable of ``none`` means: without a key."""
+    return Endpoint(base_url=url, key_env=None if key_env == "none" else key_env)
+
+
+def temperature(text: str) -> float | None:
+    """A number from 0, or ``none``. `UsageError` for anything else."""
+    if text == "none":
+        return None
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < float("inf"):
+        raise UsageError(f"--judge-temperature: expected a number from 0 or none, found {text!r}")
+    return value

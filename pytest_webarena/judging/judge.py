@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, replace
 from functools import cached_property
 
 from pytest_webarena.checks.asking import Grade, JudgeOff, JudgeUnreadable, Question
@@ -17,22 +17,11 @@ from pytest_webarena.llm.client import BudgetSpent, ModelClient
 from pytest_webarena.llm.config import ModelSettings
 from pytest_webarena.llm.messages import Message, ModelReply, Request, Sampling
 from pytest_webarena.llm.templates import Template
+from pytest_webarena.results.records import JudgeRecord
 
-__all__ = ["NO_JUDGE", "Judge", "JudgeSession", "JudgeUse"]
+__all__ = ["NO_JUDGE", "Judge", "JudgeSession"]
 
 NO_JUDGE = "this needs a judge and there is none: name one with --judge=MODEL (for a finished run, with --rescore)"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JudgeUse:
-    """What one trial asked of a judge."""
-
-    identity: JudgeIdentity
-    questions: int = 0
-    cached: int = 0
-    """Of these, how many the verdict cache answered."""
-    usage: Usage = field(default_factory=Usage)
-    """Apart from the agent's."""
 
 
 class Judge:
@@ -87,12 +76,12 @@ class JudgeSession:
         """Why a question was turned away, if one was."""
 
     @property
-    def use(self) -> JudgeUse | None:
+    def use(self) -> JudgeRecord | None:
         """What was used; None when nothing was asked."""
         if not self._questions:
             return None
-        return JudgeUse(
-            identity=self._judge.identity, questions=self._questions, cached=self._cached, usage=self._usage
+        return JudgeRecord(
+            **asdict(self._judge.identity), questions=self._questions, cached=self._cached, usage=self._usage
         )
 
     def ask(self, question: Question) -> Grade:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
+from pytest_webarena.judging import standing
 from pytest_webarena.llm.ledger import LEDGER, read_ledger
 from pytest_webarena.results import Rate, Summary, summarise
 from pytest_webarena.results.wording import dollars, seconds_words, size_words, usage_words
@@ -19,12 +20,22 @@ if TYPE_CHECKING:
     from _pytest.terminal import TerminalReporter
 
     from pytest_webarena.controller import Controller
+    from pytest_webarena.judging import JudgeSettings
     from pytest_webarena.llm.config import ModelSettings
     from pytest_webarena.llm.ledger import LedgerLine
     from pytest_webarena.selection import LeftOut
     from pytest_webarena.sites.report import AppReport, BrokerReport, Durations
 
-__all__ = ["Line", "budget_lines", "header", "left_out_lines", "site_lines", "summary_lines", "write_summary"]
+__all__ = [
+    "Line",
+    "budget_lines",
+    "header",
+    "judge_lines",
+    "left_out_lines",
+    "site_lines",
+    "summary_lines",
+    "write_summary",
+]
 
 _WIDTH = 80
 _LABEL = 15
@@ -46,7 +57,8 @@ def header(config: pytest.Config) -> str | None:
         return f"webarena: audit of tasks · sites {settings.catalogue}"
     if not settings.agents_given:
         return None
-    return f"webarena: agent {', '.join(settings.agents)} · trials {settings.trials} · sites {settings.catalogue}"
+    line = f"webarena: agent {', '.join(settings.agents)} · trials {settings.trials} · sites {settings.catalogue}"
+    return "\n".join([line, *(f"webarena: {line.text}" for line in judge_lines(settings.judge))])
 
 
 def write_summary(reporter: TerminalReporter, controller: Controller) -> None:
@@ -59,6 +71,7 @@ def write_summary(reporter: TerminalReporter, controller: Controller) -> None:
     if controller.broker_report is not None:
         lines += site_lines(controller.broker_report)
     lines += budget_lines(read_ledger(run.path / LEDGER), reporter.config.stash[SETTINGS].models)
+    lines += judge_lines(reporter.config.stash[SETTINGS].judge)
     lines += left_out_lines(controller.left_out)
     if controller.ruling is not None:
         lines.append(Line(f"gate: {controller.ruling.message}", "red" if controller.ruling.exit_code else ""))
@@ -85,6 +98,7 @@ def summary_lines(summaries: Iterable[Summary]) -> Iterator[Line]:
             yield from _row("stopped", _counts(summary.stop_reasons))
         if summary.error_causes:
             yield from _row("errors by", [*_counts(summary.error_causes), "not counted in the rate"], mark="yellow")
+        yield from _judge_rows(summary)
         if summary.retried:
             yield from _row("retried", [f"{_plural(summary.retried, 'trial')} after an error of the environment"])
         yield from _cost_rows(summary)
@@ -111,6 +125,25 @@ def left_out_lines(left_out: LeftOut) -> Iterator[Line]:
         parts.append(f"{_plural(left_out.elsewhere, 'trial')} of other shards (--shard)")
     if parts:
         yield from _row("left out", parts, indent=0)
+
+
+def judge_lines(settings: JudgeSettings) -> Iterator[Line]:
+    """How far the run's judge is to be trusted; nothing without one."""
+    if settings.model:
+        state = standing(settings)
+        mark = "red" if state.off else "" if state.known is not None else "yellow"
+        yield from (Line(text, mark) for text in textwrap.wrap(f"judge {state.told}", _WIDTH - 10))
+
+
+def _judge_rows(summary: Summary) -> Iterator[Line]:
+    if (used := summary.judge_usage) is not None:
+        cached = f", {summary.judge_cached} from the cache" if summary.judge_cached else ""
+        asked = f"{_plural(summary.judge_questions, 'question')} on {_plural(summary.judged, 'trial')}{cached}"
+        yield from _row("judge", [*summary.judges, asked, dollars(used.cost), f"{used.input_tokens:,} tokens in"])
+    if summary.unjudged:
+        trials = summary.rate.judged + summary.rate.errors
+        needs = f"{summary.unjudged} of {_plural(trials, 'trial')} need one: --judge=MODEL, or --rescore later"
+        yield from _row("no judge", [needs], mark="yellow")
 
 
 def _cost_rows(summary: Summary) -> Iterator[Line]:

@@ -12,6 +12,7 @@ from pytest_webarena.agents.overrides import Overrides
 from pytest_webarena.browser.engine import BrowserEngine, EngineConfig
 from pytest_webarena.browser.session import SessionConfig
 from pytest_webarena.checks.grading import REPAIRED, Grading
+from pytest_webarena.judging import Judge, JudgeSettings, standing
 from pytest_webarena.llm.config import ModelSettings
 from pytest_webarena.results import RunDir, TrialKey, TrialRecord
 from pytest_webarena.sites.client import BrokerClient, Lease
@@ -46,6 +47,8 @@ class RuntimeConfig:
     """Budget, ledger and cache of model calls."""
     grading: Grading = REPAIRED
     """The grading that counts."""
+    judge: JudgeSettings = field(default_factory=JudgeSettings)
+    """The judge model."""
     record: Literal["all", "failures", "minimal"] = "all"
     """Which trials keep screenshots and observations."""
 
@@ -60,6 +63,7 @@ class Runtime:
         self._client: BrokerClient | None = None
         self._engine: BrowserEngine | None = None
         self._agents: dict[str, AgentDefinition] = {}
+        self._judge = Judge(config.judge, config.models, worker=config.worker, off=standing(config.judge).off)
         self._logins = Logins(self.engine, lambda sites, holder: self._lend(sites, holder=holder))
 
     def __enter__(self) -> Runtime:
@@ -86,6 +90,7 @@ class Runtime:
             limits=self._config.limits,
             models=self._config.models,
             grading=self._config.grading,
+            asker=self._judge.session(TrialKey(task.id, definition.id, trial).folder),
             env_retries=self._config.env_retries,
             node_id=node_id,
             worker=self._config.worker,

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pytest_webarena.browser.observation import Observation
     from pytest_webarena.browser.session import SessionConfig
     from pytest_webarena.checks import Verdict
-    from pytest_webarena.checks.asking import Asker
+    from pytest_webarena.judging import JudgeSession
     from pytest_webarena.llm.config import ModelSettings
     from pytest_webarena.results.rundir import AttemptWriter, TrialFolder
     from pytest_webarena.tasks.model import Task
@@ -55,8 +55,8 @@ class TrialPlan:
     """Budget, ledger and cache of model calls."""
     grading: Grading = REPAIRED
     """The grading that counts."""
-    asker: Asker | None = None
-    """The judge model."""
+    asker: JudgeSession | None = None
+    """The judge model; without one, what needs it is inconclusive."""
     env_retries: int = 1
     """How often an environment error is tried again, each time on a fresh replica."""
     node_id: str = ""
@@ -295,6 +295,7 @@ def _record(
         verdict=verdict.to_json() if verdict is not None else None,
         grading=next(iter(progress.verdicts), ""),
         verdicts={name: each.to_json() for name, each in progress.verdicts.items()},
+        judge=plan.asker.use if plan.asker is not None else None,
         answer=episode.answer if episode else None,
         steps=progress.steps,
         usage=episode.usage if episode else progress.usage,
@@ -318,6 +319,7 @@ def _task_facts(plan: TrialPlan) -> dict[str, Any]:
         "sites": task.sites,
         "category": task.category,
         "template": task.template,
+        "source": dict(task.source),
         "tags": task.tags,
         "task_digest": task.digest,
         "agent_digest": agent.digest,

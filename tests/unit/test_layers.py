@@ -37,6 +37,7 @@ ORDER: tuple[tuple[str, ...], ...] = (
         "controller",
         "fixtures",
         "gate",
+        "judge_options",
         "options",
         "plugin",
         "python_tests",

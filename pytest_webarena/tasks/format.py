@@ -244,7 +244,8 @@ TASK_FIELDS = (
         default_text="the first site's start page",
         doc=(
             "Where the agent starts: an address, or a list of them for several tabs, the first of which is current. "
-            "`/path` is on the first site, `site:/path` on another; a full address and `about:blank` work too."
+            "`/path` is on the first site, `site:/path` on another, `'site:'` its start page; "
+            "a full address and `about:blank` work too."
         ),
         example="start: [/accounts/orders/, homepage:/calculator/]",
     ),

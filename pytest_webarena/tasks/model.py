@@ -53,7 +53,7 @@ class Start:
 
     site: str
     path: str
-    """Absolute path with query, or a full address."""
+    """Absolute path with query, or a full address; empty for the site's start page."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

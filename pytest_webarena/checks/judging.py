@@ -28,6 +28,8 @@ class Signals:
     """To `collect` after every step, with its index as the state."""
     end: tuple[Check, ...] = ()
     """To `collect` when the episode is over."""
+    responses: bool = False
+    """Whether the bodies of responses have to be kept."""
 
 
 def signals(checks: Sequence[Check]) -> Signals:
@@ -35,6 +37,7 @@ def signals(checks: Sequence[Check]) -> Signals:
     return Signals(
         each_step=tuple(check for check, steps in _leaves(checks) if steps and _collects(check)),
         end=tuple(check for check, _ in _leaves(checks) if _collects(check)),
+        responses=any(_reads_responses(check) for check, _ in _leaves(checks)),
     )
 
 
@@ -56,6 +59,11 @@ def _kind(check: Check) -> Kind[object] | None:
 def _collects(check: Check) -> bool:
     kind = _kind(check)
     return kind is not None and kind.collect is not None
+
+
+def _reads_responses(check: Check) -> bool:
+    kind = _kind(check)
+    return kind is not None and kind.reads_responses is not None and kind.reads_responses(check.spec)
 
 
 def collect(checks: Sequence[Check], live: Live, *, state: State) -> tuple[Probe, ...]:

@@ -144,6 +144,8 @@ class Kind(Generic[S]):
     """Whether it may hold in one state and not in another, so that ``when: any_step`` means something."""
     category: Callable[[S], str] | None = None
     """The category it gives its task; None when it says nothing."""
+    reads_responses: Callable[[S], bool] | None = None
+    """Whether judging looks at the bodies of responses, which are not kept otherwise; None: never."""
     examples: tuple[str, ...] = field(default=())
     """YAML of whole checks, for the reference."""
 

@@ -30,6 +30,7 @@ BUILTIN = {
     "state": "pytest_webarena.checks.state:STATE",
     "network": "pytest_webarena.checks.network:NETWORK",
     "python": "pytest_webarena.checks.python:PYTHON",
+    "verified": "pytest_webarena.checks.verified:VERIFIED",
 }
 """The kinds of this package; a further one is a module of the checks room and a line here."""
 

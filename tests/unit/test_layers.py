@@ -73,6 +73,7 @@ ONLY_IN: dict[str, tuple[str, ...]] = {
     "oscar": ("embedded*",),
     "flask": ("embedded*",),
     "waitress": ("embedded*", "sites.backends.forkserver"),
+    "webarena_verified": ("checks.verified*", "suites*"),
     "websockets": ("browser.driven*",),
 }
 """Third-party packages and the modules (below ``pytest_webarena.``) that may import them."""

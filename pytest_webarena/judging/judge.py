@@ -8,7 +8,7 @@ from dataclasses import asdict, replace
 from functools import cached_property
 
 from pytest_webarena.checks.asking import Grade, JudgeOff, JudgeUnreadable, Question
-from pytest_webarena.errors import JudgeError, ModelError
+from pytest_webarena.errors import JudgeError, ModelError, UsageError
 from pytest_webarena.evidence import Usage
 from pytest_webarena.judging.config import JudgeIdentity, JudgeSettings, prompt_file
 from pytest_webarena.judging.reading import WORDS, read_reply
@@ -150,6 +150,10 @@ class JudgeSession:
                 f"judge {settings.model}: the run's budget for model calls is used up: {spent}; "
                 "judge the run again with --rescore and a higher --max-cost"
             ) from None
+        except (
+            UsageError
+        ) as error:  # no key, no SDK: what is in the cache needs neither, so it was not asked for before
+            raise JudgeError(f"judge {settings.model}: {error}") from None
         except ModelError as error:
             raise JudgeError(f"judge: {error}; the trial is recorded and can be judged again with --rescore") from error
 

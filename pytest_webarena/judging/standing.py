@@ -38,14 +38,15 @@ def standing(settings: JudgeSettings) -> Standing:
 
 
 def judge_facts(settings: JudgeSettings) -> dict[str, Any] | None:
-    """For ``run.json``: which judge it is, where it is reached, and how good it is known to be. None without one."""
+    """For ``run.json``: which judge it is, where it is reached, how good it is known to be. None without one."""
     if not settings.model:
         return None
     identity, state = settings.identity(), standing(settings)
     return {
         **asdict(identity),
         "fingerprint": identity.fingerprint,
-        "endpoint": settings.endpoint.base_url or "OPENAI_BASE_URL",
+        "prompt_file": settings.prompt,
+        "at": {"base_url": settings.endpoint.base_url, "key_env": settings.endpoint.key_env},
         "bar": settings.bar,
         "measured": asdict(state.known) if state.known is not None else None,
         "off": state.off,

@@ -147,7 +147,7 @@ def _say_dialect(form: Form, name: Format) -> None:
             if kind in check:
                 check[kind]["dialect"] = name
         if "program_html" in check:
-            check["program_html"] = [{**target, "dialect": name} for target in check["program_html"]]
+            check["program_html"] = {"targets": check["program_html"], "dialect": name}
 
 
 def _format(rows: Iterable[Row]) -> Format:

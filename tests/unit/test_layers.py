@@ -47,6 +47,8 @@ ORDER: tuple[tuple[str, ...], ...] = (
         "runner",
         "selection",
         "stash",
+        "suite_items",
+        "suite_options",
         "testing",
         "xdist",
     ),

@@ -125,6 +125,13 @@ _TABLE = (
         source=_OWN,
     ),
     Rule(
+        name="url-case",
+        part="url_match",
+        defect="The same forum is spelt /f/diy in one reference and /f/DIY in another; the case has to be the same.",
+        repair="Names of forums are compared without regard to case, as the site does.",
+        source=_OWN,
+    ),
+    Rule(
         name="js-null",
         part="program_html",
         defect="A locator that finds nothing (null) reads as the text 'None'.",

@@ -13,7 +13,9 @@ __all__ = [
     "RESPONSE_SCHEMA",
     "STATUSES",
     "TASK_TYPES",
+    "UNACHIEVABLE",
     "AnswerFormat",
+    "AskedFormat",
     "Response",
     "as_response",
     "as_text",
@@ -24,6 +26,9 @@ __all__ = [
 AnswerFormat = Literal["text", "verified"]
 ANSWER_FORMATS: tuple[AnswerFormat, ...] = ("text", "verified")
 """``text``: the answer and nothing else. ``verified``: a JSON object that says what was done and how it went."""
+
+AskedFormat = Literal["auto", "text", "verified"]
+"""What a run asks agents for; ``auto``: whatever the grading that counts can read."""
 
 TASK_TYPES = ("RETRIEVE", "MUTATE", "NAVIGATE")
 STATUSES = (

@@ -29,6 +29,7 @@ from pytest_webarena.results.export import export
 from pytest_webarena.results.rundir import read_steps
 from pytest_webarena.selection import LeftOut, finished_trials
 from pytest_webarena.stash import LEFT_OUT
+from pytest_webarena.suites.published import SUITES
 from pytest_webarena.trials.run_info import RunInfo
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Controller"]
 
-_TASK_FILE = re.compile(r"\.ya?ml::")
+_TASK_FILE = re.compile(rf"\.(?:ya?ml|json)::|^(?:{'|'.join(SUITES)})::")
 _RECORDED_PACKAGES = (
     "pytest-webarena",
     "pytest",
@@ -61,6 +62,7 @@ class Controller:
         self._settings = settings
         self._launcher: BrokerLauncher | None = None
         self._info: RunInfo | None = None
+        self.started = time.time()
         self.broker_report: BrokerReport | None = None
         self.ruling: Ruling | None = None
         self.progress: Progress | None = None
@@ -72,6 +74,9 @@ class Controller:
 
     def run_info(self) -> RunInfo:
         """Where the broker listens and where records go. The broker itself starts when somebody connects."""
+        if self._info is None and self._settings.rescore is not None:
+            facts = {"started": time.time()}  # the run has a run.json, and keeps it
+            self._info = RunInfo(run_dir=self._settings.rescore, broker="", temp_dir=Path(), facts=facts)
         if self._info is None:
             from pytest_webarena.sites.launcher import BrokerConfig, BrokerLauncher
 
@@ -201,6 +206,7 @@ class Controller:
             "overrides": _given(asdict(settings.overrides)),
             "models": _given(asdict(settings.models)),
             "grading": {"name": settings.grading.name, "without": list(settings.grading.left_out)},
+            "answer_format": settings.answers,
             "judge": judge_facts(settings.judge),
             "env_retries": settings.env_retries,
             "workers": _workers(self._config),
@@ -219,6 +225,8 @@ def _check_resumable(run: RunDir, settings: Settings) -> None:
     before = find_grading(grading["name"], grading["without"])
     if before != settings.grading:
         raise UsageError(f"--resume: expected the run's own --grading, {before}, found {settings.grading}")
+    if (asked := run.facts().get("answer_format", "auto")) != settings.answers:
+        raise UsageError(f"--resume: expected the run's own --answer-format, {asked}, found {settings.answers}")
 
 
 def _given(settings: dict[str, Any]) -> dict[str, Any]:

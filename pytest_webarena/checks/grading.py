@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
+from pytest_webarena.answers import AnswerFormat, AskedFormat
 from pytest_webarena.checks.upstream.rules import RULES
 from pytest_webarena.errors import UsageError, closest
 from pytest_webarena.tasks.model import Check, Task
@@ -18,6 +19,7 @@ __all__ = [
     "VERIFIED",
     "Grading",
     "GradingName",
+    "answer_format",
     "find_grading",
     "gradings_of",
     "headline_of",
@@ -96,6 +98,13 @@ def headline_of(task: Task, asked: str) -> str | None:
     if not known or asked in known:
         return asked
     return known[0] if len(known) == 1 else None
+
+
+def answer_format(task: Task, grading: Grading, asked: AskedFormat = "auto") -> AnswerFormat:
+    """The form of answer to ask agents for: by itself the one that the grading that counts can read."""
+    if asked != "auto":
+        return asked
+    return "verified" if headline_of(task, grading.name) == "verified" else "text"
 
 
 def _leaves(checks: Collection[Check]) -> Iterator[Check]:

@@ -14,9 +14,11 @@ import gymnasium
 import numpy as np
 from gymnasium.spaces import Box, Dict
 
+from pytest_webarena.answers import instructions
 from pytest_webarena.browser.config import ObservationConfig, SessionConfig
 from pytest_webarena.browser.grammars import grammar as find_grammar
-from pytest_webarena.checks import collect, judge, signals
+from pytest_webarena.checks import REPAIRED, collect, judge, signals
+from pytest_webarena.checks.grading import answer_format
 from pytest_webarena.episode import Episode, EpisodeLimits
 from pytest_webarena.errors import TaskFileError, UsageError, closest
 from pytest_webarena.evidence import Evidence, Probe, StepRecord
@@ -207,6 +209,7 @@ class TasksEnv(gymnasium.Env[dict[str, Any], "str | Action"]):
             requests=requests,
             probes=(*self._probes, *collect(self._task.every_check, stage.live, state="end")),
             sites=stage.live.sites,
+            answer_format=answer_format(self._task, REPAIRED),
         )
 
     def _info(self) -> dict[str, Any]:
@@ -215,7 +218,8 @@ class TasksEnv(gymnasium.Env[dict[str, Any], "str | Action"]):
     def _goal(self) -> str:
         if self._task is None or self._stage is None:
             return ""
-        return resolve_placeholders(self._task.intent, self._stage.live.sites)
+        told = instructions(answer_format(self._task, REPAIRED))
+        return "\n\n".join(filter(None, (resolve_placeholders(self._task.intent, self._stage.live.sites), told)))
 
     def _shown(self, observation: Observation) -> dict[str, Any]:
         self._seen = observation

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
+from pytest_webarena.answers import AnswerFormat
 from pytest_webarena.errors import Cause
 from pytest_webarena.evidence import StopReason, Usage
 
@@ -94,6 +95,8 @@ class TrialRecord:
     history: tuple[Mapping[str, Any], ...] = ()
     """What earlier judging of the same evidence said, oldest first; see `results.rescoring`."""
     answer: str | None = None
+    answer_format: AnswerFormat = "text"
+    """The form of answer that the agent was asked for."""
     intent: str = ""
     sites: tuple[str, ...] = ()
     category: str = ""

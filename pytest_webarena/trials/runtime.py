@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pytest_webarena.agents import AgentDefinition, resolve_agent
 from pytest_webarena.agents.overrides import Overrides
+from pytest_webarena.answers import AskedFormat
 from pytest_webarena.browser.engine import BrowserEngine, EngineConfig
 from pytest_webarena.browser.session import SessionConfig
 from pytest_webarena.checks.grading import REPAIRED, Grading
@@ -47,6 +48,8 @@ class RuntimeConfig:
     """Budget, ledger and cache of model calls."""
     grading: Grading = REPAIRED
     """The grading that counts."""
+    answers: AskedFormat = "auto"
+    """The form of answer to ask agents for."""
     judge: JudgeSettings = field(default_factory=JudgeSettings)
     """The judge model."""
     record: Literal["all", "failures", "minimal"] = "all"
@@ -90,6 +93,7 @@ class Runtime:
             limits=self._config.limits,
             models=self._config.models,
             grading=self._config.grading,
+            answers=self._config.answers,
             asker=self._judge.session(TrialKey(task.id, definition.id, trial).folder),
             env_retries=self._config.env_retries,
             node_id=node_id,

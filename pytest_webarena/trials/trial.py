@@ -15,18 +15,21 @@ from pytest_webarena.agents.protocol import AgentDefinition, AgentLimits, Assign
 from pytest_webarena.agents.worker import AgentCrashed, AgentTimeout, AgentWorker
 from pytest_webarena.browser.grammars import grammar
 from pytest_webarena.checks import REPAIRED, Grading, collect, judge_all, signals
+from pytest_webarena.checks.grading import answer_format
 from pytest_webarena.episode import Ending, Episode, EpisodeLimits, run_episode
 from pytest_webarena.errors import Cause, HarnessError, TrialError
 from pytest_webarena.evidence import Evidence, Probe, StepRecord, Usage
 from pytest_webarena.results.records import Attempt, Outcome, TrialKey, TrialRecord
 from pytest_webarena.secrets import scrub_plain
 from pytest_webarena.tasks.placeholders import resolve_placeholders
+from pytest_webarena.trials.outcome import decide
 from pytest_webarena.trials.self_driving import run_self_driven
 from pytest_webarena.trials.stage import Stage, set_stage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from pytest_webarena.answers import AnswerFormat, AskedFormat
     from pytest_webarena.browser.observation import Observation
     from pytest_webarena.browser.session import SessionConfig
     from pytest_webarena.checks import Verdict
@@ -55,6 +58,8 @@ class TrialPlan:
     """Budget, ledger and cache of model calls."""
     grading: Grading = REPAIRED
     """The grading that counts."""
+    answers: AskedFormat = "auto"
+    """The form of answer to ask the agent for."""
     asker: JudgeSession | None = None
     """The judge model; without one, what needs it is inconclusive."""
     env_retries: int = 1
@@ -67,6 +72,11 @@ class TrialPlan:
         """The same for this task, agent and trial in every run."""
         text = f"{self.task.id}\0{self.agent.id}\0{self.trial}"
         return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big")
+
+    @property
+    def answer_format(self) -> AnswerFormat:
+        """The form of answer that the agent is asked for."""
+        return answer_format(self.task, self.grading, self.answers)
 
     @property
     def effective_limits(self) -> EpisodeLimits:
@@ -143,22 +153,18 @@ def _attempt(plan: TrialPlan, resources: Resources, writer: AttemptWriter) -> tu
             with progress.timed("judge"):
                 progress.verdicts = judge_all(plan.task, evidence, headline=plan.grading, asker=plan.asker)
             assert progress.verdict is not None
-            outcome, cause, message = _outcome(progress.verdict, progress.episode)
+            ending = progress.episode.ending if progress.episode is not None else None
+            outcome, cause, message = decide(
+                progress.verdict,
+                stop_reason=ending.reason if ending is not None else None,
+                stop_detail=ending.detail if ending is not None else "",
+            )
         except TrialError as error:
             cause, message, again = error.cause, str(error), error.again
         except Exception as error:  # a bug of ours must not look like a failed task, nor end the run
             cause, message = "harness", _unexpected(error)
             writer.note_traceback(error)
     return _record(plan, progress, outcome, cause, message, started), again
-
-
-def _outcome(verdict: Verdict, episode: Episode | None) -> tuple[Outcome, Cause | None, str]:
-    crashed = episode is not None and episode.ending.reason == "agent_crash"
-    if crashed and episode is not None:
-        return "failed", None, f"the agent crashed: {episode.ending.detail}\n{verdict.render()}"
-    if verdict.passed is None:
-        return "error", verdict.cause, f"no verdict: a check could not be judged\n{verdict.render()}"
-    return ("passed", None, "") if verdict.passed else ("failed", None, verdict.render())
 
 
 def _gather(plan: TrialPlan, resources: Resources, writer: AttemptWriter, progress: _Progress) -> Evidence:
@@ -184,6 +190,8 @@ def _gather(plan: TrialPlan, resources: Resources, writer: AttemptWriter, progre
             progress.episode = episode = _run_agent(plan, stage, recorder, writer)
         with progress.timed("collect"):
             requests = [request for request in stage.requests() if not recorder.was_probing(request.time)]
+            if not signals(task.every_check).responses:
+                requests = [replace(request, response_body=None) for request in requests]
             stage.check_sites()  # a site that died must not look like an agent that failed
             tabs = stage.session.tabs()
             writer.screenshot("final", stage.session.screenshot())
@@ -196,6 +204,7 @@ def _gather(plan: TrialPlan, resources: Resources, writer: AttemptWriter, progre
             requests=tuple(requests),
             probes=tuple(probes),
             sites=stage.live.sites,
+            answer_format=plan.answer_format,
         )
 
 
@@ -215,7 +224,7 @@ def _run_agent(plan: TrialPlan, stage: Stage, recorder: _Recorder, writer: Attem
     sites = stage.live.sites
     view = TaskView(
         intent=resolve_placeholders(plan.task.intent, sites),
-        sites=sites, start=stage.start, max_steps=limits.steps, seed=plan.seed,
+        sites=sites, start=stage.start, max_steps=limits.steps, seed=plan.seed, answer_format=plan.answer_format,
     )  # fmt: skip
     key = TrialKey(plan.task.id, plan.agent.id, plan.trial).folder
     assignment = Assignment(
@@ -297,6 +306,7 @@ def _record(
         verdicts={name: each.to_json() for name, each in progress.verdicts.items()},
         judge=plan.asker.use if plan.asker is not None else None,
         answer=episode.answer if episode else None,
+        answer_format=plan.answer_format,
         steps=progress.steps,
         usage=episode.usage if episode else progress.usage,
         sites_digest=hashlib.sha256(repr(sorted(progress.replicas.items())).encode()).hexdigest()[:16],

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 from pytest_webarena.actions import Action, Stop, as_record
 from pytest_webarena.agents.builtin import addressed, describe_step
 from pytest_webarena.browser.grammars import grammar
-from pytest_webarena.checks import collect, judge, signals
+from pytest_webarena.checks import REPAIRED, collect, judge, signals
+from pytest_webarena.checks.grading import answer_format
 from pytest_webarena.errors import TrialError
 from pytest_webarena.evidence import Evidence, Probe, StepRecord
 from pytest_webarena.trials.stage import Resources, Stage, set_stage
@@ -103,6 +104,7 @@ class Tryout:
                 requests=requests,
                 probes=probes,
                 sites=stage.live.sites,
+                answer_format=answer_format(self._task, REPAIRED),
             ),
         )
         return replace(verdict, intent="")

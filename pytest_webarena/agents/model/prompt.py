@@ -18,6 +18,7 @@ _DIRECTORY = Path(__file__).parent / "prompts"
 BUILTIN_PROMPTS = ("webarena", "standard")
 """``webarena``: as the paper's agents were asked. ``standard``: for tools, pictures and dialogues."""
 
+_FORM = "answer_instructions"
 _UPSTREAM_SLOTS = ("objective", "url", "observation", "previous_action")
 
 
@@ -35,15 +36,29 @@ class Prompt(Protocol):
 def read_prompt(name: str, base: Path, where: str) -> Prompt:
     """The prompt called ``name``: a built-in one, or a file (``.json``: the original harness's form; else Jinja2)."""
     if name in BUILTIN_PROMPTS:
-        return Template(_DIRECTORY / f"{name}.j2", where)
+        return AgentTemplate(_DIRECTORY / f"{name}.j2", where)
     path = base / name
     if not path.is_file() and Path(name).is_file():
         path = Path(name)  # named on the command line
     if path.suffix == ".json":
         return UpstreamPrompt(path, where)
     if path.suffix in (".j2", ".jinja", ".jinja2", ".txt"):
-        return Template(path, where)
+        return AgentTemplate(path, where)
     raise UsageError(f"{where}: prompt: expected a .j2 or .json file or a built-in; {closest(name, BUILTIN_PROMPTS)}")
+
+
+class AgentTemplate(Template):
+    """A Jinja2 file. Where it says nothing of the form of the answer, the task does."""
+
+    def messages(self, values: Mapping[str, Any]) -> tuple[Message, ...]:
+        """Rendered with ``values``, then cut."""
+        if _FORM not in self._source:
+            values = {**values, "intent": _objective(values)}
+        return super().messages(values)
+
+
+def _objective(values: Mapping[str, Any]) -> str:
+    return "\n\n".join(filter(None, (values["intent"], values.get(_FORM))))
 
 
 class UpstreamPrompt:
@@ -80,7 +95,7 @@ class UpstreamPrompt:
             messages.append(Message(role="system", name="example_user", text=user))
             messages.append(Message(role="system", name="example_assistant", text=assistant))
         slots = {
-            "objective": values["intent"],
+            "objective": _objective(values),
             "url": values["url"],
             "observation": values["observation"],
             "previous_action": values["previous_action"],

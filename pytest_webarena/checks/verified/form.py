@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pytest_webarena.answers import STATUSES, TASK_TYPES
+from pytest_webarena.answers import STATUSES, TASK_TYPES, UNACHIEVABLE
 from pytest_webarena.tasks.nodes import near
 from pytest_webarena.tasks.reading import Reading
 from pytest_webarena.tasks.records import Convert, Field, ListOf, Record
@@ -65,6 +65,11 @@ class VerifiedSpec:
     @property
     def status(self) -> str:
         return str(self.answer.get("status", "")).upper()
+
+    @property
+    def unachievable(self) -> bool:
+        """Whether the task wants to hear that it can't be done."""
+        return self.status in UNACHIEVABLE
 
     def __str__(self) -> str:
         data = self.answer.get("retrieved_data")

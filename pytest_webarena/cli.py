@@ -45,6 +45,20 @@ def _parser() -> argparse.ArgumentParser:
     schema.add_argument("--write", type=Path, metavar="PATH", help="write it there instead of printing it")
     schema.set_defaults(run=_schema)
 
+    importing = commands.add_parser("import", help="write a published suite, or its JSON, as YAML task files")
+    importing.add_argument("suite", metavar="SUITE", help="a published suite, or a JSON file in one of their formats")
+    importing.add_argument(
+        "-o", "--output", type=Path, required=True, metavar="PATH", help="a folder (a file per site), or a .yaml file"
+    )
+    importing.set_defaults(run=_import)
+
+    tasks = commands.add_parser("tasks", help="what suites and task files hold").add_subparsers(
+        dest="subcommand", required=True, metavar="COMMAND"
+    )
+    stats = tasks.add_parser("stats", help="how tasks are distributed: by site, category, evaluation, template")
+    stats.add_argument("sources", nargs="+", metavar="SUITE|PATH", help="suites, task files, or folders of them")
+    stats.set_defaults(run=_stats)
+
     merge = commands.add_parser("merge", help="join the run directories of shards or of resumed runs")
     merge.add_argument("runs", nargs="+", type=Path, metavar="RUN_DIR")
     merge.add_argument("-o", "--output", type=Path, required=True, metavar="DIR", help="new run directory")
@@ -106,6 +120,18 @@ def _schema(options: argparse.Namespace) -> int:
     print(f"{options.write} written. As the first line of a task file, with the path as seen from that file:")
     print(f"  # yaml-language-server: $schema={options.write.as_posix()}")
     return 0
+
+
+def _import(options: argparse.Namespace) -> int:
+    from pytest_webarena.suites.commands import run_import
+
+    return run_import(options.suite, options.output)
+
+
+def _stats(options: argparse.Namespace) -> int:
+    from pytest_webarena.suites.commands import run_stats
+
+    return run_stats(options.sources)
 
 
 def _merge(options: argparse.Namespace) -> int:

@@ -86,8 +86,8 @@ def claim_arguments(
     """The suites to collect with the items wanted of each (none: all), by option or by argument.
 
     Arguments like ``webarena::webarena.12``, as node ids have them, name no file: they are taken from what pytest
-    looks for. With ``--suite``, and without files, pytest looks for nothing else. ``explicit``: the arguments are wanted,
-    although nobody typed them.
+    looks for. With ``--suite``, and without files, pytest looks for nothing else. ``explicit``: the arguments are
+    wanted, although nobody typed them.
     """
     wanted: dict[str, tuple[str, ...]] = {}
     paths: list[str] = []

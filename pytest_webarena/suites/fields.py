@@ -9,7 +9,7 @@ from typing import Any
 from pytest_webarena.suites.rows import Key, Row, Rows, said
 from pytest_webarena.tasks.nodes import near
 
-__all__ = ["MISSING", "Fields", "start_address"]
+__all__ = ["MISSING", "Fields", "plain_template", "start_address"]
 
 MISSING: Any = object()
 """Stands for a key that is not there."""
@@ -35,9 +35,8 @@ class Fields:
         """The value at ``keys``; `MISSING` when it is not there, which is noted unless it is ``optional``."""
         value: Any = self.row.data
         for depth, key in enumerate(keys):
-            if (isinstance(value, dict) and key in value) or (
-                isinstance(value, list) and isinstance(key, int) and key < len(value)
-            ):
+            inside = range(len(value)) if isinstance(value, list) else value if isinstance(value, dict) else ()
+            if key in inside:
                 value = value[key]
             else:
                 if not optional and isinstance(value, dict):
@@ -153,3 +152,12 @@ def start_address(text: str) -> str | None:
     if site == "wikipedia" and not rest:
         return "wikipedia:"  # upstream's address of this site is the page to begin with
     return f"{site}:{rest if rest.startswith('/') else '/' + rest}"
+
+
+def plain_template(text: str | None) -> str | None:
+    """A template's text with its slots in single braces, which mean nothing in our task files.
+
+    >>> plain_template("Fork {{repo}}.")
+    'Fork {repo}.'
+    """
+    return re.sub(r"\{\{\s*(\w+)\s*\}\}", r"{\1}", text) if text is not None else None

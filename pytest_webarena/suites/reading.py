@@ -19,7 +19,7 @@ from pytest_webarena.suites.published import SUITES, Format, Suite, find_data, f
 from pytest_webarena.suites.rows import Row, Rows, read_rows
 from pytest_webarena.tasks.model import Task
 
-__all__ = ["Loaded", "load_suite", "looks_like_suite", "read_suite_file"]
+__all__ = ["Loaded", "LoadedForms", "load_forms", "load_suite", "looks_like_suite", "read_suite_file"]
 
 _READERS: Mapping[Format, Callable[[Fields], Form | None]] = {
     "webarena": webarena.read_row,
@@ -42,24 +42,45 @@ class Loaded:
     tasks: tuple[Task, ...]
 
 
-def load_suite(source: str) -> Loaded:
-    """A published suite by name, or a JSON file in one of their formats by path.
+@dataclass(frozen=True, slots=True)
+class LoadedForms:
+    """The tasks of one suite as a task file would have them."""
+
+    name: str
+    title: str
+    package: str
+    """Whence the data."""
+    forms: tuple[Form, ...]
+
+
+def load_forms(source: str) -> LoadedForms:
+    """Like `load_suite`, but what a task file would say, as plain data."""
+    forms: list[Form] = []
+    loaded = load_suite(source, forms)
+    suite = SUITES.get(loaded.name)
+    title = suite.title if suite is not None else loaded.path.name
+    package = suite.data[0].package if suite is not None else loaded.path.name
+    return LoadedForms(loaded.name, title, package, tuple(forms))
+
+
+def load_suite(source: str, forms: list[Form] | None = None) -> Loaded:
+    """A published suite by name, or a JSON file in one of their formats by path. ``forms`` receives the plain data.
 
     Raises `UsageError` when there is no such thing or its package is missing, `TaskFileError` with all problems.
     """
     if source not in SUITES and (source.endswith(".json") or Path(source).is_file()):
-        return Loaded(_stem(source), Path(source), read_suite_file(Path(source)))
+        return Loaded(_stem(source), Path(source), read_suite_file(Path(source), forms))
     suite = find_suite(source)
     path = find_data(suite)
-    tasks, problems = _read(path, suite.name, suite)
+    tasks, problems = _read(path, suite.name, suite, forms)
     if problems:
         raise TaskFileError(problems)
     return Loaded(suite.name, path, tasks)
 
 
-def read_suite_file(path: Path) -> tuple[Task, ...]:
+def read_suite_file(path: Path, forms: list[Form] | None = None) -> tuple[Task, ...]:
     """The tasks of a JSON file. Raises `TaskFileError` with all problems."""
-    tasks, problems = _read(path, _stem(str(path)), None)
+    tasks, problems = _read(path, _stem(str(path)), None, forms)
     if problems:
         raise TaskFileError(problems)
     return tasks
@@ -79,7 +100,9 @@ def _stem(path: str) -> str:
     return _ID.sub("-", name.partition(".")[0]).strip(".-") or "suite"
 
 
-def _read(path: Path, name: str, suite: Suite | None) -> tuple[tuple[Task, ...], tuple[Problem, ...]]:
+def _read(
+    path: Path, name: str, suite: Suite | None, forms: list[Form] | None
+) -> tuple[tuple[Task, ...], tuple[Problem, ...]]:
     try:
         data = path.read_bytes()
     except OSError as error:
@@ -89,7 +112,7 @@ def _read(path: Path, name: str, suite: Suite | None) -> tuple[tuple[Task, ...],
     gc.disable()  # many objects and no cycles
     try:
         rows = read_rows(data, str(path))
-        tasks = _tasks(rows, name, suite)
+        tasks = _tasks(rows, name, suite, forms if forms is not None else [])
     finally:
         if enabled:
             gc.enable()
@@ -102,7 +125,7 @@ def _read(path: Path, name: str, suite: Suite | None) -> tuple[tuple[Task, ...],
     return tasks, tuple(problems)
 
 
-def _tasks(rows: Rows, name: str, suite: Suite | None) -> tuple[Task, ...]:
+def _tasks(rows: Rows, name: str, suite: Suite | None, forms: list[Form]) -> tuple[Task, ...]:
     form_of = suite.format if suite is not None else _format(rows.rows)
     wanted = subset_ids(suite) if suite is not None else None
     issues = known_issues(name) if suite is not None else {}
@@ -135,6 +158,7 @@ def _tasks(rows: Rows, name: str, suite: Suite | None) -> tuple[Task, ...]:
         task = make_task(form, rows, row)
         if task is not None:
             tasks.append(task)
+            forms.append(form)
     return tuple(tasks)
 
 

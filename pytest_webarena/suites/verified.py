@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pytest_webarena.suites.fields import Fields
+from pytest_webarena.suites.fields import Fields, plain_template
 from pytest_webarena.suites.forms import Form
 from pytest_webarena.suites.rows import said
 
@@ -30,7 +30,7 @@ def read_row(fields: Fields) -> Form | None:
     fields.object("instantiation_dict", optional=True)
     if not fields.sound or starts is None or evaluators is None:
         return None
-    facts = {"template_id": template_id, "template": template, "revision": revision}
+    facts = {"template_id": template_id, "template": plain_template(template), "revision": revision}
     source: dict[str, Any] = {name: value for name, value in facts.items() if value is not None}
     source["evaluation"] = list(dict.fromkeys(EVALUATORS[each["evaluator"]] for each in evaluators))
     return {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pytest_webarena.suites.fields import MISSING, Fields
+from pytest_webarena.suites.fields import MISSING, Fields, plain_template
 from pytest_webarena.suites.forms import Form
 from pytest_webarena.suites.rows import said
 from pytest_webarena.tasks.nodes import near
@@ -45,7 +45,7 @@ def read_row(fields: Fields) -> Form | None:
     if template_id is not None:
         source["template_id"] = template_id
     if template is not None:
-        source["template"] = template
+        source["template"] = plain_template(template)
     images = fields.raw("image", optional=True)
     if images not in (MISSING, None, "", []):
         source["images"] = [images] if isinstance(images, str) else images

@@ -91,6 +91,11 @@ def _parser() -> argparse.ArgumentParser:
         commands.add_parser("judge", help="measure a judge model with labelled answers before it is trusted")
     )
 
+    repairs = commands.add_parser("repairs", help="list what --grading=repaired repairs, and which tasks it touches")
+    repairs.add_argument("rule", nargs="*", metavar="RULE", help="default: all of them")
+    repairs.add_argument("--suite", default="webarena", metavar="NAME", help="whose tasks to name (default: webarena)")
+    repairs.set_defaults(run=_repairs)
+
     agents = commands.add_parser("agents", help="list what --agent understands")
     agents.set_defaults(run=_agents)
     return parser
@@ -162,6 +167,23 @@ def _try(options: argparse.Namespace) -> int:
     from pytest_webarena.tryout import run_tryout
 
     return run_tryout(options)
+
+
+def _repairs(options: argparse.Namespace) -> int:
+    from pytest_webarena.checks.grading import find_grading
+    from pytest_webarena.checks.upstream.rules import RULES
+    from pytest_webarena.suites import load_suite
+    from pytest_webarena.suites.repairs import numbers, render
+
+    find_grading("repaired", options.rule)  # names that don't exist are told there
+    try:
+        found, missing = numbers(load_suite(options.suite).tasks), ""
+    except UsageError as error:
+        found, missing = None, str(error)
+    print(render(found, [RULES[name] for name in options.rule or RULES]))
+    if missing:
+        print(f"\nTheir tasks can't be told: {missing}", file=sys.stderr)
+    return 0
 
 
 def _agents(options: argparse.Namespace) -> int:

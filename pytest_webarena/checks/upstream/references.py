@@ -13,6 +13,7 @@ from pytest_webarena.checks.upstream.text import ALTERNATIVE, clean, equals, inc
 __all__ = [
     "alternatives",
     "contains",
+    "is_number",
     "is_shotgun",
     "plain",
     "same",
@@ -35,6 +36,11 @@ LONGEST = 2000
 
 Rules = Callable[[str], bool]
 """Whether a rule is in force."""
+
+
+def is_number(text: str) -> bool:
+    """Whether a cleaned reference is one number."""
+    return _NUMBER.fullmatch(text) is not None
 
 
 def alternatives(reference: str, rules: Rules) -> list[str]:

@@ -85,7 +85,7 @@ _TABLE = (
         part="string_match",
         defect="When the harness ends an episode its own words ('Early stop: Same action for 3 times') are graded as "
         "the answer.",
-        repair="An agent that did not answer has no answer.",
+        repair="An agent that did not answer has no answer, and no judge model is asked about none.",
         source=_OWN,
     ),
     Rule(
@@ -128,7 +128,7 @@ _TABLE = (
         name="url-case",
         part="url_match",
         defect="The same forum is spelt /f/diy in one reference and /f/DIY in another; the case has to be the same.",
-        repair="Names of forums are compared without regard to case, as the site does.",
+        repair="Names of forums are compared without regard to case.",
         source=_OWN,
     ),
     Rule(

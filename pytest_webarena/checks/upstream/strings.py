@@ -20,7 +20,7 @@ from pytest_webarena.tasks.reading import Reading
 from pytest_webarena.tasks.records import Either, Field, ListOf, Record
 from pytest_webarena.tasks.shapes import Choice, Fault, Text
 
-__all__ = ["DIALECT", "STRING_MATCH", "Dialect", "Part", "StringSpec", "ask", "original_answer"]
+__all__ = ["DIALECT", "STOP_WORDS", "STRING_MATCH", "Dialect", "Part", "StringSpec", "ask", "original_answer"]
 
 Dialect = Literal["webarena", "webarena-lite", "visualwebarena"]
 """Whose evaluators: VisualWebArena's differ in many small ways."""
@@ -68,6 +68,15 @@ class StringSpec:
         return (*exact, *(self.must_include or ()))
 
 
+STOP_WORDS = (
+    "Early stop: Reach max steps 30",
+    "Early stop: Failed to parse actions for 3 times",
+    "Early stop: Same action for 3 times",
+    "Early stop: Same typing action for 3 times",
+)
+"""What the original harness grades in place of an answer when it ends an episode, with its default limits."""
+
+
 def original_answer(evidence: Evidence) -> str:
     """What the original harness grades: its own words where it ended the episode."""
     answer = evidence.text_answer
@@ -77,10 +86,10 @@ def original_answer(evidence: Evidence) -> str:
         case "max_steps":
             return f"Early stop: Reach max steps {len(evidence.steps)}"
         case "invalid":
-            return "Early stop: Failed to parse actions for 3 times"
+            return STOP_WORDS[1]
         case "repeated":
             typed = bool(evidence.steps) and evidence.steps[-1].action.get("kind") == "type"
-            return f"Early stop: Same {'typing ' if typed else ''}action for 3 times"
+            return STOP_WORDS[3 if typed else 2]
     return ""
 
 
@@ -118,6 +127,9 @@ def _judged(spec: StringSpec, answer: str, view: View) -> Iterator[Part]:
     text = clean(answer, strip=strip)
     if rules("shotgun") and spec.texts and (why := references.is_shotgun(spec.texts, answer)):
         yield Part(False, why)
+        return
+    if rules("early-stops") and spec.fuzzy_match is not None and not text.strip():
+        yield Part(False, "there is no answer")
         return
     compared = list(_compared(spec, text, view))
     holds = all(part.holds for part in compared)

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from pytest_webarena.errors import UsageError
 from pytest_webarena.judging.config import DEFAULT_BAR, JudgeSettings, endpoint, temperature
+
+if TYPE_CHECKING:
+    from pytest_webarena.rescoring import StoredRun
 
 __all__ = ["add_judge_options", "read_judge"]
 
@@ -72,15 +76,18 @@ def add_judge_options(parser: pytest.Parser, group: pytest.OptionGroup) -> None:
         parser.addini(f"webarena_{name}", default="", help=text)
 
 
-def read_judge(config: pytest.Config) -> JudgeSettings:
-    """The run's judge; its cache is the run's to place, unless asked for. `UsageError` for what can't be used."""
+def read_judge(config: pytest.Config, stored: StoredRun | None = None) -> JudgeSettings:
+    """The run's judge; its cache is the run's to place, unless asked for. `UsageError` for what can't be used.
+
+    ``stored`` is the run that is judged again: its own judge is asked unless another one is named, or ``none``.
+    """
     told = {name: config.getoption(f"--{name.replace('_', '-')}") for name, _ in _INI}
     kept = {name: str(config.getini(f"webarena_{name}")).strip() for name, _ in _INI}
     values = {name: told[name] or kept[name] for name, _ in _INI}
     model, prompt, cache = values["judge"], values["judge_prompt"] or "teacher", values["judge_cache"]
     if not told["judge_prompt"] and (config.rootpath / prompt).is_file():
         prompt = str(config.rootpath / prompt)
-    return JudgeSettings(
+    settings = JudgeSettings(
         model="" if model == "none" else model,
         prompt=prompt,
         endpoint=endpoint(values["judge_url"], values["judge_key_env"] or "OPENAI_API_KEY"),
@@ -88,6 +95,7 @@ def read_judge(config: pytest.Config) -> JudgeSettings:
         bar=_bar(values["judge_bar"]),
         cache=(Path(cache).absolute() if told["judge_cache"] else config.rootpath / cache) if cache else None,
     )
+    return settings if stored is None else stored.judged_by(settings, none=model == "none")
 
 
 def _bar(text: str) -> float:

@@ -13,14 +13,16 @@ from pytest_webarena.agents.registry import agent_id
 from pytest_webarena.errors import UsageError
 from pytest_webarena.llm.endpoint import Endpoint
 from pytest_webarena.results import RunDir, TrialKey
+from pytest_webarena.suites.published import SUITES
 
 if TYPE_CHECKING:
     from pytest_webarena.collection import TaskItem
     from pytest_webarena.judging import JudgeSettings
     from pytest_webarena.options import Settings
 
-__all__ = ["StoredRun", "agent_ids", "files_of", "read_stored_run", "stored_trials"]
+__all__ = ["StoredRun", "agent_ids", "files_of", "name_files", "read_stored_run", "stored_trials"]
 
+_NAMED = "webarena_rescored_files"
 _ALONE = ("--run-dir", "--resume", "--audit", "--shard")
 
 
@@ -84,11 +86,22 @@ def agent_ids(settings: Settings) -> dict[str, str]:
     return {name: agent_id(name) for name in settings.agents}
 
 
+def name_files(config: pytest.Config, run: RunDir) -> None:
+    """Collect the files and suites of the run's own trials, when the command line names none."""
+    named: list[str] | None = getattr(config.option, _NAMED, None)  # in a worker: what the controller found
+    if named is None and config.args_source is not pytest.Config.ArgsSource.ARGS and not config.getoption("--suite"):
+        named = files_of(run, config.rootpath, config.invocation_params.dir)
+        setattr(config.option, _NAMED, named)
+    if named:
+        config.args = list(named)
+        config.args_source = pytest.Config.ArgsSource.ARGS
+
+
 def files_of(run: RunDir, *roots: Path) -> list[str]:
-    """The task files of a run's trials, as far as they are there: what is collected when no path is given."""
+    """The task files of a run's trials, as far as they are there, and its published suites."""
     names = dict.fromkeys(record.node_id.partition("::")[0] for record in run.records())
-    places = (next((root / name for root in roots if (root / name).is_file()), None) for name in names if name)
-    return sorted({str(place) for place in places if place is not None})
+    found = (next((root / name for root in roots if (root / name).is_file()), None) for name in names if name)
+    return sorted({*(name for name in names if name in SUITES), *(str(file) for file in found if file is not None)})
 
 
 def stored_trials(

@@ -72,6 +72,7 @@ class JudgeSession:
         self._client: ModelClient | None = None
         self._questions = self._cached = 0
         self._usage = Usage()
+        self._told: dict[Question, Grade | JudgeUnreadable] = {}
         self.refused = ""
         """Why a question was turned away, if one was."""
 
@@ -90,7 +91,19 @@ class JudgeSession:
         if judge.off:
             self.refused = judge.off
             raise JudgeOff(judge.off)
-        self._questions += 1
+        if question not in self._told:  # several gradings ask the same
+            self._questions += 1
+            try:
+                self._told[question] = self._asked(question)
+            except JudgeUnreadable as unreadable:
+                self._told[question] = unreadable
+        told = self._told[question]
+        if isinstance(told, JudgeUnreadable):
+            raise told
+        return told
+
+    def _asked(self, question: Question) -> Grade:
+        judge = self._judge
         kept = judge.cache.get(question, judge.identity) if judge.cache is not None else None
         if cached := kept is not None:
             self._cached += 1

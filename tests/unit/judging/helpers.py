@@ -19,7 +19,7 @@ def judge_at(
     server: ModelServer, *, models: ModelSettings | None = None, cache: Path | None = None, **settings: Any
 ) -> Judge:
     """A judge whose model is the server."""
-    endpoint = Endpoint(base_url=server.url, key_env=None, timeout=5.0, retries=RetryPolicy(attempts=1))
+    endpoint = Endpoint(base_url=server.url, key_env=None, timeout=30.0, retries=RetryPolicy(attempts=1))
     return Judge(JudgeSettings(**{"model": "priced", "endpoint": endpoint, "cache": cache, **settings}), models)
 
 

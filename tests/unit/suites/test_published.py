@@ -46,7 +46,14 @@ def by_id(tasks: Iterable[Task]) -> dict[str, Any]:
     return {task.id: plain(task) for task in tasks}
 
 
-@pytest.mark.parametrize("name", SUITES)
+def test_the_hard_subset_is_part_of_its_suite() -> None:
+    hard = load_suite(installed("webarena-verified-hard")).tasks
+    whole = {task.source["task_id"]: task.digest for task in load_suite("webarena-verified").tasks}
+    assert len(hard) == 258
+    assert all(whole[task.source["task_id"]] == task.digest for task in hard)
+
+
+@pytest.mark.parametrize("name", ["webarena", "webarena-verified", "webarena-lite", "visualwebarena"])
 def test_a_suite_reads_as_tasks_and_comes_back_equal_from_yaml(name: str, tmp_path: Path) -> None:
     suite = load_suite(installed(name))
     assert len(suite.tasks) == SUITES[name].tasks
@@ -116,7 +123,7 @@ def test_made_up_rows_come_back_equal_from_one_file(tmp_path: Path) -> None:
         "- d",
         "{{ x }}",
         "{% y %}\r\n z",
-        "\u2028",
+        "a\u2028b",
         "'",
         '"',
         "\\",

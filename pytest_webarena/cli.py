@@ -96,6 +96,10 @@ def _parser() -> argparse.ArgumentParser:
     repairs.add_argument("--suite", default="webarena", metavar="NAME", help="whose tasks to name (default: webarena)")
     repairs.set_defaults(run=_repairs)
 
+    from pytest_webarena.results.commands import add_commands
+
+    add_commands(commands)
+
     agents = commands.add_parser("agents", help="list what --agent understands")
     agents.set_defaults(run=_agents)
     return parser

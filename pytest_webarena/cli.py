@@ -45,6 +45,20 @@ def _parser() -> argparse.ArgumentParser:
     schema.add_argument("--write", type=Path, metavar="PATH", help="write it there instead of printing it")
     schema.set_defaults(run=_schema)
 
+    importing = commands.add_parser("import", help="write a published suite, or its JSON, as YAML task files")
+    importing.add_argument("suite", metavar="SUITE", help="a published suite, or a JSON file in one of their formats")
+    importing.add_argument(
+        "-o", "--output", type=Path, required=True, metavar="PATH", help="a folder (a file per site), or a .yaml file"
+    )
+    importing.set_defaults(run=_import)
+
+    tasks = commands.add_parser("tasks", help="what suites and task files hold").add_subparsers(
+        dest="subcommand", required=True, metavar="COMMAND"
+    )
+    stats = tasks.add_parser("stats", help="how tasks are distributed: by site, category, evaluation, template")
+    stats.add_argument("sources", nargs="+", metavar="SUITE|PATH", help="suites, task files, or folders of them")
+    stats.set_defaults(run=_stats)
+
     merge = commands.add_parser("merge", help="join the run directories of shards or of resumed runs")
     merge.add_argument("runs", nargs="+", type=Path, metavar="RUN_DIR")
     merge.add_argument("-o", "--output", type=Path, required=True, metavar="DIR", help="new run directory")
@@ -70,6 +84,21 @@ def _parser() -> argparse.ArgumentParser:
         "--pictures", type=Path, default=Path("tryout"), metavar="DIR", help="for screenshots (default: tryout)"
     )
     attempt.set_defaults(run=_try)
+
+    from pytest_webarena.judging import command as judge_command
+
+    judge_command.add_arguments(
+        commands.add_parser("judge", help="measure a judge model with labelled answers before it is trusted")
+    )
+
+    repairs = commands.add_parser("repairs", help="list what --grading=repaired repairs, and which tasks it touches")
+    repairs.add_argument("rule", nargs="*", metavar="RULE", help="default: all of them")
+    repairs.add_argument("--suite", default="webarena", metavar="NAME", help="whose tasks to name (default: webarena)")
+    repairs.set_defaults(run=_repairs)
+
+    from pytest_webarena.results.commands import add_commands
+
+    add_commands(commands)
 
     agents = commands.add_parser("agents", help="list what --agent understands")
     agents.set_defaults(run=_agents)
@@ -102,6 +131,18 @@ def _schema(options: argparse.Namespace) -> int:
     return 0
 
 
+def _import(options: argparse.Namespace) -> int:
+    from pytest_webarena.suites.commands import run_import
+
+    return run_import(options.suite, options.output)
+
+
+def _stats(options: argparse.Namespace) -> int:
+    from pytest_webarena.suites.commands import run_stats
+
+    return run_stats(options.sources)
+
+
 def _merge(options: argparse.Namespace) -> int:
     from pytest_webarena.results.export import export
     from pytest_webarena.results.merge import merge_runs
@@ -130,6 +171,23 @@ def _try(options: argparse.Namespace) -> int:
     from pytest_webarena.tryout import run_tryout
 
     return run_tryout(options)
+
+
+def _repairs(options: argparse.Namespace) -> int:
+    from pytest_webarena.checks.grading import find_grading
+    from pytest_webarena.checks.upstream.rules import RULES
+    from pytest_webarena.suites import load_suite
+    from pytest_webarena.suites.repairs import numbers, render
+
+    find_grading("repaired", options.rule)  # names that don't exist are told there
+    try:
+        found, missing = numbers(load_suite(options.suite).tasks), ""
+    except UsageError as error:
+        found, missing = None, str(error)
+    print(render(found, [RULES[name] for name in options.rule or RULES]))
+    if missing:
+        print(f"\nTheir tasks can't be told: {missing}", file=sys.stderr)
+    return 0
 
 
 def _agents(options: argparse.Namespace) -> int:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 import types
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pytest
 
@@ -16,13 +16,17 @@ from pytest_webarena.reporting import outcomes
 from pytest_webarena.reporting.labels import behaviour_labels
 from pytest_webarena.runner import run_task
 from pytest_webarena.stash import SETTINGS, SITES
+from pytest_webarena.suites.selecting import evaluation_types, is_achievable, suite_of
 from pytest_webarena.tasks import load_tasks
 
 if TYPE_CHECKING:
     from pytest_webarena.agents.mutants import AuditTrial
     from pytest_webarena.tasks.model import Task
 
-__all__ = ["TaskFile", "TaskItem", "collect_task_file", "parametrize_tasks"]
+__all__ = ["MISSING_SITES", "TaskFile", "TaskItem", "collect_task_file", "parametrize_tasks"]
+
+MISSING_SITES = "the catalogue has no site"
+"""How the reason begins for which tasks of suites are skipped."""
 
 _SUFFIXES = (".yaml", ".yml")
 _OWN_NAME = re.compile(r".+\.tasks?\.ya?ml$")
@@ -37,6 +41,8 @@ def collect_task_file(file_path: Path, parent: pytest.Collector) -> TaskFile | N
     and YAML files that have a top-level ``tasks:`` and an ``intent:`` below it. Compose files, workflows and the
     like are left alone.
     """
+    if file_path.suffix == ".json":
+        return _collect_json(file_path, parent)
     if file_path.suffix not in _SUFFIXES:
         return None
     settings = parent.config.stash[SETTINGS]
@@ -52,6 +58,15 @@ def collect_task_file(file_path: Path, parent: pytest.Collector) -> TaskFile | N
         or _looks_like_tasks(file_path)
     )
     return TaskFile.from_parent(parent, path=file_path) if ours else None
+
+
+def _collect_json(file_path: Path, parent: pytest.Collector) -> TaskFile | None:
+    """A suite's file, when it was named on the command line: most JSON files are something else."""
+    if not parent.session.isinitpath(file_path):
+        return None
+    from pytest_webarena.suite_items import SuiteFile
+
+    return SuiteFile.from_parent(parent, path=file_path)
 
 
 def parametrize_tasks(metafunc: pytest.Metafunc) -> None:
@@ -77,15 +92,32 @@ def _parametrize(metafunc: pytest.Metafunc, name: str, values: Iterable[object],
 class TaskFile(pytest.Module):
     """One YAML file, shown to pytest as a module that holds one test function per task."""
 
+    skips_missing_sites: ClassVar[bool] = False
+    """Whether tasks are skipped whose sites the catalogue lacks; otherwise that is an error of the file."""
+
+    def load(self) -> Sequence[Task]:
+        """The file's tasks. Raises `TaskFileError`, or `UsageError` when there is nothing to read."""
+        return load_tasks(self.path, sites=known_sites(self.config))
+
+    def place(self, task: Task) -> tuple[Path, int]:
+        """Path and line by which pytest knows a task."""
+        return self.path, task.location.line
+
+    def shown_path(self, task: Task) -> str:
+        """The file as people are shown it."""
+        return _relative_to_here(str(self.path), self.path)
+
     def _getobj(self) -> types.ModuleType:
         module = types.ModuleType(self.path.stem)
         try:
-            tasks = load_tasks(self.path, sites=known_sites(self.config))
-        except TaskFileError as error:
+            tasks = self.load()
+        except (TaskFileError, UsageError) as error:
             raise self.CollectError(_relative_to_here(str(error), self.path)) from None
         labels = self.config.pluginmanager.hasplugin("allure_pytest")
+        known = known_sites(self.config) if self.skips_missing_sites else None
         for task in tasks:
-            setattr(module, task.id, _as_function(task, allure_labels=labels))
+            missing = [site for site in task.sites if known is not None and site not in known]
+            setattr(module, task.id, _as_function(task, allure_labels=labels, missing=missing))
         if self.config.stash[SETTINGS].audit:
             auditing.plan([vars(module)[task.id] for task in tasks], self.config)
         return module
@@ -111,6 +143,8 @@ class TaskItem(pytest.Function):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.extra_keyword_matches.update(self.task.tags)
+        if self.task.known_issue:
+            self.extra_keyword_matches.add("known-issue")
 
     @property
     def task(self) -> Task:
@@ -142,8 +176,14 @@ class TaskItem(pytest.Function):
 
     def reportinfo(self) -> tuple[Path, int, str]:
         """Where the task stands in its file; the last one heads a failure, above the intent."""
-        line = self.task.location.line
-        return self.path, line - 1, f"{self.name} ({self.path.name}:{line})"
+        path, line = self.file.place(self.task)
+        return path, line - 1, f"{self.name} ({Path(self.file.shown_path(self.task)).name}:{line})"
+
+    @property
+    def file(self) -> TaskFile:
+        """The file or suite it is from."""
+        assert isinstance(self.parent, TaskFile)
+        return self.parent
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException]) -> Any:  # type: ignore[override]
         """A verdict or a sentence for what users should read; a traceback for the unexpected."""
@@ -151,7 +191,7 @@ class TaskItem(pytest.Function):
             error = excinfo.value
             text = f"error ({error.cause}): {error}" if isinstance(error, TrialError) else str(error)
             style = self.config.getoption("tbstyle", "auto")
-            path = _relative_to_here(str(self.path), self.path)
+            path = self.file.shown_path(self.task)
             return outcomes.failure_text(text, path, self.task.location.line, style=style)
         return super().repr_failure(excinfo)
 
@@ -168,16 +208,28 @@ def known_sites(config: pytest.Config) -> frozenset[str]:
     return config.stash[SITES]
 
 
-def _as_function(task: Task, *, allure_labels: bool) -> types.FunctionType:
+def _as_function(task: Task, *, allure_labels: bool, missing: Sequence[str] = ()) -> types.FunctionType:
     """A function of its own per task, so that marks and pytest's bookkeeping have something to hold on to."""
     function = types.FunctionType(run_task.__code__, run_task.__globals__, task.id)
-    facts: dict[str, Any] = {"category": task.category, "template": task.template, "mutates": task.mutates}
-    marks = [pytest.mark.webarena(site=site, **facts) for site in task.sites or ("",)]
+    facts: dict[str, Any] = {
+        "category": task.category,
+        "template": task.template,
+        "mutates": task.mutates,
+        "achievable": is_achievable(task),
+        "suite": suite_of(task),
+    }
+    marks = [
+        pytest.mark.webarena(site=site, evaluation=kind, **facts)
+        for site in task.sites or ("",)
+        for kind in evaluation_types(task)
+    ]
     if allure_labels:
         labels = behaviour_labels(
             task=task.id, template=task.template, sites=task.sites, tags=task.tags, category=task.category
         )
         marks += [pytest.mark.allure_label(value, label_type=kind) for kind, value in labels]
+    if missing:
+        marks.append(pytest.mark.skip(reason=f"{MISSING_SITES} {', '.join(missing)} (--sites)"))
     if task.skip:
         marks.append(pytest.mark.skip(reason=task.skip))
     if task.xfail:

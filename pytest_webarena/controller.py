@@ -18,6 +18,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_webarena import auditing, xdist
+from pytest_webarena.checks.grading import find_grading
+from pytest_webarena.errors import UsageError
+from pytest_webarena.judging import judge_facts
 from pytest_webarena.reporting import allure
 from pytest_webarena.reporting.outcomes import is_trial
 from pytest_webarena.reporting.progress import Progress, has_foot
@@ -26,6 +29,7 @@ from pytest_webarena.results.export import export
 from pytest_webarena.results.rundir import read_steps
 from pytest_webarena.selection import LeftOut, finished_trials
 from pytest_webarena.stash import LEFT_OUT
+from pytest_webarena.suites.published import SUITES
 from pytest_webarena.trials.run_info import RunInfo
 
 if TYPE_CHECKING:
@@ -37,7 +41,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Controller"]
 
-_TASK_FILE = re.compile(r"\.ya?ml::")
+_TASK_FILE = re.compile(rf"\.(?:ya?ml|json)::|^(?:{'|'.join(SUITES)})::")
 _RECORDED_PACKAGES = (
     "pytest-webarena",
     "pytest",
@@ -58,6 +62,7 @@ class Controller:
         self._settings = settings
         self._launcher: BrokerLauncher | None = None
         self._info: RunInfo | None = None
+        self.started = time.time()
         self.broker_report: BrokerReport | None = None
         self.ruling: Ruling | None = None
         self.progress: Progress | None = None
@@ -69,11 +74,14 @@ class Controller:
 
     def run_info(self) -> RunInfo:
         """Where the broker listens and where records go. The broker itself starts when somebody connects."""
+        if self._info is None and self._settings.rescore is not None:
+            facts = {"started": time.time()}  # the run has a run.json, and keeps it
+            self._info = RunInfo(run_dir=self._settings.rescore, broker="", temp_dir=Path(), facts=facts)
         if self._info is None:
             from pytest_webarena.sites.launcher import BrokerConfig, BrokerLauncher
 
             if self._settings.resume is not None:
-                RunDir(self._settings.resume).facts()  # a mistyped path must not start a new run
+                _check_resumable(RunDir(self._settings.resume), self._settings)
             run_dir = self._settings.run_dir or _default_run_dir(self._config.rootpath)
             self._launcher = BrokerLauncher(
                 BrokerConfig(
@@ -197,6 +205,9 @@ class Controller:
             "limits": {"steps": settings.max_steps, "seconds": settings.time_limit, "stop_rule": settings.stop_rule},
             "overrides": _given(asdict(settings.overrides)),
             "models": _given(asdict(settings.models)),
+            "grading": {"name": settings.grading.name, "without": list(settings.grading.left_out)},
+            "answer_format": settings.answers,
+            "judge": judge_facts(settings.judge),
             "env_retries": settings.env_retries,
             "workers": _workers(self._config),
             "versions": _versions(),
@@ -204,6 +215,18 @@ class Controller:
             "platform": platform.platform(),
             "git": _git_revision(self._config.rootpath),
         }
+
+
+def _check_resumable(run: RunDir, settings: Settings) -> None:
+    """A mistyped path must not start a new run, nor may one run mix verdicts of several gradings."""
+    grading = run.facts().get("grading")
+    if grading is None:
+        return
+    before = find_grading(grading["name"], grading["without"])
+    if before != settings.grading:
+        raise UsageError(f"--resume: expected the run's own --grading, {before}, found {settings.grading}")
+    if (asked := run.facts().get("answer_format", "auto")) != settings.answers:
+        raise UsageError(f"--resume: expected the run's own --answer-format, {asked}, found {settings.answers}")
 
 
 def _given(settings: dict[str, Any]) -> dict[str, Any]:

@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
+from pytest_webarena.answers import AnswerFormat, as_text
+
 __all__ = [
     "SCHEMA_VERSION",
     "Evidence",
@@ -23,8 +25,8 @@ __all__ = [
     "Usage",
 ]
 
-SCHEMA_VERSION = 2
-"""2 added what a model said and cost to `StepRecord`."""
+SCHEMA_VERSION = 3
+"""2 added what a model said and cost to `StepRecord`; 3 the form of the answer, and bodies of responses."""
 
 JsonValue = None | bool | int | float | str | list["JsonValue"] | dict[str, "JsonValue"]
 
@@ -161,6 +163,17 @@ class RequestRecord:
     request_bytes: int = 0
     response_bytes: int = 0
     seconds: float = 0.0
+    response_body: str | None = None
+    """Text of a JSON response, decoded. None for others, for those that were too long to keep, and when none of the
+    task's checks looks at responses."""
+
+    @property
+    def body_cut(self) -> bool:
+        """Whether the request's body was longer than what was kept of it."""
+        kept = self.request_body or ""
+        if kept.startswith("base64:"):
+            return self.request_bytes > len(kept.removeprefix("base64:")) // 4 * 3
+        return self.request_bytes > len(kept.encode())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -188,6 +201,13 @@ class Evidence:
     probes: tuple[Probe, ...] = ()
     sites: Mapping[str, str] = field(default_factory=dict)
     """Site name to base URL as the agent saw it, without a trailing slash."""
+    answer_format: AnswerFormat = "text"
+    """The form of answer that the agent was asked for."""
+
+    @property
+    def text_answer(self) -> str | None:
+        """The answer for checks that compare text: what a typed response says, where one was asked for."""
+        return self.answer if self.answer_format == "text" else as_text(self.answer)
 
     @property
     def url(self) -> str:
@@ -216,6 +236,7 @@ class Evidence:
             requests=tuple(_request(request) for request in data["requests"]),
             probes=tuple(Probe(**probe) for probe in data["probes"]),
             sites=dict(data["sites"]),
+            answer_format=data.get("answer_format", "text"),
         )
 
 

@@ -19,6 +19,7 @@ from pytest_webarena.xdist import worker_id
 
 if TYPE_CHECKING:
     from pytest_webarena.python_tests import WebArena
+    from pytest_webarena.trials.rescoring import Rescorer
     from pytest_webarena.trials.run_info import RunInfo
     from pytest_webarena.trials.runtime import Runtime
 
@@ -73,6 +74,7 @@ def webarena_runtime(
 ) -> Iterator[Runtime]:
     """This worker's broker client, browser and records, each made on first use."""
     from pytest_webarena.browser.config import EngineConfig, SessionConfig
+    from pytest_webarena.judging import placed
     from pytest_webarena.llm.ledger import LEDGER
     from pytest_webarena.trials.runtime import Runtime, RuntimeConfig
 
@@ -96,12 +98,35 @@ def webarena_runtime(
             temp_dir=webarena_run.temp_dir,
         ),
         session=session,
+        grading=settings.grading,
+        answers=settings.answers,
+        judge=placed(settings.judge, webarena_run.run_dir),
         record=settings.record,
         overrides=settings.overrides,
         models=replace(settings.models, ledger=webarena_run.run_dir / LEDGER),
     )
     with Runtime(webarena_run, config) as runtime:
         yield runtime
+
+
+@pytest.fixture(scope="session")
+def webarena_rescorer(pytestconfig: pytest.Config, webarena_run: RunInfo) -> Rescorer:
+    """What stands in for the runtime when a finished run is judged again: no broker, no browser, no agents."""
+    from pytest_webarena.judging import Judge, placed, standing
+    from pytest_webarena.llm.ledger import LEDGER
+    from pytest_webarena.rescoring import agent_ids
+    from pytest_webarena.results import RunDir
+    from pytest_webarena.trials.rescoring import Rescorer
+
+    settings = pytestconfig.stash[SETTINGS]
+    judge = Judge(
+        placed(settings.judge, webarena_run.run_dir),
+        replace(settings.models, ledger=webarena_run.run_dir / LEDGER),
+        worker=worker_id(pytestconfig),
+        off=standing(settings.judge).off,
+    )
+    run = RunDir(webarena_run.run_dir)
+    return Rescorer(run, grading=settings.grading, judge=judge, agents=agent_ids(settings))
 
 
 # --- for Python tests -----------------------------------------------------------------------------------------------

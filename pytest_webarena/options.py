@@ -5,19 +5,25 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 import pytest
 
 from pytest_webarena.agents.overrides import Overrides, parse_option
 from pytest_webarena.agents.protocol import AgentLimits
+from pytest_webarena.answers import AskedFormat
+from pytest_webarena.checks.grading import GRADINGS, Grading, find_grading
 from pytest_webarena.episode import EpisodeLimits
 from pytest_webarena.errors import UsageError
 from pytest_webarena.gate import Gate
+from pytest_webarena.judge_options import add_judge_options, read_judge
+from pytest_webarena.judging.config import JudgeSettings
 from pytest_webarena.llm.config import ModelSettings
+from pytest_webarena.rescoring import StoredRun, read_stored_run
 from pytest_webarena.secrets import mark_environment
 from pytest_webarena.selection import Shard, parse_shard
 from pytest_webarena.shipped import agent_directories
+from pytest_webarena.suite_options import SuiteSettings, add_suite_options, read_suites
 
 __all__ = ["DEFAULT_AGENT", "Settings", "add_options", "check_agents", "read_settings"]
 
@@ -36,7 +42,7 @@ def add_options(parser: pytest.Parser) -> None:
         "in agents/, module:attr, file.py:attr or a .yaml path. Default: oracle, which replays each task's solution.",
     )
     group.addoption(
-        "--trials", type=_positive_int, default=1, metavar="K", help="Tries per task and agent (default: 1)."
+        "--trials", type=_positive_int, default=None, metavar="K", help="Tries per task and agent (default: 1)."
     )
     group.addoption(
         "--sites",
@@ -44,6 +50,7 @@ def add_options(parser: pytest.Parser) -> None:
         metavar="CATALOGUE",
         help="Sites to run tasks on: embedded (default; no Docker), embedded-docker, or a catalogue file.",
     )
+    add_suite_options(group)
     group.addoption(
         "--run-dir",
         default=None,
@@ -71,6 +78,28 @@ def add_options(parser: pytest.Parser) -> None:
         default="paper",
         help="When repeated or invalid actions end a trial: as WebArena's paper says, or its code (default: paper).",
     )
+    group.addoption(
+        "--grading",
+        choices=GRADINGS,
+        default=None,
+        help="Whose verdict counts for tasks of WebArena's benchmarks: the original harness's, its defects included; "
+        "the same with the documented defects repaired; or WebArena-Verified's (default: repaired). All are recorded.",
+    )
+    group.addoption(
+        "--without-repair",
+        action="append",
+        default=[],
+        metavar="RULE",
+        help="Leave one repair out of --grading=repaired; repeat for several. 'webarena repairs' lists them.",
+    )
+    group.addoption(
+        "--answer-format",
+        choices=get_args(AskedFormat),
+        default=None,
+        help="The form of answer that agents are asked for: plain text, or WebArena-Verified's typed response, as JSON "
+        "(default: auto, the one that the grading that counts can read).",
+    )
+    add_judge_options(parser, group)
     group.addoption(
         "--env-retries",
         type=_natural_int,
@@ -109,6 +138,13 @@ def add_options(parser: pytest.Parser) -> None:
         default=None,
         metavar="RUN_DIR",
         help="Go on with an earlier run: skip its finished trials whose task and agent are unchanged, run the rest.",
+    )
+    group.addoption(
+        "--rescore",
+        default=None,
+        metavar="RUN_DIR",
+        help="Judge a finished run again, from what was recorded: no sites, no browser, no agents. Agents, "
+        "trials, grading and judge are the run's own unless given; its task files are collected unless others are.",
     )
     group.addoption(
         "--shard",
@@ -230,16 +266,25 @@ class Settings:
     """False when `DEFAULT_AGENT` stands in."""
     trials: int
     catalogue: str
+    suites: SuiteSettings
     run_dir: Path | None
     max_steps: int
     time_limit: float
     stop_rule: Literal["paper", "upstream"]
+    grading: Grading
+    """The grading that counts, without the repairs that were switched off."""
+    answers: AskedFormat
+    """The form of answer to ask agents for."""
+    judge: JudgeSettings
+    """The judge model; its cache, unless asked for, is the run's to place."""
     env_retries: int
     replicas: int | None
     lease_timeout: float
     browser_executable: str | None
     record: Literal["all", "failures", "minimal"]
     resume: Path | None
+    rescore: Path | None
+    """The finished run to judge again; `run_dir` is then the same."""
     shard: Shard | None
     gate: Gate
     audit: bool
@@ -273,24 +318,32 @@ def read_settings(config: pytest.Config) -> Settings:
 
         agents = AUDIT_AGENTS
     mark_environment((*option("--secret-env"), *config.getini("webarena_secrets")))
-    run_dir, resume = option("--run-dir"), option("--resume")
+    stored = read_stored_run(config)
+    if stored is not None:
+        agents = agents or stored.agents
+    run_dir, resume = option("--run-dir") or option("--rescore"), option("--resume")
     if run_dir and resume:
         raise UsageError("--resume: expected no --run-dir beside it; the resumed run's directory is used")
     return Settings(
         agents=agents or (DEFAULT_AGENT,),
         agents_given=bool(agents),
-        trials=option("--trials"),
-        catalogue=option("--sites") or config.getini("webarena_sites"),
+        trials=option("--trials") or (stored.trials if stored else 1),
+        catalogue=option("--sites") or (stored.catalogue if stored else "") or config.getini("webarena_sites"),
+        suites=read_suites(config),
         run_dir=Path(run_dir or resume).absolute() if run_dir or resume else None,
         max_steps=option("--max-steps") or EpisodeLimits().steps,
         time_limit=option("--time-limit") or EpisodeLimits().seconds,
         stop_rule=option("--stop-rule"),
+        grading=_grading(config, stored),
+        answers=option("--answer-format") or "auto",
+        judge=read_judge(config, stored),
         env_retries=option("--env-retries"),
         replicas=option("--replicas"),
         lease_timeout=option("--lease-timeout"),
         browser_executable=executable,
         record=option("--record"),
         resume=Path(resume).absolute() if resume else None,
+        rescore=stored.path if stored else None,
         shard=parse_shard(option("--shard")) if option("--shard") else None,
         gate=Gate(min_pass_rate=option("--min-pass-rate"), max_errors=option("--max-errors")),
         audit=audit,
@@ -317,10 +370,20 @@ def read_settings(config: pytest.Config) -> Settings:
     )
 
 
+def _grading(config: pytest.Config, stored: StoredRun | None) -> Grading:
+    """As asked for; of a run that is judged again its own, unless another one was asked for."""
+    name, without = config.getoption("--grading"), config.getoption("--without-repair")
+    if stored is not None and name is None and not without and stored.grading:
+        return find_grading(stored.grading, stored.without)
+    return find_grading(name or "repaired", without)
+
+
 def check_agents(settings: Settings, *, collecting: bool = False) -> None:
     """Fail before anything runs when an agent can't be found or, unless tasks are merely collected, lacks something."""
     from pytest_webarena.agents import resolve_agent
 
+    if not collecting:
+        settings.judge.check(settings.models)
     unused = dict.fromkeys(settings.overrides.names)
     for name in settings.agents:
         agent = resolve_agent(name, settings.agent_directories, settings.overrides)

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_webarena import collection, options, selection, xdist
+from pytest_webarena import collection, options, rescoring, selection, suite_items, suite_options, xdist
 from pytest_webarena.controller import Controller
 from pytest_webarena.errors import UsageError
-from pytest_webarena.reporting import allure, audit, outcomes, terminal
-from pytest_webarena.stash import CONTROLLER, RUN, SETTINGS
+from pytest_webarena.reporting import allure, audit, outcomes, skips, terminal
+from pytest_webarena.results import RunDir
+from pytest_webarena.stash import CONTROLLER, RUN, SETTINGS, SUITES
 
 if TYPE_CHECKING:
     from _pytest.terminal import TerminalReporter
@@ -31,8 +32,16 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", MARKER)
     try:
         config.stash[SETTINGS] = settings = options.read_settings(config)
-        if settings.agents_given or settings.audit:
+        if (settings.agents_given or settings.audit) and settings.rescore is None:
             options.check_agents(settings, collecting=config.getoption("collectonly"))
+    except UsageError as error:
+        raise pytest.UsageError(str(error)) from None
+    if settings.rescore is not None:
+        rescoring.name_files(config, RunDir(settings.rescore))
+    try:
+        config.stash[SUITES] = suite_options.claim_arguments(
+            config, settings.suites, explicit=settings.rescore is not None
+        )
     except UsageError as error:
         raise pytest.UsageError(str(error)) from None
     if xdist.is_worker(config):
@@ -54,6 +63,14 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
     return collection.collect_task_file(file_path, parent)
 
 
+@pytest.hookimpl(wrapper=True, tryfirst=True)  # outermost: nobody sorts suites behind files
+def pytest_make_collect_report(collector: pytest.Collector) -> Generator[None, Any, pytest.CollectReport]:
+    report: pytest.CollectReport = yield
+    if isinstance(collector, pytest.Session) and report.passed:
+        report.result = suite_items.add_suites(collector, report.result or ())
+    return report
+
+
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     collection.parametrize_tasks(metafunc)
 
@@ -61,6 +78,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     try:
+        suite_items.narrow(config, items)
         selection.deselect(config, items)
     except UsageError as error:
         raise pytest.UsageError(str(error)) from None
@@ -114,6 +132,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: TerminalReporter, config: pytest.Config) -> None:
+    skips.write_skips(terminalreporter)
     write = audit.write_summary if config.stash[SETTINGS].audit else terminal.write_summary
     write(terminalreporter, config.stash[CONTROLLER])
 

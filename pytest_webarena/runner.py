@@ -20,6 +20,7 @@ from pytest_webarena.errors import (
 )
 from pytest_webarena.reporting.allure import report_trial
 from pytest_webarena.results.wording import printable
+from pytest_webarena.stash import SETTINGS
 
 if TYPE_CHECKING:
     from pytest_webarena.results import TrialRecord
@@ -35,8 +36,9 @@ _ERRORS: dict[str, type[TrialError]] = {
 def run_task(request: pytest.FixtureRequest, browser_name: str) -> None:
     """Run one trial. Passes, raises `TaskFailed` for a wrong result, or a `TrialError` when there is no result."""
     __tracebackhide__ = True
-    runtime = request.getfixturevalue("webarena_runtime")  # lazy: collecting and re-scoring need none of it
     item = request.node
+    again = item.config.stash[SETTINGS].rescore is not None
+    runtime = request.getfixturevalue("webarena_rescorer" if again else "webarena_runtime")  # lazy: neither is cheap
     record = runtime.run(item.task, item.agent_name, item.trial, node_id=item.nodeid)
     item.user_properties.extend(facts(record))
     told = record

@@ -48,6 +48,10 @@ class LeftOut:
     """They belong to other shards."""
     finished: int = 0
     """An earlier invocation finished them."""
+    unrecorded: int = 0
+    """The run that is judged again has no record of them."""
+    stored: int = 0
+    """The other way round: its records that nothing collected stands for."""
 
 
 def parse_shard(text: str) -> Shard:
@@ -75,9 +79,16 @@ def deselect(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Take other shards' and finished trials out of ``items``. All processes of a run come to the same list."""
     from pytest_webarena.agents import resolve_agent
     from pytest_webarena.collection import TaskItem
+    from pytest_webarena.rescoring import agent_ids, stored_trials
     from pytest_webarena.stash import LEFT_OUT, SETTINGS, run_info
 
     settings = config.stash[SETTINGS]
+    if settings.rescore is not None:
+        kept, others, stored = stored_trials(items, RunDir(settings.rescore), agent_ids(settings))
+        config.stash[LEFT_OUT] = LeftOut(unrecorded=len(others), stored=stored)
+        config.hook.pytest_deselected(items=others)
+        items[:] = kept
+        return
     finished = run_info(config).finished if settings.resume is not None else ()
     if settings.shard is None and not finished:
         return

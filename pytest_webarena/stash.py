@@ -12,12 +12,14 @@ if TYPE_CHECKING:
     from pytest_webarena.selection import LeftOut
     from pytest_webarena.trials.run_info import RunInfo
 
-__all__ = ["CONTROLLER", "LEFT_OUT", "RUN", "SETTINGS", "SITES", "run_info"]
+__all__ = ["CONTROLLER", "LEFT_OUT", "RUN", "SETTINGS", "SITES", "SUITES", "run_info"]
 
 SETTINGS: pytest.StashKey[Settings] = pytest.StashKey()
 """Everywhere."""
 SITES: pytest.StashKey[frozenset[str]] = pytest.StashKey()
 """Everywhere, once a task file has been read: names of the catalogue's sites."""
+SUITES: pytest.StashKey[dict[str, tuple[str, ...]]] = pytest.StashKey()
+"""Everywhere: published suites to collect, with the items wanted of each; none means all."""
 CONTROLLER: pytest.StashKey[Controller] = pytest.StashKey()
 """Only in the process that the user started: with xdist the controller, without it the only process."""
 RUN: pytest.StashKey[RunInfo] = pytest.StashKey()

@@ -120,3 +120,17 @@ def make_trial(
     made = TrialRecord(key=folder.key, outcome=outcome, **values)
     folder.finish(made)
     return made
+
+
+def graded(**scores: float | None) -> dict[str, Any]:
+    """What a record holds of several gradings, the first of which counts: ``grading`` and ``verdicts``."""
+    verdicts = {
+        name: Verdict(
+            score=score,
+            passed=None if score is None else score >= 1,
+            results=(check(score=score, why="" if score == 1 else f"{name} differs"),),
+            grading=name,
+        ).to_json()
+        for name, score in scores.items()
+    }
+    return {"grading": next(iter(scores)), "verdicts": verdicts}

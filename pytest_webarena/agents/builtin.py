@@ -5,9 +5,11 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Protocol
 
 from pytest_webarena.actions import Action, Back, Click, Element, Goto, Scroll, Stop, Type, as_record
+from pytest_webarena.answers import as_response, read_response
 from pytest_webarena.errors import TaskError
 from pytest_webarena.tasks.addresses import resolve
 
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
     from pytest_webarena.browser.observation import Observation
     from pytest_webarena.tasks.model import Task
 
-__all__ = ["Answering", "Dump", "Oracle", "RandomWalk", "addressed", "describe_step"]
+__all__ = ["Answering", "BuiltIn", "Dump", "Oracle", "RandomWalk", "Typed", "addressed", "describe_step"]
 
 
 class Oracle:
@@ -88,6 +90,27 @@ class RandomWalk:
                 Element(element), self._random.choice(self._WORDS), clear=True, enter=self._random.random() < 0.5
             )
         return Click(Element(element))
+
+
+class BuiltIn(Protocol):
+    """An agent that replies with actions, at once."""
+
+    def act(self, observation: Observation) -> Action:
+        """The next action."""
+
+
+class Typed:
+    """An agent without a model, whose plain answers become typed responses."""
+
+    def __init__(self, agent: BuiltIn) -> None:
+        self._agent = agent
+
+    def act(self, observation: Observation) -> Action:
+        """What the agent does; a plain answer of it in the form that was asked for."""
+        action = self._agent.act(observation)
+        if isinstance(action, Stop) and read_response(action.answer) is None:
+            return replace(action, answer=as_response(action.answer))
+        return action
 
 
 def addressed(step: Action, sites: Mapping[str, str]) -> Action:

@@ -76,7 +76,7 @@ class _AtTerminal:
         self._view = assignment.view
         self._terminal = _Terminal()
         self._step = 0
-        self._terminal.say(f"\n{assignment.task.id}: {self._view.intent}\n{_HELP}")
+        self._terminal.say(f"\n{assignment.task.id}: {self._view.objective}\n{_HELP}")
 
     def act(self, observation: Observation) -> Reply:
         """What was typed."""
@@ -104,7 +104,7 @@ class _AtTerminal:
 
 class _AtWindow:
     def __init__(self, assignment: Assignment) -> None:
-        self._intent = assignment.view.intent
+        self._intent = assignment.view.objective
         self._terminal = _Terminal()
 
     def act(self, observation: Observation) -> Reply:

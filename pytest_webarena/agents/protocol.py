@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
+from pytest_webarena.answers import AnswerFormat, instructions
 from pytest_webarena.evidence import StopReason, Usage
 
 if TYPE_CHECKING:
@@ -33,6 +34,18 @@ class TaskView:
     max_steps: int = 30
     seed: int = 0
     """Differs between trials of one task, equal between runs: seed any randomness with it."""
+    answer_format: AnswerFormat = "text"
+    """``verified``: the answer has to be a typed response (`answers.RESPONSE_SCHEMA`)."""
+
+    @property
+    def answer_instructions(self) -> str:
+        """What a model has to be told of the form of its answer; empty when any text will do."""
+        return instructions(self.answer_format)
+
+    @property
+    def objective(self) -> str:
+        """The intent, and below it the form of the answer where it has one: all that an agent has to know."""
+        return "\n\n".join(filter(None, (self.intent, self.answer_instructions)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from pytest_webarena.agents.builtin import Answering, Dump, Oracle, RandomWalk
+from pytest_webarena.agents.builtin import Answering, BuiltIn, Dump, Oracle, RandomWalk, Typed
 from pytest_webarena.agents.definitions import about_definition, define, read_definition
 from pytest_webarena.agents.mutants import MUTANTS, Replay
 from pytest_webarena.agents.overrides import Overrides
@@ -17,10 +17,10 @@ from pytest_webarena.agents.protocol import Agent, AgentDefinition, TaskView
 from pytest_webarena.errors import UsageError, closest
 from pytest_webarena.tasks.model import Task
 
-__all__ = ["BUILTIN", "known_agents", "resolve_agent"]
+__all__ = ["BUILTIN", "agent_id", "known_agents", "resolve_agent"]
 
 _ENTRY_POINTS = "pytest_webarena.agents"
-_Make = Callable[[TaskView, Task], Agent]
+_Make = Callable[[TaskView, Task], BuiltIn]
 
 BUILTIN: dict[str, tuple[_Make, str]] = {
     "oracle": (lambda view, task: Oracle(task, view), "replays each task's solution"),
@@ -61,7 +61,7 @@ def resolve_agent(name: str, directories: Sequence[Path] = (), overrides: Overri
         digest = _digest([Path(inspect.getfile(Oracle))], name)
         return AgentDefinition(
             id=name,
-            make=lambda assignment: make(assignment.view, assignment.task),
+            make=lambda assignment: _answering(make(assignment.view, assignment.task), assignment.view),
             digest=digest,
             kind="built-in",
             privileged=name == "oracle",
@@ -70,7 +70,7 @@ def resolve_agent(name: str, directories: Sequence[Path] = (), overrides: Overri
     if name in MUTANTS:  # for --audit alone: by themselves they replay what a task calls its solution
         return AgentDefinition(
             id=name,
-            make=lambda assignment: Replay(assignment.task, assignment.view),
+            make=lambda assignment: _answering(Replay(assignment.task, assignment.view), assignment.view),
             digest=_digest([Path(inspect.getfile(Oracle)), Path(inspect.getfile(Replay))], name),
             kind="built-in",
             privileged=True,
@@ -80,6 +80,22 @@ def resolve_agent(name: str, directories: Sequence[Path] = (), overrides: Overri
         if entry.name == name:
             return _from_object(entry.value, name, overrides)
     raise UsageError(f"--agent={name}: expected a known agent, {closest(name, known_agents(directories))}")
+
+
+def agent_id(name: str) -> str:
+    """The id in records of the agent that ``--agent`` named so, whether it still exists or not.
+
+    >>> agent_id("my/agents/cot.yaml"), agent_id("oracle")
+    ('cot', 'oracle')
+    """
+    if name.endswith((".yaml", ".yml")):
+        return Path(name).stem
+    return _slug(name) if ":" in name else name
+
+
+def _answering(agent: BuiltIn, view: TaskView) -> Agent:
+    """The agent, in the form of answer that its trial asks for."""
+    return Typed(agent) if view.answer_format == "verified" else agent
 
 
 def _definition_files(directories: Iterable[Path]) -> list[Path]:

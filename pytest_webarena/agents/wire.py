@@ -4,7 +4,7 @@ Harness to agent::
 
     {"type": "task", "protocol": 1, "trial": "5f0c…", "intent": "…", "sites": {"homepage": "http://homepage.test"},
      "start": ["http://homepage.test/"], "max_steps": 30, "max_seconds": 600.0,
-     "seed": 7, "options": {…}}
+     "seed": 7, "answer_format": "text", "answer_instructions": "", "options": {…}}
     {"type": "observation", "trial": "5f0c…", "step": 0, "text": "…", "url": "…", "title": "…", "tabs": […], …}
     {"type": "end", "trial": "5f0c…"}
 
@@ -70,6 +70,8 @@ def task_message(assignment: Assignment, *, trial: str, options: Mapping[str, An
         "max_steps": view.max_steps,
         "max_seconds": assignment.limits.seconds,
         "seed": view.seed,
+        "answer_format": view.answer_format,
+        "answer_instructions": view.answer_instructions,
         "options": dict(options),
     }
     return {**message, "cdp_url": cdp} if cdp else message

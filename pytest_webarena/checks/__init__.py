@@ -4,13 +4,19 @@ A kind of check is a `Kind`: how it is written in task files, what it collects, 
 built-in ones are one module each; others come from the entry point group ``webarena.checks``.
 """
 
-from pytest_webarena.checks.judging import Signals, collect, judge, signals
+from pytest_webarena.checks.grading import GRADINGS, ORIGINAL, REPAIRED, VERIFIED, Grading, find_grading
+from pytest_webarena.checks.judging import Signals, collect, judge, judge_all, signals
 from pytest_webarena.checks.kind import Judgement, Kind, Live, Page, Rows, State, View
 from pytest_webarena.checks.verdict import CheckResult, Verdict
 from pytest_webarena.tasks.kinds import find_kind, kind_names, register
 
 __all__ = [
+    "GRADINGS",
+    "ORIGINAL",
+    "REPAIRED",
+    "VERIFIED",
     "CheckResult",
+    "Grading",
     "Judgement",
     "Kind",
     "Live",
@@ -21,8 +27,10 @@ __all__ = [
     "Verdict",
     "View",
     "collect",
+    "find_grading",
     "find_kind",
     "judge",
+    "judge_all",
     "kind_names",
     "register",
     "signals",

@@ -155,7 +155,7 @@ def says_unachievable(answer: str) -> bool:
 
 def judge(spec: AnswerSpec, view: View) -> Judgement:
     """Judge the agent's last word."""
-    answer = view.evidence.answer
+    answer = view.evidence.text_answer
     expected = str(spec)
     if answer is None:
         reason = view.evidence.stop_reason

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pytest_webarena.actions import Stop
+from pytest_webarena.checks.asking import Asker
+from pytest_webarena.checks.grading import REPAIRED, Grading, find_grading, gradings_of, headline_of
 from pytest_webarena.checks.kind import END, Judgement, Kind, Live, State, View
 from pytest_webarena.checks.verdict import CheckResult, Verdict
-from pytest_webarena.errors import BrowserError, SiteError, TrialError
+from pytest_webarena.errors import BrowserError, SiteError, TaskError, TrialError
 from pytest_webarena.evidence import Evidence, Probe
 from pytest_webarena.tasks.kinds import find_kind
 from pytest_webarena.tasks.model import Check, Task
 from pytest_webarena.tasks.nodes import clip
 
-__all__ = ["Signals", "collect", "judge", "signals"]
+__all__ = ["Signals", "collect", "judge", "judge_all", "signals"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,6 +28,8 @@ class Signals:
     """To `collect` after every step, with its index as the state."""
     end: tuple[Check, ...] = ()
     """To `collect` when the episode is over."""
+    responses: bool = False
+    """Whether the bodies of responses have to be kept."""
 
 
 def signals(checks: Sequence[Check]) -> Signals:
@@ -33,6 +37,7 @@ def signals(checks: Sequence[Check]) -> Signals:
     return Signals(
         each_step=tuple(check for check, steps in _leaves(checks) if steps and _collects(check)),
         end=tuple(check for check, _ in _leaves(checks) if _collects(check)),
+        responses=any(_reads_responses(check) for check, _ in _leaves(checks)),
     )
 
 
@@ -54,6 +59,11 @@ def _kind(check: Check) -> Kind[object] | None:
 def _collects(check: Check) -> bool:
     kind = _kind(check)
     return kind is not None and kind.collect is not None
+
+
+def _reads_responses(check: Check) -> bool:
+    kind = _kind(check)
+    return kind is not None and kind.reads_responses is not None and kind.reads_responses(check.spec)
 
 
 def collect(checks: Sequence[Check], live: Live, *, state: State) -> tuple[Probe, ...]:
@@ -83,19 +93,28 @@ def collect(checks: Sequence[Check], live: Live, *, state: State) -> tuple[Probe
     return tuple(probes)
 
 
-def judge(task: Task, evidence: Evidence) -> Verdict:
+def judge(task: Task, evidence: Evidence, *, grading: Grading = REPAIRED, asker: Asker | None = None) -> Verdict:
     """Decide about a trial from what was recorded of it. Pure: no browser, no sites, no clock.
 
-    What was not collected makes the verdict inconclusive, unless the rest decides it anyway.
+    What was not collected makes the verdict inconclusive, unless the rest decides it anyway. ``asker`` is the judge
+    model; without one, what needs it is inconclusive. `TaskError` when the task has no checks of this grading.
     """
-    judging = _Judging(task, evidence)
-    results = tuple(judging.check(check) for check in task.checks)
+    known = gradings_of(task)
+    name = headline_of(task, grading.name)
+    if name is None:
+        raise TaskError(f"{task.id}: expected checks of the grading {grading.name!r}, found {', '.join(known)}")
+    if name != grading.name:
+        grading = find_grading(name)
+    judging = _Judging(task, evidence, grading, asker)
+    results = tuple(judging.check(check) for check in task.gradings.get(name, task.checks))
     if task.score == "mean":
         total = math.fsum(result.weight for result in results)
         low, high = (math.fsum(result.weight * _bounds(result)[side] for result in results) / total for side in (0, 1))
     else:
         low, high = (math.prod(_bounds(result)[side] for result in results) for side in (0, 1))
     score = _clean(low) if low == high else None
+    if known and not grading.decides and any(result.score is None for result in results):
+        score = None  # an error anywhere is an error
     return Verdict(
         score=score,
         passed=None if score is None else score >= task.threshold - 1e-9,
@@ -104,7 +123,24 @@ def judge(task: Task, evidence: Evidence) -> Verdict:
         intent=task.intent,
         threshold=task.threshold,
         stop_reason=evidence.stop_reason,
+        grading=str(grading) if known else "",
     )
+
+
+def judge_all(
+    task: Task, evidence: Evidence, *, headline: Grading, asker: Asker | None = None
+) -> Mapping[str, Verdict]:
+    """The verdicts of every grading that the task can be judged by, the headline's first; one for tasks that know none.
+
+    ``repaired`` is judged without the repairs that ``headline`` leaves out. `TaskError` as for `judge`.
+    """
+    name = headline_of(task, headline.name)
+    first = judge(task, evidence, grading=headline, asker=asker)
+    others = (other for other in gradings_of(task) if other != name)
+    return {
+        name or headline.name: first,
+        **{other: judge(task, evidence, grading=find_grading(other), asker=asker) for other in others},
+    }
 
 
 def _bounds(result: CheckResult) -> tuple[float, float]:
@@ -118,9 +154,11 @@ def _clean(score: float) -> float:
 
 
 class _Judging:
-    def __init__(self, task: Task, evidence: Evidence) -> None:
+    def __init__(self, task: Task, evidence: Evidence, grading: Grading, asker: Asker | None) -> None:
         self.task = task
         self.evidence = evidence
+        self.grading = grading
+        self.asker = asker
         # Nothing changes between stopping and the end, so a step that stops is a state of its own only if probed.
         steps = {step.index for step in evidence.steps if step.action.get("kind") != Stop.kind}
         probed = {probe.state for probe in evidence.probes if isinstance(probe.state, int)}
@@ -169,6 +207,8 @@ class _Judging:
             state=state,
             probe=self.evidence.probe(check.path, state) if kind.collect else None,
             intent=self.task.intent,
+            grading=self.grading,
+            asker=self.asker,
         )
         try:
             judgement = kind.judge(check.spec, view)
@@ -196,4 +236,5 @@ class _Judging:
             state="" if state is None else END if state == END else f"after step {state}",
             weight=check.weight,
             children=children,
+            cause=judgement.cause if judgement.score is None else None,
         )

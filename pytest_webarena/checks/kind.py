@@ -6,6 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
+from pytest_webarena.checks.asking import Asker
+from pytest_webarena.checks.grading import REPAIRED, Grading
+from pytest_webarena.errors import Cause
 from pytest_webarena.evidence import Evidence, JsonValue, Probe
 from pytest_webarena.tasks.shapes import Shape
 
@@ -85,6 +88,10 @@ class View:
     probe: Probe | None = None
     """What the check gathered in this state, if it gathers anything and did."""
     intent: str = ""
+    grading: Grading = REPAIRED
+    """By whose rules to judge; only the kinds of WebArena's own evaluators look at it."""
+    asker: Asker | None = None
+    """The judge model; None when there is none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,6 +102,8 @@ class Judgement:
     expected: str
     actual: str = ""
     why: str = ""
+    cause: Cause | None = None
+    """Of no score: whose fault that is; None for the task's."""
 
     @classmethod
     def of(cls, holds: bool, *, expected: str, actual: str = "", why: str = "") -> Judgement:
@@ -102,9 +111,9 @@ class Judgement:
         return cls(score=1.0 if holds else 0.0, expected=expected, actual=actual, why=why)
 
     @classmethod
-    def unknown(cls, *, expected: str, why: str) -> Judgement:
+    def unknown(cls, *, expected: str, why: str, actual: str = "", cause: Cause | None = None) -> Judgement:
         """Inconclusive: what would decide was not collected, or could not be."""
-        return cls(score=None, expected=expected, why=why)
+        return cls(score=None, expected=expected, actual=actual, why=why, cause=cause)
 
 
 def no_phase(spec: Any) -> int:
@@ -135,6 +144,8 @@ class Kind(Generic[S]):
     """Whether it may hold in one state and not in another, so that ``when: any_step`` means something."""
     category: Callable[[S], str] | None = None
     """The category it gives its task; None when it says nothing."""
+    reads_responses: Callable[[S], bool] | None = None
+    """Whether judging looks at the bodies of responses, which are not kept otherwise; None: never."""
     examples: tuple[str, ...] = field(default=())
     """YAML of whole checks, for the reference."""
 

@@ -6,10 +6,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from pytest_webarena.errors import Cause
+
 __all__ = ["VERDICT_VERSION", "CheckResult", "Verdict"]
 
-VERDICT_VERSION = 1
-"""Of the JSON form."""
+VERDICT_VERSION = 2
+"""Of the JSON form; 2 added the grading, and whose fault it is that a check has no score."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +30,8 @@ class CheckResult:
     """The state it speaks of: ``end``, or ``after step 3``."""
     weight: float = 1.0
     children: tuple[CheckResult, ...] = ()
+    cause: Cause | None = None
+    """Of no score: whose fault that is; None for the task's."""
 
     @property
     def passed(self) -> bool | None:
@@ -63,11 +67,19 @@ class Verdict:
     threshold: float = 1.0
     stop_reason: str = ""
     """Why the episode ended."""
+    grading: str = ""
+    """By whose rules, as ``repaired without shotgun``; empty for tasks that know no gradings."""
 
     @property
     def inconclusive(self) -> bool:
         """Whether the evidence decides nothing: neither a pass nor a fail."""
         return self.score is None
+
+    @property
+    def cause(self) -> Cause:
+        """Whose fault it is that an inconclusive verdict is none: the first such check's."""
+        open_ends = (result for each in self.results for _, result in each.walk() if result.score is None)
+        return next((result.cause for result in open_ends if result.cause is not None), None) or "task"
 
     def __str__(self) -> str:
         return self.render()

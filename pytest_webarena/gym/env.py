@@ -14,9 +14,11 @@ import gymnasium
 import numpy as np
 from gymnasium.spaces import Box, Dict
 
+from pytest_webarena.answers import instructions
 from pytest_webarena.browser.config import ObservationConfig, SessionConfig
 from pytest_webarena.browser.grammars import grammar as find_grammar
-from pytest_webarena.checks import collect, judge, signals
+from pytest_webarena.checks import REPAIRED, collect, judge, signals
+from pytest_webarena.checks.grading import answer_format
 from pytest_webarena.episode import Episode, EpisodeLimits
 from pytest_webarena.errors import TaskFileError, UsageError, closest
 from pytest_webarena.evidence import Evidence, Probe, StepRecord
@@ -25,6 +27,7 @@ from pytest_webarena.gym.rollout import Rollout
 from pytest_webarena.gym.spaces import AnyText
 from pytest_webarena.sites.manifest import load_catalogue
 from pytest_webarena.tasks import Task, load_tasks
+from pytest_webarena.tasks.placeholders import resolve_placeholders
 from pytest_webarena.trials.stage import Stage, set_stage
 
 if TYPE_CHECKING:
@@ -120,7 +123,7 @@ class TasksEnv(gymnasium.Env[dict[str, Any], "str | Action"]):
             self._stage = exits.enter_context(set_stage(task, self._guest, holder=f"gym: {task.id}"))
             self._stage.open_first_pages()
             self._episode_exits = exits.pop_all()
-        every = signals(task.checks).each_step
+        every = signals(task.every_check).each_step
         stage = self._stage
 
         def stepped(step: StepRecord) -> None:
@@ -204,17 +207,24 @@ class TasksEnv(gymnasium.Env[dict[str, Any], "str | Action"]):
             tabs=stage.session.tabs(),
             steps=episode.steps,
             requests=requests,
-            probes=(*self._probes, *collect(self._task.checks, stage.live, state="end")),
+            probes=(*self._probes, *collect(self._task.every_check, stage.live, state="end")),
             sites=stage.live.sites,
+            answer_format=answer_format(self._task, REPAIRED),
         )
 
     def _info(self) -> dict[str, Any]:
         return {"task": self._task.id if self._task else "", "steps": self._steps}
 
+    def _goal(self) -> str:
+        if self._task is None or self._stage is None:
+            return ""
+        told = instructions(answer_format(self._task, REPAIRED))
+        return "\n\n".join(filter(None, (resolve_placeholders(self._task.intent, self._stage.live.sites), told)))
+
     def _shown(self, observation: Observation) -> dict[str, Any]:
         self._seen = observation
         lines = {
-            "goal": self._task.intent if self._task else "",
+            "goal": self._goal(),
             "url": observation.url,
             "title": observation.title,
             "error": observation.error,

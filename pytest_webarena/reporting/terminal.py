@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 import textwrap
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
+from pytest_webarena.judging import standing
 from pytest_webarena.llm.ledger import LEDGER, read_ledger
 from pytest_webarena.results import Rate, Summary, summarise
+from pytest_webarena.results.gradings import compare
 from pytest_webarena.results.wording import dollars, seconds_words, size_words, usage_words
 from pytest_webarena.stash import SETTINGS
 
@@ -19,12 +22,25 @@ if TYPE_CHECKING:
     from _pytest.terminal import TerminalReporter
 
     from pytest_webarena.controller import Controller
+    from pytest_webarena.judging import JudgeSettings
     from pytest_webarena.llm.config import ModelSettings
     from pytest_webarena.llm.ledger import LedgerLine
+    from pytest_webarena.results import TrialRecord
     from pytest_webarena.selection import LeftOut
     from pytest_webarena.sites.report import AppReport, BrokerReport, Durations
 
-__all__ = ["Line", "budget_lines", "header", "left_out_lines", "site_lines", "summary_lines", "write_summary"]
+__all__ = [
+    "Line",
+    "budget_lines",
+    "grading_lines",
+    "header",
+    "judge_lines",
+    "left_out_lines",
+    "rescored_lines",
+    "site_lines",
+    "summary_lines",
+    "write_summary",
+]
 
 _WIDTH = 80
 _LABEL = 15
@@ -44,9 +60,13 @@ def header(config: pytest.Config) -> str | None:
     settings = config.stash[SETTINGS]
     if settings.audit:
         return f"webarena: audit of tasks · sites {settings.catalogue}"
+    if settings.rescore is not None:
+        line = f"webarena: judging {_shorter(settings.rescore)} again · grading {settings.grading}"
+        return "\n".join([line, *(f"webarena: {line.text}" for line in judge_lines(settings.judge))])
     if not settings.agents_given:
         return None
-    return f"webarena: agent {', '.join(settings.agents)} · trials {settings.trials} · sites {settings.catalogue}"
+    line = f"webarena: agent {', '.join(settings.agents)} · trials {settings.trials} · sites {settings.catalogue}"
+    return "\n".join([line, *(f"webarena: {line.text}" for line in judge_lines(settings.judge))])
 
 
 def write_summary(reporter: TerminalReporter, controller: Controller) -> None:
@@ -56,9 +76,13 @@ def write_summary(reporter: TerminalReporter, controller: Controller) -> None:
         return
     reporter.write_sep("=", "webarena")
     lines = list(summary_lines(summarise(run.records()).values()))
+    lines += grading_lines(run.records(), run.path)
     if controller.broker_report is not None:
         lines += site_lines(controller.broker_report)
     lines += budget_lines(read_ledger(run.path / LEDGER), reporter.config.stash[SETTINGS].models)
+    lines += judge_lines(reporter.config.stash[SETTINGS].judge)
+    if reporter.config.stash[SETTINGS].rescore is not None:
+        lines += rescored_lines(run.records(), since=controller.started)
     lines += left_out_lines(controller.left_out)
     if controller.ruling is not None:
         lines.append(Line(f"gate: {controller.ruling.message}", "red" if controller.ruling.exit_code else ""))
@@ -85,6 +109,7 @@ def summary_lines(summaries: Iterable[Summary]) -> Iterator[Line]:
             yield from _row("stopped", _counts(summary.stop_reasons))
         if summary.error_causes:
             yield from _row("errors by", [*_counts(summary.error_causes), "not counted in the rate"], mark="yellow")
+        yield from _judge_rows(summary)
         if summary.retried:
             yield from _row("retried", [f"{_plural(summary.retried, 'trial')} after an error of the environment"])
         yield from _cost_rows(summary)
@@ -92,6 +117,23 @@ def summary_lines(summaries: Iterable[Summary]) -> Iterator[Line]:
         yield from _row("per trial", [f"{summary.steps / trials:.1f} steps", seconds_words(summary.seconds / trials)])
         if trials > _SLOWEST and summary.slowest[0][1] >= max(1.0, 2 * summary.seconds / trials):
             yield from _row("slowest", (f"{task} {seconds_words(took)}" for task, took in summary.slowest[:_SLOWEST]))
+
+
+def grading_lines(records: Sequence[TrialRecord], run_dir: Path) -> Iterator[Line]:
+    """What each grading says, where there are several: the rates side by side, and how many verdicts are disputed."""
+    found = [each for each in compare(records).values() if each.compared]
+    disputed = 0
+    for each in found:
+        whose = f"{each.agent}: " if len(found) > 1 else ""
+        rates = [
+            f"{name} {rate.passed}/{rate.judged}" + (f" ({rate.errors} not computed)" if rate.errors else "")
+            for name, rate in each.rates.items()
+        ]
+        yield from _row("gradings" if each is found[0] else "", [whose + rates[0], *rates[1:]], indent=0)
+        disputed += len(each.disagreements)
+    if disputed:
+        told = f"{_plural(disputed, 'trial')} judged differently"
+        yield from _row("", [told, f"see webarena gradings {_shorter(run_dir)}"], indent=0, mark="yellow")
 
 
 def site_lines(report: BrokerReport) -> Iterator[Line]:
@@ -102,6 +144,23 @@ def site_lines(report: BrokerReport) -> Iterator[Line]:
         yield Line(f"sites: {problem}", "red")
 
 
+def rescored_lines(records: Sequence[TrialRecord], *, since: float) -> Iterator[Line]:
+    """What judging a run again (from this Unix time on) changed: verdicts, and tasks that are others by now."""
+    changed = [record for record in records if record.history and record.history[-1]["until"] >= since]
+    moves = Counter(
+        f"{before} → {record.outcome}"
+        for record in changed
+        if (before := record.history[-1]["outcome"]) != record.outcome
+    )
+    parts = [f"{count} {move}" for move, count in moves.most_common()] or ["no outcome changed"]
+    if same := len(changed) - sum(moves.values()):
+        parts.append(f"{same} with the same outcome, put otherwise")
+    yield from _row("judged again", parts, indent=0)
+    if edited := sum(record.history[-1]["task_digest"] != record.task_digest for record in changed):
+        told = f"{_plural(edited, 'trial')} of tasks that were edited since"
+        yield from _row("edited", [told, "judged by their new text"], indent=0, mark="yellow")
+
+
 def left_out_lines(left_out: LeftOut) -> Iterator[Line]:
     """Which trials were not run, and why."""
     parts = []
@@ -109,8 +168,31 @@ def left_out_lines(left_out: LeftOut) -> Iterator[Line]:
         parts.append(f"{_plural(left_out.finished, 'trial')} finished before (--resume)")
     if left_out.elsewhere:
         parts.append(f"{_plural(left_out.elsewhere, 'trial')} of other shards (--shard)")
+    if left_out.unrecorded:
+        parts.append(f"{_plural(left_out.unrecorded, 'item')} that the run has no record of")
+    if left_out.stored:
+        parts.append(f"{_plural(left_out.stored, 'record')} kept as before: no such item selected")
     if parts:
         yield from _row("left out", parts, indent=0)
+
+
+def judge_lines(settings: JudgeSettings) -> Iterator[Line]:
+    """How far the run's judge is to be trusted; nothing without one."""
+    if settings.model:
+        state = standing(settings)
+        mark = "red" if state.off else "" if state.known is not None else "yellow"
+        yield from (Line(text, mark) for text in textwrap.wrap(f"judge {state.told}", _WIDTH - 10))
+
+
+def _judge_rows(summary: Summary) -> Iterator[Line]:
+    if (used := summary.judge_usage) is not None:
+        cached = f", {summary.judge_cached} from the cache" if summary.judge_cached else ""
+        asked = f"{_plural(summary.judge_questions, 'question')} on {_plural(summary.judged, 'trial')}{cached}"
+        yield from _row("judge", [*summary.judges, asked, dollars(used.cost), f"{used.input_tokens:,} tokens in"])
+    if summary.unjudged:
+        trials = summary.rate.judged + summary.rate.errors
+        needs = f"{summary.unjudged} of {_plural(trials, 'trial')} need one: --judge=MODEL, or --rescore later"
+        yield from _row("no judge", [needs], mark="yellow")
 
 
 def _cost_rows(summary: Summary) -> Iterator[Line]:

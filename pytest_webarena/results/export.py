@@ -14,11 +14,12 @@ from dataclasses import asdict
 from typing import Any
 
 from pytest_webarena.llm.ledger import LEDGER, read_ledger
+from pytest_webarena.results.gradings import Comparison, compare
 from pytest_webarena.results.records import TrialRecord
 from pytest_webarena.results.rundir import RunDir, write_atomically
 from pytest_webarena.results.statistics import Rate, Summary, summarise
 
-__all__ = ["COLUMNS", "export", "results_csv", "summary_json"]
+__all__ = ["COLUMNS", "export", "gradings_json", "results_csv", "summary_json"]
 
 SUMMARY_SCHEMA_VERSION = 1
 
@@ -43,6 +44,22 @@ def summary_json(records: Sequence[TrialRecord]) -> dict[str, Any]:
         "schema_version": SUMMARY_SCHEMA_VERSION,
         "trials": len(records),
         "agents": {agent: _summary(summary) for agent, summary in summarise(records).items()},
+        "gradings": gradings_json(compare(records)),
+    }
+
+
+def gradings_json(comparisons: Mapping[str, Comparison]) -> dict[str, Any]:
+    """What the gradings say of each agent's trials, as plain data."""
+    return {
+        agent: {
+            "headline": each.headline,
+            "rates": _rates(each.rates),
+            "disagreements": [
+                {**asdict(found.key), "passed": dict(found.passed), "reasons": dict(found.reasons)}
+                for found in each.disagreements
+            ],
+        }
+        for agent, each in comparisons.items()
     }
 
 

@@ -9,13 +9,14 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
+from pytest_webarena.answers import AnswerFormat
 from pytest_webarena.errors import Cause
 from pytest_webarena.evidence import StopReason, Usage
 
-__all__ = ["SCHEMA_VERSION", "Attempt", "Outcome", "TrialKey", "TrialRecord"]
+__all__ = ["SCHEMA_VERSION", "Attempt", "JudgeRecord", "Outcome", "TrialKey", "TrialRecord"]
 
-SCHEMA_VERSION = 2
-"""2 added ``usage`` and ``model``."""
+SCHEMA_VERSION = 3
+"""2 added ``usage`` and ``model``; 3 added ``grading``, ``verdicts``, ``judge``, ``source`` and ``history``."""
 
 Outcome = Literal["passed", "failed", "error"]
 """``error`` is never the agent's fault and never part of a success rate."""
@@ -54,6 +55,22 @@ class Attempt:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class JudgeRecord:
+    """What was asked of a judge model for one trial, and of which."""
+
+    model: str
+    prompt: str
+    """``name@hash`` of the prompt file."""
+    temperature: float | None
+    """None: left to the endpoint."""
+    questions: int = 0
+    cached: int = 0
+    """Of these, how many the verdict cache answered."""
+    usage: Usage = field(default_factory=Usage)
+    """Apart from the agent's."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TrialRecord:
     """Everything about a finished trial that is worth a line; the evidence is beside it."""
 
@@ -68,12 +85,24 @@ class TrialRecord:
     message: str = ""
     """The error, or the rendered verdict of a failed trial."""
     verdict: Mapping[str, Any] | None = None
-    """`checks.Verdict.to_json`."""
+    """`checks.Verdict.to_json`; by the grading that counts."""
+    grading: str = ""
+    """Name of the grading that counts; empty in records of older versions and of trials without a verdict."""
+    verdicts: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """All verdicts that could be computed, by the name of the grading; that of ``grading`` is ``verdict``."""
+    judge: JudgeRecord | None = None
+    """What was asked of a judge model; None when nothing was."""
+    history: tuple[Mapping[str, Any], ...] = ()
+    """What earlier judging of the same evidence said, oldest first; see `results.rescoring`."""
     answer: str | None = None
+    answer_format: AnswerFormat = "text"
+    """The form of answer that the agent was asked for."""
     intent: str = ""
     sites: tuple[str, ...] = ()
     category: str = ""
     template: str = ""
+    source: Mapping[str, Any] = field(default_factory=dict)
+    """Where the task comes from: suite, number and template there. Empty for tasks of YAML files."""
     tags: tuple[str, ...] = ()
     steps: int = 0
     attempt: int = 1
@@ -121,7 +150,13 @@ class TrialRecord:
                     "sites": tuple(data["sites"]),
                     "tags": tuple(data["tags"]),
                     "usage": Usage(**data["usage"]) if data.get("usage") else None,
+                    "judge": _judge(data["judge"]) if data.get("judge") else None,
+                    "history": tuple(data.get("history", ())),
                 }
             )
         except (KeyError, TypeError) as error:
             raise ValueError(f"expected a trial record, found one that lacks or adds a field: {error}") from error
+
+
+def _judge(data: Mapping[str, Any]) -> JudgeRecord:
+    return JudgeRecord(**{**data, "usage": Usage(**data["usage"])})

@@ -89,6 +89,17 @@ class Summary:
     agent reported anything."""
     unpriced: tuple[str, ...] = ()
     """Names of the models of trials whose cost is not known."""
+    judges: tuple[str, ...] = ()
+    """Judge models asked, with their prompts' versions."""
+    judged: int = 0
+    """Trials about which a judge model was asked."""
+    judge_questions: int = 0
+    judge_cached: int = 0
+    """Of the questions, how many the verdict cache answered."""
+    judge_usage: Usage | None = None
+    """What judges used, apart from the agents; None when none was asked."""
+    unjudged: int = 0
+    """Trials without a verdict because no judge could be asked; they are among the errors by ``judge``."""
     priced: int = 0
     """Trials whose cost is known."""
     known_cost: float = 0.0
@@ -134,6 +145,12 @@ def _summary(agent: str, records: Sequence[TrialRecord]) -> Summary:
         unpriced=tuple(
             sorted({each.model for each in records if each.usage and each.usage.cost is None and each.model})
         ),
+        judges=tuple(sorted({f"{each.judge.model} (prompt {each.judge.prompt})" for each in records if each.judge})),
+        judged=len(asked := [record.judge for record in records if record.judge is not None]),
+        judge_questions=sum(judge.questions for judge in asked),
+        judge_cached=sum(judge.cached for judge in asked),
+        judge_usage=sum((judge.usage for judge in asked), Usage()) if asked else None,
+        unjudged=sum(record.cause == "judge" and record.judge is None for record in records),
         priced=len(costs := [usage.cost for usage in used if usage.cost is not None]),
         known_cost=sum(costs),
     )

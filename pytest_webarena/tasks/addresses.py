@@ -15,6 +15,7 @@ __all__ = ["SITE_NAME", "Address", "AddressShape", "SiteShape", "parse_address",
 
 SITE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 _ON_SITE = re.compile(r"([A-Za-z0-9][A-Za-z0-9_-]*):(/.*)", re.DOTALL)
+_START = re.compile(r"(?!about:)([A-Za-z0-9][A-Za-z0-9_-]*):")
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +96,7 @@ class AddressShape(Shape[Address]):
         self.text = Text(self.label)
         self.site = SiteShape()
         self.blank = blank
-        """Whether ``about:blank`` is one."""
+        """Whether ``about:blank`` is one, and ``site:`` alone, the site's start page."""
 
     def read(self, node: Node, reading: Reading) -> Address | Invalid:
         if isinstance(node, MapNode):
@@ -105,6 +106,8 @@ class AddressShape(Shape[Address]):
             return INVALID
         text = text.strip()
         address = parse_address(text)
+        if self.blank and (match := _START.fullmatch(text)):
+            address = Address(match.group(1), "")
         if address is None or (text == "about:blank" and not self.blank):
             hint = "paths begin with '/'" if re.match(r"[\w.-]+(/|$)", text) else ""
             return reading.problem(node, self.label, f"'{clip(text)}'", hint)
@@ -136,7 +139,7 @@ class AddressShape(Shape[Address]):
 
     def json_schema(self, schemas: Schemas) -> Schema:
         def make() -> Schema:
-            patterns = [r"^/", r"^https?://", r"^[A-Za-z0-9][A-Za-z0-9_-]*:/", r"\{[{%]"]
+            patterns = [r"^/", r"^https?://", r"^[A-Za-z0-9][A-Za-z0-9_-]*:(/|$)", r"\{[{%]"]
             pair = {
                 "type": "object",
                 "minProperties": 1,

@@ -82,8 +82,12 @@ class CheckList(Shape[tuple[Check, ...]]):
 
     label = "a list of checks, at least one"
 
+    def __init__(self, path: str = "checks") -> None:
+        self.path = path
+        """Where it stands in its task."""
+
     def read(self, node: Node, reading: Reading) -> tuple[Check, ...] | Invalid:
-        return self._list(node, reading, "checks", "")
+        return self._list(node, reading, self.path, "")
 
     def _list(self, node: Node, reading: Reading, path: str, inside: str) -> tuple[Check, ...] | Invalid:
         if node.dynamic and node.__class__ is ScalarNode:

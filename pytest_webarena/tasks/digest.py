@@ -14,13 +14,16 @@ from pytest_webarena.tasks.model import Task
 
 __all__ = ["digest"]
 
-_NOT_DECISIVE = frozenset({"id", "template", "category", "tags", "mutates", "skip", "xfail", "location", "digest"})
+_NOT_DECISIVE = frozenset(
+    {"id", "template", "category", "tags", "mutates", "skip", "xfail", "known_issue", "source", "location", "digest"}
+)
 
 
 def digest(task: Task) -> str:
     """32 hexadecimal digits over intent, sites, start, users, set-up, checks, scoring, limits, solution and filling.
 
-    Not in it: ids, tags, category, hints, skip marks, and where or in what order the file says things.
+    Not in it: ids, tags, category, hints, skip marks, known issues, sources, and where or in what order the file says
+    things.
     A field at its default is left out, so a later version's new keys leave the digests of old tasks alone.
     """
     content = {name: value for name, value in _plain(task).items() if name not in _NOT_DECISIVE}

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pytest_webarena.tasks.addresses import SITE_NAME, Address, AddressShape, SiteShape
-from pytest_webarena.tasks.check_form import CHECKS
+from pytest_webarena.tasks.check_form import CHECKS, CheckList
 from pytest_webarena.tasks.kinds import find_kind
 from pytest_webarena.tasks.model import Check, Limits, Start
 from pytest_webarena.tasks.nodes import MapNode, Node, clip, near
@@ -24,6 +24,7 @@ __all__ = [
     "FILE",
     "FILE_FIELDS",
     "FORMAT_VERSION",
+    "GRADING_LISTS",
     "ID",
     "LIMITS",
     "TASK",
@@ -190,6 +191,32 @@ def _start(addresses: tuple[Address, ...], _: Reading) -> tuple[Start, ...]:
     return tuple(Start(site=address.site, path=address.path) for address in addresses)
 
 
+def _gradings(**lists: tuple[Check, ...]) -> dict[str, tuple[Check, ...]]:
+    return {name: checks for name, checks in lists.items() if checks}
+
+
+GRADING_LISTS: Record[dict[str, tuple[Check, ...]]] = Record(
+    "gradings",
+    _gradings,
+    [
+        Field(
+            key=name,
+            shape=CheckList(f"gradings.{name}"),
+            default=(),
+            default_text="`checks`, as far as they know this grading",
+            doc=doc,
+            example=f"gradings:\n  {name}:\n    - answer: {{number: 84.97}}",
+        )
+        for name, doc in (
+            ("original", "As the benchmark's own harness judges, its defects included."),
+            ("repaired", "With the documented defects of the benchmark's harness repaired."),
+            ("verified", "By WebArena-Verified's typed answers and network events."),
+        )
+    ],
+    doc="Other checks for the same task.",
+    owner="'gradings'",
+)
+
 TASK_FIELDS = (
     Field(
         key="id",
@@ -217,7 +244,8 @@ TASK_FIELDS = (
         default_text="the first site's start page",
         doc=(
             "Where the agent starts: an address, or a list of them for several tabs, the first of which is current. "
-            "`/path` is on the first site, `site:/path` on another; a full address and `about:blank` work too."
+            "`/path` is on the first site, `site:/path` on another, `'site:'` its start page; "
+            "a full address and `about:blank` work too."
         ),
         example="start: [/accounts/orders/, homepage:/calculator/]",
     ),
@@ -245,6 +273,17 @@ TASK_FIELDS = (
         shape=CHECKS,
         doc="The conditions that decide; at least one. See [Checks](#checks).",
         example="checks:\n  - answer: {number: 84.97, tolerance: 0.01}\n  - url: /accounts/orders/",
+    ),
+    Field(
+        key="gradings",
+        shape=GRADING_LISTS,
+        default={},
+        default_text="none",
+        doc=(
+            "Other checks for the same task, by the grading (`--grading`) that uses them in place of `checks`. "
+            "For tasks of published benchmarks that exist in several gradings."
+        ),
+        example="gradings:\n  repaired:\n    - answer: {number: 84.97}",
     ),
     Field(
         key="score",
@@ -320,6 +359,30 @@ TASK_FIELDS = (
         doc="Expect the task to fail, for this reason.",
         example="xfail: the forum loses the first comment",
     ),
+    Field(
+        key="known_issue",
+        shape=Text("what is wrong with the task", strip=True),
+        default="",
+        default_text="none",
+        doc="What is known to be wrong with the task itself. It runs all the same; reports show it.",
+        example="known_issue: the reference misspells a product's name",
+    ),
+    Field(
+        key="template",
+        shape=ID,
+        default="",
+        default_text="the task's own id",
+        doc="Which template it is an instance of, for tasks that are written out one by one instead of with `each`.",
+        example="template: t279",
+    ),
+    Field(
+        key="source",
+        shape=MapOf(Json(), "a mapping: where the task comes from"),
+        default={},
+        default_text="none",
+        doc="Where the task comes from, for readers and programs. Decides nothing.",
+        example="source: {suite: webarena, task_id: 0}",
+    ),
 )
 """The keys of a task, in the order in which the reference explains them."""
 
@@ -335,7 +398,8 @@ def _values(**values: Any) -> dict[str, Any]:
 def _task_fault(values: dict[str, Any], node: MapNode, reading: Reading) -> Fault | None:
     """Keys that contradict each other."""
     if values["score"] == "product":
-        weighted = next((check for check in values["checks"] if check.weight != 1), None)
+        lists = (values["checks"], *values["gradings"].values())
+        weighted = next((check for checks in lists for check in checks if check.weight != 1), None)
         if weighted is not None and weighted.location is not None:
             return Fault(
                 "'score: mean' for checks with a weight",

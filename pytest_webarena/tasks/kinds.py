@@ -30,6 +30,11 @@ BUILTIN = {
     "state": "pytest_webarena.checks.state:STATE",
     "network": "pytest_webarena.checks.network:NETWORK",
     "python": "pytest_webarena.checks.python:PYTHON",
+    "string_match": "pytest_webarena.checks.upstream.strings:STRING_MATCH",
+    "url_match": "pytest_webarena.checks.upstream.addresses:URL_MATCH",
+    "program_html": "pytest_webarena.checks.upstream.programs:PROGRAM_HTML",
+    "page_image_query": "pytest_webarena.checks.page_images:PAGE_IMAGE_QUERY",
+    "verified": "pytest_webarena.checks.verified:VERIFIED",
 }
 """The kinds of this package; a further one is a module of the checks room and a line here."""
 

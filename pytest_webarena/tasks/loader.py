@@ -250,7 +250,7 @@ class _File:
     ) -> Task:
         task = Task(
             id=instance,
-            template=template,
+            template=body.pop("template") or template,
             filling={name: variable.value for name, variable in variables.items()},
             location=self.reading.location(place),
             **body,

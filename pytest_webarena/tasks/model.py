@@ -53,7 +53,7 @@ class Start:
 
     site: str
     path: str
-    """Absolute path with query, or a full address."""
+    """Absolute path with query, or a full address; empty for the site's start page."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,6 +79,8 @@ class Task:
     user: Mapping[str, str] = field(default_factory=dict)
     """Site name to account name; a site not named uses its default account."""
     checks: tuple[Check, ...] = ()
+    gradings: Mapping[str, tuple[Check, ...]] = field(default_factory=dict)
+    """Other checks for the same task, by the name of the grading that uses them in place of ``checks``."""
     threshold: float = 1.0
     """The score from which the task counts as passed."""
     score: Literal["product", "mean"] = "product"
@@ -100,6 +102,15 @@ class Task:
     """Reason; empty means: run it."""
     xfail: str = ""
     """Reason; empty means: it is expected to pass."""
+    known_issue: str = ""
+    """What is known to be wrong with the task itself; empty: nothing. Shown in reports, runs all the same."""
+    source: Mapping[str, Any] = field(default_factory=dict)
+    """Where it comes from, for readers: plain JSON data such as suite, task and template number."""
     location: Location = field(default_factory=lambda: Location(path="", line=1))
     digest: str = ""
     """Hash of everything that decides a verdict, filling included. Equal digests: the same task."""
+
+    @property
+    def every_check(self) -> tuple[Check, ...]:
+        """The checks of all gradings: what has to be collected."""
+        return (*self.checks, *(check for checks in self.gradings.values() for check in checks))

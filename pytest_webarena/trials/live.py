@@ -75,6 +75,16 @@ class LiveTrial:
         finally:
             connection.close()
 
+    def account(self, site: str) -> tuple[str, str] | None:
+        """Name and password of who administers ``site``; None when the catalogue names nobody for it."""
+        sites = self._lease.sites if self._lease is not None else {}
+        for name in (site, f"{site}_admin"):
+            if name in sites:
+                for account in sites[name].users.values():
+                    if account.role == "admin" or name != site:
+                        return account.username, account.password
+        return None
+
     def _leased(self, site: str) -> Lease:
         if self._lease is None or site not in self._lease.sites:
             raise TaskError(f"expected a site of this task, found {site!r}; {closest(site, self.sites)}")

@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pytest_webarena.agents import AgentDefinition, resolve_agent
 from pytest_webarena.agents.overrides import Overrides
+from pytest_webarena.answers import AskedFormat
 from pytest_webarena.browser.engine import BrowserEngine, EngineConfig
 from pytest_webarena.browser.session import SessionConfig
+from pytest_webarena.checks.grading import REPAIRED, Grading
+from pytest_webarena.judging import Judge, JudgeSettings, standing
 from pytest_webarena.llm.config import ModelSettings
 from pytest_webarena.results import RunDir, TrialKey, TrialRecord
 from pytest_webarena.sites.client import BrokerClient, Lease
@@ -43,6 +46,12 @@ class RuntimeConfig:
     """What the command line changes in agents' definitions."""
     models: ModelSettings = field(default_factory=ModelSettings)
     """Budget, ledger and cache of model calls."""
+    grading: Grading = REPAIRED
+    """The grading that counts."""
+    answers: AskedFormat = "auto"
+    """The form of answer to ask agents for."""
+    judge: JudgeSettings = field(default_factory=JudgeSettings)
+    """The judge model."""
     record: Literal["all", "failures", "minimal"] = "all"
     """Which trials keep screenshots and observations."""
 
@@ -57,6 +66,7 @@ class Runtime:
         self._client: BrokerClient | None = None
         self._engine: BrowserEngine | None = None
         self._agents: dict[str, AgentDefinition] = {}
+        self._judge = Judge(config.judge, config.models, worker=config.worker, off=standing(config.judge).off)
         self._logins = Logins(self.engine, lambda sites, holder: self._lend(sites, holder=holder))
 
     def __enter__(self) -> Runtime:
@@ -82,6 +92,9 @@ class Runtime:
             trial=trial,
             limits=self._config.limits,
             models=self._config.models,
+            grading=self._config.grading,
+            answers=self._config.answers,
+            asker=self._judge.session(TrialKey(task.id, definition.id, trial).folder),
             env_retries=self._config.env_retries,
             node_id=node_id,
             worker=self._config.worker,

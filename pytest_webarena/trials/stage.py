@@ -129,5 +129,8 @@ def _visits(task: Task, resources: Resources, lease: Lease) -> Callable[[str | N
 
 def _start_urls(task: Task, live: LiveTrial) -> tuple[str, ...]:
     if task.start:
-        return tuple(absolute_url(live.sites, start.site, start.path) for start in task.start)
+        return tuple(
+            absolute_url(live.sites, start.site, start.path) if start.path else live.start(start.site)
+            for start in task.start
+        )
     return (live.start(task.sites[0]),) if task.sites else ("about:blank",)

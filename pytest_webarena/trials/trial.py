@@ -14,21 +14,26 @@ from pytest_webarena.agents.definitions import observed_as
 from pytest_webarena.agents.protocol import AgentDefinition, AgentLimits, Assignment, TaskView
 from pytest_webarena.agents.worker import AgentCrashed, AgentTimeout, AgentWorker
 from pytest_webarena.browser.grammars import grammar
-from pytest_webarena.checks import collect, judge, signals
+from pytest_webarena.checks import REPAIRED, Grading, collect, judge_all, signals
+from pytest_webarena.checks.grading import answer_format
 from pytest_webarena.episode import Ending, Episode, EpisodeLimits, run_episode
 from pytest_webarena.errors import Cause, HarnessError, TrialError
 from pytest_webarena.evidence import Evidence, Probe, StepRecord, Usage
 from pytest_webarena.results.records import Attempt, Outcome, TrialKey, TrialRecord
 from pytest_webarena.secrets import scrub_plain
+from pytest_webarena.tasks.placeholders import resolve_placeholders
+from pytest_webarena.trials.outcome import decide
 from pytest_webarena.trials.self_driving import run_self_driven
 from pytest_webarena.trials.stage import Stage, set_stage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
+    from pytest_webarena.answers import AnswerFormat, AskedFormat
     from pytest_webarena.browser.observation import Observation
     from pytest_webarena.browser.session import SessionConfig
     from pytest_webarena.checks import Verdict
+    from pytest_webarena.judging import JudgeSession
     from pytest_webarena.llm.config import ModelSettings
     from pytest_webarena.results.rundir import AttemptWriter, TrialFolder
     from pytest_webarena.tasks.model import Task
@@ -51,6 +56,12 @@ class TrialPlan:
     limits: EpisodeLimits
     models: ModelSettings | None = None
     """Budget, ledger and cache of model calls."""
+    grading: Grading = REPAIRED
+    """The grading that counts."""
+    answers: AskedFormat = "auto"
+    """The form of answer to ask the agent for."""
+    asker: JudgeSession | None = None
+    """The judge model; without one, what needs it is inconclusive."""
     env_retries: int = 1
     """How often an environment error is tried again, each time on a fresh replica."""
     node_id: str = ""
@@ -61,6 +72,11 @@ class TrialPlan:
         """The same for this task, agent and trial in every run."""
         text = f"{self.task.id}\0{self.agent.id}\0{self.trial}"
         return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big")
+
+    @property
+    def answer_format(self) -> AnswerFormat:
+        """The form of answer that the agent is asked for."""
+        return answer_format(self.task, self.grading, self.answers)
 
     @property
     def effective_limits(self) -> EpisodeLimits:
@@ -77,12 +93,18 @@ class _Progress:
 
     seconds: dict[str, float] = field(default_factory=dict)
     episode: Episode | None = None
-    verdict: Verdict | None = None
+    verdicts: Mapping[str, Verdict] = field(default_factory=dict)
+    """By grading, the one that counts first."""
     replicas: dict[str, str] = field(default_factory=dict)
     browser: str = ""
     environment: dict[str, Any] = field(default_factory=dict)
     steps: int = 0
     usage: Usage | None = None
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """The one that counts."""
+        return next(iter(self.verdicts.values()), None)
 
     @contextmanager
     def timed(self, name: str) -> Iterator[None]:
@@ -129,23 +151,20 @@ def _attempt(plan: TrialPlan, resources: Resources, writer: AttemptWriter) -> tu
             evidence = _gather(plan, resources, writer, progress)
             writer.finish(evidence)
             with progress.timed("judge"):
-                progress.verdict = verdict = judge(plan.task, evidence)
-            outcome, cause, message = _outcome(verdict, progress.episode)
+                progress.verdicts = judge_all(plan.task, evidence, headline=plan.grading, asker=plan.asker)
+            assert progress.verdict is not None
+            ending = progress.episode.ending if progress.episode is not None else None
+            outcome, cause, message = decide(
+                progress.verdict,
+                stop_reason=ending.reason if ending is not None else None,
+                stop_detail=ending.detail if ending is not None else "",
+            )
         except TrialError as error:
             cause, message, again = error.cause, str(error), error.again
         except Exception as error:  # a bug of ours must not look like a failed task, nor end the run
             cause, message = "harness", _unexpected(error)
             writer.note_traceback(error)
     return _record(plan, progress, outcome, cause, message, started), again
-
-
-def _outcome(verdict: Verdict, episode: Episode | None) -> tuple[Outcome, Cause | None, str]:
-    crashed = episode is not None and episode.ending.reason == "agent_crash"
-    if crashed and episode is not None:
-        return "failed", None, f"the agent crashed: {episode.ending.detail}\n{verdict.render()}"
-    if verdict.passed is None:
-        return "error", "task", f"no verdict: a check could not be judged\n{verdict.render()}"
-    return ("passed", None, "") if verdict.passed else ("failed", None, verdict.render())
 
 
 def _gather(plan: TrialPlan, resources: Resources, writer: AttemptWriter, progress: _Progress) -> Evidence:
@@ -171,10 +190,12 @@ def _gather(plan: TrialPlan, resources: Resources, writer: AttemptWriter, progre
             progress.episode = episode = _run_agent(plan, stage, recorder, writer)
         with progress.timed("collect"):
             requests = [request for request in stage.requests() if not recorder.was_probing(request.time)]
+            if not signals(task.every_check).responses:
+                requests = [replace(request, response_body=None) for request in requests]
             stage.check_sites()  # a site that died must not look like an agent that failed
             tabs = stage.session.tabs()
             writer.screenshot("final", stage.session.screenshot())
-            probes = [*recorder.probes, *collect(task.checks, stage.live, state="end")]
+            probes = [*recorder.probes, *collect(task.every_check, stage.live, state="end")]
         return Evidence(
             answer=episode.answer,
             stop_reason=episode.ending.reason,
@@ -183,6 +204,7 @@ def _gather(plan: TrialPlan, resources: Resources, writer: AttemptWriter, progre
             requests=tuple(requests),
             probes=tuple(probes),
             sites=stage.live.sites,
+            answer_format=plan.answer_format,
         )
 
 
@@ -199,9 +221,11 @@ def _tailored(agent: AgentDefinition, config: SessionConfig) -> SessionConfig:
 
 def _run_agent(plan: TrialPlan, stage: Stage, recorder: _Recorder, writer: AttemptWriter) -> Episode:
     limits = plan.effective_limits
+    sites = stage.live.sites
     view = TaskView(
-        intent=plan.task.intent, sites=stage.live.sites, start=stage.start, max_steps=limits.steps, seed=plan.seed
-    )
+        intent=resolve_placeholders(plan.task.intent, sites),
+        sites=sites, start=stage.start, max_steps=limits.steps, seed=plan.seed, answer_format=plan.answer_format,
+    )  # fmt: skip
     key = TrialKey(plan.task.id, plan.agent.id, plan.trial).folder
     assignment = Assignment(
         view=view, task=plan.task, trial=plan.trial, attempt=writer.number, key=key, folder=writer.path,
@@ -234,7 +258,7 @@ class _Recorder:
         self._writer = writer
         self._live = live
         self._progress = progress
-        self._every_step = signals(task.checks).each_step
+        self._every_step = signals(task.every_check).each_step
         self._probing: list[tuple[float, float]] = []
         self.probes: list[Probe] = []
 
@@ -278,7 +302,11 @@ def _record(
         cause=cause,
         message=message,
         verdict=verdict.to_json() if verdict is not None else None,
+        grading=next(iter(progress.verdicts), ""),
+        verdicts={name: each.to_json() for name, each in progress.verdicts.items()},
+        judge=plan.asker.use if plan.asker is not None else None,
         answer=episode.answer if episode else None,
+        answer_format=plan.answer_format,
         steps=progress.steps,
         usage=episode.usage if episode else progress.usage,
         sites_digest=hashlib.sha256(repr(sorted(progress.replicas.items())).encode()).hexdigest()[:16],
@@ -301,6 +329,7 @@ def _task_facts(plan: TrialPlan) -> dict[str, Any]:
         "sites": task.sites,
         "category": task.category,
         "template": task.template,
+        "source": dict(task.source),
         "tags": task.tags,
         "task_digest": task.digest,
         "agent_digest": agent.digest,

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 from pytest_webarena.actions import Action, Stop, as_record
 from pytest_webarena.agents.builtin import addressed, describe_step
 from pytest_webarena.browser.grammars import grammar
-from pytest_webarena.checks import collect, judge, signals
+from pytest_webarena.checks import REPAIRED, collect, judge, signals
+from pytest_webarena.checks.grading import answer_format
 from pytest_webarena.errors import TrialError
 from pytest_webarena.evidence import Evidence, Probe, StepRecord
 from pytest_webarena.trials.stage import Resources, Stage, set_stage
@@ -82,7 +83,7 @@ class Tryout:
                 value=outcome.value if outcome else None,
             )
         )
-        every = signals(self._task.checks).each_step
+        every = signals(self._task.every_check).each_step
         self._probes += collect(every, self._stage.live, state=len(self._steps) - 1) if every else ()
         self._say(f"{'✗' if error else '·'} {label}{describe_step(action)}")
         self._say(f"  → {error or url}")
@@ -92,7 +93,7 @@ class Tryout:
         """What the checks say of the present state. The intent stays out: whoever tries a task out has just read it."""
         stage = self._stage
         requests = stage.requests()
-        probes = (*self._probes, *collect(self._task.checks, stage.live, state="end"))
+        probes = (*self._probes, *collect(self._task.every_check, stage.live, state="end"))
         verdict = judge(
             self._task,
             Evidence(
@@ -103,6 +104,7 @@ class Tryout:
                 requests=requests,
                 probes=probes,
                 sites=stage.live.sites,
+                answer_format=answer_format(self._task, REPAIRED),
             ),
         )
         return replace(verdict, intent="")

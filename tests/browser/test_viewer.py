@@ -13,7 +13,7 @@ from pytest_webarena.evidence import TargetRecord
 from pytest_webarena.results import Attempt, RunDir
 from pytest_webarena.results.viewer import write_view
 
-from ..made_up import check, make_run, make_trial
+from ..made_up import check, graded, make_run, make_trial
 
 if TYPE_CHECKING:
     from playwright.async_api import Page
@@ -218,3 +218,26 @@ def test_nothing_sticks_out(visit: Visit, size: tuple[int, int]) -> None:
         assert await page.evaluate(wide)
 
     visit(act, size)
+
+
+def test_gradings_stand_side_by_side(visit: Visit, run: RunDir) -> None:
+    make_trial(run, "webarena.1", agent="careful", **graded(repaired=1, original=0, verified=None))
+    make_trial(run, "webarena.2", agent="careful", **graded(repaired=1, original=1))
+
+    async def act(page: Page) -> None:
+        card = page.locator("#agents article").first
+        told = await card.inner_text()
+        assert "repaired 2/2 = 100.0 % (counts)\noriginal 1/2 = 50.0 %\nverified 0/0, 1 not computed" in told
+        await page.get_by_role("button", name="by trial", exact=True).click()
+        await card.get_by_role("button", name="1 trial").click()
+        assert await _texts(page, "#trials .link") == ["webarena.1"]
+        await page.get_by_role("button", name="webarena.1", exact=True).click()
+        lines = await _texts(page, "#trial .grading summary")
+        assert lines == ["✓ repaired: passed (counts)", "✗ original: failed", "? verified: not computed"]
+        await page.locator(".grading", has_text="original").locator("summary").click()
+        assert "original differs" in await page.locator(".grading[open]").inner_text()
+        await page.keyboard.press("Escape")
+        await page.get_by_role("button", name="gradings", exact=True).click()
+        assert await _texts(page, "#rates-table tbody th") == ["agreed", "disputed", "one grading", "all"]
+
+    visit(act)

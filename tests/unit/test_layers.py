@@ -18,16 +18,18 @@ import pytest_webarena.errors
 PACKAGE = Path(pytest_webarena.errors.__file__).parent
 
 ORDER: tuple[tuple[str, ...], ...] = (
-    ("errors", "actions", "evidence", "secrets", "shipped"),
+    ("errors", "actions", "answers", "evidence", "har", "secrets", "shipped"),
     ("tasks",),
     ("llm",),
     ("checks",),
+    ("suites",),
     ("sites",),
     ("embedded",),
     ("browser",),
     ("agents",),
     ("episode",),
     ("results",),
+    ("judging",),
     ("trials",),
     ("tryout", "gym"),
     (
@@ -36,13 +38,17 @@ ORDER: tuple[tuple[str, ...], ...] = (
         "controller",
         "fixtures",
         "gate",
+        "judge_options",
         "options",
         "plugin",
         "python_tests",
         "reporting",
+        "rescoring",
         "runner",
         "selection",
         "stash",
+        "suite_items",
+        "suite_options",
         "testing",
         "xdist",
     ),
@@ -69,6 +75,7 @@ ONLY_IN: dict[str, tuple[str, ...]] = {
     "oscar": ("embedded*",),
     "flask": ("embedded*",),
     "waitress": ("embedded*", "sites.backends.forkserver"),
+    "webarena_verified": ("checks.verified*", "suites*"),
     "websockets": ("browser.driven*",),
 }
 """Third-party packages and the modules (below ``pytest_webarena.``) that may import them."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from pytest_webarena.actions import Action, Invalid
-from pytest_webarena.agents.model.examples import EXAMPLES
+from pytest_webarena.agents.model.examples import examples
 from pytest_webarena.agents.model.exchange import Exchanges
 from pytest_webarena.agents.model.history import HistoryKeys, Turn, described, summary_request
 from pytest_webarena.agents.model.hosts import HostMap
@@ -200,8 +200,9 @@ class ModelAgent:
             "reply": style.form,
             "kinds": style.kinds,
             "reasoning": style.reasoning,
-            "examples": EXAMPLES if style.examples else (),
+            "examples": examples(self._view.answer_format) if style.examples else (),
             "unachievable_hint": style.unachievable_hint,
+            "answer_instructions": self._view.answer_instructions,
         }
 
     def _listed(self) -> Sequence[Turn]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-__all__ = ["EXAMPLES", "Example"]
+from pytest_webarena.answers import AnswerFormat
+
+__all__ = ["EXAMPLES", "Example", "examples"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,3 +64,12 @@ EXAMPLES: tuple[Example, ...] = (
         action="type [44] [pharmacies near Lyon Part-Dieu station] [1]",
     ),
 )
+
+_TYPED = '{"task_type": "RETRIEVE", "status": "SUCCESS", "retrieved_data": [24.50], "error_details": null}'
+
+
+def examples(answers: AnswerFormat) -> tuple[Example, ...]:
+    """The examples for tasks that are answered in this form."""
+    if answers == "text":
+        return EXAMPLES
+    return (replace(EXAMPLES[0], action=f"stop [{_TYPED}]"), *EXAMPLES[1:])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from pytest_webarena.actions import Action
@@ -85,6 +85,8 @@ def _make(common: Common, keys: ModelKeys, prompt: Prompt, assignment: Assignmen
     from pytest_webarena.llm.messages import Tool
 
     spoken = grammar(common.keys.grammar)
+    if assignment.view.answer_format != "text":
+        keys = replace(keys, unachievable_hint=False)  # the form of the answer has its own way of saying so
     shown = ObservationConfig.from_plain(common.observation, where=common.where)
     style = Style(
         model=keys.model,

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-import secrets
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import Any, Protocol
 
 from pytest_webarena.errors import UsageError, closest
 from pytest_webarena.llm.messages import Message
+from pytest_webarena.llm.templates import Template, read_text
 
 __all__ = ["BUILTIN_PROMPTS", "Prompt", "read_prompt"]
 
@@ -18,7 +18,7 @@ _DIRECTORY = Path(__file__).parent / "prompts"
 BUILTIN_PROMPTS = ("webarena", "standard")
 """``webarena``: as the paper's agents were asked. ``standard``: for tools, pictures and dialogues."""
 
-_CUT = re.compile(r"^--- (system|user|assistant)(?: ([a-z_]+))?[ \t]*$", re.MULTILINE)
+_FORM = "answer_instructions"
 _UPSTREAM_SLOTS = ("objective", "url", "observation", "previous_action")
 
 
@@ -36,61 +36,29 @@ class Prompt(Protocol):
 def read_prompt(name: str, base: Path, where: str) -> Prompt:
     """The prompt called ``name``: a built-in one, or a file (``.json``: the original harness's form; else Jinja2)."""
     if name in BUILTIN_PROMPTS:
-        return Template(_DIRECTORY / f"{name}.j2", where)
+        return AgentTemplate(_DIRECTORY / f"{name}.j2", where)
     path = base / name
     if not path.is_file() and Path(name).is_file():
         path = Path(name)  # named on the command line
     if path.suffix == ".json":
         return UpstreamPrompt(path, where)
     if path.suffix in (".j2", ".jinja", ".jinja2", ".txt"):
-        return Template(path, where)
+        return AgentTemplate(path, where)
     raise UsageError(f"{where}: prompt: expected a .j2 or .json file or a built-in; {closest(name, BUILTIN_PROMPTS)}")
 
 
-class Template:
-    """A Jinja2 template. Lines like ``--- system`` begin a message; a word after the role names the speaker."""
-
-    def __init__(self, path: Path, where: str) -> None:
-        self.files: tuple[Path, ...] = (path,)
-        self._where = f"{where}: prompt {path.name}"
-        source = _read(path, self._where)
-        if not _CUT.search(source):
-            raise UsageError(f"{self._where}: expected lines such as '--- system' and '--- user', found none")
-        self._source = source
-        self._compiled: tuple[Any, str] | None = None
+class AgentTemplate(Template):
+    """A Jinja2 file. Where it says nothing of the form of the answer, the task does."""
 
     def messages(self, values: Mapping[str, Any]) -> tuple[Message, ...]:
-        """Rendered with ``values``, then cut. What a value contains can't begin a message."""
-        import jinja2
+        """Rendered with ``values``, then cut."""
+        if _FORM not in self._source:
+            values = {**values, "intent": _objective(values)}
+        return super().messages(values)
 
-        template, mark = self._compile()
-        try:
-            text = template.render(**values)
-        except jinja2.TemplateError as error:
-            raise UsageError(f"{self._where}: {type(error).__name__}: {error}") from None
-        parts = text.split(mark)
-        if parts[0].strip():
-            raise UsageError(f"{self._where}: expected a line such as '--- system' before the first text")
-        messages = []
-        for part in parts[1:]:
-            head, _, body = part.partition("\n")
-            role, _, speaker = head.partition(" ")
-            messages.append(Message(role=cast(Any, role), name=speaker, text=body.strip("\n")))
-        return tuple(messages)
 
-    def _compile(self) -> tuple[Any, str]:
-        if self._compiled is None:
-            import jinja2
-            from jinja2.sandbox import SandboxedEnvironment
-
-            mark = f"\x00{secrets.token_hex(16)}\x00"  # no page can know it, so no page can speak as somebody else
-            source = _CUT.sub(lambda cut: f"{mark}{cut[1]}{f' {cut[2]}' if cut[2] else ''}", self._source)
-            environment = SandboxedEnvironment(undefined=jinja2.StrictUndefined, autoescape=False)
-            try:
-                self._compiled = environment.from_string(source), mark
-            except jinja2.TemplateSyntaxError as error:
-                raise UsageError(f"{self._where}:{error.lineno}: {error.message}") from None
-        return self._compiled
+def _objective(values: Mapping[str, Any]) -> str:
+    return "\n\n".join(filter(None, (values["intent"], values.get(_FORM))))
 
 
 class UpstreamPrompt:
@@ -100,7 +68,7 @@ class UpstreamPrompt:
         self.files: tuple[Path, ...] = (path,)
         where = f"{where}: prompt {path.name}"
         try:
-            data = json.loads(_read(path, where))
+            data = json.loads(read_text(path, where))
         except ValueError as error:
             raise UsageError(f"{where}: expected JSON: {error}") from None
         if not isinstance(data, dict) or not all(isinstance(data.get(key), str) for key in ("intro", "template")):
@@ -127,7 +95,7 @@ class UpstreamPrompt:
             messages.append(Message(role="system", name="example_user", text=user))
             messages.append(Message(role="system", name="example_assistant", text=assistant))
         slots = {
-            "objective": values["intent"],
+            "objective": _objective(values),
             "url": values["url"],
             "observation": values["observation"],
             "previous_action": values["previous_action"],
@@ -135,10 +103,3 @@ class UpstreamPrompt:
         # Not str.format: literal braces elsewhere in the template are text.
         current = re.sub(r"\{(\w+)\}", lambda slot: str(slots.get(slot[1], slot[0])), self._template)
         return (*messages, Message(role="user", text=current))
-
-
-def _read(path: Path, where: str) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{where}: expected a readable text file at {path}: {error}") from None

@@ -99,6 +99,8 @@ def complete_report(item: pytest.Item, call: pytest.CallInfo[None], report: pyte
             live.steps[:0] = prepared.steps
             live.attachments[:0] = prepared.attachments
             live.links += prepared.links
+            if item.config.stash[SETTINGS].rescore is not None:
+                live.start, live.stop = prepared.start, prepared.stop  # it was then, however long judging took now
             del item.stash[_RESULT]  # a rerun brings its own
             live.uuid = prepared.uuid  # parts from the containers that list our fixtures: noise above the steps
         live.labels += _others(labels, live.labels)

@@ -14,6 +14,7 @@ from allure_commons.utils import host_tag
 
 from pytest_webarena.checks.verdict import Verdict
 from pytest_webarena.reporting.allure.steps import attempt_files, attempt_steps
+from pytest_webarena.results.gradings import WORDS, verdicts_of
 from pytest_webarena.results.wording import CAUSE_WORDS, STOP_WORDS, dollars, printable, seconds_words, usage_words
 
 if TYPE_CHECKING:
@@ -63,6 +64,14 @@ def trial_result(trial: Reported, files: Attachments, environment: Mapping[str, 
         told = {"model": record.model, "cost": dollars(record.usage.cost)}
         told |= {"tokens in": str(record.usage.input_tokens), "tokens out": str(record.usage.output_tokens)}
         result.parameters += [Parameter(name=name, value=value, excluded=True) for name, value in told.items()]
+    verdicts = verdicts_of(record)
+    if verdicts:
+        result.labels.append(Label(name="grading", value=record.grading))
+    if len(verdicts) > 1:
+        words = {f"graded {name}": WORDS[passed] for name, passed in verdicts.items()}
+        result.parameters += [Parameter(name=name, value=value, excluded=True) for name, value in words.items()]
+        if {True, False} <= set(verdicts.values()):
+            result.labels.append(Label(name="tag", value="gradings-disagree"))
     result.labels.append(Label(name="outcome", value=outcome_label(record)))
     result.labels.append(Label(name="host", value=host_tag()))
     result.labels.append(Label(name="thread", value=record.worker or "main"))

@@ -19,6 +19,7 @@ from urllib.parse import quote
 
 from pytest_webarena.evidence import Evidence, StepRecord
 from pytest_webarena.results.export import summary_json
+from pytest_webarena.results.gradings import verdicts_of
 from pytest_webarena.results.records import TrialRecord
 from pytest_webarena.results.rundir import RunDir, TrialFolder, read_evidence, read_steps
 from pytest_webarena.results.wording import CAUSE_WORDS, STOP_WORDS, action_words, usage_words
@@ -105,6 +106,7 @@ def _row(record: TrialRecord) -> dict[str, Any]:
         "started": record.started,
         "attempts": max(len(record.attempts), 1),
         "intent": record.intent,
+        "gradings": verdicts_of(record),
     }
 
 

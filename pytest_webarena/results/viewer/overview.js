@@ -34,6 +34,7 @@ function agents() {
       ["per trial", `${(summary.steps / trials.length).toFixed(1)} steps, ${duration(summary.seconds / trials.length)}`],
     ];
     if (summary.retried) rows.push(["retried", plural(summary.retried, "trial")]);
+    rows.push(...gradings(name));
     $("agents").append(make("article", { className: "card" },
       make("h2", {}, name),
       make("p", { className: "big" }, make("b", {}, count.rate === null ? "no verdict" : percent(count.rate)),
@@ -45,10 +46,23 @@ function agents() {
   }
 }
 
+// What each grading says, where there are several, and how many trials they dispute.
+function gradings(agent) {
+  const found = index.summary.gradings?.[agent];
+  if (!found || Object.keys(found.rates).length < 2) return [];
+  const told = Object.entries(found.rates).map(([name, rate]) => `${name} ${rate.passed}/${rate.judged}${rate.value === null ? "" : ` = ${percent(rate.value)}`}${rate.errors ? `, ${rate.errors} not computed` : ""}${name === found.headline ? " (counts)" : ""}`);
+  const disputed = found.disagreements.length;
+  return [["gradings", told.join("\n")], ["disputed", disputed ? make("button", { type: "button", className: "link", onclick: () => narrow({ agent, name: "disputed", by: "gradings" }) }, plural(disputed, "trial")) : "none"]];
+}
+
 const bucket = (edges, unit) => (value) => {
   const at = edges.findIndex((edge) => value <= edge);
   const label = at < 0 ? `over ${edges.at(-1)} ${unit}` : at === 0 ? `up to ${edges[0]} ${unit}` : `${edges[at - 1]} to ${edges[at]} ${unit}`;
   return { label, rank: at < 0 ? edges.length : at };
+};
+const agreement = (trial) => {
+  const verdicts = Object.values(trial.gradings ?? {});
+  return verdicts.length < 2 ? "one grading" : verdicts.includes(true) && verdicts.includes(false) ? "disputed" : "agreed";
 };
 const steps = bucket([2, 5, 10, 15, 20, 30], "steps"), seconds = bucket([2, 5, 15, 60, 180, 600], "s");
 
@@ -58,6 +72,7 @@ const GROUPINGS = {
   category: { of: (trial) => [trial.category || "(none)"], field: "category" },
   steps: { of: (trial) => [steps(trial.steps).label], rank: (trial) => steps(trial.steps).rank },
   time: { of: (trial) => [seconds(trial.seconds).label], rank: (trial) => seconds(trial.seconds).rank },
+  gradings: { of: (trial) => [agreement(trial)], rank: (trial) => ["agreed", "disputed", "one grading"].indexOf(agreement(trial)) },
   tag: { of: (trial) => trial.tags.length ? trial.tags : ["(none)"] },
 };
 
@@ -88,7 +103,7 @@ function rates(by) {
 function overview() {
   head();
   agents();
-  const useful = Object.keys(GROUPINGS).filter((by) => by !== "tag" || index.trials.some((trial) => trial.tags.length));
+  const useful = Object.keys(GROUPINGS).filter((by) => (by !== "tag" || index.trials.some((trial) => trial.tags.length)) && (by !== "gradings" || index.trials.some((trial) => agreement(trial) !== "one grading")));
   $("rates-by").append(...useful.map((by) => make("button", { type: "button", value: by, onclick: () => rates(by) }, by)));
   rates("site");
   const root = document.documentElement, schemes = ["auto", "light", "dark"];

@@ -89,6 +89,20 @@ function summaryOf(trial, record) {
   return make("dl", { className: "facts" }, facts.map(([term, text]) => [make("dt", {}, term), make("dd", {}, text)]));
 }
 
+const verdictWord = (passed) => passed === true ? "passed" : passed === false ? "failed" : "not computed";
+
+// Every grading's verdict; the one that counts first, the others folded.
+function gradingsOf(record) {
+  const others = Object.entries(record.verdicts ?? {}).filter(([, verdict]) => verdict.grading);
+  if (others.length < 2) return "";
+  return [make("h3", {}, "Gradings"), others.map(([name, verdict]) => {
+    const [sign, kind] = mark(verdict.score);
+    return make("details", { className: "raw grading" },
+      make("summary", {}, make("span", { className: `sign ${kind}` }, sign), ` ${verdict.grading}: `, make("b", {}, verdictWord(verdict.passed)), name === record.grading ? " (counts)" : ""),
+      make("ul", { className: "checks" }, verdict.results.map(check)));
+  })];
+}
+
 async function openTrial(trial, frame = 0) {
   current = trial;
   const { record, attempts } = await unpack(trial.folder);
@@ -114,7 +128,8 @@ async function openTrial(trial, frame = 0) {
         make("div", {},
           record.outcome === "error" ? [make("h3", {}, "Error"), make("p", { className: "dim" }, index.words[record.cause] ?? ""), make("pre", {}, record.message)] : "",
           record.answer !== null ? [make("h3", {}, "Answer"), make("pre", {}, record.answer || "(empty)")] : "",
-          verdict.length ? [make("h3", {}, "Checks"), make("ul", { className: "checks" }, verdict.map(check))] : ""),
+          verdict.length ? [make("h3", {}, "Checks"), make("ul", { className: "checks" }, verdict.map(check))] : "",
+          gradingsOf(record)),
         make("div", {}, make("h3", {}, "Trial"), summaryOf(trial, record))),
       make("div", { className: "bar-title" }, make("h3", {}, "Steps"), choice, make("span", { className: "dim" }, "← → to step")),
       place,

@@ -7,7 +7,7 @@ import re
 from typing import Protocol
 
 from pytest_webarena.sites.gateway.exchange import Exchange
-from pytest_webarena.sites.gateway.framing import request_body
+from pytest_webarena.sites.gateway.framing import BodyReader, request_body
 from pytest_webarena.sites.gateway.heads import (
     BadMessage,
     RequestHead,
@@ -59,6 +59,8 @@ class BrowserConnection(asyncio.Protocol):
         self._head_only = False
         self._closing = False
         self._write_paused = False
+        self._refused: tuple[BodyReader, Entry] | None = None
+        """An upload that goes nowhere, and where what it said is noted."""
         self._deadline: asyncio.TimerHandle | None = None
 
     # --- events of the transport ---
@@ -70,6 +72,8 @@ class BrowserConnection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         if self._closing:
+            if self._refused is not None:
+                self._refused_data(data)
             return
         exchange = self._exchange
         if exchange is None:
@@ -152,6 +156,8 @@ class BrowserConnection(asyncio.Protocol):
             else:
                 route, path = routes.resolve_inside(inside, request.target)
         except BadMessage as error:
+            if has_body:
+                self._read_refused(request, entry)
             self._refuse_entry(entry, error, close=request.close or has_body)
             return
         if request.websocket:
@@ -159,7 +165,7 @@ class BrowserConnection(asyncio.Protocol):
         elif request.method not in _SAFE:
             self._mark_unsafe(route, request.method, entry.url)
         body = request_body(request, log.capture(entry)) if has_body else None
-        exchange = Exchange(self, self._settings, route, request, path, entry)
+        exchange = Exchange(self, self._settings, route, request, path, entry, log)
         self._exchange = exchange
         data, self._buffer = self._buffer, b""
         try:
@@ -171,6 +177,25 @@ class BrowserConnection(asyncio.Protocol):
             return
         if used < len(data) and self._exchange is exchange:
             self._buffer = data[used:]
+
+    def _read_refused(self, request: RequestHead, entry: Entry) -> None:
+        """What somebody tried to send to where nothing may go is part of the log like any other request."""
+        body = request_body(request, self._owner.log.capture(entry))
+        if body is not None:
+            self._refused = body, entry
+            self._refused_data(self._buffer)
+
+    def _refused_data(self, data: bytes) -> None:
+        assert self._refused is not None
+        body, entry = self._refused
+        try:
+            body.feed(data, 0)
+        except BadMessage:
+            self._refused = None
+            return
+        entry.request_bytes = body.payload
+        if body.done:
+            self._refused = None
 
     def _take_connect(self, request: RequestHead, text: str) -> None:
         entry = self._begin(request.method, request.target, text)

@@ -16,7 +16,7 @@ from pytest_webarena.sites.gateway.heads import (
     parse_response,
     unfinished_problem,
 )
-from pytest_webarena.sites.gateway.log import Entry
+from pytest_webarena.sites.gateway.log import Entry, RequestLog
 from pytest_webarena.sites.gateway.settings import Settings
 from pytest_webarena.sites.gateway.tunnel import BrowserSide, open_tunnel
 from pytest_webarena.sites.gateway.upstream import Route, UpstreamConnection
@@ -38,6 +38,7 @@ class Exchange:
         "_close",
         "_entry",
         "_head",
+        "_log",
         "_orphan",
         "_over",
         "_partial",
@@ -54,9 +55,17 @@ class Exchange:
     )
 
     def __init__(
-        self, browser: BrowserSide, settings: Settings, route: Route, request: RequestHead, path: str, entry: Entry
+        self,
+        browser: BrowserSide,
+        settings: Settings,
+        route: Route,
+        request: RequestHead,
+        path: str,
+        entry: Entry,
+        log: RequestLog,
     ) -> None:
         self._browser = browser
+        self._log = log
         self._settings = settings
         self._route = route
         self._request = request
@@ -236,7 +245,7 @@ class Exchange:
                 raise BadMessage("found a protocol switch that was not asked for")
             self._switch(text, head)
             return
-        body = response_body(head, self._request.method)
+        body = response_body(head, self._request.method, self._log.capture_response(self._entry, text))
         if body is not None and head.chunked and not self._request.minor:
             raise BadMessage("found a chunked response to an HTTP/1.0 request")
         data, self._partial = self._partial, b""

@@ -72,13 +72,16 @@ class LengthBody:
 class OpenBody:
     """A body that lasts until the connection ends."""
 
-    __slots__ = ("done", "payload")
+    __slots__ = ("_capture", "done", "payload")
 
-    def __init__(self) -> None:
+    def __init__(self, capture: Capture | None = None) -> None:
+        self._capture = capture
         self.payload = 0
         self.done = False
 
     def feed(self, data: bytes, start: int) -> int:
+        if self._capture is not None:
+            self._capture.add(data, start, len(data))
         self.payload += len(data) - start
         return len(data)
 
@@ -154,12 +157,12 @@ def request_body(head: RequestHead, capture: Capture | None) -> BodyReader | Non
     return LengthBody(head.length, capture) if head.length else None
 
 
-def response_body(head: ResponseHead, method: str) -> BodyReader | None:
+def response_body(head: ResponseHead, method: str, capture: Capture | None = None) -> BodyReader | None:
     """The reader for the body of a response to ``method``; None when it has none (RFC 9112 §6.3)."""
     if method == "HEAD" or head.status in (204, 304) or head.status < 200:
         return None
     if head.chunked:
-        return ChunkedBody()
+        return ChunkedBody(capture)
     if head.length is None:
-        return OpenBody()
-    return LengthBody(head.length) if head.length else None
+        return OpenBody(capture)
+    return LengthBody(head.length, capture) if head.length else None

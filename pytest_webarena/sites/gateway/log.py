@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import base64
 import codecs
+import re
 import time
+import zlib
 from dataclasses import dataclass
 
 from pytest_webarena.evidence import RequestRecord
@@ -12,6 +14,10 @@ from pytest_webarena.sites.gateway.framing import Capture
 from pytest_webarena.sites.gateway.heads import header_pairs
 
 __all__ = ["Entry", "RequestLog", "Totals"]
+
+# Bodies of such responses are kept: the only ones that checks look into.
+_JSON = re.compile(r"^content-type:[ \t]*application/json\b", re.IGNORECASE | re.MULTILINE)
+_DECODED_LIMIT = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +40,7 @@ class Entry:
         "kept",
         "method",
         "refused",
+        "reply",
         "request_bytes",
         "request_head",
         "response_bytes",
@@ -52,6 +59,7 @@ class Entry:
         self.response_head = ""
         self.kept = False
         self.body: Capture | None = None
+        self.reply: Capture | None = None
         self.status: int | None = None
         self.refused = ""
         self.request_bytes = 0
@@ -74,7 +82,15 @@ class Entry:
             request_bytes=self.request_bytes,
             response_bytes=self.response_bytes,
             seconds=time.monotonic() - self.started if self.seconds is None else self.seconds,
+            response_body=self._response_body(),
         )
+
+    def _response_body(self) -> str | None:
+        """What was kept of the response, if that is all of it: half a JSON document says nothing."""
+        if self.reply is None or not self.reply.data or self.response_bytes != len(self.reply.data):
+            return None
+        coding = next((v for n, v in header_pairs(self.response_head) if n.lower() == "content-encoding"), "")
+        return _decoded(bytes(self.reply.data), coding.lower())
 
 
 class RequestLog:
@@ -110,6 +126,14 @@ class RequestLog:
         entry.body = Capture(limit)
         return entry.body
 
+    def capture_response(self, entry: Entry, head: str) -> Capture | None:
+        """Where to keep the entry's response body, given its head; None when it isn't to be kept."""
+        limit = min(self._body_limit, self._room)
+        if limit <= 0 or not entry.kept or not _JSON.search(head):
+            return None
+        entry.reply = Capture(limit)
+        return entry.reply
+
     def finish(self, entry: Entry) -> None:
         """The exchange is over. Later calls change nothing."""
         if entry.seconds is None:
@@ -119,7 +143,8 @@ class RequestLog:
             self._request_bytes += entry.request_bytes
             self._response_bytes += entry.response_bytes
             if entry.kept:
-                self._room -= len(entry.response_head) + (len(entry.body.data) if entry.body else 0)
+                bodies = sum(len(each.data) for each in (entry.body, entry.reply) if each is not None)
+                self._room -= len(entry.response_head) + bodies
 
     def records(self) -> list[RequestRecord]:
         """All entries; those in flight carry what is known so far."""
@@ -138,6 +163,18 @@ class RequestLog:
             request_bytes=self._request_bytes + sum(entry.request_bytes for entry in self._open),
             response_bytes=self._response_bytes + sum(entry.response_bytes for entry in self._open),
         )
+
+
+def _decoded(data: bytes, coding: str) -> str | None:
+    """A response's body as text; None when it is none, or in a coding that only browsers read."""
+    try:
+        if coding in ("gzip", "x-gzip", "deflate"):
+            data = zlib.decompressobj(wbits=47 if "gzip" in coding else zlib.MAX_WBITS).decompress(data, _DECODED_LIMIT)
+        elif coding not in ("", "identity"):
+            return None
+        return data.decode("utf-8")
+    except (zlib.error, UnicodeDecodeError):
+        return None
 
 
 def _text(data: bytes, *, cut: bool) -> str | None:

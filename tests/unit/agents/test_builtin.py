@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -22,8 +24,8 @@ def seen(text: str = PAGE, error: str = "") -> Any:
     return SimpleNamespace(text=text, url="http://shop.test/", error=error)
 
 
-def make(name: str, task: Task = TASK) -> Any:
-    return resolve_agent(name).make(Assignment(view=VIEW, task=task))
+def make(name: str, task: Task = TASK, view: TaskView = VIEW) -> Any:
+    return resolve_agent(name).make(Assignment(view=view, task=task))
 
 
 def test_the_oracle_replays_the_solution_then_stops() -> None:
@@ -68,3 +70,25 @@ def test_only_the_oracle_is_privileged() -> None:
     assert {name for name in ("oracle", "null", "na", "echo", "dump", "random") if resolve_agent(name).privileged} == {
         "oracle"
     }
+
+
+@pytest.mark.parametrize(
+    ("name", "status", "data"),
+    [
+        ("null", "SUCCESS", []),
+        ("na", "NOT_FOUND_ERROR", None),
+        ("echo", "SUCCESS", ["Buy it"]),
+        ("dump", "SUCCESS", [PAGE]),
+    ],
+)
+def test_plain_answers_become_typed_where_the_task_asks_for_that(name: str, status: str, data: Any) -> None:
+    action = make(name, view=replace(VIEW, answer_format="verified")).act(seen())
+    said = json.loads(action.answer)
+    assert (said["status"], said["retrieved_data"]) == (status, data)
+
+
+def test_the_oracle_hands_on_typed_answers_and_steps_as_they_are() -> None:
+    typed = '{"task_type": "MUTATE", "status": "SUCCESS"}'
+    steps = (Goto("/a"), Stop(typed))
+    oracle = make("oracle", replace(TASK, solution=steps), replace(VIEW, answer_format="verified"))
+    assert tuple(oracle.act(seen()) for _ in steps) == steps

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -164,6 +165,39 @@ def test_a_prompt_file_of_the_original_harness(make: Make, tmp_path: Path) -> No
             "content": f"O: {PAGE}\nU: http://onestopmarket.com/\nT: Find http://onestopmarket.com/tea\nP: None",
         },
     ]
+
+
+TYPED = replace(VIEW, answer_format="verified")
+
+
+def test_typed_answers_are_asked_for_by_the_shipped_prompts(make: Make) -> None:
+    answer = '{"task_type": "RETRIEVE", "status": "SUCCESS", "retrieved_data": ["a]"], "error_details": null}'
+    for keys in (
+        {"prompt": "webarena", "examples": True},
+        {"prompt": "standard"},
+        {"prompt": "standard", "reply": "tools"},
+    ):
+        said = call("stop", answer=answer) if keys.get("reply") else say(f"So.\n```stop [{answer}]```")
+        with model_server([said]) as server:
+            assert act(make(server, view=TYPED, **keys)).action == Stop(answer)
+        prompt = server.prompt()
+        assert prompt.count(TYPED.answer_instructions) == 1
+        assert "N/A" not in prompt
+        assert "as short as it can be" not in prompt
+        assert "report_infeasible" not in json.dumps(server.bodies[0])
+        assert ("stop [$24.50]" in prompt) is False
+        with model_server([said]) as server:
+            act(make(server, **keys))
+        assert "retrieved_data" not in server.prompt()
+
+
+def test_prompt_files_of_ones_own_tell_of_typed_answers_below_the_intent(make: Make, tmp_path: Path) -> None:
+    (tmp_path / "own.j2").write_text("--- system\nBe brief.\n--- user\n{{ observation }}|{{ intent }}\n")
+    (tmp_path / "own.json").write_text(json.dumps({"intro": "Hi.", "template": "{observation}|{objective}"}))
+    for name in ("own.j2", "own.json"):
+        with model_server([say("```noop```")]) as server:
+            act(make(server, view=TYPED, prompt=name))
+        assert server.bodies[0]["messages"][-1]["content"] == f"{PAGE}|{TYPED.objective}"
 
 
 # --- what is made of replies ----------------------------------------------------------------------------------------

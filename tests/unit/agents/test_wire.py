@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -138,10 +139,15 @@ def test_messages_are_single_lines_whatever_the_page_says() -> None:
 
 def test_the_task_message_tells_what_the_view_tells() -> None:
     view = TaskView(intent="i", sites={"s": "http://s.test"}, start=("http://s.test/",), max_steps=9, seed=4)
+    typed = Assignment(view=replace(view, answer_format="verified"), task=Task(id="t", intent="i", sites=()))
+    told = task_message(typed, trial="x", options={})
+    assert (told["intent"], told["answer_format"]) == ("i", "verified")
+    assert "retrieved_data" in told["answer_instructions"]
     limits = AgentLimits(seconds=60)
     assignment = Assignment(view=view, task=Task(id="t", intent="secret", sites=()), limits=limits)
     message = task_message(assignment, trial="x", options={"depth": 2})
     assert message == {
         "type": "task", "protocol": 1, "trial": "x", "intent": "i", "sites": {"s": "http://s.test"},
-        "start": ["http://s.test/"], "max_steps": 9, "max_seconds": 60.0, "seed": 4, "options": {"depth": 2},
+        "start": ["http://s.test/"], "max_steps": 9, "max_seconds": 60.0, "seed": 4,
+        "answer_format": "text", "answer_instructions": "", "options": {"depth": 2},
     }  # fmt: skip

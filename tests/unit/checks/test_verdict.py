@@ -152,10 +152,10 @@ def test_through_json() -> None:
     verdict = sample()
     data = json.loads(json.dumps(verdict.to_json()))
     assert Verdict.from_json(data) == verdict
-    assert (data["schema_version"], data["inconclusive"]) == (1, False)
+    assert (data["schema_version"], data["inconclusive"]) == (2, False)
 
 
-@pytest.mark.parametrize("version", [2, "1", None])
+@pytest.mark.parametrize("version", [3, "1", None])
 def test_later_versions_are_refused(version: object) -> None:
-    with pytest.raises(ValueError, match="expected a verdict of schema version 1 or older"):
+    with pytest.raises(ValueError, match="expected a verdict of schema version 2 or older"):
         Verdict.from_json({**sample().to_json(), "schema_version": version})

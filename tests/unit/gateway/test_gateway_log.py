@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import gzip
 import time
+import zlib
 from typing import TYPE_CHECKING
 
 import pytest
@@ -123,6 +125,63 @@ def test_refused_requests_say_why(world: World) -> None:
         ("", "", 400, "expected plain HTTP/1.1, found other bytes (TLS is not spoken here)"),
     ]
     assert world.totals(session).refused == 3
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+def test_what_a_refused_upload_said_is_in_the_log(world: World, at_once: bool) -> None:
+    session, _ = world.serve()
+    browser = world.browser(session)
+    head = b"POST http://example.com/form HTTP/1.1\r\nHost: example.com\r\nContent-Length: 9\r\n\r\n"
+    if at_once:
+        browser.send(head + b"name=Emma")
+        assert browser.response()[0] == 403
+    else:
+        browser.send(head)
+        assert browser.response()[0] == 403
+        browser.send(b"name=")
+        browser.send(b"Emma")
+    world.until(lambda: session.requests()[0].request_bytes == 9)
+    (record,) = world.requests(session)
+    assert (record.status, record.request_body, record.body_cut) == (403, "name=Emma", False)
+
+
+def reply(content: bytes, *fields: str) -> bytes:
+    """A response with a body, in one chunk if it says that it is chunked."""
+    chunked = "Transfer-Encoding: chunked" in fields
+    head = "\r\n".join(["HTTP/1.1 200 OK", *fields, *([] if chunked else [f"Content-Length: {len(content)}"])])
+    body = b"%x\r\n%s\r\n0\r\n\r\n" % (len(content), content) if chunked else content
+    return head.encode() + b"\r\n\r\n" + body
+
+
+JSON = "Content-Type: application/json; charset=utf-8"
+TEXT = '{"name": "Grüße"}'
+
+
+@pytest.mark.parametrize(
+    ("answer", "kept"),
+    [
+        (reply(TEXT.encode(), JSON), TEXT),
+        (reply(TEXT.encode(), JSON.lower(), "Transfer-Encoding: chunked"), TEXT),
+        (reply(gzip.compress(TEXT.encode()), JSON, "Content-Encoding: gzip"), TEXT),
+        (reply(zlib.compress(TEXT.encode()), JSON, "Content-Encoding: deflate"), TEXT),
+        (b"HTTP/1.1 200 OK\r\n%s\r\nConnection: close\r\n\r\n[1]" % JSON.encode(), "[1]"),
+        (reply(TEXT.encode(), JSON, "Content-Encoding: br"), None),
+        (reply(b"\xff", JSON), None),
+        (reply(b"no gzip", JSON, "Content-Encoding: gzip"), None),
+        (reply(TEXT.encode(), "Content-Type: text/html"), None),
+        (reply(TEXT.encode(), "X-Type: application/json"), None),
+        (reply(b'"' + b"x" * 300 + b'"', JSON), None),
+        (b"HTTP/1.1 204 No Content\r\n%s\r\n\r\n" % JSON.encode(), None),
+    ],
+)
+def test_json_responses_are_kept_whole_or_not_at_all(world: World, answer: bytes, kept: str | None) -> None:
+    session, _ = world.serve(lambda _: answer, body_limit=200)
+    browser = world.browser(session)
+    browser.send(f"GET {HOME}/x HTTP/1.1\r\nHost: h\r\n\r\n".encode())
+    browser.head()
+    world.until(lambda: not session.in_flight)
+    (record,) = world.requests(session)
+    assert record.response_body == kept
 
 
 def test_log_stops_growing_and_says_so(world: World) -> None:

@@ -27,7 +27,7 @@ from pytest_webarena.reporting.allure.run_files import (
 from pytest_webarena.results import Attempt, RunDir, TrialRecord
 from pytest_webarena.results.wording import CAUSE_WORDS, STOP_WORDS
 
-from ...made_up import check, make_run, make_trial
+from ...made_up import check, graded, make_run, make_trial
 
 Result = dict[str, Any]
 
@@ -390,3 +390,15 @@ def test_an_old_record_without_verdict_details_is_still_told(run: RunDir, target
     run.folder(made.key).finish(replace(made, verdict={"schema_version": 99}, message="older\nwords"))
     (result,) = report(run, target)
     assert result["statusDetails"]["message"] == "failed: older"
+
+
+def test_gradings_are_told_and_leave_the_history_alone(run: RunDir, target: Path) -> None:
+    make_trial(run, "webarena.1", **graded(repaired=1, original=0, verified=None))
+    make_trial(run, "webarena.2", **graded(repaired=1))
+    disputed, one = report(run, target)
+    told = {"graded repaired": "passed", "graded original": "failed", "graded verified": "not computed"}
+    assert parameters(disputed) | told == parameters(disputed)
+    assert all(each["excluded"] for each in disputed["parameters"] if each["name"].startswith("graded"))
+    assert (labels(disputed, "grading"), labels(one, "grading")) == (["repaired"], ["repaired"])
+    assert "gradings-disagree" in labels(disputed, "tag")
+    assert not any(name.startswith("graded") for name in parameters(one))

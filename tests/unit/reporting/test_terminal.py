@@ -11,10 +11,19 @@ import pytest
 from pytest_webarena.evidence import Usage
 from pytest_webarena.llm.config import ModelSettings
 from pytest_webarena.llm.ledger import LedgerLine
-from pytest_webarena.reporting.terminal import Line, budget_lines, left_out_lines, site_lines, summary_lines
+from pytest_webarena.reporting.terminal import (
+    Line,
+    budget_lines,
+    grading_lines,
+    left_out_lines,
+    site_lines,
+    summary_lines,
+)
 from pytest_webarena.results import TrialKey, TrialRecord, summarise
 from pytest_webarena.selection import LeftOut
 from pytest_webarena.sites.report import AppReport, BrokerReport, Durations
+
+from ...made_up import graded
 
 
 def record(task: str, outcome: Any = "passed", *, agent: str = "careful", trial: int = 1, **more: Any) -> TrialRecord:
@@ -172,3 +181,24 @@ def test_what_the_sites_did() -> None:
 )
 def test_what_was_left_out(left_out: LeftOut, lines: list[str]) -> None:
     assert [line.text for line in left_out_lines(left_out)] == lines
+
+
+def test_gradings_are_told_side_by_side() -> None:
+    records = [
+        record("webarena.1", **graded(repaired=1, original=1, verified=None)),
+        record("webarena.2", **graded(repaired=1, original=0, verified=1)),
+        record("own"),
+    ]
+    assert texts(grading_lines(records, Path("runs/1"))) == [
+        "gradings       repaired 2/2, original 1/2, verified 1/1 (1 not computed)",
+        "               1 trial judged differently, see webarena gradings runs/1",
+    ]
+    other = record("webarena.1", agent="hasty", **graded(repaired=0, original=0))
+    assert texts(grading_lines([*records, other], Path("runs/1")))[2:] == [
+        "               hasty: repaired 0/1, original 0/1",
+        "               1 trial judged differently, see webarena gradings runs/1",
+    ]
+
+
+def test_one_grading_needs_no_comparison() -> None:
+    assert list(grading_lines([record("a"), record("b", **graded(verified=1))], Path("runs/1"))) == []

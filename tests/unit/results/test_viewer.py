@@ -18,7 +18,7 @@ from pytest_webarena.errors import UsageError
 from pytest_webarena.results import Attempt, RunDir
 from pytest_webarena.results.viewer import write_view
 
-from ...made_up import PICTURE, make_run, make_trial
+from ...made_up import PICTURE, graded, make_run, make_trial
 
 HOSTILE = "</script><script>alert(1)</script><!--<script> \"'&amp; \ud800 \x00 ${x} `"
 
@@ -177,3 +177,15 @@ def test_an_empty_run_and_no_run(run: RunDir, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="expected a run directory"):
         write_view(RunDir(tmp_path / "nothing"), tmp_path / "view.html")
     assert not (tmp_path / "view.html").exists()
+
+
+def test_verdicts_of_all_gradings_are_in_it(run: RunDir) -> None:
+    make_trial(run, "webarena.1", **graded(repaired=1, original=0, verified=None))
+    make_trial(run, "own")
+    shown = page(run)
+    assert [row["gradings"] for row in shown.index()["trials"]] == [
+        {},
+        {"repaired": True, "original": False, "verified": None},
+    ]
+    assert shown.index()["summary"]["gradings"]["a"]["rates"]["verified"]["errors"] == 1
+    assert shown.trial("webarena.1")["record"]["verdicts"]["original"]["passed"] is False

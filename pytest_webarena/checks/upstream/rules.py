@@ -1,0 +1,165 @@
+"""The repairs that the grading ``repaired`` makes: one named rule per defect of the original evaluators."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+__all__ = ["RULES", "Rule"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """One repair. What it does stands beside its name in `strings`, `addresses`, `programs` or `judging`."""
+
+    name: str
+    part: str
+    """What it concerns: ``string_match``, ``url_match``, ``program_html`` or ``score``."""
+    defect: str
+    """What the original harness does."""
+    repair: str
+    """What is done instead."""
+    source: str
+    """Where the defect was reported or seen."""
+
+
+_OWN = "seen by running the original"
+
+_TABLE = (
+    Rule(
+        name="strict-judge",
+        part="string_match",
+        defect="A judge model's reply counts as a pass when the word 'correct' (or 'same') is anywhere in it: "
+        "'not correct' and 'not the same' pass.",
+        repair="The reply has to give its grade in the form asked for; one that can't be read is asked for again.",
+        source=_OWN,
+    ),
+    Rule(
+        name="string-alternatives",
+        part="string_match",
+        defect="' |OR| ' in a reference answer is taken literally, so that no real answer can contain it.",
+        repair="Each alternative is an answer of its own.",
+        source="web-arena-x/webarena#275",
+    ),
+    Rule(
+        name="whole-numbers",
+        part="string_match",
+        defect="A number of several digits passes as a part of any other: 36.39 in 136.395, 25 in 1925.",
+        repair="The number has to stand by itself; leading zeros are allowed, and further decimals of references "
+        "with three or more (coordinates).",
+        source=_OWN,
+    ),
+    Rule(
+        name="number-values",
+        part="string_match",
+        defect="Numbers are compared as text: $0.00 is not 0, 3,053.97 is not 3053.97, $745 is not 745.00.",
+        repair="Numbers are compared by value.",
+        source="web-arena-x/webarena#211",
+    ),
+    Rule(
+        name="whole-words",
+        part="string_match",
+        defect="'Yes', 'No' and names of two or three letters pass as parts of other words: 'yes' in 'yesterday'.",
+        repair="One word of at most three letters has to stand by itself.",
+        source=_OWN,
+    ),
+    Rule(
+        name="shotgun",
+        part="string_match",
+        defect="An answer passes by naming every candidate, or by being the whole page.",
+        repair="'Yes and no', a bare list of four or more numbers for one number, and answers longer than 2,000 "
+        "characters plus ten times the reference fail.",
+        source=_OWN,
+    ),
+    Rule(
+        name="plain-text",
+        part="string_match",
+        defect="Typographic quotes and dashes, doubled spaces, a full stop at the end of an exact answer and the space "
+        "in '914 km' make right answers fail.",
+        repair="Texts are compared in one Unicode form, with plain quotes and dashes and single spaces, exact answers "
+        "without a closing full stop, distances without the space before the unit.",
+        source="web-arena-x/webarena#104, #134",
+    ),
+    Rule(
+        name="early-stops",
+        part="string_match",
+        defect="When the harness ends an episode its own words ('Early stop: Same action for 3 times') are graded as "
+        "the answer.",
+        repair="An agent that did not answer has no answer, and no judge model is asked about none.",
+        source=_OWN,
+    ),
+    Rule(
+        name="corrections",
+        part="string_match",
+        defect="Some reference answers are wrong or can't be met.",
+        repair="They are corrected as the file of corrections says.",
+        source="web-arena-x/webarena#274, #275, #246",
+    ),
+    Rule(
+        name="site-hosts",
+        part="string_match",
+        defect="Reference answers name the host of the authors' own site.",
+        repair="Whatever host the clone address names counts; the rest of it has to be right.",
+        source=_OWN,
+    ),
+    Rule(
+        name="url-base",
+        part="url_match",
+        defect="The reference's host and path may be any part of the address: /f/books2 passes for /f/books, "
+        "and so does /proxy/<the right address> on another host.",
+        repair="The host has to be the same, and the path has to begin with the reference's, segment by segment.",
+        source=_OWN,
+    ),
+    Rule(
+        name="url-alternatives",
+        part="url_match",
+        defect="Of several reference addresses, the path of one and the query of another pass together.",
+        repair="One of them has to match as a whole.",
+        source=_OWN,
+    ),
+    Rule(
+        name="url-slash",
+        part="url_match",
+        defect="A reference with a slash before its query (/issues/?state=opened) fails for /issues?state=opened.",
+        repair="A slash at the end of the path makes no difference.",
+        source=_OWN,
+    ),
+    Rule(
+        name="url-case",
+        part="url_match",
+        defect="The same forum is spelt /f/diy in one reference and /f/DIY in another; the case has to be the same.",
+        repair="Names of forums are compared without regard to case.",
+        source=_OWN,
+    ),
+    Rule(
+        name="js-null",
+        part="program_html",
+        defect="A locator that finds nothing (null) reads as the text 'None'.",
+        repair="It reads as nothing.",
+        source=_OWN,
+    ),
+    Rule(
+        name="fresh-tabs",
+        part="program_html",
+        defect="Pages to look at are opened in the agent's own tab, so that a later look at its last page sees them.",
+        repair="They are opened in fresh tabs; the last page is the one the agent left.",
+        source="ServiceNow/BrowserGym (libwebarena)",
+    ),
+    Rule(
+        name="closed-selectors",
+        part="program_html",
+        defect="""Selectors lack their closing bracket ('[name="x"'); not every engine forgives that.""",
+        repair="It is added.",
+        source=_OWN,
+    ),
+    Rule(
+        name="failures-decide",
+        part="score",
+        defect="An error in any evaluator drops the task from the average, even one that another evaluator has failed.",
+        repair="A part that failed decides; only what is undecided otherwise is an error.",
+        source=_OWN,
+    ),
+)
+
+RULES: Mapping[str, Rule] = {rule.name: rule for rule in _TABLE}
+"""All rules by name, in the order in which they are explained."""

@@ -1,0 +1,344 @@
+"""The kind ``string_match``: the agent's answer as the original evaluator judges it, defects included or repaired."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from pytest_webarena.checks.asking import Grade, JudgeOff, JudgeUnreadable, Question, QuestionKind
+from pytest_webarena.checks.kind import Judgement, Kind, View
+from pytest_webarena.checks.upstream import references
+from pytest_webarena.checks.upstream.numeric import as_int, is_comparison, meets_all
+from pytest_webarena.checks.upstream.replies import loosely
+from pytest_webarena.checks.upstream.text import ALTERNATIVE, clean, equals, includes
+from pytest_webarena.errors import Cause, JudgeError
+from pytest_webarena.evidence import Evidence
+from pytest_webarena.tasks.nodes import MapNode, clip
+from pytest_webarena.tasks.placeholders import resolve_placeholders
+from pytest_webarena.tasks.reading import Reading
+from pytest_webarena.tasks.records import Either, Field, ListOf, Record
+from pytest_webarena.tasks.shapes import Choice, Fault, Text
+
+__all__ = ["DIALECT", "STOP_WORDS", "STRING_MATCH", "Dialect", "Part", "StringSpec", "ask", "original_answer"]
+
+Dialect = Literal["webarena", "webarena-lite", "visualwebarena"]
+"""Whose evaluators: VisualWebArena's differ in many small ways."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StringSpec:
+    """What the answer is compared with; all that is given must hold."""
+
+    exact_match: str | None = None
+    required_values: tuple[str, ...] | None = None
+    must_include: tuple[str, ...] | None = None
+    must_exclude: tuple[str, ...] | None = None
+    one_of: tuple[str, ...] | None = None
+    fuzzy_match: tuple[str, ...] | str | None = None
+    """Reference answers for a judge model, or ``N/A``: the task can't be done."""
+    note: str = ""
+    """With ``N/A``: the true reason."""
+    dialect: Dialect = "webarena"
+    corrected: StringSpec | None = None
+    """What the repair ``corrections`` puts in place of the above."""
+
+    def __str__(self) -> str:
+        parts = []
+        if self.exact_match is not None:
+            parts.append(f'exactly "{clip(self.exact_match, 80)}"')
+        for word, given in (
+            ("number", self.required_values),
+            ("includes", self.must_include),
+            ("excludes", self.must_exclude),
+            ("one of", self.one_of),
+        ):
+            if given is not None:
+                parts.append(f"{word} " + ", ".join(f'"{clip(each, 60)}"' for each in given))
+        if isinstance(self.fuzzy_match, str):
+            parts.append(f"it can't be done: {clip(self.note, 160)}")
+        elif self.fuzzy_match is not None:
+            parts.append("means " + ", ".join(f'"{clip(each, 80)}"' for each in self.fuzzy_match))
+        return "; ".join(parts)
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """All references that are to be found in the answer."""
+        exact = (self.exact_match,) if self.exact_match is not None else ()
+        return (*exact, *(self.must_include or ()))
+
+
+STOP_WORDS = (
+    "Early stop: Reach max steps 30",
+    "Early stop: Failed to parse actions for 3 times",
+    "Early stop: Same action for 3 times",
+    "Early stop: Same typing action for 3 times",
+)
+"""What the original harness grades in place of an answer when it ends an episode, with its default limits."""
+
+
+def original_answer(evidence: Evidence) -> str:
+    """What the original harness grades: its own words where it ended the episode."""
+    answer = evidence.text_answer
+    if answer is not None or evidence.stop_reason == "answered":
+        return answer or ""
+    match evidence.stop_reason:
+        case "max_steps":
+            return f"Early stop: Reach max steps {len(evidence.steps)}"
+        case "invalid":
+            return STOP_WORDS[1]
+        case "repeated":
+            typed = bool(evidence.steps) and evidence.steps[-1].action.get("kind") == "type"
+            return STOP_WORDS[3 if typed else 2]
+    return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One comparison: whether it holds (None: no telling), and why."""
+
+    holds: bool | None
+    why: str = ""
+    cause: Cause | None = None
+
+
+def judge(spec: StringSpec, view: View) -> Judgement:
+    """Judge the answer under the view's grading."""
+    rules = view.grading.repairs
+    if spec.corrected is not None and rules("corrections"):
+        spec = spec.corrected
+    answer = (view.evidence.text_answer or "") if rules("early-stops") else original_answer(view.evidence)
+    sites = view.evidence.sites
+    shown = f'"{clip(answer, 200)}"' if answer else "no answer"
+    parts = list(_judged(_resolved(spec, sites), answer, view))
+    expected = str(spec)
+    undecided = next((part for part in parts if part.holds is None), None)
+    failed = next((part for part in parts if part.holds is False), None)
+    if undecided is not None and not (failed is not None and view.grading.decides):
+        return Judgement.unknown(expected=expected, actual=shown, why=undecided.why, cause=undecided.cause)
+    why = failed.why if failed is not None else "; ".join(part.why for part in parts if part.why)
+    return Judgement.of(failed is None, expected=expected, actual=shown, why=why)
+
+
+def _judged(spec: StringSpec, answer: str, view: View) -> Iterator[Part]:
+    """The comparisons in the original's order; where a failure decides, up to the first one."""
+    rules = view.grading.repairs
+    strip = spec.dialect != "visualwebarena"
+    text = clean(answer, strip=strip)
+    if rules("shotgun") and spec.texts and (why := references.is_shotgun(spec.texts, answer)):
+        yield Part(False, why)
+        return
+    if rules("early-stops") and spec.fuzzy_match is not None and not text.strip():
+        yield Part(False, "there is no answer")
+        return
+    compared = list(_compared(spec, text, view))
+    holds = all(part.holds for part in compared)
+    if isinstance(spec.fuzzy_match, str):  # N/A; a reason that counts makes up for whatever else fails
+        if holds and equals(spec.fuzzy_match, text, strip=strip):
+            yield from compared
+        elif holds or not view.grading.decides:
+            yield ask("unachievable", spec.note, text, view)
+        else:
+            yield from compared
+        return
+    yield from compared
+    if not holds and view.grading.decides:
+        return
+    for reference in spec.fuzzy_match or ():
+        part = ask("equivalent", reference, text, view)
+        yield part
+        if part.holds is False and view.grading.decides:
+            return
+
+
+def _resolved(spec: StringSpec, sites: Any) -> StringSpec:
+    """With the sites' addresses in place of placeholders."""
+
+    def fill(value: Any) -> Any:
+        if isinstance(value, tuple):
+            return tuple(resolve_placeholders(each, sites) for each in value)
+        return resolve_placeholders(value, sites) if isinstance(value, str) else value
+
+    names = ("exact_match", "must_include", "must_exclude", "one_of", "fuzzy_match", "note")
+    return replace(spec, **{name: fill(getattr(spec, name)) for name in names})
+
+
+def _compared(spec: StringSpec, text: str, view: View) -> Iterator[Part]:
+    """What needs no judge model. ``text`` is the answer, cleaned once."""
+    rules = view.grading.repairs
+    strip = spec.dialect != "visualwebarena"
+    if spec.exact_match is not None:
+        if view.grading.rules:
+            holds = references.same(spec.exact_match, text, rules)
+        else:
+            holds = equals(spec.exact_match, text, strip=strip)
+        yield Part(holds, "" if holds else "it is another text")
+    if spec.required_values is not None:
+        number = as_int(text)
+        yield Part(number is not None and meets_all(number, spec.required_values), f"the number is {number}")
+    for reference in spec.must_include or ():
+        holds = _includes(reference, text, spec, view)
+        yield Part(holds, "" if holds else f'"{clip(reference, 60)}" is not in it')
+    for reference in spec.must_exclude or ():
+        holds = not includes(reference, text, tokens=True, strip=strip)
+        yield Part(holds, "" if holds else f'"{clip(reference, 60)}" is in it')
+    if spec.one_of is not None:
+        holds = any(clean(each, strip=strip) in text for each in spec.one_of)
+        yield Part(holds, "" if holds else "none of them is in it")
+
+
+def _includes(reference: str, text: str, spec: StringSpec, view: View) -> bool:
+    assert spec.must_include is not None
+    if spec.dialect == "visualwebarena":
+        return any(includes(each, text, tokens=True, strip=False) for each in reference.split(ALTERNATIVE))
+    alone = len(spec.must_include) == 1
+    if view.grading.rules:
+        return references.contains(reference, text, view.grading.repairs, tokens=alone)
+    return includes(reference, text, tokens=alone and len(clean(reference)) == 1)
+
+
+def ask(kind: QuestionKind, reference: str, answer: str, view: View, *, intent: str = "") -> Part:
+    """What a judge model says; read as the original reads replies, or strictly."""
+    intent = intent or resolve_placeholders(view.intent, view.evidence.sites)
+    question = Question(kind=kind, intent=intent, reference=reference, answer=answer)
+    if view.asker is None:
+        return Part(None, "it needs a judge model, and there is none (--judge)", "judge")
+    grade: Grade | None = None
+    try:
+        grade = view.asker.ask(question)
+        replies = grade.replies
+    except JudgeOff as off:
+        return Part(None, str(off), "judge")
+    except JudgeUnreadable as error:
+        replies = error.replies
+        if view.grading.repairs("strict-judge"):
+            return Part(None, str(error), error.cause)
+    except JudgeError as error:
+        return Part(None, str(error), error.cause)
+    who = f"{grade.model} ({grade.prompt})" if grade is not None else "the judge"
+    if view.grading.repairs("strict-judge") and grade is not None:
+        return Part(grade.decision == "correct", f"{who}: {grade.decision.replace('_', ' ')}: {clip(grade.reply, 300)}")
+    holds = loosely(kind, replies[0])
+    if holds is None:
+        return Part(None, f"{who}: no grade in its reply: {clip(replies[0], 300)}", "judge")
+    return Part(holds, f"{who}: {clip(replies[0], 300)}")
+
+
+_TEXTS = ListOf(Text(blank=True), label="a list of texts")
+DIALECT = Field(
+    key="dialect",
+    shape=Choice("webarena", "webarena-lite", "visualwebarena"),
+    default="webarena",
+    doc="Whose evaluators judge under `original`: the benchmarks' differ in small ways.",
+    example="- string_match: {must_include: [red], dialect: visualwebarena}",
+)
+
+
+def _comparison_fault(text: str, _: Reading) -> Fault | None:
+    return None if is_comparison(text) else Fault("a comparison: <, <=, >, >= or == and a number", f"'{clip(text)}'")
+
+
+_FIELDS = (
+    Field(
+        key="exact_match",
+        shape=Text(blank=True),
+        default=None,
+        default_text="none",
+        doc="The answer is this text; case, white space around it and one pair of quotes make no difference.",
+        example='- string_match: {exact_match: "Sprite"}',
+    ),
+    Field(
+        key="must_include",
+        shape=_TEXTS,
+        default=None,
+        default_text="none",
+        doc="The answer contains each of these. A single digit alone has to be a word of the answer.",
+        example="- string_match: {must_include: [Hyatt, 2.0km]}",
+    ),
+    Field(
+        key="must_exclude",
+        shape=_TEXTS,
+        default=None,
+        default_text="none",
+        doc="The answer contains none of these (VisualWebArena).",
+        example="- string_match: {must_exclude: [red], dialect: visualwebarena}",
+    ),
+    Field(
+        key="one_of",
+        shape=_TEXTS,
+        default=None,
+        default_text="none",
+        doc="The answer contains one of these (VisualWebArena).",
+        example="- string_match: {one_of: [yellow, gold], dialect: visualwebarena}",
+    ),
+    Field(
+        key="required_values",
+        shape=ListOf(Text("a comparison", check=_comparison_fault), label="a list of comparisons"),
+        default=None,
+        default_text="none",
+        doc="The answer is a whole number for which all of these hold; ` |OR| ` between alternatives (VisualWebArena).",
+        example='- string_match: {required_values: [">= 300", "< 400"], dialect: visualwebarena}',
+    ),
+    Field(
+        key="fuzzy_match",
+        shape=Either("'N/A' or a list of texts", scalar=Choice("N/A"), sequence=_TEXTS),
+        default=None,
+        default_text="none",
+        doc="A judge model finds that the answer means each of these; `N/A`: that the task can't be done, for the "
+        "reason in `note`.",
+        example="- string_match: {fuzzy_match: [It is comfortable]}",
+    ),
+    Field(
+        key="note",
+        shape=Text(blank=True),
+        default="",
+        default_text="none",
+        doc="Why the task can't be done.",
+        example="- string_match: {fuzzy_match: N/A, note: There is no such product}",
+    ),
+)
+
+
+def _fault(values: dict[str, Any], node: MapNode, reading: Reading) -> Fault | None:
+    keys = ("exact_match", "must_include", "must_exclude", "one_of", "required_values", "fuzzy_match")
+    if all(values[key] is None for key in keys):
+        return Fault("a reference answer", "none", f"known: {', '.join(keys)}")
+    return None
+
+
+_CORRECTED: Record[StringSpec] = Record(
+    "corrected string_match", StringSpec, _FIELDS, rule=_fault, doc="The reference, corrected.", owner="'corrected'"
+)
+
+FORM: Record[StringSpec] = Record(
+    "string_match check",
+    StringSpec,
+    (
+        *_FIELDS,
+        DIALECT,
+        Field(
+            key="corrected",
+            shape=_CORRECTED,
+            default=None,
+            default_text="nothing",
+            doc="What the repair `corrections` puts in place of the other keys.",
+            example="- string_match: {exact_match: Sepetember, corrected: {exact_match: September}}",
+        ),
+    ),
+    rule=_fault,
+    doc="What the answer is compared with; all that is given must hold.",
+)
+
+
+def _category(spec: StringSpec) -> str:
+    return "unachievable" if isinstance(spec.fuzzy_match, str) else "information"
+
+
+STRING_MATCH: Kind[StringSpec] = Kind(
+    name="string_match",
+    doc="The agent's answer as WebArena's own evaluator judges it; see [grading](grading.md).",
+    form=FORM,
+    judge=judge,
+    category=_category,
+    examples=("- string_match: {must_include: [Hyatt Regency, 2.0km]}",),
+)

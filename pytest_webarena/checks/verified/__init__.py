@@ -1,0 +1,116 @@
+"""The kind ``verified``: WebArena-Verified's evaluators, for typed answers and the requests of the browser.
+
+`form` has how it is written, `package` calls the evaluators of the package ``webarena-verified``, here it is judged.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import urlsplit
+
+from pytest_webarena.answers import read_response
+from pytest_webarena.checks.kind import Judgement, Kind, View
+from pytest_webarena.checks.verified.form import FORM, NETWORK, VerifiedSpec
+from pytest_webarena.checks.verified.package import Finding, PackageMissing, evaluate
+from pytest_webarena.evidence import Evidence, RequestRecord
+from pytest_webarena.tasks.nodes import clip
+
+__all__ = ["VERIFIED", "VerifiedSpec"]
+
+
+def judge(spec: VerifiedSpec, view: View) -> Judgement:
+    """What the package's evaluators say of the answer and the requests.
+
+    Inconclusive where they could only guess: without the package, without addresses or requests, with a plain answer of
+    an agent that was not asked for a typed one, and when what was cut off a request or a response would decide.
+    """
+    evidence, expected = view.evidence, str(spec)
+    if problem := _not_computed(spec, evidence):
+        return Judgement.unknown(expected=expected, why=problem)
+    try:
+        result = evaluate(spec, evidence)
+    except PackageMissing as missing:
+        return Judgement.unknown(expected=expected, why=str(missing))
+    failed = [finding for finding in result.findings if not finding.passed]
+    if not result.passed and all(_undecided(finding, evidence) for finding in failed):
+        why = _undecided(failed[0], evidence) if failed else result.problem
+        return Judgement.unknown(expected=expected, why=why)
+    why = "; ".join(finding.why for finding in failed) or result.problem
+    return Judgement.of(result.passed, expected=expected, actual=_actual(spec, evidence), why=clip(why, 600))
+
+
+def _not_computed(spec: VerifiedSpec, evidence: Evidence) -> str:
+    """Why there is nothing to judge; empty when there is."""
+    if evidence.answer_format == "text" and read_response(evidence.answer) is None:
+        return "not computed: the answer is not in the response format, which the agent was not asked for"
+    if unknown := [site for site in spec.sites if not evidence.sites.get(site)]:
+        return f"the address of {', '.join(unknown)} was not recorded"
+    if spec.network and not evidence.requests:
+        return "the requests were not recorded"
+    return ""
+
+
+def _undecided(finding: Finding, evidence: Evidence) -> str:
+    """Why a finding might be another one, had everything been kept; empty when it would not."""
+    if finding.evaluator != NETWORK:
+        return ""
+    wanted = finding.expected
+    method = str(wanted.get("http_method", "GET")).upper()
+    for request in evidence.requests:
+        if request.method.upper() != method or not _may_be(wanted.get("url"), request.url):
+            continue
+        if wanted.get("post_data") and request.body_cut:
+            return f"the body of {method} {clip(request.url, 80)} was too long to be kept whole"
+        if wanted.get("response_content") and _answer_lost(request):
+            return f"the response to {method} {clip(request.url, 80)} was not kept"
+    return ""
+
+
+def _may_be(wanted: Any, url: str) -> bool:
+    """Whether an address may be the expected one: patterns may be any, for the rest the path says."""
+    expected = [wanted] if isinstance(wanted, str) else wanted if isinstance(wanted, list) else []
+    path = urlsplit(url).path.rstrip("/")
+    return any(
+        each.startswith("^") or path.endswith(urlsplit(each.split("__", 2)[-1]).path.rstrip("/")) for each in expected
+    )
+
+
+def _answer_lost(request: RequestRecord) -> bool:
+    kinds = [value for name, value in request.response_headers if name.lower() == "content-type"]
+    return (
+        request.response_body is None
+        and request.response_bytes > 0
+        and any(kind.lower().startswith("application/json") for kind in kinds)
+    )
+
+
+def _actual(spec: VerifiedSpec, evidence: Evidence) -> str:
+    answer = "no answer" if evidence.answer is None else clip(evidence.answer, 200)
+    return f"{answer}; {len(evidence.requests)} requests" if spec.network else answer
+
+
+def _category(spec: VerifiedSpec) -> str:
+    if spec.status != "SUCCESS":
+        return "unachievable"
+    return {"RETRIEVE": "information", "NAVIGATE": "navigation", "MUTATE": "content"}.get(spec.task_type, "")
+
+
+VERIFIED: Kind[VerifiedSpec] = Kind(
+    name="verified",
+    doc=(
+        "WebArena-Verified's checks: the answer is a typed response, and the browser made certain requests. Judged by "
+        "the evaluators of the package `webarena-verified` (`pip install 'pytest-webarena[suites]'`)."
+    ),
+    form=FORM,
+    judge=judge,
+    category=_category,
+    reads_responses=lambda spec: any(each["expected"].get("response_content") for each in spec.network),
+    examples=(
+        "- verified:\n"
+        "    sites: [shopping]\n"
+        "    eval:\n"
+        "      - evaluator: AgentResponseEvaluator\n"
+        "        results_schema: {type: array, items: {type: number, format: currency}}\n"
+        "        expected: {task_type: retrieve, status: SUCCESS, retrieved_data: [84.97]}",
+    ),
+)

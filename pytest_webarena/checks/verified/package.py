@@ -1,0 +1,139 @@
+"""The bridge to the package ``webarena-verified``: its own evaluators, given what was recorded of a trial."""
+
+from __future__ import annotations
+
+import functools
+import logging
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from pytest_webarena.checks.verified.form import VerifiedSpec
+from pytest_webarena.evidence import Evidence
+from pytest_webarena.har import entries
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+__all__ = ["Finding", "PackageMissing", "Result", "evaluate"]
+
+_LOGGERS = ("WebArena-Verified", "webarena_verified")
+
+
+class PackageMissing(Exception):
+    """The package can't be imported; the text says what to do."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """What one evaluator found."""
+
+    evaluator: str
+    status: str
+    """``success``, ``failure`` or ``error``."""
+    expected: Mapping[str, Any] = field(default_factory=dict)
+    """What it was told to expect, as in the data set."""
+    why: str = ""
+
+    @property
+    def passed(self) -> bool:
+        return self.status == "success"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """What the package says of a trial."""
+
+    status: str
+    """``success``, ``failure`` or ``error``. An error is counted as not passed, as the package does."""
+    findings: tuple[Finding, ...] = ()
+    problem: str = ""
+    """Why there are no findings."""
+
+    @property
+    def passed(self) -> bool:
+        return self.status == "success"
+
+
+@functools.cache
+def _package() -> ModuleType:
+    try:
+        import webarena_verified.api as api
+    except ImportError as error:
+        raise PackageMissing(
+            f"expected the package 'webarena-verified', it can't be imported ({error}); "
+            "pip install 'pytest-webarena[suites]'"
+        ) from None
+    for name in _LOGGERS:  # every mismatch would be told there; the verdict tells it
+        logger = logging.getLogger(name)
+        if logger.level == logging.NOTSET:
+            logger.setLevel(logging.CRITICAL + 1)
+    module: ModuleType = api
+    return module
+
+
+def evaluate(spec: VerifiedSpec, evidence: Evidence) -> Result:
+    """Run the evaluators on the recorded answer and requests. `PackageMissing` when the package is not installed.
+
+    The same as its command line makes of the answer in a file and of the requests as HAR.
+    """
+    api = _package()
+    from webarena_verified.types.config import EnvironmentConfig, WebArenaVerifiedConfig
+    from webarena_verified.types.eval import TaskEvalContext
+    from webarena_verified.types.task import WebArenaSite, WebArenaVerifiedTask
+    from webarena_verified.types.tracing import NetworkTrace
+
+    config = WebArenaVerifiedConfig(
+        environments={WebArenaSite(site): EnvironmentConfig(urls=[evidence.sites[site]]) for site in spec.sites}
+    )
+    log = entries(evidence.requests)
+    trace = NetworkTrace.from_content(log) if log else NetworkTrace.model_construct(is_playwright=False, events=())
+    context = TaskEvalContext(
+        task=WebArenaVerifiedTask.model_validate(_task(spec)),
+        agent_response_raw=evidence.answer,
+        network_trace=trace,
+        config=config,
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # under -W error a warning would become a failed comparison
+        result = api.WebArenaVerifiedEvaluator(config=config, reader=None).evaluate_task(context=context)
+    findings = zip(spec.eval, result.evaluators_results, strict=False)
+    return Result(
+        status=str(result.status),
+        findings=tuple(_finding(spec, index, found) for index, (_, found) in enumerate(findings)),
+        problem=result.error_msg or "",
+    )
+
+
+def _task(spec: VerifiedSpec) -> dict[str, Any]:
+    """The task as the package knows it; what evaluators don't look at is filled in."""
+    return {
+        "sites": list(spec.sites),
+        "task_id": spec.task_id,
+        "intent_template_id": 0,
+        "start_urls": ["about:blank"],
+        "intent": "-",
+        "intent_template": "-",
+        "instantiation_dict": {},
+        "revision": 1,
+        "eval": [dict(each) for each in spec.eval],
+    }
+
+
+def _finding(spec: VerifiedSpec, index: int, found: Any) -> Finding:
+    said = [found.error_msg] if found.error_msg else []
+    for each in found.assertions or ():
+        said += [message for message in (*(each.assertion_msgs or ()), each.error_msg) if message]
+    expected = spec.eval[index]["expected"]
+    what = "response" if "task_type" in expected or "performed_operation" in expected else _request(expected)
+    return Finding(
+        evaluator=found.evaluator_name,
+        status=str(found.status),
+        expected=expected,
+        why=f"{what}: {' '.join(said) or found.status}",
+    )
+
+
+def _request(expected: Mapping[str, Any]) -> str:
+    return f"{expected.get('http_method', 'GET')} {expected.get('url')}"

@@ -1,0 +1,90 @@
+"""How well a judge's grades agree with the right ones: pure arithmetic."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from pytest_webarena.checks.asking import Decision
+from pytest_webarena.results.statistics import wilson_interval
+
+__all__ = ["Agreement", "Share"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Share:
+    """Some of a number of cases."""
+
+    some: int
+    of: int
+
+    @property
+    def value(self) -> float | None:
+        """In [0, 1]; None of nothing."""
+        return self.some / self.of if self.of else None
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Its 95 % interval (Wilson)."""
+        return wilson_interval(self.some, self.of)
+
+
+class Agreement:
+    """Pairs of the right grade and the judge's. A grade that could not be read is None and never agrees.
+
+    ``correct`` counts as a pass, anything else doesn't: that is what becomes of grades in verdicts.
+    """
+
+    def __init__(self, pairs: Iterable[tuple[Decision, Decision | None]]) -> None:
+        self.pairs: Sequence[tuple[Decision, Decision | None]] = tuple(pairs)
+
+    @property
+    def accuracy(self) -> Share:
+        """Cases in which the judge passes what should pass, and no more."""
+        return Share(some=sum(_verdict(right) == _verdict(told) for right, told in self.pairs), of=len(self.pairs))
+
+    @property
+    def precision(self) -> Share:
+        """Of the answers that the judge passes, those that should pass."""
+        passed = [right for right, told in self.pairs if told == "correct"]
+        return Share(some=passed.count("correct"), of=len(passed))
+
+    @property
+    def recall(self) -> Share:
+        """Of the answers that should pass, those that the judge passes."""
+        right = [told for right, told in self.pairs if right == "correct"]
+        return Share(some=right.count("correct"), of=len(right))
+
+    @property
+    def unreadable(self) -> int:
+        """Cases in which no grade could be read."""
+        return sum(told is None for _, told in self.pairs)
+
+    @property
+    def confusion(self) -> Counter[tuple[Decision, Decision | None]]:
+        """Number of cases by right grade and the judge's."""
+        return Counter(self.pairs)
+
+    @property
+    def kappa(self) -> float | None:
+        """Cohen's kappa of passing; None when chance alone would agree always, as with one kind of answer only."""
+        return self._kappa(self.accuracy.value)
+
+    @property
+    def kappa_interval(self) -> tuple[float, float]:
+        """Its 95 % interval: Wilson's of the raw agreement, chance agreement held fixed. Of use also at kappa 1."""
+        low, high = (self._kappa(bound) for bound in self.accuracy.interval)
+        return (low, high) if low is not None and high is not None else (-1.0, 1.0)
+
+    def _kappa(self, observed: float | None) -> float | None:
+        if observed is None:
+            return None
+        rights = Counter(_verdict(right) for right, _ in self.pairs)
+        tolds = Counter(_verdict(told) for _, told in self.pairs)
+        chance = sum(rights[each] * tolds[each] for each in rights) / len(self.pairs) ** 2
+        return (observed - chance) / (1 - chance) if chance < 1 else None
+
+
+def _verdict(grade: Decision | None) -> str:
+    return "none" if grade is None else "pass" if grade == "correct" else "fail"

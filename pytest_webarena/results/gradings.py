@@ -1,0 +1,128 @@
+"""The verdicts of several gradings side by side, and where they disagree."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pytest_webarena.results.records import TrialKey, TrialRecord
+from pytest_webarena.results.statistics import Rate
+
+__all__ = ["Comparison", "Disagreement", "compare", "render", "verdicts_of"]
+
+WORDS = {True: "passed", False: "failed", None: "not computed"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Disagreement:
+    """One trial that some gradings pass and others fail."""
+
+    key: TrialKey
+    passed: Mapping[str, bool | None]
+    """By grading, the one that counts first."""
+    reasons: Mapping[str, str]
+    """By grading that did not pass it: why not."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """What the gradings say of one agent's trials."""
+
+    agent: str
+    headline: str
+    """The grading that counts; empty when it is not the same for all trials."""
+    rates: Mapping[str, Rate]
+    """By grading. What could not be computed is among its errors."""
+    disagreements: tuple[Disagreement, ...]
+
+    @property
+    def compared(self) -> bool:
+        """Whether there is anything to compare."""
+        return len(self.rates) > 1
+
+
+def verdicts_of(record: TrialRecord) -> dict[str, bool | None]:
+    """Whether a trial passed, by grading; None: could not be computed. Empty for tasks that know no gradings."""
+    return {name: verdict.get("passed") for name, verdict in record.verdicts.items() if verdict.get("grading")}
+
+
+def compare(records: Iterable[TrialRecord]) -> dict[str, Comparison]:
+    """One comparison per agent, in order of appearance; agents whose tasks know no gradings are left out."""
+    groups: dict[str, list[TrialRecord]] = {}
+    for record in records:
+        if verdicts_of(record):
+            groups.setdefault(record.key.agent, []).append(record)
+    return {agent: _comparison(agent, group) for agent, group in groups.items()}
+
+
+def _comparison(agent: str, records: Sequence[TrialRecord]) -> Comparison:
+    counts: dict[str, list[bool | None]] = {}
+    for record in records:
+        for name, passed in verdicts_of(record).items():
+            counts.setdefault(name, []).append(passed)
+    headlines = {record.grading for record in records}
+    return Comparison(
+        agent=agent,
+        headline=headlines.pop() if len(headlines) == 1 else "",
+        rates={
+            name: Rate(passed=each.count(True), failed=each.count(False), errors=each.count(None))
+            for name, each in counts.items()
+        },
+        disagreements=tuple(found for record in records if (found := _disagreement(record)) is not None),
+    )
+
+
+def _disagreement(record: TrialRecord) -> Disagreement | None:
+    passed = verdicts_of(record)
+    if not {True, False} <= set(passed.values()):
+        return None
+    reasons = {name: _reason(record.verdicts[name]) for name, holds in passed.items() if holds is not True}
+    return Disagreement(key=record.key, passed=passed, reasons=reasons)
+
+
+def _reason(verdict: Mapping[str, Any]) -> str:
+    """The first check that does not hold, and what it says."""
+    missed = [leaf for result in verdict.get("results", ()) for leaf in _missed(result)]
+    if not missed:
+        return ""
+    first = missed[0]
+    return f"{first.get('kind', '')}: {first.get('why') or first.get('expected') or 'does not hold'}"
+
+
+def _missed(result: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    score = result.get("score")
+    if score is not None and score >= 1:
+        return
+    below = [each for child in result.get("children", ()) for each in _missed(child)]
+    yield from below or [result]
+
+
+def render(comparison: Comparison, width: int = 80) -> Iterator[str]:
+    """The comparison as text: a line per grading, then every disagreement with its reasons."""
+    names = max(len(name) for name in comparison.rates)
+    yield f"{comparison.agent}:"
+    for name, rate in comparison.rates.items():
+        value = "     –" if rate.value is None else f"{rate.value:6.1%}"
+        more = f", {rate.errors} not computed" if rate.errors else ""
+        counts = "  (counts)" if name == comparison.headline and comparison.compared else ""
+        yield f"  {name:<{names}}  {value}  {rate.passed}/{rate.judged} passed{more}{counts}"
+    if not comparison.compared:
+        yield "  one grading only: nothing to compare"
+        return
+    found = comparison.disagreements
+    yield f"  {len(found)} trial{'s' * (len(found) != 1)} judged differently" + (":" if found else "")
+    for each in found:
+        yield ""
+        yield from _wrapped(f"{each.key.task}, trial {each.key.trial}", width, "  ", "    ")
+        for name, passed in each.passed.items():
+            reason = each.reasons.get(name, "")
+            told = f"{name:<{names}}  {WORDS[passed]}" + (f": {reason}" if reason else "")
+            yield from _wrapped(told, width, "    ", " " * (names + 6))
+
+
+def _wrapped(text: str, width: int, first: str, rest: str) -> list[str]:
+    return textwrap.wrap(
+        " ".join(text.split(" ")), width, initial_indent=first, subsequent_indent=rest, break_on_hyphens=False
+    )

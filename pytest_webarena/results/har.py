@@ -1,0 +1,112 @@
+"""A run's traffic as HAR files, and its trials as WebArena-Verified's own command line wants them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from pytest_webarena.errors import UsageError
+from pytest_webarena.evidence import Evidence
+from pytest_webarena.har import archive
+from pytest_webarena.results.records import TrialRecord
+from pytest_webarena.results.rundir import RunDir, read_evidence
+
+__all__ = ["CONFIG", "Exported", "export_verified", "trial_har", "write_hars"]
+
+CONFIG = "config.json"
+"""Tells the package's command line which addresses the sites had."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exported:
+    """What was written, and what could not be."""
+
+    folders: tuple[Path, ...] = ()
+    """One per agent and try, each with a folder per task."""
+    trials: int = 0
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    """Trial (its folder's name) to the reason."""
+
+
+def trial_har(evidence: Evidence) -> dict[str, Any]:
+    """The requests of one trial as HAR 1.2."""
+    return archive(evidence.requests, version=_version())
+
+
+def write_hars(run: RunDir, target: Path) -> int:
+    """Write ``<trial>.har`` for every finished trial that kept its evidence; how many. `UsageError` for none."""
+    run.facts()
+    count = 0
+    for record, evidence in _evidence(run, run.records()):
+        if evidence is not None:
+            _write(target / f"{record.key.folder}.har", trial_har(evidence))
+            count += 1
+    if not count:
+        raise UsageError(f"{run.path}: expected finished trials with evidence, found none")
+    return count
+
+
+def export_verified(run: RunDir, target: Path) -> Exported:
+    """Write ``<task id>/agent_response.json`` and ``network.har`` for ``webarena-verified eval-tasks``.
+
+    Tasks of WebArena-Verified alone, or of WebArena where they mean the same: those that were judged by ``verified``.
+    With several agents or tries per task there is one such folder for each, for the command line knows one only.
+    """
+    run.facts()
+    records, left_out = [], {}
+    for record in run.records():
+        if "verified" not in record.verdicts or not isinstance(record.source.get("task_id"), int):
+            left_out[record.key.folder] = "no task of WebArena-Verified, or not judged"
+        else:
+            records.append(record)
+    several = len({(record.key.agent, record.key.trial) for record in records}) > 1
+    sites: dict[Path, dict[str, set[str]]] = {}
+    trials = 0
+    for record, evidence in _evidence(run, records):
+        if evidence is None:
+            left_out[record.key.folder] = "its evidence can't be read"
+            continue
+        folder = target / f"{record.key.agent}-{record.key.trial}" if several else target
+        task = folder / str(record.source["task_id"])
+        if task.exists():
+            raise UsageError(f"{task}: expected nothing there, found an earlier export; name another place with -o")
+        _write(task / "network.har", trial_har(evidence))
+        (task / "agent_response.json").write_text(_answer(evidence.answer), encoding="utf-8", errors="replace")
+        for site, address in evidence.sites.items():
+            sites.setdefault(folder, {}).setdefault(site, set()).add(address)
+        trials += 1
+    if not trials:
+        raise UsageError(f"{run.path}: expected trials of --suite=webarena-verified, found none")
+    for folder, addresses in sites.items():
+        environments = {f"__{site.upper()}__": {"urls": sorted(urls)} for site, urls in addresses.items()}
+        _write(folder / CONFIG, {"environments": environments})
+    return Exported(folders=tuple(sites), trials=trials, left_out=left_out)
+
+
+def _evidence(run: RunDir, records: Sequence[TrialRecord]) -> Iterator[tuple[TrialRecord, Evidence | None]]:
+    for record in records:
+        try:
+            yield record, read_evidence(run.folder(record.key).path / f"attempt-{record.attempt}")
+        except (ValueError, KeyError, TypeError):
+            yield record, None
+
+
+def _answer(answer: str | None) -> str:
+    """The file's text. The package takes an empty file for a missing one."""
+    return json.dumps(answer) if answer is None or not answer.strip() else answer
+
+
+def _write(path: Path, data: Mapping[str, Any]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(data, indent=1), encoding="utf-8")
+
+
+def _version() -> str:
+    try:
+        return version("pytest-webarena")
+    except PackageNotFoundError:
+        return ""

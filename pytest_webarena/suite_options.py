@@ -1,0 +1,119 @@
+"""Options that name suites and choose among their tasks, and the arguments that name a suite or one of its items."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from pytest_webarena.errors import UsageError
+from pytest_webarena.suites.published import SUITES, find_data, find_suite
+from pytest_webarena.suites.selecting import Choice, parse_choice
+
+__all__ = ["SuiteSettings", "add_suite_options", "claim_arguments", "read_suites", "shortened"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuiteSettings:
+    """Which suites to collect, and which of all collected tasks to run."""
+
+    suites: tuple[str, ...]
+    """Names of published suites."""
+    files: tuple[str, ...]
+    """JSON files in their formats."""
+    choices: tuple[Choice, ...]
+    sample: int | None
+    """Seed of a sample with one task per template; None: no sample."""
+
+
+def add_suite_options(group: pytest.OptionGroup) -> None:
+    """Declare them."""
+    group.addoption(
+        "--suite",
+        action="append",
+        default=[],
+        metavar="SUITE",
+        help=f"Published tasks to run: {', '.join(SUITES)}, or a JSON file in one of their formats; several with "
+        "commas. Only files named beside it are collected too.",
+    )
+    group.addoption(
+        "--select",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="Run only tasks that have it: site, sites (a+b), category, template, evaluation, achievable (yes or no), "
+        "suite, tag, id (also 0-99); several values with commas mean any, several options mean all.",
+    )
+    group.addoption(
+        "--one-per-template",
+        nargs="?",
+        type=int,
+        const=0,
+        default=None,
+        metavar="SEED",
+        help="Run a sample with one task of each template, drawn with this seed (default: 0): --one-per-template=7.",
+    )
+
+
+def read_suites(config: pytest.Config) -> SuiteSettings:
+    """Parse them. `UsageError` for what is no suite, or whose package is missing."""
+    names: dict[str, None] = {}
+    files: dict[str, None] = {}
+    given = [part.strip() for text in config.getoption("--suite") for part in text.split(",")]
+    for name in filter(None, given):
+        if name not in SUITES and (name.endswith(".json") or (config.invocation_params.dir / name).is_file()):
+            if not (config.invocation_params.dir / name).is_file():
+                raise UsageError(f"--suite: expected a JSON file, found none at {name}")
+            files[name] = None
+            continue
+        try:
+            find_data(find_suite(name))
+        except UsageError as error:
+            raise UsageError(f"--suite: {error}") from None
+        names[name] = None
+    return SuiteSettings(
+        suites=tuple(names),
+        files=tuple(files),
+        choices=tuple(parse_choice(text) for text in config.getoption("--select")),
+        sample=config.getoption("--one-per-template"),
+    )
+
+
+def claim_arguments(
+    config: pytest.Config, settings: SuiteSettings, *, explicit: bool = False
+) -> dict[str, tuple[str, ...]]:
+    """The suites to collect with the items wanted of each (none: all), by option or by argument.
+
+    Arguments like ``webarena::webarena.12``, as node ids have them, name no file: they are taken from what pytest
+    looks for. With ``--suite``, and without files, pytest looks for nothing else. ``explicit``: the arguments are
+    wanted, although nobody typed them.
+    """
+    wanted: dict[str, tuple[str, ...]] = {}
+    paths: list[str] = []
+    explicit = explicit or config.args_source is pytest.Config.ArgsSource.ARGS
+    for argument in config.args:
+        name, colons, item = argument.partition("::")
+        if name in SUITES and not (config.invocation_params.dir / name).exists():
+            try:
+                find_data(SUITES[name])
+            except UsageError as error:
+                raise UsageError(f"{argument}: {error}") from None
+            wanted[name] = (*wanted.get(name, ()), item) if colons else ()
+        else:
+            paths.append(argument)
+    whole = [name for name, items in wanted.items() if not all(items) or not items]
+    wanted |= dict.fromkeys((*whole, *settings.suites), ())
+    if wanted or settings.files:
+        config.args = [*(paths if explicit else ()), *settings.files]
+        config.args_source = pytest.Config.ArgsSource.ARGS
+    return wanted
+
+
+def shortened(path: Path | str) -> str:
+    """A data file inside a package as messages show it: the package's part of the path."""
+    parts = Path(path).parts
+    for folder in ("site-packages", "dist-packages"):
+        if folder in parts:
+            return "/".join(parts[len(parts) - parts[::-1].index(folder) :])
+    return str(path)

@@ -1,0 +1,55 @@
+"""``webarena import`` and ``webarena tasks stats``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from pytest_webarena.errors import TaskFileError, UsageError
+from pytest_webarena.suites.export import export
+from pytest_webarena.suites.published import SUITES
+from pytest_webarena.suites.reading import load_suite
+from pytest_webarena.suites.stats import distribution
+from pytest_webarena.tasks import validate
+from pytest_webarena.tasks.model import Task
+
+__all__ = ["run_import", "run_stats"]
+
+
+def run_import(source: str, output: Path) -> int:
+    """Write a suite as YAML. Exit code."""
+    try:
+        files = export(source, output)
+    except TaskFileError as error:
+        print(error)
+        return 1
+    for file in files:
+        print(f"{file.path}: {file.tasks} tasks")
+    print(f"{sum(file.tasks for file in files)} tasks written; the data stays its authors', see docs/suites.md")
+    return 0
+
+
+def run_stats(sources: Sequence[str]) -> int:
+    """Print how the tasks of suites, files and folders are distributed. Exit code."""
+    code = 0
+    for number, source in enumerate(sources):
+        try:
+            tasks = _tasks(source)
+        except TaskFileError as error:
+            print(error)
+            code = 1
+            continue
+        if not tasks:
+            raise UsageError(f"expected tasks, found none in {source}")
+        print("\n".join([*([""] if number else []), *distribution(source, tasks)]))
+    return code
+
+
+def _tasks(source: str) -> tuple[Task, ...]:
+    path = Path(source)
+    if source in SUITES or source.endswith(".json") or not path.exists():
+        return load_suite(source).tasks
+    report = validate([path])
+    if report.problems:
+        raise TaskFileError(report.problems)
+    return report.tasks

@@ -1,0 +1,98 @@
+"""Suites as our YAML: one file, or one file per group of sites, sorted by template."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pytest_webarena.errors import UsageError
+from pytest_webarena.suites.forms import Form
+from pytest_webarena.suites.reading import LoadedForms, load_forms
+from pytest_webarena.suites.writing import yaml_lines, yaml_scalar
+from pytest_webarena.tasks.nodes import clip
+from pytest_webarena.tasks.reference import schema_text
+
+__all__ = ["Written", "export", "render"]
+
+_HEADER = """\
+# yaml-language-server: $schema={schema}
+# {title}: {count} tasks, written by 'webarena import {source}'.
+# The texts are their authors'; see the licence of the data ({package}).
+"""
+_SCHEMA = "tasks.schema.json"
+"""Written beside the files."""
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """One file that was written."""
+
+    path: Path
+    tasks: int
+
+
+def export(source: str, output: Path) -> list[Written]:
+    """Write a suite (its name, or a JSON file): to ``output`` if that ends in .yaml, else into files in that folder.
+
+    Raises `UsageError` when it can't be read or written, or would replace a file; `TaskFileError` for a bad one.
+    """
+    loaded = load_forms(source)
+    if output.suffix in (".yaml", ".yml"):
+        files = {output: list(loaded.forms)}
+    else:
+        files = {output / f"{name}.tasks.yaml": forms for name, forms in _by_sites(loaded.forms).items()}
+    for path in files:
+        if path.exists():
+            raise UsageError(f"expected a new file, found {path}; remove it or choose another place")
+    written = []
+    for path, forms in files.items():
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(render(forms, loaded), encoding="utf-8", newline="\n")
+            path.with_name(_SCHEMA).write_text(schema_text(), encoding="utf-8", newline="\n")
+        except OSError as error:
+            raise UsageError(f"expected to write {path}, found: {(error.strerror or str(error)).lower()}") from None
+        written.append(Written(path, len(forms)))
+    return written
+
+
+def render(forms: Sequence[Form], loaded: LoadedForms) -> str:
+    """A task file."""
+    lines = [
+        _HEADER.format(
+            schema=_SCHEMA, title=loaded.title, count=len(forms), source=loaded.name, package=loaded.package
+        ).rstrip()
+    ]
+    shared = _shared_sites(forms)
+    if shared:
+        lines += ["", f"defaults: {{sites: [{', '.join(map(yaml_scalar, shared))}]}}"]
+    lines += ["", "tasks:"]
+    template = None
+    for form in sorted(forms, key=_order):
+        if form["template"] != template:
+            template = form["template"]
+            text = str(form.get("source", {}).get("template", ""))
+            lines += ["", f"  # {template}: {clip(text, 100)}" if text else f"  # {template}"]
+        body = {key: value for key, value in form.items() if not (shared and key == "sites")}
+        lines += [f"  - {line.lstrip(' ')}" if i == 0 else line for i, line in enumerate(yaml_lines(body, 4))]
+    return "\n".join(lines) + "\n"
+
+
+def _by_sites(forms: Iterable[Form]) -> Mapping[str, list[Form]]:
+    groups: dict[str, list[Form]] = {}
+    for form in forms:
+        name = form["sites"][0] if len(form["sites"]) == 1 else "several-sites"
+        groups.setdefault(name, []).append(form)
+    return dict(sorted(groups.items()))
+
+
+def _shared_sites(forms: Sequence[Form]) -> list[str]:
+    sites: list[str] = forms[0]["sites"]
+    return sites if len(forms) > 1 and all(form["sites"] == sites for form in forms) else []
+
+
+def _order(form: Form) -> tuple[int, str, int]:
+    number = re.search(r"\d+", form["template"])
+    return int(number[0]) if number else 0, form["template"], form["source"]["task_id"]

@@ -1,0 +1,163 @@
+"""Taking one row apart: typed access to its keys, every mismatch noted where it stands."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from typing import Any
+
+from pytest_webarena.suites.rows import Key, Row, Rows, said
+from pytest_webarena.tasks.nodes import near
+
+__all__ = ["MISSING", "Fields", "plain_template", "start_address"]
+
+MISSING: Any = object()
+"""Stands for a key that is not there."""
+
+_START = re.compile(r"__([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*)__(.*)", re.DOTALL)
+
+
+class Fields:
+    """A row on its way to a task. Methods give None after noting what is wrong."""
+
+    def __init__(self, rows: Rows, row: Row) -> None:
+        self.rows = rows
+        self.row = row
+        self.sound = True
+        """Whether nothing was noted so far."""
+
+    def fault(self, keys: tuple[Key, ...], expected: str, found: str, hint: str = "") -> None:
+        """Note what is wrong at ``keys``."""
+        self.sound = False
+        self.rows.problem(self.row, keys, expected, found, hint)
+
+    def raw(self, *keys: Key, optional: bool = False) -> Any:
+        """The value at ``keys``; `MISSING` when it is not there, which is noted unless it is ``optional``."""
+        value: Any = self.row.data
+        for depth, key in enumerate(keys):
+            inside = range(len(value)) if isinstance(value, list) else value if isinstance(value, dict) else ()
+            if key in inside:
+                value = value[key]
+            else:
+                if not optional and isinstance(value, dict):
+                    hint = near(str(key), value)
+                    hint = hint if hint.startswith("did") else ""
+                    self.fault(keys[:depth], f"the key '{key}'", said(value), hint)
+                return MISSING
+        return value
+
+    def text(self, *keys: Key, optional: bool = False, blank: bool = False) -> str | None:
+        """A text; None also for null where it is ``optional``."""
+        value = self.raw(*keys, optional=optional)
+        if value is MISSING or (optional and value is None):
+            return None
+        if not isinstance(value, str) or not (blank or value.strip()):
+            self.fault(keys, "text", said(value))
+            return None
+        return value
+
+    def number(self, *keys: Key, optional: bool = False) -> int | None:
+        """A whole number from 0."""
+        value = self.raw(*keys, optional=optional)
+        if value is MISSING or (optional and value is None):
+            return None
+        if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 10**9:
+            self.fault(keys, "a whole number from 0", said(value))
+            return None
+        return value
+
+    def texts(self, *keys: Key, low: int = 0, among: Collection[str] = ()) -> list[str] | None:
+        """A list of texts, each one of ``among`` if that is given."""
+        value = self.raw(*keys)
+        if value is MISSING:
+            return None
+        if not isinstance(value, list) or len(value) < low:
+            self.fault(keys, "a list of texts" + (", at least one" if low else ""), said(value))
+            return None
+        good = True
+        for index, item in enumerate(value):
+            if not isinstance(item, str) or not item:
+                self.fault((*keys, index), "text", said(item))
+                good = False
+            elif among and item not in among:
+                self.fault((*keys, index), "a known evaluator", said(item), near(item, among))
+                good = False
+        return value if good else None
+
+    def object(self, *keys: Key, optional: bool = False) -> dict[str, Any] | None:
+        """An object."""
+        value = self.raw(*keys, optional=optional)
+        if value is MISSING or (optional and value is None):
+            return None
+        if not isinstance(value, dict):
+            self.fault(keys, "an object", said(value))
+            return None
+        return value
+
+    def objects(self, *keys: Key, low: int = 1) -> list[dict[str, Any]] | None:
+        """A list of objects."""
+        value = self.raw(*keys)
+        if value is MISSING:
+            return None
+        if not isinstance(value, list) or len(value) < low:
+            self.fault(keys, "a list of objects" + (", at least one" if low else ""), said(value))
+            return None
+        good = True
+        for index, item in enumerate(value):
+            if not isinstance(item, dict):
+                self.fault((*keys, index), "an object", said(item))
+                good = False
+        return value if good else None
+
+    def sites(self) -> list[str] | None:
+        """The row's sites: names, each once."""
+        names = self.texts("sites", low=1)
+        if names is None:
+            return None
+        for index, name in enumerate(names):
+            if not re.fullmatch(r"[a-z][a-z0-9_-]*", name):
+                self.fault(("sites", index), "a site's name", said(name))
+                return None
+            if name in names[:index]:
+                self.fault(("sites", index), "each site once", f"'{name}' again")
+                return None
+        return names
+
+    def starts(self, keys: tuple[Key, ...], addresses: list[str], sites: list[str]) -> list[str] | None:
+        """Start addresses in the notation of our task files."""
+        found = []
+        for address in addresses:
+            start = start_address(address)
+            site = start.partition(":")[0] if start else ""
+            if start is None or (not address.startswith("http") and site not in sites):
+                known = ", ".join(f"__{name.upper()}__" for name in sites)
+                self.fault(keys, f"addresses that begin with a site of the task ({known})", said(address))
+                return None
+            found.append(start)
+        return found
+
+
+def start_address(text: str) -> str | None:
+    """A start address as our task files write it; None for what is none.
+
+    >>> start_address("__SHOPPING_ADMIN__/catalog/"), start_address("__MAP__")
+    ('shopping_admin:/catalog/', 'map:/')
+    """
+    if text.startswith(("http://", "https://")):
+        return text
+    match = _START.fullmatch(text)
+    if match is None:
+        return None
+    site, rest = match[1].lower(), match[2]
+    if site == "wikipedia" and not rest:
+        return "wikipedia:"  # upstream's address of this site is the page to begin with
+    return f"{site}:{rest if rest.startswith('/') else '/' + rest}"
+
+
+def plain_template(text: str | None) -> str | None:
+    """A template's text with its slots in single braces, which mean nothing in our task files.
+
+    >>> plain_template("Fork {{repo}}.")
+    'Fork {repo}.'
+    """
+    return re.sub(r"\{\{\s*(\w+)\s*\}\}", r"{\1}", text) if text is not None else None

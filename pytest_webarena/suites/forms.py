@@ -1,0 +1,59 @@
+"""From plain data in the shape of our task files to tasks, through the reader that YAML files go through too."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pytest_webarena.suites.rows import Row, Rows
+from pytest_webarena.tasks.digest import digest
+from pytest_webarena.tasks.format import BODY, ID
+from pytest_webarena.tasks.model import Task
+from pytest_webarena.tasks.nodes import PLAIN, QUOTED, ListNode, MapNode, Node, ScalarNode
+from pytest_webarena.tasks.reading import Invalid, Reading, TooManyProblems
+
+__all__ = ["Form", "make_task"]
+
+Form = dict[str, Any]
+"""One task as a task file would say it, as plain data without templates."""
+
+
+def make_task(form: Form, rows: Rows, row: Row) -> Task | None:
+    """The task of a form; None after noting what is wrong with it."""
+    reading = Reading(rows.path)
+    root = _node(form, row.line)
+    assert isinstance(root, MapNode)
+    try:
+        entries = reading.entries(root)
+        name = ID.read(entries.pop("id")[1], reading)
+        body = BODY.read_entries(entries, root, reading)
+    except TooManyProblems:
+        name = body = Invalid.INVALID
+    for problem in reading.problems:
+        rows.note(row.line, 1, f"{problem.expected} in {row.name}", problem.found, problem.hint)
+    if isinstance(name, Invalid) or isinstance(body, Invalid):
+        return None
+    template = body.pop("template") or name
+    task = Task(id=name, template=template, location=reading.location(root), **body)
+    object.__setattr__(task, "digest", digest(task))  # nobody else has seen it yet
+    return task
+
+
+def _node(value: Any, line: int) -> Node:
+    """``value`` as the YAML reader would have it. Texts are never templates here."""
+    kind = value.__class__
+    if kind is str:
+        return ScalarNode(value, QUOTED, False, line, 1)
+    if kind is dict:
+        mapping = MapNode(line, 1)
+        for name, item in value.items():
+            mapping.items += (ScalarNode(str(name), QUOTED, False, line, 1), _node(item, line))
+        return mapping
+    if kind is list or kind is tuple:
+        sequence = ListNode(line, 1)
+        sequence.items = [_node(item, line) for item in value]
+        return sequence
+    if value is None:
+        return ScalarNode("null", PLAIN, False, line, 1)
+    if kind is bool:
+        return ScalarNode("true" if value else "false", PLAIN, False, line, 1)
+    return ScalarNode(repr(value), PLAIN, False, line, 1)

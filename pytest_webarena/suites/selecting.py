@@ -1,0 +1,134 @@
+"""Choosing tasks by what they are: ``site=gitlab``, ``achievable=no``, ``id=0-99``; one per template by a seed."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from pytest_webarena.errors import UsageError, closest
+from pytest_webarena.tasks.model import Check, Task
+
+__all__ = [
+    "KEYS",
+    "Choice",
+    "evaluation_types",
+    "is_achievable",
+    "one_per_template",
+    "parse_choice",
+    "suite_of",
+    "template_of",
+]
+
+
+def evaluation_types(task: Task) -> tuple[str, ...]:
+    """The kinds of check that decide, in order: as its suite names them, else as its file does."""
+    named = task.source.get("evaluation")
+    if isinstance(named, Sequence) and not isinstance(named, str):
+        return tuple(map(str, named))
+    kinds: dict[str, None] = {}
+
+    def look(check: Check) -> None:
+        if not check.children:
+            kinds[check.kind] = None
+        for child in check.children:
+            look(child)
+
+    for check in task.checks:
+        look(check)
+    return tuple(kinds)
+
+
+def is_achievable(task: Task) -> bool:
+    """Whether the task can be done at all; WebArena has tasks that can't."""
+    return task.category != "unachievable"
+
+
+def suite_of(task: Task) -> str:
+    """The suite the task is from; empty for other tasks."""
+    return str(task.source.get("suite", ""))
+
+
+def template_of(task: Task) -> tuple[str, str]:
+    """What the instances of one template share: their file or suite, and the template's name."""
+    return suite_of(task) or task.location.path, task.template
+
+
+KEYS: Mapping[str, Callable[[Task], Iterable[str]]] = {
+    "suite": lambda task: (suite_of(task),),
+    "site": lambda task: task.sites,
+    "sites": lambda task: ("+".join(task.sites),),
+    "category": lambda task: (task.category,),
+    "template": lambda task: (task.template,),
+    "evaluation": evaluation_types,
+    "achievable": lambda task: ("yes" if is_achievable(task) else "no",),
+    "tag": lambda task: task.tags,
+    "id": lambda task: (task.id, str(task.source.get("task_id", ""))),
+}
+"""What tasks can be chosen by, and the words that a task has under it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One ``KEY=VALUE,VALUE``: tasks that have one of the values."""
+
+    key: str
+    values: tuple[str, ...]
+    ranges: tuple[tuple[int, int], ...] = ()
+    """Of task numbers, both ends included."""
+
+    def __str__(self) -> str:
+        words = (*self.values, *(f"{first}-{last}" for first, last in self.ranges))
+        return f"{self.key}={','.join(words)}"
+
+    def holds(self, task: Task) -> bool:
+        """Whether the task is chosen."""
+        if any(word in self.values for word in KEYS[self.key](task)):
+            return True
+        number = task.source.get("task_id")
+        return isinstance(number, int) and any(first <= number <= last for first, last in self.ranges)
+
+    def check(self, tasks: Iterable[Task]) -> None:
+        """`UsageError` for a value that none of ``tasks`` has."""
+        tasks = tuple(tasks)
+        known = {word for task in tasks for word in KEYS[self.key](task) if word}
+        for value in self.values:
+            if value not in known:
+                hint = closest(value, known) if len(known) < 40 else f"{len(known)} are known"
+                raise UsageError(f"--select: expected a {self.key} of the collected tasks, found {value!r}; {hint}")
+
+
+def parse_choice(text: str) -> Choice:
+    """One value of ``--select``.
+
+    >>> parse_choice("site=gitlab,reddit")
+    Choice(key='site', values=('gitlab', 'reddit'), ranges=())
+    """
+    key, equals, rest = text.partition("=")
+    key = key.strip()
+    words = [word.strip() for word in rest.split(",") if word.strip()]
+    if not equals or not words:
+        raise UsageError(f"--select: expected KEY=VALUE, found {text!r}; keys: {', '.join(KEYS)}")
+    if key not in KEYS:
+        raise UsageError(f"--select: expected a known key, found {key!r}; {closest(key, KEYS)}")
+    if key == "achievable" and (bad := next((word for word in words if word not in ("yes", "no")), None)):
+        raise UsageError(f"--select: expected achievable=yes or achievable=no, found {bad!r}")
+    values, ranges = [], []
+    for word in words:
+        first, dash, last = word.partition("-")
+        if key == "id" and dash and first.isdecimal() and last.isdecimal():
+            ranges.append((int(first), int(last)))
+        else:
+            values.append(word)
+    return Choice(key, tuple(values), tuple(ranges))
+
+
+def one_per_template(tasks: Iterable[Task], seed: int) -> frozenset[str]:
+    """The ids of a sample with one task of each template, the same for the same seed on every machine."""
+    best: dict[tuple[str, str], tuple[bytes, str]] = {}
+    for task in tasks:
+        drawn = hashlib.sha256(f"{seed}\0{task.id}".encode()).digest(), task.id
+        key = template_of(task)
+        if key not in best or drawn < best[key]:
+            best[key] = drawn
+    return frozenset(name for _, name in best.values())

@@ -1,0 +1,33 @@
+"""``__GITLAB__`` and the like: how texts of WebArena's task files name the sites' addresses."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+__all__ = ["placeholder", "resolve_placeholders"]
+
+_PLACEHOLDER = re.compile(r"__([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*)__")
+
+
+def placeholder(site: str) -> str:
+    """What stands for a site's base address.
+
+    >>> placeholder("shopping_admin")
+    '__SHOPPING_ADMIN__'
+    """
+    return f"__{site.upper().replace('-', '_')}__"
+
+
+def resolve_placeholders(text: str, sites: Mapping[str, str]) -> str:
+    """``text`` with the base addresses of ``sites`` (name to address) in place of their placeholders.
+
+    Placeholders of other sites, and words that merely look like one, stay as they are.
+
+    >>> resolve_placeholders("Post on __REDDIT__/f/books", {"reddit": "http://reddit.test"})
+    'Post on http://reddit.test/f/books'
+    """
+    if "__" not in text:
+        return text
+    known = {placeholder(name): base.rstrip("/") for name, base in sites.items()}
+    return _PLACEHOLDER.sub(lambda match: known.get(match[0], match[0]), text)

@@ -1,0 +1,30 @@
+"""What a verdict means for a trial: passed, failed, or an error and whose."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from pytest_webarena.checks import Verdict
+    from pytest_webarena.errors import Cause
+    from pytest_webarena.evidence import StopReason
+    from pytest_webarena.results.records import Outcome
+
+__all__ = ["Decided", "decide"]
+
+
+class Decided(NamedTuple):
+    """As it goes into the record."""
+
+    outcome: Outcome
+    cause: Cause | None
+    message: str
+
+
+def decide(verdict: Verdict, *, stop_reason: StopReason | None, stop_detail: str) -> Decided:
+    """An agent that crashed has failed whatever its checks say; a verdict that is none is an error."""
+    if stop_reason == "agent_crash":
+        return Decided("failed", None, f"the agent crashed: {stop_detail}\n{verdict.render()}")
+    if verdict.passed is None:
+        return Decided("error", verdict.cause, f"no verdict: a check could not be judged\n{verdict.render()}")
+    return Decided("passed", None, "") if verdict.passed else Decided("failed", None, verdict.render())

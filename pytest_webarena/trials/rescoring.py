@@ -1,0 +1,108 @@
+"""Judges stored trials again: from what was collected, with today's checks, without sites, browser or agents."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+from pytest_webarena.checks import Grading, judge_all
+from pytest_webarena.errors import HarnessError, TrialError
+from pytest_webarena.judging import Judge
+from pytest_webarena.results.records import TrialKey, TrialRecord
+from pytest_webarena.results.rundir import RunDir, read_evidence
+from pytest_webarena.secrets import scrub_plain
+from pytest_webarena.tasks.model import Task
+from pytest_webarena.trials.outcome import Decided, decide
+
+__all__ = ["Rescorer"]
+
+_VERDICT = ("outcome", "score", "cause", "message", "verdict", "grading", "verdicts", "judge", "task_digest")
+"""Fields of a record that judging decides. Those of earlier judging are what a record's ``history`` holds."""
+
+_TASK = ("intent", "category", "template", "tags", "task_digest")
+
+
+class Rescorer:
+    """Stands in for a worker's `Runtime` when a finished run is judged again."""
+
+    def __init__(self, run: RunDir, *, grading: Grading, judge: Judge, agents: Mapping[str, str]) -> None:
+        """``agents``: the name that ``--agent`` was given to the id that records have."""
+        self._run = run
+        self._grading = grading
+        self._judge = judge
+        self._agents = agents
+
+    def run(self, task: Task, agent: str, trial: int, *, node_id: str) -> TrialRecord:
+        """Judge one trial again and write its record, if that says anything new."""
+        folder = self._run.folder(TrialKey(task.id, self._agents[agent], trial))
+        record = folder.record()
+        if record is None:
+            raise HarnessError(f"{folder.path}: expected the record of a finished trial, found none that can be read")
+        try:
+            judged = self._judged(task, record, folder.path / f"attempt-{record.attempt}")
+        except _NothingCollected:
+            return record  # it broke before there was anything to judge, and stays the error it was
+        if _said(judged) == _said(record):
+            return record
+        before = {name: record.to_json()[name] for name in _VERDICT}
+        judged = replace(judged, history=(*record.history, {**before, "until": round(time.time(), 3)}))
+        judged = TrialRecord.from_json(scrub_plain(judged.to_json()))
+        folder.finish(judged)
+        return judged
+
+    def folder(self, record: TrialRecord) -> Path:
+        """Where the files of a trial are."""
+        return self._run.folder(record.key).path
+
+    def settle(self, record: TrialRecord) -> None:
+        """Nothing: what was kept stays."""
+
+    def _judged(self, task: Task, record: TrialRecord, attempt: Path) -> TrialRecord:
+        try:
+            evidence = read_evidence(attempt)
+        except (ValueError, KeyError, TypeError) as error:
+            raise _NothingCollected from error
+        session = self._judge.session(record.key.folder)
+        began = time.monotonic()
+        facts = {name: getattr(task, name) for name in _TASK if name != "task_digest"}
+        record = replace(record, **facts, task_digest=task.digest, source=dict(task.source))
+        cleared: dict[str, Any] = {"score": None, "verdict": None, "verdicts": {}, "grading": ""}
+        try:
+            verdicts = judge_all(task, evidence, headline=self._grading, asker=session)
+            verdict = next(iter(verdicts.values()))
+            decided = decide(verdict, stop_reason=evidence.stop_reason, stop_detail=record.stop_detail)
+            cleared = {
+                "score": verdict.score,
+                "verdict": verdict.to_json(),
+                "grading": next(iter(verdicts)),
+                "verdicts": {name: each.to_json() for name, each in verdicts.items()},
+            }
+        except TrialError as error:
+            decided = Decided("error", error.cause, str(error))
+        except Exception as error:  # a bug of ours must not look like a failed task, nor end the run
+            decided = Decided("error", "harness", f"unexpected {type(error).__name__} in judging: {error}")
+        last = [replace(each, **decided._asdict()) for each in record.attempts[-1:]]
+        return replace(
+            record,
+            **cleared,
+            **decided._asdict(),
+            judge=session.use,
+            attempts=(*record.attempts[:-1], *last),
+            seconds={**record.seconds, "judge": round(time.monotonic() - began, 4)},
+        )
+
+
+class _NothingCollected(Exception):
+    """The attempt that counts left no evidence."""
+
+
+def _said(record: TrialRecord) -> str:
+    """What the record says of the verdict, as text: the cost of asking a judge again is no news."""
+    said = {name: value for name, value in scrub_plain(record.to_json()).items() if name in _VERDICT}
+    if record.judge is not None:
+        said["judge"] = {name: asdict(record.judge)[name] for name in ("model", "prompt", "temperature")}
+    return json.dumps(said, sort_keys=True)

@@ -1,0 +1,275 @@
+"""``pytest --rescore``: stored trials judged again, without sites, browser, agents or network."""
+
+from __future__ import annotations
+
+import json
+import time
+import xml.etree.ElementTree as ET
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_webarena.checks import REPAIRED, judge_all
+from pytest_webarena.evidence import Evidence
+from pytest_webarena.judging import Judge, JudgeSettings
+from pytest_webarena.results import RunDir, TrialKey, TrialRecord
+from pytest_webarena.tasks import load_tasks
+from pytest_webarena.trials.outcome import decide
+from tests.model_server import model_server, say
+
+TASKS = """
+tasks:
+  - id: capital
+    sites: []
+    intent: What is the capital of France?
+    checks: [{answer: Paris}]
+  - id: length
+    sites: []
+    intent: How long is the river?
+    checks: [{answer: {number: 12}}]
+  - id: colour
+    sites: [homepage]
+    intent: Which colour?
+    checks: [{answer: red}]
+"""
+
+JUDGED = """
+tasks:
+  - id: why
+    sites: []
+    intent: What does the reviewer complain about?
+    checks: [{string_match: {fuzzy_match: ["the zip breaks"]}}]
+"""
+
+Store = Callable[..., RunDir]
+
+
+@pytest.fixture(autouse=True)
+def offline(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Whoever wants sites or a browser fails."""
+
+    def refuse(*args: Any, **kwargs: Any) -> Any:
+        raise AssertionError("judging again needs neither sites nor a browser")
+
+    monkeypatch.setattr("pytest_webarena.sites.launcher.BrokerLauncher.__init__", refuse)
+    monkeypatch.setattr("pytest_webarena.browser.engine.BrowserEngine.__init__", refuse)
+    monkeypatch.setenv("WEBARENA_CACHE_DIR", str(tmp_path))
+
+
+@pytest.fixture
+def store(pytester: pytest.Pytester) -> Store:
+    """Writes a task file and a run of its tasks with these answers; an answer of None: the site failed."""
+
+    def write(
+        text: str = TASKS, *, agents: tuple[str, ...] = ("gone",), trials: int = 1, **answers: str | None
+    ) -> RunDir:
+        file = pytester.path / "river.yaml"
+        file.write_text(text)
+        run = RunDir(pytester.path / "run")
+        run.describe({"started": 1.0, "agents": list(agents), "trials": trials, "catalogue": "embedded"})
+        for task in load_tasks(file):
+            for agent in agents:
+                for trial in range(1, trials + 1):
+                    _store(run, task, agent, trial, answers[task.id], several=len(agents) > 1 or trials > 1)
+        return run
+
+    return write
+
+
+def _store(run: RunDir, task: Any, agent: str, trial: int, answer: str | None, *, several: bool) -> None:
+    folder = run.folder(TrialKey(task.id, agent, trial))
+    writer = folder.begin(worker="gw7", node_id=f"river.yaml::{task.id}")
+    facts: dict[str, Any] = {
+        "key": folder.key, "intent": task.intent, "category": task.category, "template": task.template,
+        "task_digest": task.digest, "started": 1000.0, "seconds": {"total": 9.0}, "steps": 4,
+        "node_id": f"river.yaml::{task.id}[chromium]",
+    }  # fmt: skip
+    if answer is None:
+        folder.finish(TrialRecord(outcome="error", cause="site", message="the site died", **facts))
+        return
+    evidence = Evidence(answer=answer, stop_reason="answered")
+    writer.finish(evidence)
+    verdicts = judge_all(task, evidence, headline=REPAIRED, asker=Judge(JudgeSettings()).session("none"))
+    verdict = verdicts["repaired"]
+    outcome, cause, message = decide(verdict, stop_reason="answered", stop_detail="")
+    facts |= {"outcome": outcome, "cause": cause, "message": message, "answer": answer, "stop_reason": "answered"}
+    facts |= {"score": verdict.score, "verdict": verdict.to_json(), "grading": "repaired"}
+    folder.finish(TrialRecord(verdicts={name: each.to_json() for name, each in verdicts.items()}, **facts))
+
+
+def files(run: RunDir) -> dict[str, bytes]:
+    return {path.name: (path / "trial.json").read_bytes() for path in run.trials.iterdir()}
+
+
+def record_of(run: RunDir, task: str, agent: str = "gone") -> TrialRecord:
+    record = run.folder(TrialKey(task, agent, 1)).record()
+    assert record is not None
+    return record
+
+
+def test_the_same_checks_say_the_same_and_nothing_is_written(pytester: pytest.Pytester, store: Store) -> None:
+    run = store(capital="Paris", length="11", colour=None)
+    before = files(run)
+    result = pytester.runpytest_inprocess("--rescore=run", "-v", "-p", "no:randomly")
+    result.stdout.fnmatch_lines(
+        [
+            "webarena: judging run again*",
+            "river.yaml::capital*PASSED*",
+            "river.yaml::length*FAILED*",
+            "river.yaml::colour*ERROR*",
+            "gone: 1/2 passed = 50.0%*1 error beside",
+            "judged again   no outcome changed",
+        ]
+    )
+    assert files(run) == before
+    assert not (run.path / "broker.log").exists()
+    assert not (pytester.path / "webarena-runs").exists()
+
+
+def test_reports_are_those_of_the_run(pytester: pytest.Pytester, store: Store) -> None:
+    store(capital="Paris", length="11", colour=None)
+    pytester.runpytest_inprocess("--rescore=run", "--junitxml=junit.xml", "--alluredir=allure")
+    cases = {case.get("name"): case for case in ET.parse(pytester.path / "junit.xml").iter("testcase")}
+    assert {name.partition("[")[0] for name in cases if name} == {"capital", "length", "colour"}
+    told = {prop.get("name"): prop.get("value") for prop in next(iter(cases.values())).iter("property")}
+    assert (told["task"], told["agent"], told["steps"]) == ("capital", "gone", "4")
+    results = [json.loads(file.read_text()) for file in (pytester.path / "allure").glob("*-result.json")]
+    assert sorted(result["status"] for result in results) == ["broken", "failed", "passed"]
+    assert {result["start"] for result in results} == {1_000_000}
+
+
+def test_an_edited_task_is_judged_by_its_new_text_and_the_old_verdict_is_kept(
+    pytester: pytest.Pytester, store: Store
+) -> None:
+    run = store(capital="Paris", length="11", colour="red")
+    (pytester.path / "river.yaml").write_text(TASKS.replace("number: 12", "number: 11").replace("Paris", "Lyon"))
+    before, began = record_of(run, "length"), time.time()
+    result = pytester.runpytest_inprocess("--rescore=run")
+    result.stdout.fnmatch_lines(
+        [
+            "judged again   1 * → *, 1 * → *",
+            "edited         2 trials of tasks that were edited since*",
+        ]
+    )
+    now = record_of(run, "length")
+    assert (now.outcome, now.score, now.message) == ("passed", 1.0, "")
+    (earlier,) = now.history
+    assert (earlier["outcome"], earlier["score"], earlier["message"]) == ("failed", 0.0, before.message)
+    assert earlier["verdict"] == before.verdict
+    assert earlier["task_digest"] == before.task_digest != now.task_digest
+    assert earlier["until"] >= began - 1
+    assert (now.node_id, now.worker, now.started) == (before.node_id, before.worker, before.started)
+    assert record_of(run, "capital").outcome == "failed"
+    assert record_of(run, "colour").history == ()
+    summary = json.loads((run.path / "summary.json").read_text())
+    assert summary["agents"]["gone"]["rate"]["passed"] == 2
+
+
+def test_what_was_not_collected_is_inconclusive(pytester: pytest.Pytester, store: Store) -> None:
+    run = store(capital="Paris", length="11", colour="red")
+    (pytester.path / "river.yaml").write_text(TASKS.replace("{answer: red}", "{page: {includes: red}}"))
+    result = pytester.runpytest_inprocess("--rescore=run", "-k", "colour")
+    result.stdout.fnmatch_lines(["*error (task): no verdict*", "left out       2 records kept as before*"])
+    assert record_of(run, "colour").outcome == "error"
+    assert [each["outcome"] for each in record_of(run, "colour").history] == ["passed"]
+
+
+def test_workers_share_the_trials_of_several_agents(pytester: pytest.Pytester, store: Store) -> None:
+    run = store(agents=("one", "other"), trials=2, capital="Paris", length="11", colour="blue")
+    (pytester.path / "river.yaml").write_text(TASKS.replace("number: 12", "number: 11"))
+    result = pytester.runpytest_subprocess("--rescore=run", "-n", "2", "-v")
+    result.assert_outcomes(passed=8, failed=4)
+    result.stdout.fnmatch_lines(["*length?one-trial2-chromium?*", "judged again   4 failed → passed"])
+    assert all(record.history for record in run.records() if record.key.task == "length")
+
+
+def test_items_without_a_record_are_left_out(pytester: pytest.Pytester, store: Store) -> None:
+    store(capital="Paris", length="12", colour="red")
+    more = TASKS + "  - id: new\n    sites: []\n    intent: New?\n    checks: [{answer: x}]\n"
+    (pytester.path / "river.yaml").write_text(more)
+    pytester.makepyfile("def test_of_another_kind(): assert False")
+    result = pytester.runpytest_inprocess("--rescore=run", ".")
+    result.assert_outcomes(passed=3, deselected=2)
+    result.stdout.fnmatch_lines(["left out       2 items that the run has no record of"])
+
+
+def test_a_judge_can_be_asked_later_and_is_asked_once(pytester: pytest.Pytester, store: Store) -> None:
+    run = store(JUDGED, why="poor zip")
+    assert (record_of(run, "why").outcome, record_of(run, "why").cause) == ("error", "judge")
+    with model_server([say("GRADE: correct")]) as server:
+        judge = ("--judge=some-model", f"--judge-url={server.url}", "--judge-key-env=none")
+        result = pytester.runpytest_inprocess("--rescore=run", *judge)
+        result.assert_outcomes(passed=1)
+        result.stdout.fnmatch_lines(
+            ["webarena: judge some-model, not measured*", "  judge *some-model*", "judged again   1 error → passed"]
+        )
+        asked = server.requests
+        pytester.runpytest_inprocess("--rescore=run", *judge).assert_outcomes(passed=1)
+        assert server.requests == asked > 0
+    record = record_of(run, "why")
+    assert record.judge is not None
+    assert (record.judge.model, record.judge.cached) == ("some-model", 0)
+    assert [each["outcome"] for each in record.history] == ["error"]
+    assert list((run.path / "judged").rglob("*.json"))
+
+
+def test_without_a_judge_what_needs_one_stays_open(pytester: pytest.Pytester, store: Store) -> None:
+    run = store(JUDGED, why="poor zip")
+    result = pytester.runpytest_inprocess("--rescore=run")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["  no judge     1 of 1 trial need*"])
+    assert record_of(run, "why").history == ()
+
+
+def test_a_judge_below_the_bar_is_not_asked(pytester: pytest.Pytester, store: Store, tmp_path: Path) -> None:
+    run = store(JUDGED, why="poor zip")
+    with model_server([say("GRADE: correct")]) as server:
+        judge = ("--judge=lenient", f"--judge-url={server.url}", "--judge-key-env=none")
+        from pytest_webarena.cli import main
+
+        assert main(["judge", "lenient", *judge[1:]]) == 1
+        measured = server.requests
+        result = pytester.runpytest_inprocess("--rescore=run", *judge)
+        result.assert_outcomes(errors=1)
+        result.stdout.fnmatch_lines(["webarena: judge lenient, below the bar of 0.8: kappa*"])
+        assert server.requests == measured
+        assert record_of(run, "why").outcome == "error"
+        pytester.runpytest_inprocess("--rescore=run", *judge, "--judge-bar=0").assert_outcomes(passed=1)
+
+
+def test_an_unreadable_judge_is_an_error_with_the_cause_judge(pytester: pytest.Pytester, store: Store) -> None:
+    run = store(JUDGED, why="poor zip")
+    with model_server([say("Hard to say.")]) as server:
+        judge = ("--judge=vague", f"--judge-url={server.url}", "--judge-key-env=none")
+        result = pytester.runpytest_inprocess("--rescore=run", *judge)
+    result.assert_outcomes(errors=1)
+    record = record_of(run, "why")
+    assert (record.outcome, record.cause, record.score) == ("error", "judge", None)
+    assert record.judge is not None
+    assert record.judge.usage.calls >= 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--rescore=nowhere"], "expected a run directory"),
+        (["--rescore=run", "--resume=run"], "--rescore: expected no --resume beside it"),
+        (["--rescore=run", "--run-dir=other"], "--rescore: expected no --run-dir beside it"),
+        (["--rescore=run", "--audit"], "--rescore: expected no --audit beside it"),
+    ],
+)
+def test_what_cannot_be_judged_again_is_said(
+    pytester: pytest.Pytester, store: Store, arguments: list[str], message: str
+) -> None:
+    store(capital="Paris", length="12", colour="red")
+    result = pytester.runpytest_inprocess(*arguments)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([f"ERROR: *{message}*"])
+
+
+def test_an_audit_is_not_judged_again(pytester: pytest.Pytester) -> None:
+    RunDir(pytester.path / "run").describe({"started": 1.0, "audit": True})
+    result = pytester.runpytest_inprocess("--rescore=run")
+    result.stderr.fnmatch_lines(["ERROR: --rescore: expected a run of agents, found an audit*"])

@@ -1,0 +1,70 @@
+"""Gradings: their names, the repairs in force, other checks for the same task."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_webarena.checks import ORIGINAL, REPAIRED, VERIFIED, find_grading, judge, judge_all, signals
+from pytest_webarena.checks.grading import gradings_of, headline_of
+from pytest_webarena.checks.upstream.rules import RULES
+from pytest_webarena.errors import TaskError, TaskFileError, UsageError
+from pytest_webarena.tasks import digest
+
+from .helpers import evidence, task
+
+
+def test_repairs_can_be_switched_off() -> None:
+    grading = find_grading("repaired", ["shotgun", "url-base"])
+    assert grading.left_out == ("shotgun", "url-base")
+    assert str(grading) == "repaired without shotgun, url-base"
+    assert not grading.repairs("shotgun")
+    assert grading.repairs("url-slash")
+    assert find_grading("repaired") == REPAIRED
+    assert not any(ORIGINAL.repairs(rule) for rule in RULES)
+    assert str(VERIFIED) == "verified"
+
+
+def test_unknown_names_list_the_known_ones() -> None:
+    with pytest.raises(UsageError, match=r"--without-repair: .* found 'shotgum'; did you mean 'shotgun'"):
+        find_grading("repaired", ["shotgum"])
+    with pytest.raises(UsageError, match="--grading: expected one of original, repaired, verified, found 'other'"):
+        find_grading("other")
+    with pytest.raises(UsageError, match="with --grading=repaired, found it with original"):
+        find_grading("original", ["shotgun"])
+
+
+def test_tasks_of_our_own_know_no_gradings() -> None:
+    own = task("- answer: 5")
+    assert gradings_of(own) == ()
+    assert headline_of(own, "verified") == "verified"
+    verdicts = judge_all(own, evidence("5"), headline=ORIGINAL)
+    assert list(verdicts) == ["original"]
+    assert (verdicts["original"].passed, verdicts["original"].grading) == (True, "")
+
+
+def test_other_checks_by_grading() -> None:
+    made = task("- answer: 5", extra="    gradings:\n      verified: [{answer: 6}, {page: {open: /x, includes: y}}]\n")
+    assert [check.path for check in made.every_check] == ["checks[0]", "gradings.verified[0]", "gradings.verified[1]"]
+    assert [check.path for check in signals(made.every_check).end] == ["gradings.verified[1]"]
+    assert gradings_of(made) == ("verified",)
+    assert digest(made) != digest(task("- answer: 5"))
+
+
+def test_a_task_that_knows_one_grading_is_judged_by_it() -> None:
+    made = task("- answer: 5", extra="    gradings:\n      verified: [{answer: 6}]\n")
+    verdict = judge(made, evidence("6"), grading=REPAIRED)
+    assert (verdict.passed, verdict.grading, verdict.results[0].path) == (True, "verified", "gradings.verified[0]")
+
+
+def test_a_task_that_can_not_be_judged_by_the_headline_is_an_error() -> None:
+    made = task("- answer: 5", extra="    gradings:\n      verified: [{answer: 6}]\n      original: [{answer: 7}]\n")
+    assert set(judge_all(made, evidence("7"), headline=ORIGINAL)) == {"original", "verified"}
+    with pytest.raises(TaskError, match="expected checks of the grading 'repaired', found original, verified"):
+        judge(made, evidence("7"), grading=REPAIRED)
+
+
+def test_malformed_gradings() -> None:
+    with pytest.raises(TaskFileError, match=r"expected a key of 'gradings'.*'verfied'"):
+        task("- answer: 5", extra="    gradings:\n      verfied: [{answer: 6}]\n")
+    with pytest.raises(TaskFileError, match="expected a list of checks"):
+        task("- answer: 5", extra="    gradings:\n      verified: 5\n")

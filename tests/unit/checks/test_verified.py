@@ -1,0 +1,325 @@
+"""The kind ``verified``: golden verdicts, what is inconclusive, and how it is written."""
+
+from __future__ import annotations
+
+import json
+import random
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from pytest_webarena.checks import signals
+from pytest_webarena.checks.verified import package
+from pytest_webarena.errors import TaskFileError
+from pytest_webarena.evidence import RequestRecord
+from scripts import agree_verified
+
+from .helpers import evidence, request, result, task
+
+FORM = (("Content-Type", "application/x-www-form-urlencoded"),)
+JSON = (("Content-Type", "application/json"),)
+PAGE = (("Accept", "text/html,*/*"),)
+
+
+def response(data: Any = None, status: str = "SUCCESS", kind: str = "RETRIEVE") -> str:
+    return json.dumps({"task_type": kind, "status": status, "retrieved_data": data})
+
+
+def answer_check(data: Any, schema: Mapping[str, Any], status: str = "SUCCESS", **more: Any) -> dict[str, Any]:
+    wanted = {"task_type": "retrieve", "status": status, "retrieved_data": data}
+    items = {"type": "array", "items": schema} if schema else {"type": "null"}
+    return {"evaluator": "AgentResponseEvaluator", "results_schema": items, "expected": wanted, **more}
+
+
+def network_check(kind: str = "mutate", *, evaluator: Mapping[str, Any] | None = None, **expected: Any) -> str:
+    """A check of one request besides a response of that kind of task."""
+    asked = {
+        "evaluator": "AgentResponseEvaluator",
+        "results_schema": {"type": "null"},
+        "expected": {"task_type": kind, "status": "SUCCESS", "retrieved_data": None},
+    }
+    seen = {"evaluator": "NetworkEventEvaluator", "expected": expected, **(evaluator or {})}
+    return check(asked, seen)
+
+
+def check(*evaluators: Mapping[str, Any], **more: Any) -> str:
+    return "verified: " + json.dumps({"sites": ["shopping"], "eval": evaluators, **more})
+
+
+def verdict(written: str, answer: str | None, *requests: RequestRecord, **facts: Any) -> Any:
+    return result(written, evidence(answer, requests=requests, **{"answer_format": "verified", **facts}))
+
+
+STRING, NUMBER, MONEY = {"type": "string"}, {"type": "number"}, {"type": "number", "format": "currency"}
+BOOLEAN, DATE = {"type": "boolean"}, {"type": "string", "format": "date"}
+DURATION, DISTANCE = {"type": "string", "format": "duration"}, {"type": "string", "format": "distance"}
+
+
+@pytest.mark.parametrize(
+    ("schema", "expected", "said", "score"),
+    [
+        (STRING, ["Coffee Grinder"], ["coffee grinder"], 1),
+        (STRING, ["Coffee Grinder"], ["Coffee Grinders"], 0),
+        (STRING, ["Coffee Grinder"], "Coffee Grinder", 1),
+        (STRING, ["a", "b"], ["b", "a"], 1),
+        (STRING, ["a", "b"], ["a"], 0),
+        (STRING, ["a", "b"], ["a", "b", "b"], 0),
+        (STRING, [["a", "b"]], ["b"], 1),
+        (STRING, ["^Kettle .*$"], ["Kettle No 3"], 1),
+        (STRING, ["état"], ['"etat"'], 1),
+        (NUMBER, [1200], ["1,200"], 1),
+        (NUMBER, [7], ["seven"], 1),
+        (NUMBER, [7], [7.5], 0),
+        (MONEY, [84.97], ["$84.97"], 1),
+        (MONEY, [84.97], [85.2], 0),
+        (BOOLEAN, [True], ["yes"], 1),
+        (BOOLEAN, [True], ["no"], 0),
+        (DATE, ["2023-03-05"], ["March 5, 2023"], 1),
+        (DATE, ["2023-03-05"], ["March 6, 2023"], 0),
+        (DURATION, ["01:30:00"], ["1h 32min"], 1),
+        (DURATION, ["01:30:00"], ["2h"], 0),
+        (DISTANCE, ["2.4km"], ["2400 m"], 1),
+        (DISTANCE, ["2.4km"], ["2.4 miles"], 0),
+    ],
+)
+def test_typed_answers(schema: Mapping[str, Any], expected: Any, said: Any, score: int) -> None:
+    got = verdict(check(answer_check(expected, schema)), response(said))
+    assert got.score == score, got.why
+    assert bool(got.why) == (not score)
+
+
+def test_order_counts_where_it_is_asked_for() -> None:
+    ordered = check(answer_check(["a", "b"], STRING, ordered=True))
+    assert verdict(ordered, response(["a", "b"])).score == 1
+    assert verdict(ordered, response(["b", "a"])).score == 0
+
+
+@pytest.mark.parametrize(
+    ("answer", "score"),
+    [
+        (response(None, "NOT_FOUND_ERROR"), 1),
+        (response([], "not_found_error"), 1),
+        (f"```json\n{response(None, 'NOT_FOUND_ERROR')}\n```", 1),
+        ('{"performed_operation": "retrieve", "status": "NOT_FOUND_ERROR"}', 1),
+        (response(None, "UNKNOWN_ERROR"), 0),
+        (response(None, "NOT_FOUND_ERROR", "MUTATE"), 0),
+        ("N/A", 0),
+        ("", 0),
+        (None, 0),
+        ("[1]", 0),
+    ],
+)
+def test_status_and_form(answer: str | None, score: int) -> None:
+    assert verdict(check(answer_check(None, {}, "NOT_FOUND_ERROR")), answer).score == score
+
+
+def post(body: str, *, status: int | None = 302, headers: Any = FORM, **more: Any) -> RequestRecord:
+    more.setdefault("request_bytes", len(body))
+    return request("POST", "/cart/add/", body=body, status=status, request_headers=headers, **more)
+
+
+@pytest.mark.parametrize(
+    ("requests", "score"),
+    [
+        ((post("sku=B07&qty=2"),), 1),
+        ((post("qty=2&sku=B07&token=x"),), 1),
+        ((post('{"sku": "B07", "qty": "2"}', headers=JSON),), 1),
+        ((post("sku=B07&qty=3"),), 0),
+        ((post("sku=B07&qty=2", status=200),), 0),
+        ((post("sku=B07&qty=2", status=None),), 0),
+        ((post("sku=B07&qty=2", status=403, refused="not a site of this task"),), 0),
+        ((post("sku=B07&qty=2"), post("sku=B07&qty=9")), 0),
+        ((post("sku=B07&qty=9"), post("sku=B07&qty=2")), 1),
+        ((request("GET", "/cart/add/?sku=B07&qty=2", status=302),), 0),
+    ],
+)
+def test_requests_that_change_something(requests: tuple[RequestRecord, ...], score: int) -> None:
+    written = network_check(
+        url="__SHOPPING__/cart/add/", http_method="POST", post_data={"sku": "B07", "qty": "2"}, response_status=302
+    )
+    assert verdict(written, response(kind="MUTATE"), *requests).score == score
+
+
+@pytest.mark.parametrize(
+    ("paths", "score"),
+    [
+        (("/", "/orders/?page=2"), 1),
+        (("/", "/orders/?page=2&zz=1"), 0),
+        (("/orders/?page=2", "/"), 0),
+        (("/orders/?page=2", "/static/x.css"), 1),
+        (("/orders/?page=3",), 0),
+    ],
+)
+def test_last_page_that_was_shown(paths: tuple[str, ...], score: int) -> None:
+    log = [request("GET", path, request_headers=PAGE) for path in paths]
+    assert (
+        verdict(network_check("navigate", url="__SHOPPING__/orders/?page=2"), response(kind="NAVIGATE"), *log).score
+        == score
+    )
+
+
+def test_request_that_must_not_be_there() -> None:
+    written = network_check(evaluator={"should_not_exist": True}, url="__SHOPPING__/cart/add/", http_method="POST")
+    visit = request("GET", "/")
+    assert verdict(written, response(kind="MUTATE"), visit).score == 1
+    assert verdict(written, response(kind="MUTATE"), visit, post("sku=B07")).score == 0
+
+
+def test_refused_request_counts_as_one_without_a_response() -> None:
+    written = network_check(
+        url="^http://.*/dummy_bin$", http_method="POST", post_data={"name": "Emma"}, response_status=-1
+    )
+    sent = request(
+        "POST", "http://elsewhere.test/dummy_bin", body="name=Emma", request_headers=FORM, request_bytes=9,
+        status=403, refused="elsewhere.test is not one of this task's sites",
+    )  # fmt: skip
+    assert verdict(written, response(kind="MUTATE"), sent).score == 1
+
+
+TOTALS: dict[str, Any] = {"url": "__SHOPPING__/rest/totals", "response_content": {"$.items[0].name": "Kettle"}}
+
+
+def totals(body: str | None) -> RequestRecord:
+    return request("GET", "/rest/totals", response_headers=JSON, response_body=body, response_bytes=30)
+
+
+def test_what_a_response_said() -> None:
+    written = network_check(**TOTALS)
+    assert verdict(written, response(kind="MUTATE"), totals('{"items": [{"name": "Kettle"}]}')).score == 1
+    assert verdict(written, response(kind="MUTATE"), totals('{"items": [{"name": "Pot"}]}')).score == 0
+
+
+def test_cookies_of_responses_are_decoded() -> None:
+    written = network_check(
+        url="__SHOPPING__/cart/add/", http_method="POST", response_status=302,
+        response_cookies={"mage-messages": "^.*kettle.*added to your wish list.*$"},
+    )  # fmt: skip
+    cookie = (
+        ("Set-Cookie", "mage-messages=%5B%22Kettle%20has%20been%20added%20to%20your%20wish%20list%22%5D; Path=/"),
+    )
+    assert verdict(written, response(kind="MUTATE"), post("", response_headers=cookie)).score == 1
+    assert verdict(written, response(kind="MUTATE"), post("")).score == 0
+
+
+@pytest.mark.parametrize(
+    ("written", "answer", "requests", "facts", "why"),
+    [
+        (check(answer_check([1], NUMBER)), "1", (), {"answer_format": "text"}, "not in the response format"),
+        (check(answer_check([1], NUMBER)), None, (), {"answer_format": "text"}, "not in the response format"),
+        (
+            check(answer_check([1], NUMBER)),
+            response([1]),
+            (),
+            {"sites": {}},
+            "the address of shopping was not recorded",
+        ),
+        (network_check(**TOTALS), response(kind="MUTATE"), (), {}, "the requests were not recorded"),
+        (network_check(**TOTALS), response(kind="MUTATE"), (totals(None),), {}, "/rest/totals was not kept"),
+        (
+            network_check(
+                url="__SHOPPING__/cart/add/", http_method="POST", post_data={"sku": "B07"}, response_status=302
+            ),
+            response(kind="MUTATE"),
+            (post("note=" + "x" * 99, request_bytes=200),),
+            {},
+            "the body of POST http://shopping.test/cart/add/ was too long to be kept whole",
+        ),
+    ],
+)
+def test_what_was_not_recorded_is_inconclusive(
+    written: str, answer: str | None, requests: Any, facts: dict[str, Any], why: str
+) -> None:
+    got = verdict(written, answer, *requests, **facts)
+    assert got.score is None
+    assert why in got.why
+
+
+def test_lost_bodies_do_not_excuse_what_is_wrong_anyway() -> None:
+    assert verdict(network_check(**TOTALS), response(kind="NAVIGATE"), totals(None)).score == 0
+
+
+def test_typed_answer_counts_even_if_it_was_not_asked_for() -> None:
+    assert verdict(check(answer_check([1], NUMBER)), response([1]), answer_format="text").score == 1
+
+
+def test_without_the_package_there_is_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "webarena_verified.api", None)
+    package._package.cache_clear()
+    try:
+        got = verdict(check(answer_check([1], NUMBER)), response([1]))
+    finally:
+        package._package.cache_clear()
+    assert got.score is None
+    assert "pip install 'pytest-webarena[suites]'" in got.why
+
+
+def test_reasons_name_the_evaluator() -> None:
+    written = network_check(url="__SHOPPING__/cart/add/", http_method="POST", response_status=302)
+    got = verdict(written, response(kind="NAVIGATE"), request("GET", "/"))
+    assert got.why.startswith("response: ")
+    assert "POST __SHOPPING__/cart/add/: No matching network event found" in got.why
+    assert got.expected == "MUTATE SUCCESS; POST __SHOPPING__/cart/add/"
+
+
+def test_responses_are_kept_only_for_checks_that_look_at_them() -> None:
+    assert signals(task(f"- {network_check(**TOTALS)}").checks).responses
+    assert not signals(task(f"- {check(answer_check([1], NUMBER))}").checks).responses
+    assert not signals(task("- answer: x").checks).responses
+
+
+@pytest.mark.parametrize(
+    ("written", "category"),
+    [
+        (check(answer_check([1], NUMBER)), "information"),
+        (network_check("navigate", url="x"), "navigation"),
+        (network_check("mutate", url="x"), "content"),
+        (check(answer_check(None, {}, "NOT_FOUND_ERROR")), "unachievable"),
+    ],
+)
+def test_category(written: str, category: str) -> None:
+    assert task(f"- {written}").category == category
+
+
+RIGHT = answer_check([1], NUMBER)
+
+
+@pytest.mark.parametrize(
+    ("evaluators", "message"),
+    [
+        ([], "expected a list of evaluators, at least one, found a list"),
+        ({}, "expected a list of evaluators, at least one, found a mapping"),
+        ([3], r"eval\[0\]: an evaluator \(a mapping\), found 3"),
+        ([{**RIGHT, "evaluator": "AgentResponse"}], "name of an evaluator, found 'AgentResponse' .did you mean"),
+        ([{**RIGHT, "order": True}], "a key of AgentResponseEvaluator, found 'order'"),
+        ([{**RIGHT, "expected": None}], "a mapping under 'expected' of AgentResponseEvaluator, found nothing"),
+        ([{**RIGHT, "results_schema": "x"}], "a mapping under 'results_schema' of AgentResponseEvaluator, found 'x'"),
+        (
+            [{**RIGHT, "expected": {"task_type": "read"}}],
+            "'task_type' to be one of RETRIEVE, MUTATE, NAVIGATE, found 'read'",
+        ),
+        ([{**RIGHT, "expected": {"task_type": "retrieve", "status": "OK"}}], "'status' to be one of SUCCESS"),
+        ([RIGHT, {"evaluator": "NetworkEventEvaluator", "expected": {}}], r"eval\[1\]: an address, .* found nothing"),
+        (
+            [{"evaluator": "NetworkEventEvaluator", "expected": {"url": "/x"}}],
+            "an AgentResponseEvaluator in 'eval', found none",
+        ),
+    ],
+)
+def test_malformed_evaluators_are_found_when_the_file_is_read(evaluators: Any, message: str) -> None:
+    with pytest.raises(TaskFileError, match=message):
+        task("- verified: " + json.dumps({"sites": ["shopping"], "eval": evaluators}))
+
+
+@pytest.fixture(scope="module")
+def theirs(tmp_path_factory: pytest.TempPathFactory) -> agree_verified.Theirs:
+    return agree_verified.Theirs(tmp_path_factory.mktemp("verified"))
+
+
+@pytest.mark.parametrize(("number", "skip"), [(21, 19), (47, 21), (269, 23), (389, 29), (511, 29), (528, 29)])
+def test_same_verdict_as_the_package_gives_on_files(number: int, skip: int, theirs: agree_verified.Theirs) -> None:
+    """A handful of what ``scripts/agree_verified.py`` holds against each other by the ten thousand."""
+    asked = theirs.tasks[number]
+    for case in list(agree_verified.cases(asked, random.Random(7)))[::skip]:
+        assert agree_verified.ours(asked, case) == theirs(number, case), case

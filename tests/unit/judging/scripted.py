@@ -1,0 +1,64 @@
+"""Judge models with known habits, as scripts for the local endpoint."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Callable
+from typing import Any
+
+from pytest_webarena.checks.asking import Decision
+from pytest_webarena.judging.answers import LabelledSet
+from tests.model_server import Model, say
+
+__all__ = ["always", "noisy", "perfect"]
+
+_WORDS = {"correct": "same", "incorrect": "different"}
+_TEXTS = re.compile(r"^(?:Task|Reference answer|True reason|Student's answer|Student's report): (.*)$", re.MULTILINE)
+
+
+def perfect(answers: LabelledSet) -> Model:
+    """Knows all the right grades."""
+    return noisy(answers, share=0.0)
+
+
+def noisy(answers: LabelledSet, *, share: float) -> Model:
+    """Knows them, but passes what should fail, or the other way round, for this share of the answers."""
+    right = _right(answers)
+
+    def grade(prompt: str) -> str:
+        decision = right(prompt)
+        draw = int.from_bytes(hashlib.sha256(prompt.encode()).digest()[:4], "big") / 2**32
+        if draw < share:
+            decision = "incorrect" if decision == "correct" else "correct"
+        return _said(prompt, decision)
+
+    return lambda body: say(grade(_question(body)), usage=(300, 20))
+
+
+def always(decision: Decision) -> Model:
+    """Gives one grade, whatever is asked."""
+    return lambda body: say(_said(_question(body), decision), usage=(300, 20))
+
+
+def _question(body: dict[str, Any]) -> str:
+    content = body["messages"][1]["content"]
+    assert isinstance(content, str)
+    return content
+
+
+def _said(prompt: str, decision: Decision) -> str:
+    word = _WORDS[decision] if "True reason: " in prompt else decision.replace("_", " ")
+    return f"So it is.\nGRADE: {word}"
+
+
+def _right(answers: LabelledSet) -> Callable[[str], Decision]:
+    table = {
+        tuple(
+            json.dumps(text, ensure_ascii=False) for text in (asked.intent, asked.reference, asked.answer)
+        ): each.grade
+        for each in answers.answers
+        for asked in [each.question]
+    }
+    return lambda prompt: table[tuple(_TEXTS.findall(prompt))]

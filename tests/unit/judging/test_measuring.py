@@ -1,0 +1,206 @@
+"""Measuring judges: a perfect, a lenient, a noisy and an unreadable one on the shipped answers."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from pytest_webarena.checks.asking import Decision
+from pytest_webarena.cli import main
+from pytest_webarena.errors import JudgeError, UsageError
+from pytest_webarena.judging.agreement import Agreement
+from pytest_webarena.judging.answers import LabelledSet, read_answers
+from pytest_webarena.judging.config import JudgeIdentity
+from pytest_webarena.judging.measuring import Measurement, find_measurement, keep_measurement, measure
+from pytest_webarena.judging.report import render
+from tests.model_server import Model, fail, model_server, say
+from tests.unit.judging.helpers import judge_at
+from tests.unit.judging.scripted import always, noisy, perfect
+
+
+@pytest.fixture(scope="module")
+def answers() -> LabelledSet:
+    return read_answers()
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("WEBARENA_CACHE_DIR", str(tmp_path))
+    return tmp_path
+
+
+def measured(model: Model, answers: LabelledSet) -> Measurement:
+    with model_server(model) as server:
+        return measure(judge_at(server), answers)
+
+
+def test_the_shipped_answers_cover_what_misleads_judges(answers: LabelledSet) -> None:
+    kinds = Counter(each.about for each in answers.answers)
+    assert len(answers.answers) >= 120
+    assert {"near miss", "partial", "negation", "injection", "number", "unit", "date", "language"} <= set(kinds)
+    grades = Counter((each.question.kind, each.grade) for each in answers.answers)
+    assert min(grades.values()) >= 10  # each grade of each kind of question is there, more than once
+    assert len({each.question for each in answers.answers}) == len(answers.answers)
+
+
+def test_a_perfect_judge_has_kappa_one_and_still_an_interval(answers: LabelledSet) -> None:
+    agreement = measured(perfect(answers), answers).agreement
+    assert agreement.kappa == 1
+    assert (agreement.precision.value, agreement.recall.value) == (1, 1)
+    assert 0.9 < agreement.kappa_interval[0] < 1 == agreement.kappa_interval[1]
+
+
+def test_a_judge_that_passes_everything_is_worth_nothing(answers: LabelledSet) -> None:
+    measurement = measured(always("correct"), answers)
+    agreement = measurement.agreement
+    assert agreement.kappa == 0
+    assert agreement.recall.value == 1
+    assert agreement.precision.value == agreement.accuracy.value
+    assert measurement.by(lambda case: case.about)["injection"].accuracy.value == 0
+
+
+def test_a_noisy_judge_is_measured_as_noisy_as_it_is(answers: LabelledSet) -> None:
+    agreement = measured(noisy(answers, share=0.15), answers).agreement
+    assert agreement.kappa is not None
+    low, high = agreement.kappa_interval
+    assert low < agreement.kappa < high < 1
+    assert agreement.accuracy.value == pytest.approx(0.85, abs=0.08)
+
+
+def test_what_cannot_be_read_counts_against_a_judge(answers: LabelledSet) -> None:
+    agreement = measured(lambda body: say("I think that it is correct."), answers).agreement
+    assert agreement.unreadable == len(answers.answers)
+    assert agreement.accuracy.value == 0
+    assert agreement.kappa == 0
+    assert agreement.precision.value is None
+
+
+def test_an_endpoint_that_fails_ends_the_measurement(answers: LabelledSet) -> None:
+    with model_server([fail(401)]) as server, pytest.raises(JudgeError):
+        measure(judge_at(server), answers, workers=2)
+    assert server.requests < len(answers.answers)
+
+
+def test_usage_is_summed_up(answers: LabelledSet) -> None:
+    measurement = measured(perfect(answers), answers)
+    assert measurement.usage.calls == len(answers.answers)
+    assert measurement.usage.input_tokens == 300 * len(answers.answers)
+
+
+@pytest.mark.parametrize(
+    ("pairs", "kappa"),
+    [
+        # By hand: observed 0.7, chance 0.5 * 0.6 + 0.5 * 0.4 = 0.5.
+        (45 * ["cc"] + 5 * ["ci"] + 15 * ["ic"] + 35 * ["ii"], 0.6),
+        (20 * ["cc"] + 5 * ["ci"] + 10 * ["ic"] + 15 * ["ii"], 0.4),
+        (10 * ["cc"], None),
+        ([], None),
+        (10 * ["cp"] + 10 * ["pi"], 0.0),
+        (10 * ["cc"] + 10 * ["pi"], 1.0),
+    ],
+)
+def test_kappa(pairs: list[str], kappa: float | None) -> None:
+    names: dict[str, Decision] = {"c": "correct", "i": "incorrect", "p": "partially_correct"}
+    agreement = Agreement((names[pair[0]], names[pair[1]]) for pair in pairs)
+    assert agreement.kappa == (None if kappa is None else pytest.approx(kappa))
+
+
+def test_a_measurement_is_found_by_the_judges_fingerprint(answers: LabelledSet) -> None:
+    measurement = measured(noisy(answers, share=0.3), answers)
+    assert find_measurement(measurement.judge) is None
+    file = keep_measurement(measurement)
+    known = find_measurement(measurement.judge)
+    assert known is not None
+    assert known.kappa == measurement.agreement.kappa
+    assert known.cases == len(answers.answers)
+    other = JudgeIdentity(model="priced", prompt=measurement.judge.prompt, temperature=0.7)
+    assert find_measurement(other) is None
+    file.write_text("{}")
+    assert find_measurement(measurement.judge) is None
+
+
+def test_the_report_fits_80_columns_and_tells_the_worst_first(answers: LabelledSet) -> None:
+    text = render(measured(always("correct"), answers), bar=0.8)
+    assert max(map(len, text.splitlines())) <= 80
+    assert "bar 0.8: NOT reached" in text
+    listed = text.partition("grades are not the right ones")[2]
+    assert "incorrect, it said correct" in " ".join(listed.split())
+
+
+def test_the_command_measures_remembers_and_holds_the_bar(
+    answers: LabelledSet, cache: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with model_server(noisy(answers, share=0.1)) as server:
+        arguments = ["judge", "some-model", "--judge-url", server.url, "--judge-key-env", "none"]
+        assert main([*arguments, "--judge-bar", "0.6"]) == 0
+        assert main([*arguments, "--judge-bar", "0.99", "--format", "json"]) == 1
+    out = capsys.readouterr().out
+    assert "kappa" in out
+    data = json.loads(out[out.index("{") :])
+    assert data["judge"]["model"] == "some-model"
+    assert data["disagreements"]
+    assert [file.name for file in (cache / "judges").iterdir()] == [f"{data['fingerprint']}.json"]
+
+
+def test_own_answers_are_measured_but_not_remembered(
+    tmp_path: Path, cache: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "mine.yaml"
+    file.write_text(
+        "questions: [{intent: i, reference: r, answers: [{about: a, grade: correct, answer: x}, "
+        "{about: a, grade: incorrect, answer: y}]}]"
+    )
+    with model_server(always("correct")) as server:
+        code = main(["judge", "m", "--judge-url", server.url, "--judge-key-env", "none", "--answers", str(file)])
+    assert code == 1
+    assert "2 labelled answers (mine@" in capsys.readouterr().out
+    assert not (cache / "judges").exists()
+
+
+def test_the_command_says_what_is_wrong(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["judge", "m", "--judge-key-env", "none", "--judge-temperature", "hot"]) == 2
+    assert "--judge-temperature: expected a number" in capsys.readouterr().err
+    with model_server([fail(404, "no such model")]) as server:
+        assert main(["judge", "m", "--judge-url", server.url, "--judge-key-env", "none"]) == 2
+    assert "no such model" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[", "expected YAML"),
+        ("[]", "expected a mapping with a list 'questions'"),
+        ("questions: []", "expected at least one answer"),
+        ("{questions: [], schema_version: 9}", "expected schema_version 1"),
+        ("questions: [1]", r"questions\[0\]: expected a mapping"),
+        ("questions: [{intnt: x}]", "did you mean 'intent'"),
+        ("questions: [{intent: x}]", "expected a list 'answers'"),
+        ("questions: [{kind: odd, answers: []}]", "kind: known"),
+        (
+            "questions: [{intent: i, reference: 5, answers: [{about: a, grade: correct, answer: x}]}]",
+            "reference: expected",
+        ),
+        (
+            "questions: [{intent: i, reference: r, answers: [{about: a, grade: good, answer: x}]}]",
+            "grade: expected one of",
+        ),
+        (
+            "questions: [{kind: unachievable, intent: i, reference: r, "
+            "answers: [{about: a, grade: partially_correct, answer: x}]}]",
+            "grade: expected one of correct, incorrect",
+        ),
+    ],
+)
+def test_each_defect_of_a_file_of_answers_is_named(tmp_path: Path, text: str, message: str) -> None:
+    file = tmp_path / "answers.yaml"
+    file.write_text(text)
+    with pytest.raises(UsageError, match=message):
+        read_answers(file)
+
+
+def test_a_missing_file_of_answers_is_named(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="expected a readable file"):
+        read_answers(tmp_path / "none.yaml")

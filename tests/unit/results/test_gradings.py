@@ -1,0 +1,123 @@
+"""Gradings side by side: what is counted, what is a disagreement, how it is told."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_webarena.checks.verdict import CheckResult, Verdict
+from pytest_webarena.cli import main
+from pytest_webarena.results import RunDir, TrialKey, TrialRecord
+from pytest_webarena.results.export import summary_json
+from pytest_webarena.results.gradings import compare, render, verdicts_of
+
+
+def verdict(grading: str, score: float | None, why: str = "") -> dict[str, Any]:
+    inner = CheckResult(path="checks[0].any[0]", kind="string_match", score=score, expected="408", why=why)
+    outer = CheckResult(path="checks[0]", kind="any", score=score, expected="", children=(inner,))
+    passed = None if score is None else score >= 1
+    return Verdict(score=score, passed=passed, results=(outer,), grading=grading).to_json()
+
+
+def record(task: str, scores: dict[str, float | None], *, agent: str = "cot", **more: Any) -> TrialRecord:
+    verdicts = {name: verdict(name, score, f"{name} says no") for name, score in scores.items()}
+    first = next(iter(scores), "")
+    outcome: Any = "passed" if scores.get(first) == 1 else "failed"
+    return TrialRecord(key=TrialKey(task, agent, 1), outcome=outcome, grading=first, verdicts=verdicts, **more)
+
+
+RECORDS = (
+    record("webarena.1", {"repaired": 1, "original": 1}),
+    record("webarena.2", {"repaired": 0, "original": 1, "verified": None}),
+    record("webarena.3", {"repaired": 1, "original": 0, "verified": 1}),
+    record("webarena.4", {"repaired": 0, "original": 0}),
+    TrialRecord(
+        key=TrialKey("own", "cot", 1), outcome="passed", grading="repaired", verdicts={"repaired": verdict("", 1)}
+    ),
+)
+
+
+def test_rates_stand_side_by_side() -> None:
+    found = compare(RECORDS)["cot"]
+    counts = {name: (rate.passed, rate.judged, rate.errors) for name, rate in found.rates.items()}
+    assert counts == {"repaired": (2, 4, 0), "original": (2, 4, 0), "verified": (1, 1, 1)}
+    assert (found.headline, found.compared) == ("repaired", True)
+
+
+def test_only_a_pass_beside_a_fail_is_a_disagreement() -> None:
+    found = compare([*RECORDS, record("webarena.5", {"repaired": 1, "verified": None})])["cot"]
+    assert [each.key.task for each in found.disagreements] == ["webarena.2", "webarena.3"]
+    assert found.disagreements[0].passed == {"repaired": False, "original": True, "verified": None}
+    assert found.disagreements[0].reasons == {
+        "repaired": "string_match: repaired says no",
+        "verified": "string_match: verified says no",
+    }
+
+
+def test_tasks_without_gradings_are_not_compared() -> None:
+    assert verdicts_of(RECORDS[-1]) == {}
+    assert compare(RECORDS[-1:]) == {}
+
+
+def test_agents_are_told_apart() -> None:
+    found = compare([*RECORDS, record("webarena.1", {"repaired": 0}, agent="direct")])
+    assert {name: each.compared for name, each in found.items()} == {"cot": True, "direct": False}
+
+
+def test_text() -> None:
+    long = record("webarena.77", {"repaired": 0, "original": 1})
+    repaired: Any = long.verdicts["repaired"]
+    repaired["results"][0]["children"][0]["why"] = "no such thing " * 12
+    lines = list(render(compare([*RECORDS[:3], long])["cot"]))
+    assert max(map(len, lines)) <= 80
+    assert lines[:5] == [
+        "cot:",
+        "  repaired   50.0%  2/4 passed  (counts)",
+        "  original   75.0%  3/4 passed",
+        "  verified  100.0%  1/1 passed, 1 not computed",
+        "  3 trials judged differently:",
+    ]
+    assert lines[6:10] == [
+        "  webarena.2, trial 1",
+        "    repaired  failed: string_match: repaired says no",
+        "    original  passed",
+        "    verified  not computed: string_match: verified says no",
+    ]
+
+
+def run_of(path: Path, *records: TrialRecord) -> RunDir:
+    run = RunDir(path)
+    run.describe({})
+    for each in records:
+        folder = run.folder(each.key)
+        folder.begin(worker="main", node_id="n")
+        folder.finish(each)
+    return run
+
+
+def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = run_of(tmp_path, *RECORDS, record("webarena.1", {"repaired": 0}, agent="direct"))
+    assert main(["gradings", str(run.path)]) == 0
+    told = capsys.readouterr().out
+    assert "2 trials judged differently" in told
+    assert "one grading only: nothing to compare" in told
+    assert main(["gradings", str(run.path), "--agent", "direct", "--format", "json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert data["direct"]["rates"]["repaired"]["judged"] == 1
+    assert main(["gradings", str(run.path), "--agent", "nobody"]) == 2
+    assert "expected one of cot, direct, found 'nobody'" in capsys.readouterr().err
+    assert main(["gradings", str(tmp_path / "nowhere")]) == 2
+
+
+def test_command_without_gradings(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["gradings", str(run_of(tmp_path, RECORDS[-1]).path)]) == 0
+    assert "no task of this run knows gradings" in capsys.readouterr().out
+
+
+def test_summary_file_holds_them_too() -> None:
+    told = summary_json(RECORDS)["gradings"]["cot"]
+    assert told["rates"]["original"]["value"] == 0.5
+    assert [each["task"] for each in told["disagreements"]] == ["webarena.2", "webarena.3"]

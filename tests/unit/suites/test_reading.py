@@ -1,0 +1,146 @@
+"""Rows of the published formats become tasks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_webarena.suites import load_suite, read_suite_file
+from pytest_webarena.suites.selecting import evaluation_types
+from pytest_webarena.tasks import Start, Task
+from tests.unit.suites.made import raw, verified, write
+
+
+def one(tmp_path: Path, row: dict[str, Any]) -> Task:
+    (task,) = read_suite_file(write(tmp_path, row))
+    return task
+
+
+def test_a_row_of_webarena(tmp_path: Path) -> None:
+    task = one(tmp_path, raw(21))
+    assert (task.id, task.intent, task.sites) == ("mine.21", "How much is tea?", ("shopping",))
+    assert task.start == (Start(site="shopping", path="/"),)
+    assert (task.category, task.template, evaluation_types(task)) == ("information", "t7", ("string_match",))
+    assert task.source == {"suite": "mine", "task_id": 21, "template_id": 7, "template": "How much is {thing}?"}
+    assert task.checks[0].spec.must_include == ("4.50",)
+    assert task.location.line == 2
+
+
+def test_start_tabs_lead_to_their_sites(tmp_path: Path) -> None:
+    row = raw(sites=["gitlab", "reddit"], start_url="__GITLAB__/a/b?c=1 |AND| __REDDIT__ |AND| http://example.org/x")
+    assert one(tmp_path, row).start == (
+        Start(site="gitlab", path="/a/b?c=1"),
+        Start(site="reddit", path="/"),
+        Start(site="", path="http://example.org/x"),
+    )
+
+
+def test_wikipedia_begins_at_its_start_page(tmp_path: Path) -> None:
+    row = verified(sites=["map", "wikipedia"], start_urls=["__MAP__", "__WIKIPEDIA__"])
+    assert one(tmp_path, row).start == (Start(site="map", path="/"), Start(site="wikipedia", path=""))
+
+
+def test_evaluators_become_checks_in_their_order(tmp_path: Path) -> None:
+    target = {
+        "url": "func:reddit_get_post_url('__last_url__')",
+        "locator": "document.querySelector('h1').outerText",
+        "required_contents": {"must_include": ["a |OR| b"]},
+        "prep_actions": ["document.title"],
+    }
+    row = raw(
+        eval__eval_types=["url_match", "program_html"],
+        eval__reference_url="__SHOPPING__/a |OR| __SHOPPING__/b",
+        eval__url_note="GOLD in PRED",
+        eval__program_html=[target],
+    )
+    task = one(tmp_path, row)
+    assert [check.kind for check in task.checks] == ["url_match", "program_html"]
+    assert task.checks[0].spec.reference_url == "__SHOPPING__/a |OR| __SHOPPING__/b"
+    assert task.category == "content"
+
+
+@pytest.mark.parametrize(
+    ("changes", "category"),
+    [
+        ({"eval__reference_answers": {"fuzzy_match": "N/A"}, "eval__string_note": "no such tea"}, "unachievable"),
+        ({"eval__eval_types": ["url_match"], "eval__reference_url": "__SHOPPING__/a"}, "navigation"),
+        (
+            {
+                "eval__eval_types": ["program_html"],
+                "eval__program_html": [{"url": "last", "locator": "", "required_contents": {"must_include": ["a"]}}],
+            },
+            "navigation",
+        ),
+        (
+            {
+                "eval__eval_types": ["program_html"],
+                "eval__program_html": [
+                    {"url": "__SHOPPING__/cart", "locator": "", "required_contents": {"must_include": ["a"]}}
+                ],
+            },
+            "content",
+        ),
+    ],
+)
+def test_categories_follow_from_the_evaluators(tmp_path: Path, changes: dict[str, Any], category: str) -> None:
+    assert one(tmp_path, raw(**changes)).category == category
+
+
+def test_a_row_of_webarena_verified(tmp_path: Path) -> None:
+    task = one(tmp_path, verified(5))
+    (check,) = task.checks
+    assert (check.kind, check.spec.task_id, check.spec.sites) == ("verified", 5, ("shopping",))
+    assert check.spec.eval == tuple(verified()["eval"])
+    assert (task.category, evaluation_types(task)) == ("information", ("agent_response",))
+
+
+def test_a_task_of_verified_that_ends_in_an_error_is_unachievable(tmp_path: Path) -> None:
+    row = verified()
+    row["eval"][0]["expected"] = {"task_type": "retrieve", "status": "NOT_FOUND_ERROR", "retrieved_data": None}
+    assert one(tmp_path, row).category == "unachievable"
+
+
+def test_rows_of_visualwebarena_and_lite_are_judged_by_their_own_evaluators(tmp_path: Path) -> None:
+    visual = raw(viewport_size={"width": 1280}, image=["__HOMEPAGE__/a.png"], sites=["classifieds"])
+    task = one(tmp_path, visual)
+    assert task.checks[0].spec.dialect == "visualwebarena"
+    assert task.source["images"] == ["__HOMEPAGE__/a.png"]
+    assert task.tags == ("input-images",)
+    assert task.sites == ("classifieds", "shopping"), "it begins on a site that it does not list"
+    assert one(tmp_path, raw(old_task_id=4)).checks[0].spec.dialect == "webarena-lite"
+
+
+def test_an_image_question_gets_no_verdict_and_says_what_it_needs(tmp_path: Path) -> None:
+    from pytest_webarena.checks import judge
+    from pytest_webarena.evidence import Evidence
+
+    row = raw(
+        eval__eval_types=["page_image_query"],
+        eval__page_image_query=[{"eval_image_url": "last", "eval_fuzzy_image_match": "http://example.org/a.jpg"}],
+        reasoning_difficulty="easy",
+    )
+    verdict = judge(one(tmp_path, row), Evidence(answer="x", stop_reason="answered"))
+    assert verdict.passed is None
+    assert "scikit-image" in verdict.render()
+
+
+def test_texts_of_one_template_number_are_told_apart(tmp_path: Path) -> None:
+    rows = [raw(0), raw(1, intent_template="What is the price of {{thing}}?"), raw(2), raw(3, intent_template_id=8)]
+    assert [task.template for task in read_suite_file(write(tmp_path, *rows))] == ["t7-1", "t7-2", "t7-1", "t8"]
+
+
+def test_a_single_task_may_stand_without_its_list(tmp_path: Path) -> None:
+    path = tmp_path / "12.json"
+    path.write_text(__import__("json").dumps(raw(12)))
+    assert [task.id for task in load_suite(str(path)).tasks] == ["12.12"]
+
+
+def test_template_signs_in_texts_are_only_text(tmp_path: Path) -> None:
+    assert one(tmp_path, raw(intent="Say {{ 1/0 }} and {% x %}")).intent == "Say {{ 1/0 }} and {% x %}"
+
+
+def test_the_source_is_not_part_of_the_digest(tmp_path: Path) -> None:
+    assert one(tmp_path, raw(1)).digest == one(tmp_path, raw(2, intent_template="another text")).digest
+    assert one(tmp_path, raw(1)).digest != one(tmp_path, raw(1, intent="How much is it?")).digest

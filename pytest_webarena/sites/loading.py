@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cache
@@ -18,6 +19,7 @@ from pytest_webarena.sites.manifest import (
     AppManifest,
     Catalogue,
     DatabaseManifest,
+    DockerManifest,
     LoginRecipe,
     SiteManifest,
 )
@@ -52,6 +54,7 @@ def read_catalogue(name_or_path: str | Path) -> Catalogue:
         if app is not None:
             _check_names(app, apps, source.node, reading)
             apps[name] = app
+    _check_dependencies(apps, sources, reading)
     _complain(reading.problems)
     return Catalogue(name=path.stem, path=path, apps=apps)
 
@@ -124,21 +127,21 @@ def _manifest(name: str, values: Mapping[str, Any], source: _Source, reading: Re
     if backend not in BACKENDS and ":" not in backend:
         reading.problem(source.node, f"a backend ({', '.join(BACKENDS)} or module:class)", repr(backend))
         return None
-    process = values["process"]
+    process, docker = values["process"], values["docker"]
     if process is not None and process.data:
-        process = replace(process, data=str((source.folder / process.data).absolute()))
+        process = replace(process, data=_file(process.data, source.folder))
+    if docker is not None:
+        docker = _docker(docker, source.folder)
     app = AppManifest(
         **{
             **values,
             "name": name,
             "folder": source.folder,
             "process": process,
-            "sites": tuple(
-                SiteManifest(name=site, host=given["host"], app=name, start=given["start"], default_user=given["user"])
-                for site, given in values["sites"].items()
-            ),
+            "docker": docker,
+            "sites": tuple(_site(name, site, given) for site, given in values["sites"].items()),
             "login": {
-                site: LoginRecipe(kind="form", site=site, **given["sign_in"])
+                site: _login(site, given["sign_in"], source.folder)
                 for site, given in values["sites"].items()
                 if given["sign_in"] is not None
             },
@@ -147,12 +150,34 @@ def _manifest(name: str, values: Mapping[str, Any], source: _Source, reading: Re
                 for user, given in values["users"].items()
             },
             "databases": {
-                database: DatabaseManifest(name=database, engine="sqlite", path=given["sqlite"])
-                for database, given in values["databases"].items()
+                database: DatabaseManifest(name=database, **given) for database, given in values["databases"].items()
             },
         }
     )
     return replace(app, digest=_digest(app))
+
+
+def _site(app: str, name: str, given: Mapping[str, Any]) -> SiteManifest:
+    keys = ("host", "start", "port", "secure_context", "api")
+    return SiteManifest(name=name, app=app, default_user=given["user"], **{key: given[key] for key in keys})
+
+
+def _login(site: str, given: Mapping[str, Any], folder: Path) -> LoginRecipe:
+    recipe = LoginRecipe(site=site, **given)
+    return replace(recipe, state=_file(recipe.state, folder)) if recipe.state else recipe
+
+
+def _docker(docker: DockerManifest, folder: Path) -> DockerManifest:
+    volumes = tuple(
+        replace(volume, source=_file(volume.source, folder)) if volume.source.startswith(("./", "../", "~")) else volume
+        for volume in docker.volumes
+    )
+    tar = os.path.expandvars(docker.tar)  # one that names a variable nobody has set is no file
+    return replace(docker, volumes=volumes, tar=_file(tar, folder) if tar and "$" not in tar else "")
+
+
+def _file(name: str, folder: Path) -> str:
+    return str((folder / Path(name).expanduser()).absolute())
 
 
 def _check_names(app: AppManifest, others: Mapping[str, AppManifest], node: Node, reading: Reading) -> None:
@@ -163,6 +188,16 @@ def _check_names(app: AppManifest, others: Mapping[str, AppManifest], node: Node
                     reading.problem(node, "each site in one app", f"'{site.name}' again", f"also in '{other.name}'")
                 elif taken.host == site.host:
                     reading.problem(node, "each host once", f"'{site.host}' again", f"also in '{other.name}'")
+
+
+def _check_dependencies(apps: Mapping[str, AppManifest], sources: Mapping[str, _Source], reading: Reading) -> None:
+    for app in apps.values():
+        for needed in app.depends_on:
+            if needed not in sources or needed == app.name:
+                reading.problem(
+                    sources[app.name].node, "other apps of this catalogue in 'depends_on'", repr(needed),
+                    closest(needed, sources),
+                )  # fmt: skip
 
 
 def _digest(app: AppManifest) -> str:

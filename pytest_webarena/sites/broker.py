@@ -46,6 +46,7 @@ class _Client:
         self._work: set[asyncio.Task[None]] = set()
         self._operations: dict[str, Callable[..., Awaitable[Any]]] = {
             "check": desk.check,
+            "headers": desk.headers,
             "hello": self._hello,
             "lease": self._lease,
             "query": desk.query,

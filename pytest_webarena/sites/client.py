@@ -132,6 +132,10 @@ class Lease:
         arguments = {"site": site, "sql": sql, "database": database, "write": write}
         return decode(Rows, self._connection.call("query", lease=self.id, **arguments))
 
+    def set_headers(self, site: str, headers: Mapping[str, str]) -> None:
+        """Have the gateway add ``headers`` to every request to ``site``, and to no other; empty: none any more."""
+        self._connection.call("headers", lease=self.id, site=site, headers=dict(headers))
+
     def check(self) -> None:
         """Raise `SiteError`, with exit code and last log lines, when a replica of this lease has died."""
         self._connection.call("check", lease=self.id)

@@ -9,12 +9,13 @@ from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from pytest_webarena.errors import SiteError, TaskError, WebArenaError
 from pytest_webarena.evidence import RequestRecord
 from pytest_webarena.sites import reaper
 from pytest_webarena.sites.backends import create_backend
-from pytest_webarena.sites.backends.base import Backend, BackendContext, Rows
+from pytest_webarena.sites.backends.base import Backend, BackendContext, Replica, Rows
 from pytest_webarena.sites.fleet import FleetLimits
 from pytest_webarena.sites.gateway import Gateway, GatewaySession
 from pytest_webarena.sites.housekeeping import ReaperProcess
@@ -79,6 +80,7 @@ class Desk:
         if not sites:
             raise TaskError("a lease needs at least one site")
         chosen = {name: self.catalogue.site(name) for name in sites}
+        asked = {site.app for site in chosen.values()}
         apps = [app.name for app in self.catalogue.apps_of(sites)]
         wait = self.settings.lease_timeout if timeout is None else timeout
         lease = await self._pool.lease(apps, holder=holder, timeout=wait)
@@ -89,8 +91,10 @@ class Desk:
             self._background(self._pool.release(lease, unsafe={}))
             raise
         replicas = lease.replicas
-        for site in chosen.values():
-            session.route(site.host, replicas[site.app].host, replicas[site.app].port)
+        for app in apps:  # also those that the asked ones depend on: pages may call them
+            for site in self.catalogue.apps[app].sites:
+                if site.name in chosen or app not in asked:
+                    self._route(session, site, replicas[app])
         self._held[lease.id] = _Held(lease=lease, session=session, sites=chosen)
         register(lease.id)
         self._pool.handed_over(lease, time.monotonic() - granted)
@@ -146,6 +150,18 @@ class Desk:
             raise TaskError(f"expected a site of this lease ({', '.join(held.sites)}), found {name!r}")
         return await self._pool.query(held.lease, held.sites[name].app, database, sql, write=write)
 
+    async def headers(self, lease: str, site: str, headers: Mapping[str, str]) -> None:
+        """Add headers to every request of the lease to one of its sites, e.g. such that sign a visitor in."""
+        held = self._lease(lease)
+        if site not in held.sites:
+            raise TaskError(f"expected a site of this lease ({', '.join(held.sites)}), found {site!r}")
+        if held.sites[site].url.startswith("https:"):
+            raise SiteError(f"{site} is served by https, where no header can be added to requests; sign in by a form")
+        try:
+            held.session.set_headers(held.sites[site].host, headers)
+        except ValueError as error:
+            raise SiteError(f"signing in to {site} by a header: {error}") from None
+
     async def check(self, lease: str) -> None:
         """`SiteError` when a replica of the lease has died, or did not answer a request as a web server does."""
         held = self._lease(lease)
@@ -199,16 +215,23 @@ class Desk:
             raise TaskError(f"{lease} has been released")
         return self._held[lease]
 
+    @staticmethod
+    def _route(session: GatewaySession, site: SiteManifest, replica: Replica) -> None:
+        parts = urlsplit(site.url)
+        port = parts.port or (443 if parts.scheme == "https" else 80)
+        session.route(site.host, replica.host, site.port or replica.port, port=port, tls=parts.scheme == "https")
+
     def _access(self, site: SiteManifest) -> SiteAccess:
         app = self.catalogue.apps[site.app]
         return SiteAccess(
             name=site.name,
             app=app.name,
             url=site.url,
-            start=site.url + site.start,
+            start=site.start_url,
             users=app.users,
             default_user=site.default_user,
             login=app.login.get(site.name),
+            api=site.api,
         )
 
     def _limits(self, app: AppManifest) -> FleetLimits:

@@ -15,18 +15,37 @@ from pytest_webarena.tasks.steps import BROWSER_STEPS
 __all__ = ["ACCOUNT", "DATABASE", "SITE"]
 
 
-def _login_check(path: str, includes: str, locate: str) -> LoginCheck:
-    return LoginCheck(path=path, includes=includes, locate=locate)
+def _login_check(**values: Any) -> LoginCheck:
+    return LoginCheck(**values)
+
+
+def _check_rule(values: dict[str, Any], _: Any, __: Reading) -> Fault | None:
+    if values["redirects"] and not values["includes"]:
+        return Fault("'includes' beside 'redirects': something must be proof", "neither text nor place")
+    return None
 
 
 LOGIN_CHECK: Record[LoginCheck] = Record(
     "sign-in check",
     _login_check,
     [
-        key("path", PATH, "A page for signed-in users only; being sent elsewhere means failure.", "path: /account"),
+        key(
+            "path",
+            PATH,
+            "A page for signed-in users only; being sent elsewhere means failure. May use `{username}`.",
+            "path: /account",
+        ),
         key("includes", Text(), "Text it must hold; may use `{username}`.", 'includes: "{username}"', default=""),
         key("locate", Text(), "Selector of the element that must hold it.", "locate: css=main", default=""),
+        key(
+            "redirects",
+            Bool(),
+            "The page may send signed-in visitors on; then only the text is proof.",
+            "redirects: true",
+            default=False,
+        ),
     ],
+    rule=_check_rule,
 )
 
 _LOGIN_KINDS = {"form": "steps", "header": "headers", "state": "state", "script": "script"}
@@ -143,7 +162,21 @@ SITE: Record[Mapping[str, Any]] = Record(
     dict,
     [
         key("host", HOST, "What the browser calls it; the same in every run.", "host: shopping.test"),
-        key("start", PATH, "Where a visit begins.", "start: /explore", default="/"),
+        key(
+            "root",
+            PATH,
+            "Path below which the site's addresses are meant: `site:/orders` in tasks is then `/admin/orders`.",
+            "root: /admin",
+            default="",
+        ),
+        key(
+            "start",
+            PATH,
+            "Where a visit begins, on the host.",
+            "start: /explore",
+            default="",
+            default_text="`root`, or `/`",
+        ),
         key("user", Text("an account's name"), "Account of tasks that name none.", "user: mara.linden", default=""),
         key(
             "sign_in",

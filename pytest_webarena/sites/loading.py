@@ -158,8 +158,11 @@ def _manifest(name: str, values: Mapping[str, Any], source: _Source, reading: Re
 
 
 def _site(app: str, name: str, given: Mapping[str, Any]) -> SiteManifest:
-    keys = ("host", "start", "port", "secure_context", "api")
-    return SiteManifest(name=name, app=app, default_user=given["user"], **{key: given[key] for key in keys})
+    own = {key: given[key] for key in ("host", "port", "secure_context", "api")}
+    root = given["root"].rstrip("/")
+    return SiteManifest(
+        name=name, app=app, default_user=given["user"], root=root, start=given["start"] or root or "/", **own
+    )
 
 
 def _login(site: str, given: Mapping[str, Any], folder: Path) -> LoginRecipe:

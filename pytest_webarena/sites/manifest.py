@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
+from urllib.parse import urljoin
 
 from pytest_webarena.actions import Action
 from pytest_webarena.errors import UsageError, closest
@@ -53,11 +54,13 @@ class LoginCheck:
     """What proves that signing in worked: a page that only the signed-in user sees."""
 
     path: str
-    """Opened after the steps. Being sent elsewhere means: not signed in."""
+    """Opened after the steps; may use ``{username}``. Being sent elsewhere means: not signed in."""
     includes: str = ""
     """Visible text the page must hold; may use ``{username}``. Empty: staying on the path is enough."""
     locate: str = ""
     """Playwright selector of the element that must hold the text; empty: the whole page."""
+    redirects: bool = False
+    """The page may send visitors on, also signed-in ones: then only what it holds is proof."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,8 +110,10 @@ class SiteManifest:
     host: str
     """What the browser calls it, e.g. ``homepage.test``. Served as ``http://<host>`` by the gateway."""
     app: str
+    root: str = ""
+    """Path below which the site's addresses are meant, e.g. ``/admin``; ``url`` ends with it. Empty: the whole host."""
     start: str = "/"
-    """Path where a visit begins."""
+    """Path where a visit begins, on the host."""
     default_user: str = ""
     """Account that tasks use unless they name another; empty: nobody is signed in."""
     base: str = ""
@@ -123,7 +128,12 @@ class SiteManifest:
     @property
     def url(self) -> str:
         """Base URL without a trailing slash."""
-        return self.base or f"http://{self.host}"
+        return self.base or f"http://{self.host}{self.root}"
+
+    @property
+    def start_url(self) -> str:
+        """Address where a visit begins."""
+        return urljoin(f"{self.url}/", self.start)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -225,11 +235,12 @@ class VolumeManifest:
     """Data that are not in the image."""
 
     source: str
-    """Name of a volume on the engine, or an absolute path."""
+    """Name of a volume that exists on the engine, or an absolute path."""
     target: str
     """Where it is mounted inside."""
     mutable: bool = False
-    """The app writes there: every replica gets a copy of its own. Otherwise all share it, read-only."""
+    """The app writes there: every replica gets a copy of its own, but the one replica of a read-only app writes into
+    the volume itself. Otherwise all share it, read-only."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -167,7 +167,10 @@ def _site(app: str, name: str, given: Mapping[str, Any]) -> SiteManifest:
 
 def _login(site: str, given: Mapping[str, Any], folder: Path) -> LoginRecipe:
     recipe = LoginRecipe(site=site, **given)
-    return replace(recipe, state=_file(recipe.state, folder)) if recipe.state else recipe
+    state = _file(recipe.state, folder) if recipe.state else ""
+    file, colon, function = recipe.script.rpartition(":")
+    script = _file(file, folder) + colon + function if file.endswith(".py") else recipe.script
+    return replace(recipe, state=state, script=script)
 
 
 def _docker(docker: DockerManifest, folder: Path) -> DockerManifest:

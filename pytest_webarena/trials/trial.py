@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from pytest_webarena.llm.config import ModelSettings
     from pytest_webarena.results.rundir import AttemptWriter, TrialFolder
     from pytest_webarena.tasks.model import Task
-    from pytest_webarena.trials.live import LiveTrial
     from pytest_webarena.trials.stage import Resources
 
 __all__ = ["RETRIED_CAUSES", "TrialPlan", "run_trial"]
@@ -165,7 +164,7 @@ def _gather(plan: TrialPlan, resources: Resources, writer: AttemptWriter, progre
         progress.replicas = stage.replicas
         progress.browser = stage.session.browser_version
         progress.environment = stage.session.environment
-        recorder = _Recorder(writer, task, stage.live, progress)
+        recorder = _Recorder(writer, task, stage, progress)
         with progress.timed("episode"):
             stage.open_first_pages()
             progress.episode = episode = _run_agent(plan, stage, recorder, writer)
@@ -230,9 +229,9 @@ def _agent_limits(limits: EpisodeLimits) -> AgentLimits:
 class _Recorder:
     """Passes each step to the attempt's files and gathers what ``when: any_step`` checks need of its state."""
 
-    def __init__(self, writer: AttemptWriter, task: Task, live: LiveTrial, progress: _Progress) -> None:
+    def __init__(self, writer: AttemptWriter, task: Task, stage: Stage, progress: _Progress) -> None:
         self._writer = writer
-        self._live = live
+        self._stage = stage
         self._progress = progress
         self._every_step = signals(task.checks).each_step
         self._probing: list[tuple[float, float]] = []
@@ -248,7 +247,11 @@ class _Recorder:
             self._progress.usage = step.usage + (self._progress.usage or Usage())
         if self._every_step:
             began = time.time()
-            self.probes += collect(self._every_step, self._live, state=step.index)
+            self.probes += collect(self._every_step, self._stage.live, state=step.index)
+            self._probing.append((began, time.time()))
+        began = time.time()
+        if renewed := self._stage.stay_signed_in(step):
+            self._progress.environment.setdefault("renewed_sign_ins", []).append(renewed)
             self._probing.append((began, time.time()))
 
     def was_probing(self, moment: float) -> bool:

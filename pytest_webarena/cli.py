@@ -80,7 +80,7 @@ def _validate(options: argparse.Namespace) -> int:
     from pytest_webarena.sites.manifest import load_catalogue
     from pytest_webarena.tasks.validate import render, validate
 
-    report = validate(options.paths, sites=load_catalogue(options.sites).sites)
+    report = validate(options.paths, sites=load_catalogue(options.sites).accounts)
     print(render(report, options.format))
     return 1 if report.problems else 0
 

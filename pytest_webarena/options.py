@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -18,6 +19,7 @@ from pytest_webarena.llm.config import ModelSettings
 from pytest_webarena.secrets import mark_environment
 from pytest_webarena.selection import Shard, parse_shard
 from pytest_webarena.shipped import agent_directories
+from pytest_webarena.sites.external import parse_site_urls
 
 __all__ = ["DEFAULT_AGENT", "Settings", "add_options", "check_agents", "read_settings"]
 
@@ -43,6 +45,18 @@ def add_options(parser: pytest.Parser) -> None:
         default=None,
         metavar="CATALOGUE",
         help="Sites to run tasks on: embedded (default; no Docker), embedded-docker, or a catalogue file.",
+    )
+    group.addoption(
+        "--site-url",
+        action="append",
+        default=[],
+        metavar="SITE=URL",
+        help="Use a site that runs elsewhere instead of the catalogue's; repeat for several. It can't be reset.",
+    )
+    group.addoption(
+        "--allow-unreset",
+        action="store_true",
+        help="Also run tasks that change sites which can't be reset; they may disturb each other.",
     )
     group.addoption(
         "--run-dir",
@@ -150,6 +164,7 @@ def add_options(parser: pytest.Parser) -> None:
     )
     parser.addini("webarena_agents", type="args", default=["agents"], help="Directories of agent definitions.")
     parser.addini("webarena_sites", default="embedded", help="Default of --sites.")
+    parser.addini("webarena_site_urls", type="args", default=[], help="Values for --site-url, which replaces them.")
     parser.addini("webarena_browser_executable", default="", help="Default of --browser-executable.")
 
 
@@ -230,6 +245,9 @@ class Settings:
     """False when `DEFAULT_AGENT` stands in."""
     trials: int
     catalogue: str
+    site_urls: Mapping[str, str]
+    """Sites that run elsewhere."""
+    allow_unreset: bool
     run_dir: Path | None
     max_steps: int
     time_limit: float
@@ -281,6 +299,8 @@ def read_settings(config: pytest.Config) -> Settings:
         agents_given=bool(agents),
         trials=option("--trials"),
         catalogue=option("--sites") or config.getini("webarena_sites"),
+        site_urls=parse_site_urls(option("--site-url") or config.getini("webarena_site_urls")),
+        allow_unreset=option("--allow-unreset"),
         run_dir=Path(run_dir or resume).absolute() if run_dir or resume else None,
         max_steps=option("--max-steps") or EpisodeLimits().steps,
         time_limit=option("--time-limit") or EpisodeLimits().seconds,

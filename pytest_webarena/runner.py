@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import pytest
 
@@ -14,11 +14,13 @@ from pytest_webarena.errors import (
     JudgeError,
     ModelError,
     SiteError,
+    SiteMissing,
     TaskError,
     TaskFailed,
     TrialError,
 )
 from pytest_webarena.reporting.allure import report_trial
+from pytest_webarena.reporting.outcomes import SKIPPED
 from pytest_webarena.results.wording import printable
 
 if TYPE_CHECKING:
@@ -35,9 +37,14 @@ _ERRORS: dict[str, type[TrialError]] = {
 def run_task(request: pytest.FixtureRequest, browser_name: str) -> None:
     """Run one trial. Passes, raises `TaskFailed` for a wrong result, or a `TrialError` when there is no result."""
     __tracebackhide__ = True
-    runtime = request.getfixturevalue("webarena_runtime")  # lazy: collecting and re-scoring need none of it
     item = request.node
-    record = runtime.run(item.task, item.agent_name, item.trial, node_id=item.nodeid)
+    if refused := getattr(item.function, "refused", ""):
+        _skip(item, refused)
+    runtime = request.getfixturevalue("webarena_runtime")  # lazy: collecting and re-scoring need none of it
+    try:
+        record = runtime.run(item.task, item.agent_name, item.trial, node_id=item.nodeid)
+    except SiteMissing as missing:
+        _skip(item, printable(str(missing)))
     item.user_properties.extend(facts(record))
     told = record
     if item.planned is not None:
@@ -49,6 +56,13 @@ def run_task(request: pytest.FixtureRequest, browser_name: str) -> None:
         raise TaskFailed(printable(record.message))
     if record.outcome == "error":
         raise _ERRORS.get(record.cause, HarnessError)(printable(record.message))
+
+
+def _skip(item: pytest.Item, reason: str) -> NoReturn:
+    """Skip the trial; the summary tells the whole reason, once for all trials that share it."""
+    __tracebackhide__ = True
+    item.user_properties.append((SKIPPED, reason))
+    pytest.skip(reason.partition("\n")[0])
 
 
 def facts(record: TrialRecord) -> list[tuple[str, object]]:

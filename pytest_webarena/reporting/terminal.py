@@ -13,6 +13,7 @@ import pytest
 from pytest_webarena.llm.ledger import LEDGER, read_ledger
 from pytest_webarena.results import Rate, Summary, summarise
 from pytest_webarena.results.wording import dollars, seconds_words, size_words, usage_words
+from pytest_webarena.sites.external import EXTERNAL
 from pytest_webarena.stash import SETTINGS
 
 if TYPE_CHECKING:
@@ -24,7 +25,16 @@ if TYPE_CHECKING:
     from pytest_webarena.selection import LeftOut
     from pytest_webarena.sites.report import AppReport, BrokerReport, Durations
 
-__all__ = ["Line", "budget_lines", "header", "left_out_lines", "site_lines", "summary_lines", "write_summary"]
+__all__ = [
+    "Line",
+    "budget_lines",
+    "header",
+    "left_out_lines",
+    "site_lines",
+    "skipped_lines",
+    "summary_lines",
+    "write_summary",
+]
 
 _WIDTH = 80
 _LABEL = 15
@@ -53,6 +63,9 @@ def write_summary(reporter: TerminalReporter, controller: Controller) -> None:
     """The run's figures, from its records."""
     run = controller.run_dir
     if run is None:
+        if controller.skipped:
+            reporter.write_sep("=", "webarena")
+            _write(reporter, skipped_lines(controller.skipped))
         return
     reporter.write_sep("=", "webarena")
     lines = list(summary_lines(summarise(run.records()).values()))
@@ -60,9 +73,14 @@ def write_summary(reporter: TerminalReporter, controller: Controller) -> None:
         lines += site_lines(controller.broker_report)
     lines += budget_lines(read_ledger(run.path / LEDGER), reporter.config.stash[SETTINGS].models)
     lines += left_out_lines(controller.left_out)
+    lines += skipped_lines(controller.skipped)
     if controller.ruling is not None:
         lines.append(Line(f"gate: {controller.ruling.message}", "red" if controller.ruling.exit_code else ""))
     lines.append(Line(f"records: {_shorter(run.path)} ({size_words(run.size())})"))
+    _write(reporter, lines)
+
+
+def _write(reporter: TerminalReporter, lines: Iterable[Line]) -> None:
     for line in lines:
         reporter.write_line(line.text, **({line.mark: True} if line.mark else {}))
 
@@ -111,6 +129,17 @@ def left_out_lines(left_out: LeftOut) -> Iterator[Line]:
         parts.append(f"{_plural(left_out.elsewhere, 'trial')} of other shards (--shard)")
     if parts:
         yield from _row("left out", parts, indent=0)
+
+
+def skipped_lines(skipped: Mapping[str, int]) -> Iterator[Line]:
+    """Why trials were skipped, each reason once; commands in it stay whole, so that they can be copied."""
+    for reason, count in skipped.items():
+        head = f"{'skipped':<{_LABEL}}"
+        for line in f"{_plural(count, 'trial')}: {reason}".splitlines():
+            whole = line.startswith(" ") or len(line) <= _WIDTH - _LABEL
+            for part in [line] if whole else textwrap.wrap(line, _WIDTH - _LABEL, break_long_words=False):
+                yield Line(f"{head}{part}", "yellow" if head.strip() else "")
+                head = " " * _LABEL
 
 
 def _cost_rows(summary: Summary) -> Iterator[Line]:
@@ -170,6 +199,9 @@ def _app(app: AppReport) -> Iterator[str]:
         yield f"{app.waits.count} waited {_times(app.waits)}"
     if app.handovers.count:
         yield f"hand-over {_times(app.handovers)}"
+    if app.backend == EXTERNAL:
+        yield "never reset"
+        return
     if app.resets.count:
         yield f"{_plural(app.resets.count, 'reset')} {_times(app.resets)}"
     if app.clean_hand_ons:

@@ -175,7 +175,7 @@ def main() -> None:
     if settings.python_path is not None:
         os.environ["PYTHONPATH"] = settings.python_path
     try:
-        catalogue = load_catalogue(settings.catalogue)
+        catalogue = load_catalogue(settings.catalogue, site_urls=settings.site_urls)
     except WebArenaError as error:
         os.write(1, str(error).encode())
         sys.exit(2)

@@ -38,6 +38,8 @@ class BrokerSettings:
 
     catalogue: str
     """Name, or absolute path."""
+    site_urls: Mapping[str, str]
+    """Sites that run elsewhere."""
     directory: Path
     """Private; everything on disk goes below it."""
     log: Path

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from pytest_webarena.errors import SiteError, WebArenaError
+from pytest_webarena.errors import SiteError, SiteMissing, WebArenaError
 from pytest_webarena.sites.backends.base import Backend, Replica, Rows
 from pytest_webarena.sites.manifest import AppManifest
 from pytest_webarena.sites.report import AppReport, AppStatus, Durations
@@ -61,6 +61,8 @@ class Fleet:
         self.slots: list[Slot] = []
         self.failure = ""
         """Why the latest start failed; empty when it did not."""
+        self.missing = False
+        """Whether that was because what it needs is not on this machine."""
         self._failures = 0
         self._make_backend = backend
         self._preparation: asyncio.Task[Backend] | None = None
@@ -208,6 +210,7 @@ class Fleet:
             replica = await self._in_time(backend.start(self.app, slot.id), "start")
         except Exception as error:
             self._failed_starts += 1
+            self.missing = isinstance(error, SiteMissing)
             self._fail(slot, error, "could not be started")
             self.failure = slot.why
             _log.error("%s", slot.why)
@@ -243,7 +246,8 @@ class Fleet:
             _log.error("unexpected failure of %s", slot.id, exc_info=error)
         last = self._failures >= _ATTEMPTS
         tries = f"given up after {_ATTEMPTS} attempts" if last else f"attempt {self._failures} of {_ATTEMPTS}"
-        slot.to(State.BROKEN, self._clock(), f"the app {self.app.name!r} {what} ({tries}): {text}")
+        why = text if isinstance(error, SiteMissing) else f"the app {self.app.name!r} {what} ({tries}): {text}"
+        slot.to(State.BROKEN, self._clock(), why)
         self._forget_broken(slot)
 
     async def _prepared(self) -> Backend:

@@ -23,6 +23,10 @@ def _app_rule(values: dict[str, Any], _: Any, __: Reading) -> Fault | None:
     backend = values["backend"]
     if backend in ("process", "docker") and values[backend] is None:
         return Fault(f"a '{backend}' section", "none", f"the app's backend is {backend}")
+    elsewhere = [name for name, site in values["sites"].items() if site["url"]]
+    if (backend == "external") != bool(elsewhere) or (backend == "external" and len(values["sites"]) != 1):
+        expected = "one site, with a 'url', where and only where the backend is external"
+        return Fault(expected, f"{len(values['sites'])} sites, {len(elsewhere)} with a 'url'")
     if not values["sites"] and backend != "docker":
         return Fault("at least one site", "none", "only containers may serve nothing but other apps")
     for name, site in values["sites"].items():
@@ -37,8 +41,8 @@ APP: Record[Mapping[str, Any]] = Record(
     [
         key(
             "backend",
-            Text("process, docker or module:class"),
-            "What runs it: `process`, `docker`, or the class of another backend.",
+            Text("process, docker, external or module:class"),
+            "What runs it: `process`, `docker`, `external` (it runs elsewhere), or the class of another backend.",
             "backend: process",
         ),
         key(

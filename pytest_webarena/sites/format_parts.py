@@ -9,7 +9,21 @@ from pytest_webarena.tasks.reading import Reading
 from pytest_webarena.tasks.records import Field, ListOf, MapOf
 from pytest_webarena.tasks.shapes import Fault, Int, Text
 
-__all__ = ["HEADER", "HOST", "NAME", "PATH", "SCRIPT", "SIZE", "STATUS", "TARGET", "VARIABLES", "WORDS", "key", "text"]
+__all__ = [
+    "HEADER",
+    "HOST",
+    "NAME",
+    "PATH",
+    "SCRIPT",
+    "SIZE",
+    "STATUS",
+    "TARGET",
+    "URL",
+    "VARIABLES",
+    "WORDS",
+    "key",
+    "text",
+]
 
 
 def text(label: str, pattern: str) -> Text:
@@ -28,6 +42,7 @@ PATH = text("a path that starts with '/'", r"/\S*")
 TARGET = text("module:attribute", r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 SCRIPT = text("module:function or file.py:function", r"[\w./-]+:[A-Za-z_]\w*")
 HEADER = text("a header's name", r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
+URL = text("an address that starts with http:// or https://", r"https?://[^\s@?#]+")
 SIZE = text("a size such as 256m or 2g", r"[0-9]+[bkmgBKMG]?")
 VARIABLES = MapOf(Text("text", blank=True), "a mapping from variables to texts")
 WORDS = ListOf(Text("text", blank=True), label="a program and its arguments, as a list", low=1)

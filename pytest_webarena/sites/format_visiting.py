@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pytest_webarena.sites.format_parts import HEADER, HOST, PATH, SCRIPT, WORDS, key, text
+from pytest_webarena.sites.format_parts import HEADER, HOST, PATH, SCRIPT, URL, WORDS, key, text
 from pytest_webarena.sites.manifest import ApiRecipe, LoginCheck
 from pytest_webarena.tasks.reading import Reading
 from pytest_webarena.tasks.records import MapOf, Record
@@ -157,11 +157,31 @@ API: Record[ApiRecipe] = Record(
     rule=_api_rule,
 )
 
+
+def _site_rule(values: dict[str, Any], _: Any, __: Reading) -> Fault | None:
+    if bool(values["host"]) == bool(values["url"]):
+        return Fault("either 'host' or, for a site that runs elsewhere, 'url'", "both" if values["url"] else "neither")
+    return None
+
+
 SITE: Record[Mapping[str, Any]] = Record(
     "site",
     dict,
     [
-        key("host", HOST, "What the browser calls it; the same in every run.", "host: shopping.test"),
+        key(
+            "host",
+            HOST,
+            "What the browser calls it; the same in every run. Required, but for sites with a `url`.",
+            "host: shopping.test",
+            default="",
+        ),
+        key(
+            "url",
+            URL,
+            "Its own address, where it runs elsewhere (`backend: external`).",
+            "url: http://shop.example.org:8080",
+            default="",
+        ),
         key(
             "root",
             PATH,
@@ -210,6 +230,7 @@ SITE: Record[Mapping[str, Any]] = Record(
             default=None,
         ),
     ],
+    rule=_site_rule,
 )
 
 ACCOUNT: Record[Mapping[str, Any]] = Record(

@@ -15,7 +15,8 @@ import socket
 import subprocess
 import sys
 import threading
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pytest_webarena.errors import SiteError
@@ -45,6 +46,8 @@ class BrokerConfig:
 
     catalogue: str = "embedded"
     """Name of a shipped catalogue, or path of a YAML file."""
+    site_urls: Mapping[str, str] = field(default_factory=dict)
+    """Addresses of sites that run elsewhere, by name."""
     run_dir: Path | None = None
     """Where ``broker.log`` goes; None: into the private directory, so it is gone afterwards."""
     max_replicas: int = 8
@@ -150,6 +153,7 @@ class BrokerLauncher:
         known = Path(self._config.catalogue)
         settings = {
             "catalogue": str(known.absolute()) if known.suffix or known.parent.name else self._config.catalogue,
+            "site_urls": dict(self._config.site_urls),
             "directory": str(self._directory / f"broker-{len(self._problems)}"),
             "log": str(self.log),
             "max_replicas": self._config.max_replicas,

@@ -10,6 +10,7 @@ from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from pytest_webarena.errors import Problem, UsageError, closest
 from pytest_webarena.sites.backends import BACKENDS
@@ -159,9 +160,17 @@ def _manifest(name: str, values: Mapping[str, Any], source: _Source, reading: Re
 
 def _site(app: str, name: str, given: Mapping[str, Any]) -> SiteManifest:
     own = {key: given[key] for key in ("host", "port", "secure_context", "api")}
-    root = given["root"].rstrip("/")
+    root, url = given["root"].rstrip("/"), given["url"].rstrip("/")
+    if url:
+        own["host"] = urlsplit(url).hostname or ""
     return SiteManifest(
-        name=name, app=app, default_user=given["user"], root=root, start=given["start"] or root or "/", **own
+        name=name,
+        app=app,
+        base=url if not url or urlsplit(url).path else url + root,
+        default_user=given["user"],
+        root=root,
+        start=given["start"] or root or "/",
+        **own,
     )
 
 

@@ -6,9 +6,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Literal
 from urllib.parse import urljoin
 
@@ -386,6 +387,11 @@ class Catalogue:
         """All sites by name, in file order."""
         return {site.name: site for app in self.apps.values() for site in app.sites}
 
+    @property
+    def accounts(self) -> Mapping[str, Collection[str]]:
+        """Site name to the names of the accounts that can sign in there."""
+        return {site.name: tuple(app.users) for app in self.apps.values() for site in app.sites}
+
     def site(self, name: str) -> SiteManifest:
         """The site called ``name``; an unknown name is a `UsageError` that lists the known ones."""
         sites = self.sites
@@ -401,11 +407,18 @@ class Catalogue:
         return tuple(self.apps[name] for name in names)
 
 
-def load_catalogue(name_or_path: str | Path) -> Catalogue:
+def load_catalogue(name_or_path: str | Path, *, site_urls: Mapping[str, str] = MappingProxyType({})) -> Catalogue:
     """Read a shipped catalogue by name (``embedded``) or one of the user's by path (``sites.yaml``).
+
+    ``site_urls`` are addresses of sites that run elsewhere, instead of the catalogue's own or beside them.
 
     Raises `UsageError` for an unknown name, and one that lists every defect with file and line for a bad file.
     """
     from pytest_webarena.sites.loading import read_catalogue  # YAML is only needed here
 
-    return read_catalogue(name_or_path)
+    catalogue = read_catalogue(name_or_path)
+    if site_urls:
+        from pytest_webarena.sites.external import with_external_sites
+
+        catalogue = with_external_sites(catalogue, site_urls)
+    return catalogue

@@ -10,7 +10,7 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from pytest_webarena.errors import SiteError, TaskError, UsageError, closest
+from pytest_webarena.errors import SiteError, SiteMissing, TaskError, UsageError, closest
 from pytest_webarena.sites.backends.base import Backend, Replica, Rows
 from pytest_webarena.sites.fleet import Fleet, FleetLimits
 from pytest_webarena.sites.manifest import AppManifest
@@ -204,7 +204,7 @@ class Pool:
             hopeless = next((fleet for fleet in request.fleets if fleet.hopeless), None)
             if hopeless is not None:
                 self._waiting.remove(request)
-                self._fail(request, hopeless.failure)
+                self._fail(request, hopeless.failure, SiteMissing if hopeless.missing else SiteError)
             elif all(fleet.available() > reserved[fleet] for fleet in request.fleets):
                 self._waiting.remove(request)
                 self._grant(request)
@@ -237,9 +237,9 @@ class Pool:
                 self._undo(lease)
 
     @staticmethod
-    def _fail(request: _Request, why: str) -> None:
+    def _fail(request: _Request, why: str, kind: type[SiteError] = SiteError) -> None:
         if not request.future.done():
-            request.future.set_exception(SiteError(why))
+            request.future.set_exception(kind(why))
 
     def _why_not(self, request: _Request) -> str:
         """Who holds what: the text of a time-out."""

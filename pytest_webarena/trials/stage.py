@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, nullco
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
+from pytest_webarena.sites.external import EXTERNAL
 from pytest_webarena.trials.live import LiveTrial, absolute_url
 from pytest_webarena.trials.setup import run_setup
 
@@ -60,6 +61,14 @@ class Stage:
     def replicas(self) -> dict[str, str]:
         """App name to the digest of what serves it."""
         return {replica.app: replica.digest for replica in self.lease.replicas} if self.lease else {}
+
+    @property
+    def external_sites(self) -> dict[str, str]:
+        """Site name to address of those that run elsewhere: nobody has reset them, nobody can say what they run."""
+        if self.lease is None:
+            return {}
+        apps = {replica.app for replica in self.lease.replicas if replica.backend == EXTERNAL}
+        return {name: site.url for name, site in self.lease.sites.items() if site.app in apps}
 
     def open_first_pages(self) -> None:
         """Load the tabs that the task begins with."""

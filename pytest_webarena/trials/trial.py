@@ -16,7 +16,7 @@ from pytest_webarena.agents.worker import AgentCrashed, AgentTimeout, AgentWorke
 from pytest_webarena.browser.grammars import grammar
 from pytest_webarena.checks import collect, judge, signals
 from pytest_webarena.episode import Ending, Episode, EpisodeLimits, run_episode
-from pytest_webarena.errors import Cause, HarnessError, TrialError
+from pytest_webarena.errors import Cause, HarnessError, SiteMissing, TrialError
 from pytest_webarena.evidence import Evidence, Probe, StepRecord, Usage
 from pytest_webarena.results.records import Attempt, Outcome, TrialKey, TrialRecord
 from pytest_webarena.secrets import scrub_plain
@@ -93,11 +93,19 @@ class _Progress:
 
 
 def run_trial(plan: TrialPlan, resources: Resources, folder: TrialFolder) -> TrialRecord:
-    """Run one trial and write its record. Returns for every outcome; raises only `KeyboardInterrupt` and the like."""
+    """Run one trial and write its record. Returns for every outcome.
+
+    Raises `SiteMissing`, and leaves no record, when a site is not there to be tried; else only `KeyboardInterrupt` and
+    the like.
+    """
     attempts: list[Attempt] = []
     while True:
         writer = folder.begin(worker=plan.worker, node_id=plan.node_id, task=_task_facts(plan))
-        record, again = _attempt(plan, resources, writer)
+        try:
+            record, again = _attempt(plan, resources, writer)
+        except SiteMissing:
+            folder.withdraw(writer.number)
+            raise
         attempts.append(
             Attempt(
                 number=writer.number,
@@ -130,6 +138,8 @@ def _attempt(plan: TrialPlan, resources: Resources, writer: AttemptWriter) -> tu
             with progress.timed("judge"):
                 progress.verdict = verdict = judge(plan.task, evidence)
             outcome, cause, message = _outcome(verdict, progress.episode)
+        except SiteMissing:
+            raise
         except TrialError as error:
             cause, message, again = error.cause, str(error), error.again
         except Exception as error:  # a bug of ours must not look like a failed task, nor end the run
@@ -164,6 +174,8 @@ def _gather(plan: TrialPlan, resources: Resources, writer: AttemptWriter, progre
         progress.replicas = stage.replicas
         progress.browser = stage.session.browser_version
         progress.environment = stage.session.environment
+        if external := stage.external_sites:
+            progress.environment["external_sites"] = external
         recorder = _Recorder(writer, task, stage, progress)
         with progress.timed("episode"):
             stage.open_first_pages()

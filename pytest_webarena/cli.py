@@ -7,7 +7,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from pytest_webarena.errors import UsageError
+from pytest_webarena.errors import TrialError, UsageError
+from pytest_webarena.site_commands import add_commands
 
 __all__ = ["main"]
 
@@ -21,6 +22,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except UsageError as error:
         print(f"webarena {options.command}: {error}", file=sys.stderr)
         return 2
+    except TrialError as error:
+        print(f"webarena {options.command}: {error}", file=sys.stderr)
+        return 1
     except BrokenPipeError:  # the reader had enough
         sys.stderr.close()
         return 0
@@ -70,6 +74,8 @@ def _parser() -> argparse.ArgumentParser:
         "--pictures", type=Path, default=Path("tryout"), metavar="DIR", help="for screenshots (default: tryout)"
     )
     attempt.set_defaults(run=_try)
+
+    add_commands(commands)
 
     agents = commands.add_parser("agents", help="list what --agent understands")
     agents.set_defaults(run=_agents)

@@ -15,7 +15,7 @@ from pytest_webarena.errors import SiteError, TaskError, WebArenaError
 from pytest_webarena.evidence import RequestRecord
 from pytest_webarena.sites import reaper
 from pytest_webarena.sites.backends import create_backend
-from pytest_webarena.sites.backends.base import Backend, BackendContext, Replica, Rows
+from pytest_webarena.sites.backends.base import Backend, BackendContext, KeepsLogs, Replica, Rows
 from pytest_webarena.sites.fleet import FleetLimits
 from pytest_webarena.sites.gateway import Gateway, GatewaySession
 from pytest_webarena.sites.housekeeping import ReaperProcess
@@ -151,6 +151,35 @@ class Desk:
         if name not in held.sites:
             raise TaskError(f"expected a site of this lease ({', '.join(held.sites)}), found {name!r}")
         return await self._pool.query(held.lease, held.sites[name].app, database, sql, write=write)
+
+    async def gateway(self, *, register: Callable[[str], None]) -> Grant:
+        """A gateway that serves nothing yet: `join` adds sites to it, which may come and go while its port stays."""
+        session = await self._gateway.open()
+        name = f"gateway-{session.port}"
+        lease = PoolLease(id=name, holder=name, waited=0.0, slots={})
+        self._held[name] = _Held(lease=lease, session=session, sites={})
+        register(name)
+        return Grant(id=name, port=session.port, waited=0.0, sites={}, replicas=())
+
+    async def join(self, lease: str, other: str) -> None:
+        """Serve what ``other`` holds on the gateway of ``lease`` as well, in place of what it served so far."""
+        held, more = self._lease(lease), self._lease(other)
+        held.sites = {**held.sites, **more.sites}
+        for route in more.session.routes:
+            held.session.route(route.host, route.upstream_host, route.upstream_port, port=route.port, tls=route.tls)
+        for slot in more.lease.slots.values():  # its own gateway sees none of the traffic
+            slot.touched = slot.touched or "it was visited through another gateway"
+
+    async def logs(self, lease: str, site: str, lines: int) -> str:
+        """The end of the log of the app behind a leased site."""
+        held = self._lease(lease)
+        app = self.catalogue.apps[self.catalogue.site(site).app]
+        if app.name not in held.lease.slots:
+            raise TaskError(f"expected a site of this lease ({', '.join(held.sites)}), found {site!r}")
+        backend = self._backend(app.backend)
+        if not isinstance(backend, KeepsLogs):
+            return f"the backend {app.backend} keeps no logs"
+        return await backend.logs(app, held.lease.slots[app.name].running(), lines)
 
     async def headers(self, lease: str, site: str, headers: Mapping[str, str]) -> None:
         """Add headers to every request of the lease to one of its sites, e.g. such that sign a visitor in."""

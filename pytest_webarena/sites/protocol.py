@@ -19,6 +19,9 @@ release    lease                                               `ReleaseReport`
 requests   lease                                               list of `evidence.RequestRecord`; as check
 query      lease, site, database, sql, write                   `backends.base.Rows`
 check      lease                                               null; an error when a replica has died
+gateway                                                        `Grant` of no site
+join       lease, other (its sites are served there, too)      null
+logs       lease, site, lines                                  text
 headers    lease, site, headers (sent with every request)      null
 status                                                         `report.BrokerStatus`
 =========  ==================================================  ==========================================

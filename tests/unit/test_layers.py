@@ -29,7 +29,7 @@ ORDER: tuple[tuple[str, ...], ...] = (
     ("episode",),
     ("results",),
     ("trials",),
-    ("tryout", "gym"),
+    ("tryout", "gym", "site_commands"),
     (
         "auditing",
         "collection",

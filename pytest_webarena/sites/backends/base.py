@@ -65,6 +65,14 @@ class BackendContext:
     """Hears, for an app, how work that takes long goes on; an empty text when it is over."""
 
 
+@runtime_checkable
+class KeepsLogs(Protocol):
+    """A backend whose apps' own words can be read."""
+
+    async def logs(self, app: AppManifest, replica: Replica, lines: int) -> str:
+        """The last ``lines`` lines that the replica wrote."""
+
+
 class Backend(Protocol):
     """Runs replicas of apps. One instance per broker and kind, made with a `BackendContext`."""
 

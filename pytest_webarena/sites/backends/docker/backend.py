@@ -210,6 +210,12 @@ class DockerBackend:
             raise SiteError(f"the database {file} of {replica.id} can't be used: {result['error']}")
         return Rows(columns=tuple(result["columns"]), rows=tuple(tuple(row) for row in result["rows"]))
 
+    async def logs(self, app: AppManifest, replica: Replica, lines: int) -> str:
+        """The end of what the container wrote."""
+        running = _running(replica)
+        client = self._room.client()
+        return await self._room.call(lambda: containers.log_of(client, running.id, lines))
+
     async def alive(self, app: AppManifest, replica: Replica) -> str:
         """Empty while the container runs; otherwise exit code, whether memory ran out, and its last log lines."""
         running = _running(replica)

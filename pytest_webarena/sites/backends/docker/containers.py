@@ -25,6 +25,7 @@ __all__ = [
     "execute",
     "last_lines",
     "launch",
+    "log_of",
     "remove",
     "set_paused",
 ]
@@ -162,13 +163,18 @@ def end_of(client: DockerClient, container: str, *, paused: bool = False) -> str
     return "\n".join([f"the container {container[:12]} does not run: {why}", *last_lines(client, container)])
 
 
-def last_lines(client: DockerClient, container: str) -> list[str]:
-    """The end of a container's log under a heading; empty when there is no container any more."""
+def log_of(client: DockerClient, container: str, lines: int) -> str:
+    """The last ``lines`` lines of a container's log; empty when there is no container any more."""
     try:
-        text = client.api.logs(container, stdout=True, stderr=True, tail=_LOG_LINES).decode("utf-8", "replace")
+        text: str = client.api.logs(container, stdout=True, stderr=True, tail=lines).decode("utf-8", "replace")
     except ENGINE_ERRORS:
-        return []
-    lines = text.rstrip().splitlines()
+        return ""
+    return text
+
+
+def last_lines(client: DockerClient, container: str) -> list[str]:
+    """The end of a container's log under a heading."""
+    lines = log_of(client, container, _LOG_LINES).rstrip().splitlines()
     return ["last lines of its log:", *(f"  {line}" for line in lines)] if lines else ["its log is empty"]
 
 

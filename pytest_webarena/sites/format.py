@@ -106,6 +106,13 @@ FILE: Record[Mapping[str, Any]] = Record(
             "extends: embedded",
             default="",
         ),
-        key("apps", Json("a mapping from names to apps", null=False), "The apps by name.", "apps: {…}", default={}),
+        key(
+            "apps",
+            Json("a mapping from names to apps", null=False),
+            "The apps by name.",
+            "apps: {shop: {backend: docker, docker: {image: example/shop}}}",
+            default={},
+        ),
     ],
+    free="x-",
 )

@@ -19,14 +19,14 @@ from pytest_webarena.tasks.reading import Reading
 from pytest_webarena.tasks.records import Convert, Either, ListOf, Record
 from pytest_webarena.tasks.shapes import Bool, Choice, Fault, Int, Number, Text
 
-__all__ = ["DOCKER", "PROCESS", "READY"]
+__all__ = ["DOCKER", "HTTP", "PROCESS", "READY", "READY_ITEM", "STEP", "VOLUME"]
 
 
 def _ready_http(**values: Any) -> Readiness:
     return HttpReady(**values)
 
 
-_HTTP: Record[Readiness] = Record(
+HTTP: Record[Readiness] = Record(
     "HTTP check",
     _ready_http,
     [
@@ -57,7 +57,7 @@ READY_ITEM: Record[Readiness] = Record(
             Either(
                 "a path, or a mapping with path, status, includes and redirect",
                 scalar=Convert(PATH, lambda path, _: HttpReady(path=path)),
-                mapping=_HTTP,
+                mapping=HTTP,
             ),
             "A GET, with the first site's host, that must be answered as told.",
             "http: {path: /, status: 200}",
@@ -144,7 +144,7 @@ VOLUME: Record[VolumeManifest] = Record(
     ],
 )
 
-_STEP_RECORD: Record[ContainerStep] = Record(
+STEP: Record[ContainerStep] = Record(
     "container step",
     ContainerStep,
     [
@@ -164,7 +164,7 @@ STEPS = ListOf(
     Either(
         "a program and its arguments as a list, or a mapping with run, attempts, pause and timeout",
         sequence=Convert(WORDS, lambda words, _: ContainerStep(run=words)),
-        mapping=_STEP_RECORD,
+        mapping=STEP,
     ),
     label="a list of programs, each a list of its words",
 )

@@ -12,7 +12,7 @@ from pytest_webarena.tasks.records import MapOf, Record
 from pytest_webarena.tasks.shapes import Bool, Choice, Fault, Int, Json, Text
 from pytest_webarena.tasks.steps import BROWSER_STEPS
 
-__all__ = ["ACCOUNT", "DATABASE", "SITE"]
+__all__ = ["ACCOUNT", "API", "DATABASE", "LOGIN", "LOGIN_CHECK", "SITE"]
 
 
 def _login_check(**values: Any) -> LoginCheck:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from importlib.util import find_spec
@@ -28,11 +29,46 @@ from pytest_webarena.sites.wire import dumps
 from pytest_webarena.tasks.nodes import MapNode, Node, compose
 from pytest_webarena.tasks.reading import Entries, Invalid, Reading, TooManyProblems, shown
 
-__all__ = ["read_catalogue"]
+__all__ = ["CatalogueError", "looks_like_catalogue", "problems_of", "read_catalogue"]
 
 _SHIPPED = Path(__file__).parent / "catalogue"
 _MAX_EXTENDS = 8
+_APPS = re.compile(rb"^(apps|extends)\s*:", re.MULTILINE)
+_TASKS = re.compile(rb"^tasks\s*:", re.MULTILINE)
 _IGNORED = frozenset({"__pycache__"})
+
+
+class CatalogueError(UsageError):
+    """A catalogue file that can't be used; one line for each problem, in file order."""
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        self.problems = tuple(sorted(problems, key=lambda problem: (problem.path, problem.line, problem.column)))
+        super().__init__("\n".join(str(problem) for problem in self.problems))
+
+
+def looks_like_catalogue(path: Path) -> bool:
+    """Whether a YAML file holds apps and no tasks."""
+    try:
+        text = path.read_bytes()
+    except OSError:
+        return False
+    return bool(_APPS.search(text)) and not _TASKS.search(text)
+
+
+def problems_of(path: Path) -> tuple[Problem, ...]:
+    """Everything that is wrong with a catalogue file."""
+    try:
+        read_catalogue(path.absolute())
+    except CatalogueError as error:
+        return tuple(_as_given(problem, path) for problem in error.problems)
+    except UsageError as error:  # of what it extends, and the like
+        problem = Problem(path=str(path), line=1, column=1, expected="a catalogue that can be used", found=str(error))
+        return (problem,)
+    return ()
+
+
+def _as_given(problem: Problem, path: Path) -> Problem:
+    return replace(problem, path=str(path)) if problem.path == str(path.absolute()) else problem
 
 
 class _Source:
@@ -112,7 +148,7 @@ def _sources(path: Path, depth: int) -> dict[str, _Source]:
 
 def _complain(problems: list[Problem]) -> None:
     if problems:
-        raise UsageError("\n".join(str(problem) for problem in problems))
+        raise CatalogueError(problems)
 
 
 def _app(name: str, source: _Source, reading: Reading) -> AppManifest | None:

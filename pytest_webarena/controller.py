@@ -74,6 +74,7 @@ class Controller:
         """Where the broker listens and where records go. The broker itself starts when somebody connects."""
         if self._info is None:
             from pytest_webarena.sites.launcher import BrokerConfig, BrokerLauncher
+            from pytest_webarena.sites.sizing import available_memory
 
             if self._settings.resume is not None:
                 RunDir(self._settings.resume).facts()  # a mistyped path must not start a new run
@@ -83,7 +84,8 @@ class Controller:
                     catalogue=self._settings.catalogue,
                     site_urls=self._settings.site_urls,
                     run_dir=run_dir,
-                    max_replicas=self._settings.replicas or _workers(self._config) + 2,
+                    max_replicas=self._settings.replicas or 3 * _workers(self._config) + 2,
+                    memory=None if self._settings.replicas else (available_memory() or 0) // 2 or None,
                 )
             )
             self._info = RunInfo(

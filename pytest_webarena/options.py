@@ -97,7 +97,7 @@ def add_options(parser: pytest.Parser) -> None:
         type=_positive_int,
         default=None,
         metavar="N",
-        help="Most replicas per app (default: workers + 2).",
+        help="Most replicas per app (default: as half of the free memory allows, at most 3 per worker and 2 more).",
     )
     group.addoption(
         "--lease-timeout",

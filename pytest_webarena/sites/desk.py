@@ -23,6 +23,7 @@ from pytest_webarena.sites.manifest import AppManifest, Catalogue, SiteManifest
 from pytest_webarena.sites.pool import Pool, PoolLease
 from pytest_webarena.sites.protocol import Grant, ReleaseReport, ReplicaInfo, SiteAccess
 from pytest_webarena.sites.report import BrokerReport, BrokerStatus
+from pytest_webarena.sites.sizing import Budget, size_of
 
 __all__ = ["BrokerSettings", "Desk", "unsafe_by_app"]
 
@@ -44,7 +45,8 @@ class BrokerSettings:
     """Private; everything on disk goes below it."""
     log: Path
     max_replicas: int
-    standbys: int
+    standbys: int | None
+    memory: int | None
     lease_timeout: float
     """Seconds, for requests that name none."""
     python_path: str | None
@@ -71,7 +73,7 @@ class Desk:
         self._started = time.monotonic()
         self._backends: dict[str, Backend] = {}
         self._gateway = Gateway()
-        self._pool = Pool(catalogue.apps, self._backend, self._limits)
+        self._pool = Pool(catalogue.apps, self._backend, self._limits, budget=Budget(settings.memory))
         self._held: dict[str, _Held] = {}
         self._work: set[asyncio.Task[Any]] = set()
 
@@ -268,12 +270,20 @@ class Desk:
     def _limits(self, app: AppManifest) -> FleetLimits:
         if app.read_only:
             return FleetLimits(replicas=1, standbys=0)
+        standbys = self.settings.standbys if app.standbys is None else app.standbys
         return FleetLimits(
             replicas=self.settings.max_replicas if app.max_replicas is None else app.max_replicas,
-            standbys=self.settings.standbys if app.standbys is None else app.standbys,
+            standbys=1 if standbys is None else standbys,
+            grows=standbys is None,
+            size=size_of(app),
         )
 
     def _backend(self, name: str) -> Backend:
+        loop = asyncio.get_running_loop()
+
+        def note(app: str, text: str) -> None:  # from any thread
+            loop.call_soon_threadsafe(self._pool.note, app, text)
+
         if name not in self._backends:
             mark = f"PYTEST_WEBARENA_RUN={self._run}"
             self._guard.add("mark", mark)
@@ -284,6 +294,8 @@ class Desk:
                 owner=reaper.identity(),
                 directory=directory,
                 environ=dict([mark.split("=", 1)]),
+                needed=frozenset(name for app in self.catalogue.apps.values() for name in app.depends_on),
+                note=note,
             )
             backend = create_backend(name, context)
             self._backends[name] = backend

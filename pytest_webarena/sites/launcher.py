@@ -52,8 +52,12 @@ class BrokerConfig:
     """Where ``broker.log`` goes; None: into the private directory, so it is gone afterwards."""
     max_replicas: int = 8
     """Most replicas of an app, unless its manifest says otherwise."""
-    standbys: int = 1
-    """Pristine spares of an app beside those in use, unless its manifest says otherwise."""
+    standbys: int | None = None
+    """Pristine spares of an app beside those in use, unless its manifest says otherwise. None: one, and more as soon as
+    replicas are used up faster than they can be replaced."""
+    memory: int | None = None
+    """Bytes that replicas and spares of all apps may take; every app may have one replica all the same. None: no limit.
+    """
     lease_timeout: float = 120.0
     """Seconds a lease may wait when its client names no time-out."""
 
@@ -158,6 +162,7 @@ class BrokerLauncher:
             "log": str(self.log),
             "max_replicas": self._config.max_replicas,
             "standbys": self._config.standbys,
+            "memory": self._config.memory,
             "lease_timeout": self._config.lease_timeout,
             "python_path": os.environ.get("PYTHONPATH"),
         }

@@ -5,9 +5,11 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from pytest_webarena.errors import UsageError
+from pytest_webarena.errors import TrialError, UsageError
+from pytest_webarena.site_commands import add_commands as add_site_commands
 
 __all__ = ["main"]
 
@@ -21,6 +23,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except UsageError as error:
         print(f"webarena {options.command}: {error}", file=sys.stderr)
         return 2
+    except TrialError as error:
+        print(f"webarena {options.command}: {error}", file=sys.stderr)
+        return 1
     except BrokenPipeError:  # the reader had enough
         sys.stderr.close()
         return 0
@@ -33,8 +38,10 @@ def _parser() -> argparse.ArgumentParser:
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
-    validate = commands.add_parser("validate", help="check task files and report every problem")
-    validate.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="a task file, or a directory of them")
+    validate = commands.add_parser("validate", help="check task files and catalogues and report every problem")
+    validate.add_argument(
+        "paths", nargs="+", type=Path, metavar="PATH", help="a task file, a catalogue, or a directory of them"
+    )
     validate.add_argument("--format", choices=("text", "json", "github"), default="text", help="default: text")
     validate.add_argument(
         "--sites", default="embedded", metavar="CATALOGUE", help="catalogue whose sites are known (default: embedded)"
@@ -43,6 +50,7 @@ def _parser() -> argparse.ArgumentParser:
 
     schema = commands.add_parser("schema", help="print the JSON schema of task files, for editors")
     schema.add_argument("--write", type=Path, metavar="PATH", help="write it there instead of printing it")
+    schema.add_argument("--sites", action="store_true", help="of catalogue files instead")
     schema.set_defaults(run=_schema)
 
     importing = commands.add_parser("import", help="write a published suite, or its JSON, as YAML task files")
@@ -99,6 +107,7 @@ def _parser() -> argparse.ArgumentParser:
     from pytest_webarena.results.commands import add_commands
 
     add_commands(commands)
+    add_site_commands(commands)
 
     agents = commands.add_parser("agents", help="list what --agent understands")
     agents.set_defaults(run=_agents)
@@ -106,10 +115,16 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _validate(options: argparse.Namespace) -> int:
+    from pytest_webarena.sites.loading import looks_like_catalogue, problems_of
     from pytest_webarena.sites.manifest import load_catalogue
-    from pytest_webarena.tasks.validate import render, validate
+    from pytest_webarena.tasks.validate import find_files, render, validate
 
-    report = validate(options.paths, sites=load_catalogue(options.sites).sites)
+    files = find_files(options.paths)
+    catalogues = [path for path in files if looks_like_catalogue(path)]
+    report = validate([path for path in files if path not in catalogues], sites=load_catalogue(options.sites).accounts)
+    if catalogues:
+        wrong = [problem for path in catalogues for problem in problems_of(path)]
+        report = replace(report, files=(*report.files, *catalogues), problems=(*report.problems, *wrong))
     print(render(report, options.format))
     return 1 if report.problems else 0
 
@@ -117,7 +132,15 @@ def _validate(options: argparse.Namespace) -> int:
 def _schema(options: argparse.Namespace) -> int:
     from pytest_webarena.tasks.reference import schema_text
 
-    text = schema_text(kinds=None)  # kinds of other packages too: what this installation reads is what editors accept
+    if options.sites:
+        from pytest_webarena.sites import reference as sites
+
+        text, what = sites.schema_text(), "catalogue"
+    else:
+        text, what = (
+            schema_text(kinds=None),
+            "task file",
+        )  # kinds of other packages too: what this installation reads is what editors accept
     if options.write is None:
         print(text, end="")
         return 0
@@ -126,7 +149,7 @@ def _schema(options: argparse.Namespace) -> int:
         options.write.write_text(text, encoding="utf-8")
     except OSError as error:
         raise UsageError(f"--write {options.write}: expected a place for a file, found: {error.strerror}") from None
-    print(f"{options.write} written. As the first line of a task file, with the path as seen from that file:")
+    print(f"{options.write} written. As the first line of a {what}, with the path as seen from that file:")
     print(f"  # yaml-language-server: $schema={options.write.as_posix()}")
     return 0
 

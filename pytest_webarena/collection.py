@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import types
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -15,7 +15,8 @@ from pytest_webarena.errors import TaskFailed, TaskFileError, TrialError, UsageE
 from pytest_webarena.reporting import outcomes
 from pytest_webarena.reporting.labels import behaviour_labels
 from pytest_webarena.runner import run_task
-from pytest_webarena.stash import SETTINGS, SITES
+from pytest_webarena.sites.external import why_not_lent
+from pytest_webarena.stash import CATALOGUE, SETTINGS, SITES
 from pytest_webarena.suites.selecting import evaluation_types, is_achievable, suite_of
 from pytest_webarena.tasks import load_tasks
 
@@ -114,10 +115,12 @@ class TaskFile(pytest.Module):
         except (TaskFileError, UsageError) as error:
             raise self.CollectError(_relative_to_here(str(error), self.path)) from None
         labels = self.config.pluginmanager.hasplugin("allure_pytest")
-        known = known_sites(self.config) if self.skips_missing_sites else None
+        again = self.config.stash[SETTINGS].rescore is not None  # which needs no sites
+        known = known_sites(self.config) if self.skips_missing_sites and not again else None
         for task in tasks:
             missing = [site for site in task.sites if known is not None and site not in known]
-            setattr(module, task.id, _as_function(task, allure_labels=labels, missing=missing))
+            function = _as_function(task, allure_labels=labels, missing=missing, refused=refusal(task, self.config))
+            setattr(module, task.id, function)
         if self.config.stash[SETTINGS].audit:
             auditing.plan([vars(module)[task.id] for task in tasks], self.config)
         return module
@@ -196,19 +199,34 @@ class TaskItem(pytest.Function):
         return super().repr_failure(excinfo)
 
 
-def known_sites(config: pytest.Config) -> frozenset[str]:
-    """Names of the catalogue's sites. Read once; a bad catalogue ends the run before anything is collected."""
+def known_sites(config: pytest.Config) -> Mapping[str, Collection[str]]:
+    """The catalogue's sites with the names of their accounts.
+
+    Read once; a bad catalogue ends the run before anything is collected.
+    """
     if SITES not in config.stash:
         from pytest_webarena.sites.manifest import load_catalogue
 
         try:
-            config.stash[SITES] = frozenset(load_catalogue(config.stash[SETTINGS].catalogue).sites)
+            settings = config.stash[SETTINGS]
+            config.stash[CATALOGUE] = load_catalogue(settings.catalogue, site_urls=settings.site_urls)
+            config.stash[SITES] = config.stash[CATALOGUE].accounts
         except UsageError as error:
             raise pytest.UsageError(str(error)) from None
     return config.stash[SITES]
 
 
-def _as_function(task: Task, *, allure_labels: bool, missing: Sequence[str] = ()) -> types.FunctionType:
+def refusal(task: Task, config: pytest.Config) -> str:
+    """Why this run must not run ``task`` on its sites, which can't be reset; empty when it may."""
+    if config.stash[SETTINGS].allow_unreset:
+        return ""
+    known_sites(config)
+    return why_not_lent(config.stash[CATALOGUE], task)
+
+
+def _as_function(
+    task: Task, *, allure_labels: bool, missing: Sequence[str] = (), refused: str = ""
+) -> types.FunctionType:
     """A function of its own per task, so that marks and pytest's bookkeeping have something to hold on to."""
     function = types.FunctionType(run_task.__code__, run_task.__globals__, task.id)
     facts: dict[str, Any] = {
@@ -234,7 +252,7 @@ def _as_function(task: Task, *, allure_labels: bool, missing: Sequence[str] = ()
         marks.append(pytest.mark.skip(reason=task.skip))
     if task.xfail:
         marks.append(pytest.mark.xfail(reason=task.xfail, raises=TaskFailed))
-    function.__dict__.update(task=task, __test__=True, pytestmark=[mark.mark for mark in marks])
+    function.__dict__.update(task=task, refused=refused, __test__=True, pytestmark=[mark.mark for mark in marks])
     function.__doc__ = task.intent
     return function
 

@@ -9,6 +9,7 @@ import re
 import secrets
 import subprocess
 import time
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
 from importlib.metadata import PackageNotFoundError, version
@@ -22,7 +23,7 @@ from pytest_webarena.checks.grading import find_grading
 from pytest_webarena.errors import UsageError
 from pytest_webarena.judging import judge_facts
 from pytest_webarena.reporting import allure
-from pytest_webarena.reporting.outcomes import is_trial
+from pytest_webarena.reporting.outcomes import is_trial, why_skipped
 from pytest_webarena.reporting.progress import Progress, has_foot
 from pytest_webarena.results import Attempt, RunDir, TrialKey, TrialRecord, summarise
 from pytest_webarena.results.export import export
@@ -67,6 +68,8 @@ class Controller:
         self.ruling: Ruling | None = None
         self.progress: Progress | None = None
         self.audit: Audit | None = None
+        self.skipped: Counter[str] = Counter()
+        """Trials that were not run, by the reason."""
         self._other_failures = 0
         self._node_ids: set[str] = set()
         self._reported = self._interrupted = False
@@ -79,6 +82,7 @@ class Controller:
             self._info = RunInfo(run_dir=self._settings.rescore, broker="", temp_dir=Path(), facts=facts)
         if self._info is None:
             from pytest_webarena.sites.launcher import BrokerConfig, BrokerLauncher
+            from pytest_webarena.sites.sizing import available_memory
 
             if self._settings.resume is not None:
                 _check_resumable(RunDir(self._settings.resume), self._settings)
@@ -86,8 +90,10 @@ class Controller:
             self._launcher = BrokerLauncher(
                 BrokerConfig(
                     catalogue=self._settings.catalogue,
+                    site_urls=self._settings.site_urls,
                     run_dir=run_dir,
-                    max_replicas=self._settings.replicas or _workers(self._config) + 2,
+                    max_replicas=self._settings.replicas or 3 * _workers(self._config) + 2,
+                    memory=None if self._settings.replicas else (available_memory() or 0) // 2 or None,
                 )
             )
             self._info = RunInfo(
@@ -150,6 +156,8 @@ class Controller:
                 self.progress.count(report)
         elif report.failed:
             self._other_failures += 1
+        elif why := why_skipped(report):
+            self.skipped[why] += 1
 
     def exit_code(self, pytests_own: int) -> int:
         """The run's exit code: a gate, where one was asked for, overrules "some tests failed" if only trials failed."""
@@ -202,6 +210,8 @@ class Controller:
             "trials": settings.trials,
             "audit": settings.audit,
             "catalogue": settings.catalogue,
+            "site_urls": dict(settings.site_urls),
+            "allow_unreset": settings.allow_unreset,
             "limits": {"steps": settings.max_steps, "seconds": settings.time_limit, "stop_rule": settings.stop_rule},
             "overrides": _given(asdict(settings.overrides)),
             "models": _given(asdict(settings.models)),

@@ -7,6 +7,7 @@
     ├── TaskFileError             a task file that can't be used; lists every problem found
     └── TrialError                the trial could not be carried out; ``cause`` says whose fault it is
         ├── SiteError             cause "site": provisioning, reset, crash, query
+        │   └── SiteMissing       the site is not on this machine: its tasks are skipped, not failed
         ├── BrowserError          cause "browser": launch, crash, protocol
         ├── ModelError            cause "model": the model endpoint
         │   └── BudgetError       the run's budget for it was spent before the trial began
@@ -36,6 +37,7 @@ __all__ = [
     "ModelError",
     "Problem",
     "SiteError",
+    "SiteMissing",
     "TaskError",
     "TaskFailed",
     "TaskFileError",
@@ -92,6 +94,12 @@ class SiteError(TrialError):
     """A site could not be provisioned, reset, reached or queried."""
 
     cause = "site"
+
+
+class SiteMissing(SiteError):
+    """What a site needs is not there: its image, an engine. Its tasks are skipped with this text as the reason."""
+
+    again = False
 
 
 class BrowserError(TrialError):

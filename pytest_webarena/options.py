@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
@@ -23,6 +24,7 @@ from pytest_webarena.rescoring import StoredRun, read_stored_run
 from pytest_webarena.secrets import mark_environment
 from pytest_webarena.selection import Shard, parse_shard
 from pytest_webarena.shipped import agent_directories
+from pytest_webarena.sites.external import parse_site_urls
 from pytest_webarena.suite_options import SuiteSettings, add_suite_options, read_suites
 
 __all__ = ["DEFAULT_AGENT", "Settings", "add_options", "check_agents", "read_settings"]
@@ -51,6 +53,18 @@ def add_options(parser: pytest.Parser) -> None:
         help="Sites to run tasks on: embedded (default; no Docker), embedded-docker, or a catalogue file.",
     )
     add_suite_options(group)
+    group.addoption(
+        "--site-url",
+        action="append",
+        default=[],
+        metavar="SITE=URL",
+        help="Use a site that runs elsewhere instead of the catalogue's; repeat for several. It can't be reset.",
+    )
+    group.addoption(
+        "--allow-unreset",
+        action="store_true",
+        help="Also run tasks that change sites which can't be reset; they may disturb each other.",
+    )
     group.addoption(
         "--run-dir",
         default=None,
@@ -112,7 +126,7 @@ def add_options(parser: pytest.Parser) -> None:
         type=_positive_int,
         default=None,
         metavar="N",
-        help="Most replicas per app (default: workers + 2).",
+        help="Most replicas per app (default: as half of the free memory allows, at most 3 per worker and 2 more).",
     )
     group.addoption(
         "--lease-timeout",
@@ -186,6 +200,7 @@ def add_options(parser: pytest.Parser) -> None:
     )
     parser.addini("webarena_agents", type="args", default=["agents"], help="Directories of agent definitions.")
     parser.addini("webarena_sites", default="embedded", help="Default of --sites.")
+    parser.addini("webarena_site_urls", type="args", default=[], help="Values for --site-url, which replaces them.")
     parser.addini("webarena_browser_executable", default="", help="Default of --browser-executable.")
 
 
@@ -267,6 +282,9 @@ class Settings:
     trials: int
     catalogue: str
     suites: SuiteSettings
+    site_urls: Mapping[str, str]
+    """Sites that run elsewhere."""
+    allow_unreset: bool
     run_dir: Path | None
     max_steps: int
     time_limit: float
@@ -330,6 +348,8 @@ def read_settings(config: pytest.Config) -> Settings:
         trials=option("--trials") or (stored.trials if stored else 1),
         catalogue=option("--sites") or (stored.catalogue if stored else "") or config.getini("webarena_sites"),
         suites=read_suites(config),
+        site_urls=parse_site_urls(option("--site-url") or config.getini("webarena_site_urls")),
+        allow_unreset=option("--allow-unreset"),
         run_dir=Path(run_dir or resume).absolute() if run_dir or resume else None,
         max_steps=option("--max-steps") or EpisodeLimits().steps,
         time_limit=option("--time-limit") or EpisodeLimits().seconds,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import pytest
 
@@ -14,11 +14,13 @@ from pytest_webarena.errors import (
     JudgeError,
     ModelError,
     SiteError,
+    SiteMissing,
     TaskError,
     TaskFailed,
     TrialError,
 )
 from pytest_webarena.reporting.allure import report_trial
+from pytest_webarena.reporting.outcomes import SKIPPED
 from pytest_webarena.results.wording import printable
 from pytest_webarena.stash import SETTINGS
 
@@ -38,8 +40,13 @@ def run_task(request: pytest.FixtureRequest, browser_name: str) -> None:
     __tracebackhide__ = True
     item = request.node
     again = item.config.stash[SETTINGS].rescore is not None
+    if not again and (refused := getattr(item.function, "refused", "")):
+        _skip(item, refused)
     runtime = request.getfixturevalue("webarena_rescorer" if again else "webarena_runtime")  # lazy: neither is cheap
-    record = runtime.run(item.task, item.agent_name, item.trial, node_id=item.nodeid)
+    try:
+        record = runtime.run(item.task, item.agent_name, item.trial, node_id=item.nodeid)
+    except SiteMissing as missing:
+        _skip(item, printable(str(missing)))
     item.user_properties.extend(facts(record))
     told = record
     if item.planned is not None:
@@ -51,6 +58,13 @@ def run_task(request: pytest.FixtureRequest, browser_name: str) -> None:
         raise TaskFailed(printable(record.message))
     if record.outcome == "error":
         raise _ERRORS.get(record.cause, HarnessError)(printable(record.message))
+
+
+def _skip(item: pytest.Item, reason: str) -> NoReturn:
+    """Skip the trial; the summary tells the whole reason, once for all trials that share it."""
+    __tracebackhide__ = True
+    item.user_properties.append((SKIPPED, reason))
+    pytest.skip(reason.partition("\n")[0])
 
 
 def facts(record: TrialRecord) -> list[tuple[str, object]]:

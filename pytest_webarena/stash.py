@@ -7,17 +7,22 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
     from pytest_webarena.controller import Controller
     from pytest_webarena.options import Settings
     from pytest_webarena.selection import LeftOut
+    from pytest_webarena.sites.manifest import Catalogue
     from pytest_webarena.trials.run_info import RunInfo
 
-__all__ = ["CONTROLLER", "LEFT_OUT", "RUN", "SETTINGS", "SITES", "SUITES", "run_info"]
+__all__ = ["CATALOGUE", "CONTROLLER", "LEFT_OUT", "RUN", "SETTINGS", "SITES", "SUITES", "run_info"]
 
 SETTINGS: pytest.StashKey[Settings] = pytest.StashKey()
 """Everywhere."""
-SITES: pytest.StashKey[frozenset[str]] = pytest.StashKey()
-"""Everywhere, once a task file has been read: names of the catalogue's sites."""
+CATALOGUE: pytest.StashKey[Catalogue] = pytest.StashKey()
+"""The run's catalogue; there once `SITES` is."""
+SITES: pytest.StashKey[Mapping[str, Collection[str]]] = pytest.StashKey()
+"""Everywhere, once a task file has been read: names of the catalogue's sites, with those of their accounts."""
 SUITES: pytest.StashKey[dict[str, tuple[str, ...]]] = pytest.StashKey()
 """Everywhere: published suites to collect, with the items wanted of each; none means all."""
 CONTROLLER: pytest.StashKey[Controller] = pytest.StashKey()

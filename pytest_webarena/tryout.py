@@ -91,7 +91,7 @@ def _find(name: str, catalogue: str) -> Task:
     """The task called ``file::id``; an instance's ``[…]`` from a node id is left out of it."""
     file, _, id = name.partition("::")
     try:
-        tasks = {task.id: task for task in load_tasks(Path(file), sites=load_catalogue(catalogue).sites)}
+        tasks = {task.id: task for task in load_tasks(Path(file), sites=load_catalogue(catalogue).accounts)}
     except TaskFileError as error:
         raise UsageError(str(error)) from None
     id = id.partition("[")[0]

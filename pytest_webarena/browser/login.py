@@ -1,8 +1,13 @@
-"""Signs a user in on a site by its recipe, in a context of its own, and returns the cookies that prove it."""
+"""Signs a user in on a site by its recipe, in a context of its own, and proves that it worked."""
 
 from __future__ import annotations
 
+import json
+import runpy
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin, urlsplit
 
@@ -11,13 +16,36 @@ from pytest_webarena.browser.config import Deadlines, SessionConfig
 from pytest_webarena.browser.messages import shorten
 from pytest_webarena.browser.records import PageReading
 from pytest_webarena.errors import BrowserError, SiteError, TaskError
+from pytest_webarena.sites.visitor import Answer, Visitor
 
 if TYPE_CHECKING:
     from pytest_webarena.browser.engine import BrowserEngine
     from pytest_webarena.browser.session import Session
     from pytest_webarena.sites.manifest import Account, LoginRecipe
 
-__all__ = ["login"]
+__all__ = ["SignIn", "login", "login_headers", "verify"]
+
+
+class SignIn:
+    """What a sign-in script is called with."""
+
+    def __init__(self, *, url: str, username: str, password: str, visitor: Visitor) -> None:
+        self.url = url
+        """Base URL of the site, without a trailing slash."""
+        self.username = username
+        self.password = password
+        self._visitor = visitor
+
+    def call(
+        self, method: str, path: str, *, headers: Mapping[str, str] | None = None, body: str | None = None
+    ) -> Answer:
+        """Send a request to the site; cookies are kept, redirects followed. The answer has status, headers, text."""
+        return self._visitor.call(method, path, headers=headers, body=body)
+
+
+def login_headers(recipe: LoginRecipe, account: Account) -> dict[str, str]:
+    """The headers with which ``recipe`` signs ``account`` in; empty for other kinds of recipe."""
+    return {name: _texts(account)(value) for name, value in recipe.headers.items()}
 
 
 def login(
@@ -31,11 +59,14 @@ def login(
 ) -> dict[str, Any]:
     """Carry out ``recipe`` for ``account`` on the site at ``url`` through ``proxy``; the storage state afterwards.
 
-    Raises `SiteError` with the step, what was expected and what the page showed, when the form or its check fails.
+    For recipes with headers the gateway has to add them already (`login_headers`). Raises `SiteError` with the step,
+    what was expected and what the page showed, when the sign-in or its check fails.
     """
-    who = f"signing in to {recipe.site} as {account.username}"
-    config = SessionConfig(proxy=proxy, deadlines=deadlines or Deadlines())
-    with engine.session(config) as session:
+    if recipe.kind != "form":
+        state = None if recipe.kind == "header" else _made_elsewhere(recipe, account, url, proxy)
+        return verify(engine, recipe, account, url=url, proxy=proxy, state=state, deadlines=deadlines)
+    who = _who(recipe, account)
+    with engine.session(SessionConfig(proxy=proxy, deadlines=deadlines or Deadlines())) as session:
         try:
             session.open_tabs([urljoin(f"{url}/", recipe.path)])
         except SiteError as error:
@@ -50,18 +81,74 @@ def login(
         return session.storage_state()
 
 
+def verify(
+    engine: BrowserEngine,
+    recipe: LoginRecipe,
+    account: Account,
+    *,
+    url: str,
+    proxy: str | None,
+    state: Mapping[str, Any] | None,
+    deadlines: Deadlines | None = None,
+) -> dict[str, Any]:
+    """Make sure that ``state`` still signs ``account`` in; the state after looking. `SiteError` when it does not."""
+    config = SessionConfig(proxy=proxy, storage_state=state, deadlines=deadlines or Deadlines())
+    with engine.session(config) as session:
+        _verify(session, recipe, account, url, _who(recipe, account))
+        return session.storage_state()
+
+
+def _who(recipe: LoginRecipe, account: Account) -> str:
+    return f"signing in to {recipe.site} as {account.username}"
+
+
+def _made_elsewhere(recipe: LoginRecipe, account: Account, url: str, proxy: str | None) -> Mapping[str, Any]:
+    """The storage state from a recipe's file or script."""
+    who = _who(recipe, account)
+    if recipe.kind == "state":
+        path = Path(recipe.state.replace("{username}", account.username))
+        try:
+            state = json.loads(path.read_text(encoding="utf-8"))
+        except OSError as error:
+            raise SiteError(f"{who}: expected a storage state in {path}, found: {error.strerror}") from None
+        except ValueError:
+            state = None
+        if not isinstance(state, dict) or not isinstance(state.get("cookies"), list):
+            raise SiteError(f"{who}: expected the JSON of Playwright's storage_state() in {path}, found something else")
+        return state
+    visitor = Visitor(url, proxy=proxy)
+    try:
+        function = _function(recipe.script)
+        made = function(SignIn(url=url, username=account.username, password=account.password, visitor=visitor))
+    except SiteError as error:
+        raise SiteError(f"{who}: {error}") from error
+    except Exception as error:
+        raise SiteError(f"{who}: the script {recipe.script} raised {type(error).__name__}: {error}") from error
+    if made is not None and not isinstance(made, Mapping):
+        raise SiteError(f"{who}: expected None or a storage state from {recipe.script}, found {type(made).__name__}")
+    return visitor.state() if made is None else made
+
+
+def _function(target: str) -> Callable[[SignIn], Any]:
+    where, _, name = target.rpartition(":")
+    found: Callable[[SignIn], Any]
+    found = runpy.run_path(where)[name] if where.endswith(".py") else getattr(import_module(where), name)
+    return found
+
+
 def _verify(session: Session, recipe: LoginRecipe, account: Account, url: str, who: str) -> None:
     check = recipe.check
-    expected = urljoin(f"{url}/", check.path)
+    fill = _texts(account)
+    expected = urljoin(f"{url}/", fill(check.path))
     try:
         reading = session.read_page(open=expected, locate=check.locate or None)
     except (SiteError, BrowserError, TaskError) as error:
         raise SiteError(f"{who}: the check failed: {error}\n{_where(session)}") from error
-    if not _same_place(reading.url, expected):
+    if not check.redirects and not _same_place(reading.url, expected):
         raise SiteError(f"{who}: expected {expected} to open, found {reading.url} instead\n{_where(session)}")
     if reading.status is not None and reading.status >= 400:
         raise SiteError(f"{who}: expected {expected} to open, found HTTP status {reading.status}\n{_where(session)}")
-    wanted = check.includes.replace("{username}", account.username)
+    wanted = fill(check.includes)
     if wanted and not any(wanted in text for text in reading.texts):
         place = f"{check.locate} on {expected}" if check.locate else expected
         raise SiteError(f"{who}: expected {wanted!r} in {place}, found {_found(reading)}\n{_where(session)}")
@@ -70,9 +157,7 @@ def _verify(session: Session, recipe: LoginRecipe, account: Account, url: str, w
 
 
 def _fill_in(step: Action, account: Account) -> Action:
-    def fill(text: str) -> str:
-        return text.replace("{username}", account.username).replace("{password}", account.password)
-
+    fill = _texts(account)
     match step:
         case Type():
             return replace(step, text=fill(step.text))
@@ -82,6 +167,10 @@ def _fill_in(step: Action, account: Account) -> Action:
             return replace(step, url=fill(step.url))
         case _:
             return step
+
+
+def _texts(account: Account) -> Callable[[str], str]:
+    return lambda text: text.replace("{username}", account.username).replace("{password}", account.password)
 
 
 def _name(step: Action) -> str:

@@ -144,6 +144,10 @@ class Session:
         """Cookies and local storage, for `SessionConfig.storage_state` of another session."""
         return self._call(self._storage_state(), self._limits.context, "reading the storage state")
 
+    def sign_in(self, state: Mapping[str, Any]) -> None:
+        """Take over the cookies of a storage state; pages that are open see them with their next request."""
+        self._call(self._add_cookies(state), self._limits.context, "setting cookies")
+
     def downloads(self) -> tuple[DownloadRecord, ...]:
         """Files that pages have sent to be saved, in order. Their files vanish with the session."""
         return tuple(self._downloads)
@@ -356,6 +360,10 @@ class Session:
         assert self._context is not None
         state: Mapping[str, Any] = await self._context.storage_state()
         return dict(state)
+
+    async def _add_cookies(self, state: Mapping[str, Any]) -> None:
+        assert self._context is not None
+        await self._context.add_cookies(list(state.get("cookies", ())))
 
     async def _close(self) -> None:
         context, self._context = self._context, None

@@ -244,7 +244,7 @@ class TasksEnv(gymnasium.Env[dict[str, Any], "str | Action"]):
 
 def _find_tasks(given: str | Path | Task | Sequence[str | Path | Task], sites: str) -> dict[str, Task]:
     parts = [given] if isinstance(given, str | Path | Task) else list(given)
-    known = load_catalogue(sites).sites
+    known = load_catalogue(sites).accounts
     found: dict[str, Task] = {}
     for part in parts:
         if isinstance(part, Task):

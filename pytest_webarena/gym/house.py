@@ -7,7 +7,7 @@ import os
 import shutil
 import tempfile
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -15,10 +15,12 @@ from typing import Any
 from pytest_webarena.browser.config import EngineConfig, SessionConfig
 from pytest_webarena.browser.engine import BrowserEngine
 from pytest_webarena.episode import EpisodeLimits
+from pytest_webarena.evidence import StepRecord
 from pytest_webarena.sites.client import Lease
 from pytest_webarena.sites.launcher import BrokerConfig, BrokerLauncher
 from pytest_webarena.trials.run_info import RunInfo
 from pytest_webarena.trials.runtime import Runtime, RuntimeConfig
+from pytest_webarena.trials.stage import Stage
 
 __all__ = ["Guest", "HouseKey", "enter"]
 
@@ -92,6 +94,10 @@ class Guest:
     def session_config(self, lease: Lease | None, storage_state: Mapping[str, Any] | None) -> SessionConfig:
         """This environment's settings with the lease's way out and its users' cookies."""
         return replace(self._session, proxy=lease.proxy if lease else None, storage_state=storage_state)
+
+    def keeper(self, users: Mapping[str, str]) -> Callable[[Stage, StepRecord], str]:
+        """As the runtime's."""
+        return self._house.runtime.keeper(users)
 
     def login_state(self, lease: Lease, users: Mapping[str, str]) -> Mapping[str, Any] | None:
         """Cookies of the accounts that the leased sites are visited with."""

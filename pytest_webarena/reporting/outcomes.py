@@ -9,7 +9,10 @@ import pytest
 
 from pytest_webarena.errors import TrialError
 
-__all__ = ["failure_text", "is_trial", "mark_report", "test_status"]
+__all__ = ["SKIPPED", "failure_text", "is_trial", "mark_report", "test_status", "why_skipped"]
+
+SKIPPED = "skipped_because"
+"""Property of a report: why this package did not run the trial."""
 
 _ATTRIBUTE = "webarena_error_cause"
 
@@ -45,6 +48,13 @@ def _wrapped(text: str) -> str:
 def is_trial(report: pytest.TestReport) -> bool:
     """Whether the report is of a task item whose trial left a record."""
     return any(name == "record" for name, _ in report.user_properties)
+
+
+def why_skipped(report: pytest.TestReport) -> str:
+    """Why this package did not run the trial; empty for all other reports."""
+    if not (report.skipped and report.when == "call"):
+        return ""
+    return next((str(value) for name, value in report.user_properties if name == SKIPPED), "")
 
 
 def test_status(report: Any) -> tuple[str, str, str] | None:

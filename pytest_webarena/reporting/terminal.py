@@ -16,6 +16,7 @@ from pytest_webarena.llm.ledger import LEDGER, read_ledger
 from pytest_webarena.results import Rate, Summary, summarise
 from pytest_webarena.results.gradings import compare
 from pytest_webarena.results.wording import dollars, seconds_words, size_words, usage_words
+from pytest_webarena.sites.external import EXTERNAL
 from pytest_webarena.stash import SETTINGS
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ __all__ = [
     "left_out_lines",
     "rescored_lines",
     "site_lines",
+    "skipped_lines",
     "summary_lines",
     "write_summary",
 ]
@@ -73,6 +75,9 @@ def write_summary(reporter: TerminalReporter, controller: Controller) -> None:
     """The run's figures, from its records."""
     run = controller.run_dir
     if run is None:
+        if controller.skipped:
+            reporter.write_sep("=", "webarena")
+            _write(reporter, skipped_lines(controller.skipped))
         return
     reporter.write_sep("=", "webarena")
     lines = list(summary_lines(summarise(run.records()).values()))
@@ -84,9 +89,14 @@ def write_summary(reporter: TerminalReporter, controller: Controller) -> None:
     if reporter.config.stash[SETTINGS].rescore is not None:
         lines += rescored_lines(run.records(), since=controller.started)
     lines += left_out_lines(controller.left_out)
+    lines += skipped_lines(controller.skipped)
     if controller.ruling is not None:
         lines.append(Line(f"gate: {controller.ruling.message}", "red" if controller.ruling.exit_code else ""))
     lines.append(Line(f"records: {_shorter(run.path)} ({size_words(run.size())})"))
+    _write(reporter, lines)
+
+
+def _write(reporter: TerminalReporter, lines: Iterable[Line]) -> None:
     for line in lines:
         reporter.write_line(line.text, **({line.mark: True} if line.mark else {}))
 
@@ -195,6 +205,17 @@ def _judge_rows(summary: Summary) -> Iterator[Line]:
         yield from _row("no judge", [needs], mark="yellow")
 
 
+def skipped_lines(skipped: Mapping[str, int]) -> Iterator[Line]:
+    """Why trials were skipped, each reason once; commands in it stay whole, so that they can be copied."""
+    for reason, count in skipped.items():
+        head = f"{'skipped':<{_LABEL}}"
+        for line in f"{_plural(count, 'trial')}: {reason}".splitlines():
+            whole = line.startswith(" ") or len(line) <= _WIDTH - _LABEL
+            for part in [line] if whole else textwrap.wrap(line, _WIDTH - _LABEL, break_long_words=False):
+                yield Line(f"{head}{part}", "yellow" if head.strip() else "")
+                head = " " * _LABEL
+
+
 def _cost_rows(summary: Summary) -> Iterator[Line]:
     used = summary.usage
     if used is None:
@@ -252,6 +273,9 @@ def _app(app: AppReport) -> Iterator[str]:
         yield f"{app.waits.count} waited {_times(app.waits)}"
     if app.handovers.count:
         yield f"hand-over {_times(app.handovers)}"
+    if app.backend == EXTERNAL:
+        yield "never reset"
+        return
     if app.resets.count:
         yield f"{_plural(app.resets.count, 'reset')} {_times(app.resets)}"
     if app.clean_hand_ons:

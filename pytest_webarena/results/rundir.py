@@ -21,6 +21,7 @@ import shutil
 import time
 import traceback
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -148,6 +149,16 @@ class TrialFolder:
             (self.path / "trial.json").replace(kept / "trial.json")
         else:
             (self.path / "trial.json").unlink(missing_ok=True)
+
+    def withdraw(self, number: int) -> None:
+        """As if attempt ``number`` had never begun: nothing was tried, and nothing is known of it."""
+        shutil.rmtree(self.path / f"attempt-{number}", ignore_errors=True)
+        (self.path / "started.json").unlink(missing_ok=True)
+        earlier = self.path / f"attempt-{number - 1}" / "trial.json"
+        if earlier.is_file():
+            earlier.replace(self.path / "trial.json")
+        with suppress(OSError):
+            self.path.rmdir()  # kept when something is in it
 
     def finish(self, record: TrialRecord) -> None:
         """Write ``trial.json``: the trial is over."""

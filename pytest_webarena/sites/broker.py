@@ -46,8 +46,12 @@ class _Client:
         self._work: set[asyncio.Task[None]] = set()
         self._operations: dict[str, Callable[..., Awaitable[Any]]] = {
             "check": desk.check,
+            "gateway": self._gateway,
+            "headers": desk.headers,
             "hello": self._hello,
+            "join": desk.join,
             "lease": self._lease,
+            "logs": desk.logs,
             "query": desk.query,
             "release": self._release,
             "requests": desk.requests,
@@ -97,6 +101,9 @@ class _Client:
     async def _lease(self, sites: list[str], holder: str, timeout: float | None) -> Any:
         who = f"{self._name} ({holder})"
         return await self._desk.lease(sites, holder=who, timeout=timeout, register=self._leases.add)
+
+    async def _gateway(self) -> Any:
+        return await self._desk.gateway(register=self._leases.add)
 
     async def _release(self, lease: str) -> Any:
         self._leases.discard(lease)
@@ -174,7 +181,7 @@ def main() -> None:
     if settings.python_path is not None:
         os.environ["PYTHONPATH"] = settings.python_path
     try:
-        catalogue = load_catalogue(settings.catalogue)
+        catalogue = load_catalogue(settings.catalogue, site_urls=settings.site_urls)
     except WebArenaError as error:
         os.write(1, str(error).encode())
         sys.exit(2)

@@ -70,6 +70,11 @@ class BrokerClient:
             raise
         return Lease(connection, grant)
 
+    def gateway(self) -> Lease:
+        """A lease of no site, to which others are joined: its proxy stays while they come and go."""
+        connection = self._connected()
+        return Lease(connection, decode(Grant, connection.call("gateway")))
+
     def status(self) -> BrokerStatus:
         """Replicas, holders and waiting requests, now."""
         return decode(BrokerStatus, self._connected().call("status"))
@@ -131,6 +136,20 @@ class Lease:
         """
         arguments = {"site": site, "sql": sql, "database": database, "write": write}
         return decode(Rows, self._connection.call("query", lease=self.id, **arguments))
+
+    def set_headers(self, site: str, headers: Mapping[str, str]) -> None:
+        """Have the gateway add ``headers`` to every request to ``site``, and to no other; empty: none any more."""
+        self._connection.call("headers", lease=self.id, site=site, headers=dict(headers))
+
+    def join(self, other: Lease) -> None:
+        """Serve the sites of ``other`` on this lease's gateway as well."""
+        self._connection.call("join", lease=self.id, other=other.id)
+        self.sites = {**self.sites, **other.sites}
+
+    def logs(self, site: str, lines: int) -> str:
+        """The last lines that the app behind ``site`` wrote."""
+        text: str = self._connection.call("logs", lease=self.id, site=site, lines=lines)
+        return text
 
     def check(self) -> None:
         """Raise `SiteError`, with exit code and last log lines, when a replica of this lease has died."""

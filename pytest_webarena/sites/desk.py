@@ -9,12 +9,13 @@ from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from pytest_webarena.errors import SiteError, TaskError, WebArenaError
 from pytest_webarena.evidence import RequestRecord
 from pytest_webarena.sites import reaper
 from pytest_webarena.sites.backends import create_backend
-from pytest_webarena.sites.backends.base import Backend, BackendContext, Rows
+from pytest_webarena.sites.backends.base import Backend, BackendContext, KeepsLogs, Replica, Rows
 from pytest_webarena.sites.fleet import FleetLimits
 from pytest_webarena.sites.gateway import Gateway, GatewaySession
 from pytest_webarena.sites.housekeeping import ReaperProcess
@@ -22,6 +23,7 @@ from pytest_webarena.sites.manifest import AppManifest, Catalogue, SiteManifest
 from pytest_webarena.sites.pool import Pool, PoolLease
 from pytest_webarena.sites.protocol import Grant, ReleaseReport, ReplicaInfo, SiteAccess
 from pytest_webarena.sites.report import BrokerReport, BrokerStatus
+from pytest_webarena.sites.sizing import Budget, size_of
 
 __all__ = ["BrokerSettings", "Desk", "unsafe_by_app"]
 
@@ -37,11 +39,14 @@ class BrokerSettings:
 
     catalogue: str
     """Name, or absolute path."""
+    site_urls: Mapping[str, str]
+    """Sites that run elsewhere."""
     directory: Path
     """Private; everything on disk goes below it."""
     log: Path
     max_replicas: int
-    standbys: int
+    standbys: int | None
+    memory: int | None
     lease_timeout: float
     """Seconds, for requests that name none."""
     python_path: str | None
@@ -68,7 +73,7 @@ class Desk:
         self._started = time.monotonic()
         self._backends: dict[str, Backend] = {}
         self._gateway = Gateway()
-        self._pool = Pool(catalogue.apps, self._backend, self._limits)
+        self._pool = Pool(catalogue.apps, self._backend, self._limits, budget=Budget(settings.memory))
         self._held: dict[str, _Held] = {}
         self._work: set[asyncio.Task[Any]] = set()
 
@@ -79,6 +84,7 @@ class Desk:
         if not sites:
             raise TaskError("a lease needs at least one site")
         chosen = {name: self.catalogue.site(name) for name in sites}
+        asked = {site.app for site in chosen.values()}
         apps = [app.name for app in self.catalogue.apps_of(sites)]
         wait = self.settings.lease_timeout if timeout is None else timeout
         lease = await self._pool.lease(apps, holder=holder, timeout=wait)
@@ -89,8 +95,10 @@ class Desk:
             self._background(self._pool.release(lease, unsafe={}))
             raise
         replicas = lease.replicas
-        for site in chosen.values():
-            session.route(site.host, replicas[site.app].host, replicas[site.app].port)
+        for app in apps:  # also those that the asked ones depend on: pages may call them
+            for site in self.catalogue.apps[app].sites:
+                if site.name in chosen or app not in asked:
+                    self._route(session, site, replicas[app])
         self._held[lease.id] = _Held(lease=lease, session=session, sites=chosen)
         register(lease.id)
         self._pool.handed_over(lease, time.monotonic() - granted)
@@ -146,6 +154,47 @@ class Desk:
             raise TaskError(f"expected a site of this lease ({', '.join(held.sites)}), found {name!r}")
         return await self._pool.query(held.lease, held.sites[name].app, database, sql, write=write)
 
+    async def gateway(self, *, register: Callable[[str], None]) -> Grant:
+        """A gateway that serves nothing yet: `join` adds sites to it, which may come and go while its port stays."""
+        session = await self._gateway.open()
+        name = f"gateway-{session.port}"
+        lease = PoolLease(id=name, holder=name, waited=0.0, slots={})
+        self._held[name] = _Held(lease=lease, session=session, sites={})
+        register(name)
+        return Grant(id=name, port=session.port, waited=0.0, sites={}, replicas=())
+
+    async def join(self, lease: str, other: str) -> None:
+        """Serve what ``other`` holds on the gateway of ``lease`` as well, in place of what it served so far."""
+        held, more = self._lease(lease), self._lease(other)
+        held.sites = {**held.sites, **more.sites}
+        for route in more.session.routes:
+            held.session.route(route.host, route.upstream_host, route.upstream_port, port=route.port, tls=route.tls)
+        for slot in more.lease.slots.values():  # its own gateway sees none of the traffic
+            slot.touched = slot.touched or "it was visited through another gateway"
+
+    async def logs(self, lease: str, site: str, lines: int) -> str:
+        """The end of the log of the app behind a leased site."""
+        held = self._lease(lease)
+        app = self.catalogue.apps[self.catalogue.site(site).app]
+        if app.name not in held.lease.slots:
+            raise TaskError(f"expected a site of this lease ({', '.join(held.sites)}), found {site!r}")
+        backend = self._backend(app.backend)
+        if not isinstance(backend, KeepsLogs):
+            return f"the backend {app.backend} keeps no logs"
+        return await backend.logs(app, held.lease.slots[app.name].running(), lines)
+
+    async def headers(self, lease: str, site: str, headers: Mapping[str, str]) -> None:
+        """Add headers to every request of the lease to one of its sites, e.g. such that sign a visitor in."""
+        held = self._lease(lease)
+        if site not in held.sites:
+            raise TaskError(f"expected a site of this lease ({', '.join(held.sites)}), found {site!r}")
+        if held.sites[site].url.startswith("https:"):
+            raise SiteError(f"{site} is served by https, where no header can be added to requests; sign in by a form")
+        try:
+            held.session.set_headers(held.sites[site].host, headers)
+        except ValueError as error:
+            raise SiteError(f"signing in to {site} by a header: {error}") from None
+
     async def check(self, lease: str) -> None:
         """`SiteError` when a replica of the lease has died, or did not answer a request as a web server does."""
         held = self._lease(lease)
@@ -199,27 +248,42 @@ class Desk:
             raise TaskError(f"{lease} has been released")
         return self._held[lease]
 
+    @staticmethod
+    def _route(session: GatewaySession, site: SiteManifest, replica: Replica) -> None:
+        parts = urlsplit(site.url)
+        port = parts.port or (443 if parts.scheme == "https" else 80)
+        session.route(site.host, replica.host, site.port or replica.port, port=port, tls=parts.scheme == "https")
+
     def _access(self, site: SiteManifest) -> SiteAccess:
         app = self.catalogue.apps[site.app]
         return SiteAccess(
             name=site.name,
             app=app.name,
             url=site.url,
-            start=site.url + site.start,
+            start=site.start_url,
             users=app.users,
             default_user=site.default_user,
             login=app.login.get(site.name),
+            api=site.api,
         )
 
     def _limits(self, app: AppManifest) -> FleetLimits:
         if app.read_only:
             return FleetLimits(replicas=1, standbys=0)
+        standbys = self.settings.standbys if app.standbys is None else app.standbys
         return FleetLimits(
             replicas=self.settings.max_replicas if app.max_replicas is None else app.max_replicas,
-            standbys=self.settings.standbys if app.standbys is None else app.standbys,
+            standbys=1 if standbys is None else standbys,
+            grows=standbys is None,
+            size=size_of(app),
         )
 
     def _backend(self, name: str) -> Backend:
+        loop = asyncio.get_running_loop()
+
+        def note(app: str, text: str) -> None:  # from any thread
+            loop.call_soon_threadsafe(self._pool.note, app, text)
+
         if name not in self._backends:
             mark = f"PYTEST_WEBARENA_RUN={self._run}"
             self._guard.add("mark", mark)
@@ -230,6 +294,8 @@ class Desk:
                 owner=reaper.identity(),
                 directory=directory,
                 environ=dict([mark.split("=", 1)]),
+                needed=frozenset(name for app in self.catalogue.apps.values() for name in app.depends_on),
+                note=note,
             )
             backend = create_backend(name, context)
             self._backends[name] = backend

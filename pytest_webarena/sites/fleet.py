@@ -7,12 +7,16 @@ import logging
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar
 
-from pytest_webarena.errors import SiteError, WebArenaError
-from pytest_webarena.sites.backends.base import Backend, Replica, Rows
+from pytest_webarena.errors import SiteError, SiteMissing, WebArenaError
+from pytest_webarena.sites.backends.base import Backend, PausingBackend, Replica, Rows
+from pytest_webarena.sites.figures import Figures
 from pytest_webarena.sites.manifest import AppManifest
-from pytest_webarena.sites.report import AppReport, AppStatus, Durations
+from pytest_webarena.sites.preparation import Preparation
+from pytest_webarena.sites.report import AppReport, AppStatus
+from pytest_webarena.sites.sizing import Budget, Demand
 from pytest_webarena.sites.slot import Slot, State
 
 __all__ = ["Fleet", "FleetLimits"]
@@ -26,6 +30,8 @@ _BACKSTOP = 5.0
 """Seconds that backends get beyond ``start_timeout``, to say by themselves what they waited for."""
 _MEMORY = 30.0
 """Seconds for which the fleet stays as large as its demand was."""
+_IDLE = 5.0
+"""Seconds after which a spare that is not the next in line is paused, where the backend can do that."""
 _SHARED = 1_000_000
 """How often a shared replica is available."""
 
@@ -37,6 +43,10 @@ class FleetLimits:
     replicas: int
     standbys: int
     """Pristine spares kept ready beside those in use."""
+    grows: bool = False
+    """Whether more spares are kept as soon as demand outruns replacement."""
+    size: int = 0
+    """Memory a replica may take, in bytes."""
 
 
 class Fleet:
@@ -55,25 +65,27 @@ class Fleet:
         clock: Callable[[], float],
         spawn: Callable[[Coroutine[Any, Any, None]], None],
         changed: Callable[[], None],
+        budget: Budget | None = None,
     ) -> None:
         self.app = app
         self.limits = limits
+        self.doing = ""
+        """What takes long at present."""
+        self._budget = budget or Budget()
+        self._needs = Demand(app.boot_seconds)
+        self._may_pause = not app.read_only
         self.slots: list[Slot] = []
         self.failure = ""
         """Why the latest start failed; empty when it did not."""
+        self.missing = False
+        """Whether that was because what it needs is not on this machine."""
         self._failures = 0
-        self._make_backend = backend
-        self._preparation: asyncio.Task[Backend] | None = None
+        self._preparation = Preparation(app, backend)
         self._clock, self._spawn, self._changed = clock, spawn, changed
         self._closing = False
         self._made = 0
         self._demand: deque[tuple[float, int]] = deque([(clock(), 0)])
-        self._waits: list[float] = []
-        self._handovers: list[float] = []
-        self._starts: list[float] = []
-        self._resets: list[float] = []
-        self._leases = self._clean = self._broken = self._failed_starts = self._most = 0
-        self._past_life = self._past_leased = 0.0
+        self._figures = Figures()
 
     # --- what the pool asks
 
@@ -90,25 +102,26 @@ class Fleet:
 
     def asked(self) -> None:
         """A new request has come: a failed start may be tried again, unless it failed too often."""
-        if self._failures < _ATTEMPTS:
+        if self._failures < _ATTEMPTS and not self.missing:
             self.failure = ""
 
     def take(self, lease: str, holder: str, waited: float) -> Slot:
         """A pristine replica for ``holder``, the one that has been ready for longest."""
         states = (State.LEASED, State.PRISTINE) if self.app.read_only else (State.PRISTINE,)
-        slot = min((slot for slot in self.slots if slot.state in states), key=lambda slot: slot.since)
+        slot = min((slot for slot in self.slots if slot.state in states), key=_place_in_line)
         if slot.state is State.PRISTINE:
             slot.to(State.LEASED, self._clock())
         slot.holders[lease] = holder
-        self._leases += 1
+        self._figures.leases += 1
+        self._needs.took(self._clock())
         if waited > 0:
-            self._waits.append(waited)
+            self._figures.waits.append(waited)
         return slot
 
     def give_back(self, slot: Slot, lease: str) -> None:
         """Nobody got to use ``lease``, so the replica is as pristine as before."""
         del slot.holders[lease]
-        self._leases -= 1
+        self._figures.leases -= 1
         if slot.state is State.LEASED and not slot.holders:
             slot.to(State.PRISTINE, self._clock())
         self._forget_broken(slot)
@@ -125,11 +138,13 @@ class Fleet:
             reason = slot.why
             self._forget_broken(slot)
         elif reason:
+            self._needs.released(dirty=True)
             slot.to(State.DIRTY, self._clock(), reason)
             self._spawn(self._reset(slot))
         elif not slot.holders:
+            self._needs.released(dirty=False)
             slot.to(State.PRISTINE, self._clock())
-            self._clean += not self.app.read_only
+            self._figures.clean += not self.app.read_only
         self._changed()
         return reason
 
@@ -137,7 +152,7 @@ class Fleet:
         """Empty while the replica runs; otherwise why not, after which it is broken."""
         if slot.state in (State.PRISTINE, State.LEASED):
             try:
-                why = await self._backend().alive(self.app, slot.running())
+                why = await self._preparation.backend().alive(self.app, slot.running())
             except Exception:
                 _log.exception("could not tell whether %s is alive", slot.id)
                 why = ""
@@ -146,47 +161,73 @@ class Fleet:
                 self._changed()
         return slot.why if slot.state is State.BROKEN else ""
 
-    def _backend(self) -> Backend:
-        if self._preparation is None:
-            raise SiteError(f"the app {self.app.name!r} has not been prepared")
-        return self._preparation.result()
-
     async def query(self, slot: Slot, database: str, sql: str, *, write: bool) -> Rows:
         """Run SQL on a leased replica. After a write it counts as dirty, whatever its fingerprint says."""
         if write:
             slot.touched = "a set-up step wrote into its database"
-        return await self._backend().query(self.app, slot.running(), database, sql, write=write)
+        return await self._preparation.backend().query(self.app, slot.running(), database, sql, write=write)
 
     def handed_over(self, seconds: float) -> None:
         """Note how long a hand-over took."""
-        self._handovers.append(seconds)
+        self._figures.handovers.append(seconds)
 
     # --- size
 
-    def plan(self, waiting: int) -> None:
-        """Start what ``waiting`` requests and the standbys need, within the limit."""
+    @property
+    def standbys(self) -> int:
+        """Spares to keep at present."""
+        if not self.limits.grows:
+            return self.limits.standbys
+        return max(self.limits.standbys, self._needs.spares(self._clock()))
+
+    @property
+    def booting(self) -> bool:
+        """Whether the first replica of the run is on its way, which has deadlines of its own."""
+        starting = any(slot.state is State.STARTING for slot in self.slots)
+        return starting and not self._figures.starts and not self._failures
+
+    def plan(self, waiting: int) -> int:
+        """Start what ``waiting`` requests need, or the standbys when nobody waits, within the limit.
+
+        Returns how many of those who wait get none because memory is short.
+        """
         living = self._living()
         leased = sum(slot.state is State.LEASED for slot in living)
         self._note_demand(leased + waiting)
+        self._see_to_rest()
         if self._closing or self.failure:
-            return
+            return 0
+        # Those who wait first: starting spares beside would only slow theirs down.
+        wanted = (waiting or self.standbys) - (len(living) - leased)
+        missing = min(wanted, self.limits.replicas - len(living))
         if self.app.read_only:
             missing = 0 if living else 1
-        else:
-            missing = waiting + self.limits.standbys - (len(living) - leased)
-        for _ in range(min(missing, self.limits.replicas - len(living))):
+        while missing > 0 and ((waiting and not self._living()) or self._budget.fits(self.limits.size)):
+            missing -= 1
             self._made += 1
             now = self._clock()
             slot = Slot(id=f"{self.app.name}-{self._made}", since=now, created=now)
             self.slots.append(slot)
+            self._budget.take(self.limits.size)
             self._spawn(self._start(slot))
-        self._most = max(self._most, len(self._living()))
+        self._figures.most = max(self._figures.most, len(self._living()))
+        return max(missing, 0) if waiting else 0
+
+    def shed(self) -> bool:
+        """Give a spare up, for another app has greater need of the memory. Whether there was one."""
+        spares = [slot for slot in self.slots if slot.state is State.PRISTINE]
+        if not spares or self.app.read_only:
+            return False
+        slot = max(spares, key=_place_in_line)
+        self._remove(slot)
+        self._spawn(self._stop(slot.running()))
+        return True
 
     def trim(self) -> None:
         """Stop pristine replicas that recent demand did not need."""
         while len(self._demand) > 1 and self._demand[1][0] <= self._clock() - _MEMORY:
             self._demand.popleft()
-        wanted = max(demand for _, demand in self._demand) + self.limits.standbys
+        wanted = max(demand for _, demand in self._demand) + self.standbys
         surplus = len(self._living()) - max(wanted, 1 if self.app.read_only else 0)
         for slot in [slot for slot in self.slots if slot.state is State.PRISTINE][: max(surplus, 0)]:
             self._remove(slot)
@@ -199,34 +240,72 @@ class Fleet:
     def _living(self) -> list[Slot]:
         return [slot for slot in self.slots if slot.state is not State.BROKEN]
 
+    # --- rest
+
+    async def wake(self, slot: Slot) -> None:
+        """Have a replica that has just been taken go on, if it was paused."""
+        if slot.resting is not None:
+            await asyncio.wait([slot.resting])
+        if slot.paused:
+            await self._rest(slot, paused=False)
+
+    def _see_to_rest(self) -> None:
+        """Pause spares that have not been needed for a while, but never the next in line."""
+        if not self._may_pause or self._closing:
+            return
+        line = sorted((slot for slot in self.slots if slot.state is State.PRISTINE), key=_place_in_line)
+        for place, slot in enumerate(line):
+            idle = place > 0 and self._clock() - slot.since >= _IDLE
+            if slot.resting is None and slot.paused != idle and (idle or place == 0):
+                slot.resting = asyncio.ensure_future(self._rest(slot, paused=idle))
+                slot.resting.add_done_callback(partial(_rested, slot))
+
+    async def _rest(self, slot: Slot, *, paused: bool) -> None:
+        backend = self._preparation.backend()
+        if not isinstance(backend, PausingBackend):
+            self._may_pause = False
+            return
+        try:
+            await (backend.pause if paused else backend.resume)(self.app, slot.running())
+        except SiteError as error:
+            if paused:  # it has died, which will be noticed, or this engine can't pause
+                _log.warning("%s", error)
+                self._may_pause = False
+            elif slot.state in (State.PRISTINE, State.LEASED):
+                self._break(slot, str(error))
+                self._changed()
+        else:
+            slot.paused = paused
+
     # --- background work
 
     async def _start(self, slot: Slot) -> None:
         began = self._clock()
         try:
-            backend = await self._prepared()
+            backend = await self._preparation.done()
             replica = await self._in_time(backend.start(self.app, slot.id), "start")
         except Exception as error:
-            self._failed_starts += 1
+            self._figures.failed_starts += 1
+            self.missing = isinstance(error, SiteMissing)
             self._fail(slot, error, "could not be started")
             self.failure = slot.why
             _log.error("%s", slot.why)
         else:
             slot.replica = replica
-            self._ready(slot, self._starts, began)
+            self._ready(slot, self._figures.starts, began)
         self._changed()
 
     async def _reset(self, slot: Slot) -> None:
         began = self._clock()
         replica = slot.running()
         try:
-            slot.replica = await self._in_time(self._backend().reset(self.app, replica), "reset")
+            slot.replica = await self._in_time(self._preparation.backend().reset(self.app, replica), "reset")
         except Exception as error:
             self._fail(slot, error, "could not be reset")
             _log.error("%s", slot.why)
             await self._stop(replica)
         else:
-            self._ready(slot, self._resets, began)
+            self._ready(slot, self._figures.resets, began)
         self._changed()
 
     def _ready(self, slot: Slot, durations: list[float], began: float) -> None:
@@ -234,6 +313,8 @@ class Fleet:
         self._failures = 0
         self.failure = ""
         durations.append(now - began)
+        self._needs.replaced(now - began)
+        slot.paused = False
         slot.to(State.PRISTINE, now)
 
     def _fail(self, slot: Slot, error: Exception, what: str) -> None:
@@ -243,23 +324,9 @@ class Fleet:
             _log.error("unexpected failure of %s", slot.id, exc_info=error)
         last = self._failures >= _ATTEMPTS
         tries = f"given up after {_ATTEMPTS} attempts" if last else f"attempt {self._failures} of {_ATTEMPTS}"
-        slot.to(State.BROKEN, self._clock(), f"the app {self.app.name!r} {what} ({tries}): {text}")
+        why = text if isinstance(error, SiteMissing) else f"the app {self.app.name!r} {what} ({tries}): {text}"
+        slot.to(State.BROKEN, self._clock(), why)
         self._forget_broken(slot)
-
-    async def _prepared(self) -> Backend:
-        if self._preparation is None or (self._preparation.done() and not self._succeeded(self._preparation)):
-            self._preparation = asyncio.ensure_future(self._prepare())
-        # Shielded: a start that is cut off must not take the image build of all others with it.
-        return await asyncio.shield(self._preparation)
-
-    async def _prepare(self) -> Backend:
-        backend = self._make_backend()
-        await backend.prepare(self.app)
-        return backend
-
-    @staticmethod
-    def _succeeded(task: asyncio.Task[Backend]) -> bool:
-        return not task.cancelled() and task.exception() is None
 
     async def _in_time(self, work: Awaitable[T], what: str) -> T:
         try:
@@ -276,19 +343,19 @@ class Fleet:
         if replica.fingerprint is None:
             return "it has no cheap fingerprint"
         try:
-            present = await self._backend().fingerprint(self.app, replica)
+            present = await self._preparation.backend().fingerprint(self.app, replica)
         except Exception as error:
             return f"its fingerprint could not be taken: {error}"
         return "" if present == replica.fingerprint else "its data differ from pristine"
 
     async def _stop(self, replica: Replica) -> None:
         try:
-            await self._backend().stop(self.app, replica)
+            await self._preparation.backend().stop(self.app, replica)
         except Exception:
             _log.exception("could not stop %s", replica.id)
 
     def _break(self, slot: Slot, why: str) -> None:
-        self._broken += 1
+        self._figures.broken += 1
         slot.to(State.BROKEN, self._clock(), f"replica {slot.id} broke: {why}")
         _log.error("%s", slot.why)
         self._spawn(self._stop(slot.running()))
@@ -300,15 +367,13 @@ class Fleet:
 
     def _remove(self, slot: Slot) -> None:
         self.slots.remove(slot)
-        self._past_life += self._clock() - slot.created
-        self._past_leased += slot.leased_seconds
+        self._budget.free(self.limits.size)
+        self._figures.gone(slot, self._clock())
 
     async def close(self) -> None:
         """Start nothing more; an unfinished preparation is cut off."""
         self._closing = True
-        if self._preparation is not None and not self._preparation.done():
-            self._preparation.cancel()
-            await asyncio.wait([self._preparation])
+        await self._preparation.cut_off()
 
     # --- figures
 
@@ -321,26 +386,18 @@ class Fleet:
             replicas=tuple(slot.status(now) for slot in self.slots),
             limit=self.limits.replicas,
             problem=self.failure,
+            doing=self.doing,
         )
 
     def report(self) -> AppReport:
         """Its figures so far."""
-        now = self._clock()
-        life = self._past_life + sum(now - slot.created for slot in self.slots)
-        leased = self._past_leased + sum(
-            slot.leased_seconds + (now - slot.since if slot.state is State.LEASED else 0.0) for slot in self.slots
-        )
-        return AppReport(
-            app=self.app.name,
-            backend=self.app.backend,
-            leases=self._leases,
-            waits=Durations.of(self._waits),
-            handovers=Durations.of(self._handovers),
-            starts=Durations.of(self._starts),
-            resets=Durations.of(self._resets),
-            clean_hand_ons=self._clean,
-            broken=self._broken,
-            failed_starts=self._failed_starts,
-            most_replicas=self._most,
-            utilisation=leased / life if life > 0 else 0.0,
-        )
+        return self._figures.report(self.app, self.slots, self._clock())
+
+
+def _place_in_line(slot: Slot) -> tuple[bool, float]:
+    """Who is taken first: those awake before those paused, then who has waited for longest."""
+    return slot.paused or slot.resting is not None, slot.since
+
+
+def _rested(slot: Slot, _: asyncio.Future[None]) -> None:
+    slot.resting = None

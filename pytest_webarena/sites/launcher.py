@@ -15,7 +15,8 @@ import socket
 import subprocess
 import sys
 import threading
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pytest_webarena.errors import SiteError
@@ -45,12 +46,18 @@ class BrokerConfig:
 
     catalogue: str = "embedded"
     """Name of a shipped catalogue, or path of a YAML file."""
+    site_urls: Mapping[str, str] = field(default_factory=dict)
+    """Addresses of sites that run elsewhere, by name."""
     run_dir: Path | None = None
     """Where ``broker.log`` goes; None: into the private directory, so it is gone afterwards."""
     max_replicas: int = 8
     """Most replicas of an app, unless its manifest says otherwise."""
-    standbys: int = 1
-    """Pristine spares of an app beside those in use, unless its manifest says otherwise."""
+    standbys: int | None = None
+    """Pristine spares of an app beside those in use, unless its manifest says otherwise. None: one, and more as soon as
+    replicas are used up faster than they can be replaced."""
+    memory: int | None = None
+    """Bytes that replicas and spares of all apps may take; every app may have one replica all the same. None: no limit.
+    """
     lease_timeout: float = 120.0
     """Seconds a lease may wait when its client names no time-out."""
 
@@ -150,10 +157,12 @@ class BrokerLauncher:
         known = Path(self._config.catalogue)
         settings = {
             "catalogue": str(known.absolute()) if known.suffix or known.parent.name else self._config.catalogue,
+            "site_urls": dict(self._config.site_urls),
             "directory": str(self._directory / f"broker-{len(self._problems)}"),
             "log": str(self.log),
             "max_replicas": self._config.max_replicas,
             "standbys": self._config.standbys,
+            "memory": self._config.memory,
             "lease_timeout": self._config.lease_timeout,
             "python_path": os.environ.get("PYTHONPATH"),
         }

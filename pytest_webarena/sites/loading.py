@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from pytest_webarena.errors import Problem, UsageError, closest
 from pytest_webarena.sites.backends import BACKENDS
@@ -18,6 +21,7 @@ from pytest_webarena.sites.manifest import (
     AppManifest,
     Catalogue,
     DatabaseManifest,
+    DockerManifest,
     LoginRecipe,
     SiteManifest,
 )
@@ -25,11 +29,46 @@ from pytest_webarena.sites.wire import dumps
 from pytest_webarena.tasks.nodes import MapNode, Node, compose
 from pytest_webarena.tasks.reading import Entries, Invalid, Reading, TooManyProblems, shown
 
-__all__ = ["read_catalogue"]
+__all__ = ["CatalogueError", "looks_like_catalogue", "problems_of", "read_catalogue"]
 
 _SHIPPED = Path(__file__).parent / "catalogue"
 _MAX_EXTENDS = 8
+_APPS = re.compile(rb"^(apps|extends)\s*:", re.MULTILINE)
+_TASKS = re.compile(rb"^tasks\s*:", re.MULTILINE)
 _IGNORED = frozenset({"__pycache__"})
+
+
+class CatalogueError(UsageError):
+    """A catalogue file that can't be used; one line for each problem, in file order."""
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        self.problems = tuple(sorted(problems, key=lambda problem: (problem.path, problem.line, problem.column)))
+        super().__init__("\n".join(str(problem) for problem in self.problems))
+
+
+def looks_like_catalogue(path: Path) -> bool:
+    """Whether a YAML file holds apps and no tasks."""
+    try:
+        text = path.read_bytes()
+    except OSError:
+        return False
+    return bool(_APPS.search(text)) and not _TASKS.search(text)
+
+
+def problems_of(path: Path) -> tuple[Problem, ...]:
+    """Everything that is wrong with a catalogue file."""
+    try:
+        read_catalogue(path.absolute())
+    except CatalogueError as error:
+        return tuple(_as_given(problem, path) for problem in error.problems)
+    except UsageError as error:  # of what it extends, and the like
+        problem = Problem(path=str(path), line=1, column=1, expected="a catalogue that can be used", found=str(error))
+        return (problem,)
+    return ()
+
+
+def _as_given(problem: Problem, path: Path) -> Problem:
+    return replace(problem, path=str(path)) if problem.path == str(path.absolute()) else problem
 
 
 class _Source:
@@ -52,6 +91,7 @@ def read_catalogue(name_or_path: str | Path) -> Catalogue:
         if app is not None:
             _check_names(app, apps, source.node, reading)
             apps[name] = app
+    _check_dependencies(apps, sources, reading)
     _complain(reading.problems)
     return Catalogue(name=path.stem, path=path, apps=apps)
 
@@ -108,7 +148,7 @@ def _sources(path: Path, depth: int) -> dict[str, _Source]:
 
 def _complain(problems: list[Problem]) -> None:
     if problems:
-        raise UsageError("\n".join(str(problem) for problem in problems))
+        raise CatalogueError(problems)
 
 
 def _app(name: str, source: _Source, reading: Reading) -> AppManifest | None:
@@ -124,21 +164,21 @@ def _manifest(name: str, values: Mapping[str, Any], source: _Source, reading: Re
     if backend not in BACKENDS and ":" not in backend:
         reading.problem(source.node, f"a backend ({', '.join(BACKENDS)} or module:class)", repr(backend))
         return None
-    process = values["process"]
+    process, docker = values["process"], values["docker"]
     if process is not None and process.data:
-        process = replace(process, data=str((source.folder / process.data).absolute()))
+        process = replace(process, data=_file(process.data, source.folder))
+    if docker is not None:
+        docker = _docker(docker, source.folder)
     app = AppManifest(
         **{
             **values,
             "name": name,
             "folder": source.folder,
             "process": process,
-            "sites": tuple(
-                SiteManifest(name=site, host=given["host"], app=name, start=given["start"], default_user=given["user"])
-                for site, given in values["sites"].items()
-            ),
+            "docker": docker,
+            "sites": tuple(_site(name, site, given) for site, given in values["sites"].items()),
             "login": {
-                site: LoginRecipe(kind="form", site=site, **given["sign_in"])
+                site: _login(site, given["sign_in"], source.folder)
                 for site, given in values["sites"].items()
                 if given["sign_in"] is not None
             },
@@ -147,12 +187,48 @@ def _manifest(name: str, values: Mapping[str, Any], source: _Source, reading: Re
                 for user, given in values["users"].items()
             },
             "databases": {
-                database: DatabaseManifest(name=database, engine="sqlite", path=given["sqlite"])
-                for database, given in values["databases"].items()
+                database: DatabaseManifest(name=database, **given) for database, given in values["databases"].items()
             },
         }
     )
     return replace(app, digest=_digest(app))
+
+
+def _site(app: str, name: str, given: Mapping[str, Any]) -> SiteManifest:
+    own = {key: given[key] for key in ("host", "port", "secure_context", "api")}
+    root, url = given["root"].rstrip("/"), given["url"].rstrip("/")
+    if url:
+        own["host"] = urlsplit(url).hostname or ""
+    return SiteManifest(
+        name=name,
+        app=app,
+        base=url if not url or urlsplit(url).path else url + root,
+        default_user=given["user"],
+        root=root,
+        start=given["start"] or root or "/",
+        **own,
+    )
+
+
+def _login(site: str, given: Mapping[str, Any], folder: Path) -> LoginRecipe:
+    recipe = LoginRecipe(site=site, **given)
+    state = _file(recipe.state, folder) if recipe.state else ""
+    file, colon, function = recipe.script.rpartition(":")
+    script = _file(file, folder) + colon + function if file.endswith(".py") else recipe.script
+    return replace(recipe, state=state, script=script)
+
+
+def _docker(docker: DockerManifest, folder: Path) -> DockerManifest:
+    volumes = tuple(
+        replace(volume, source=_file(volume.source, folder)) if volume.source.startswith(("./", "../", "~")) else volume
+        for volume in docker.volumes
+    )
+    tar = os.path.expandvars(docker.tar)  # one that names a variable nobody has set is no file
+    return replace(docker, volumes=volumes, tar=_file(tar, folder) if tar and "$" not in tar else "")
+
+
+def _file(name: str, folder: Path) -> str:
+    return str((folder / Path(name).expanduser()).absolute())
 
 
 def _check_names(app: AppManifest, others: Mapping[str, AppManifest], node: Node, reading: Reading) -> None:
@@ -163,6 +239,16 @@ def _check_names(app: AppManifest, others: Mapping[str, AppManifest], node: Node
                     reading.problem(node, "each site in one app", f"'{site.name}' again", f"also in '{other.name}'")
                 elif taken.host == site.host:
                     reading.problem(node, "each host once", f"'{site.host}' again", f"also in '{other.name}'")
+
+
+def _check_dependencies(apps: Mapping[str, AppManifest], sources: Mapping[str, _Source], reading: Reading) -> None:
+    for app in apps.values():
+        for needed in app.depends_on:
+            if needed not in sources or needed == app.name:
+                reading.problem(
+                    sources[app.name].node, "other apps of this catalogue in 'depends_on'", repr(needed),
+                    closest(needed, sources),
+                )  # fmt: skip
 
 
 def _digest(app: AppManifest) -> str:

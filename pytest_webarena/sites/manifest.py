@@ -5,20 +5,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Literal
+from urllib.parse import urljoin
 
 from pytest_webarena.actions import Action
 from pytest_webarena.errors import UsageError, closest
+from pytest_webarena.evidence import JsonValue
 
 __all__ = [
     "Account",
+    "ApiRecipe",
     "AppManifest",
     "Catalogue",
+    "ContainerStep",
     "DatabaseManifest",
     "DockerManifest",
+    "ExecReady",
     "HttpReady",
     "LoginCheck",
     "LoginRecipe",
@@ -26,8 +33,12 @@ __all__ = [
     "ProcessManifest",
     "Readiness",
     "SiteManifest",
+    "VolumeManifest",
     "load_catalogue",
 ]
+
+PLACEHOLDER = re.compile(r"\{(url|host)(?::([A-Za-z0-9_-]+))?\}")
+"""What `AppManifest.fill` fills in."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,27 +55,52 @@ class LoginCheck:
     """What proves that signing in worked: a page that only the signed-in user sees."""
 
     path: str
-    """Opened after the steps. Being sent elsewhere means: not signed in."""
+    """Opened after the steps; may use ``{username}``. Being sent elsewhere means: not signed in."""
     includes: str = ""
     """Visible text the page must hold; may use ``{username}``. Empty: staying on the path is enough."""
     locate: str = ""
     """Playwright selector of the element that must hold the text; empty: the whole page."""
+    redirects: bool = False
+    """The page may send visitors on, also signed-in ones: then only what it holds is proof."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoginRecipe:
     """How to sign in on one site. Executed by the browser room; here it is only data."""
 
-    kind: Literal["form"]
+    kind: Literal["form", "header", "state", "script"]
+    """``form``: ``steps`` on the page ``path``. ``header``: ``headers`` on every request to the site, and only to it.
+    ``state``: a stored browser state. ``script``: a Python function that makes one."""
     site: str
-    path: str
-    """Page with the form."""
-    steps: tuple[Action, ...]
-    """Targets are Playwright selectors; texts may use ``{username}`` and ``{password}``."""
     check: LoginCheck
+    path: str = ""
+    """Page with the form."""
+    steps: tuple[Action, ...] = ()
+    """Targets are Playwright selectors; texts may use ``{username}`` and ``{password}``."""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    """Added by the gateway, so no page and no agent sees them; values may use ``{username}`` and ``{password}``."""
+    state: str = ""
+    """File with Playwright's storage state; ``{username}`` is filled in. Absolute."""
+    script: str = ""
+    """``module:function`` or ``file.py:function``, called with a `SignIn` (see `browser.login`)."""
     portable: bool = True
     """Whether a session made on one replica is accepted by every other one (signed cookies, or a login before the
     snapshot). Then one sign-in serves the whole run."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApiRecipe:
+    """How checks authenticate at a site's API. A token is fetched for each call: it dies with a reset."""
+
+    headers: Mapping[str, str]
+    """Sent with each call; values may use ``{token}``."""
+    method: str = "POST"
+    path: str = ""
+    """Where the token comes from; empty: the headers need none."""
+    body: JsonValue = None
+    """Sent as JSON."""
+    token: str = ""
+    """Key of the token in the answer's JSON; empty: the answer is the token, as a JSON string."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,15 +111,30 @@ class SiteManifest:
     host: str
     """What the browser calls it, e.g. ``homepage.test``. Served as ``http://<host>`` by the gateway."""
     app: str
+    root: str = ""
+    """Path below which the site's addresses are meant, e.g. ``/admin``; ``url`` ends with it. Empty: the whole host."""
     start: str = "/"
-    """Path where a visit begins."""
+    """Path where a visit begins, on the host."""
     default_user: str = ""
     """Account that tasks use unless they name another; empty: nobody is signed in."""
+    base: str = ""
+    """Of a site that runs elsewhere: its own address, without a trailing slash. Empty: ``http://<host>``."""
+    port: int = 0
+    """Where it listens in its container, if not on the app's port: one container may serve several sites."""
+    secure_context: bool = False
+    """Browsers treat it as if it came by https: for pages that use the clipboard, crypto, service workers, …"""
+    api: ApiRecipe | None = None
+    """How checks call its API; None: with the visitor's cookies only."""
 
     @property
     def url(self) -> str:
         """Base URL without a trailing slash."""
-        return f"http://{self.host}"
+        return self.base or f"http://{self.host}{self.root}"
+
+    @property
+    def start_url(self) -> str:
+        """Address where a visit begins."""
+        return urljoin(f"{self.url}/", self.start)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,9 +142,36 @@ class DatabaseManifest:
     """One database of an app that checks and set-up steps may query."""
 
     name: str
-    engine: Literal["sqlite"]
-    path: str
-    """The file, relative to the app's data directory."""
+    engine: Literal["sqlite", "mysql", "postgresql", "gitlab-psql"]
+    path: str = ""
+    """SQLite: the file, relative to the app's data directory."""
+    database: str = ""
+    """The others: its name on the server inside the container."""
+    user: str = ""
+    password: str = ""
+    host: str = ""
+    """Where the server listens, seen from inside; empty: the client's default."""
+    client: tuple[str, ...] = ()
+    """Program and arguments that replace the engine's own client (`client_argv`)."""
+
+    @property
+    def client_argv(self) -> tuple[str, ...]:
+        """What runs inside the container; format options and the SQL, as one argument, come after it. Not SQLite.
+
+        >>> DatabaseManifest(name="main", engine="mysql", database="shop", user="me", password="x").client_argv
+        ('mysql', '--user=me', '--password=x', 'shop')
+        """
+        if self.client:
+            return self.client
+        if self.engine == "mysql":
+            given = (("--user=", self.user), ("--password=", self.password), ("--host=", self.host))
+            return ("mysql", *(option + value for option, value in given if value), self.database)
+        if self.engine == "gitlab-psql":
+            return ("gitlab-psql", "-d", self.database)
+        given = (("--host=", self.host), ("--username=", self.user), ("--dbname=", self.database))
+        psql = ("psql", *(option + value for option, value in given if value))
+        # psql takes no password as an argument; env is in every image.
+        return ("env", f"PGPASSWORD={self.password}", *psql) if self.password else psql
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,6 +183,8 @@ class HttpReady:
     """Accepted status codes; empty: anything below 500."""
     includes: str = ""
     """Text the body must hold."""
+    redirect: str = ""
+    """Path that the answer must lead to (its ``Location``, whatever the host); implies a status of 3xx."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,7 +192,15 @@ class PortReady:
     """Ready when the app's port accepts connections."""
 
 
-Readiness = HttpReady | PortReady
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExecReady:
+    """Ready when a program inside the container ends with 0."""
+
+    run: tuple[str, ...]
+    """Program and arguments."""
+
+
+Readiness = HttpReady | PortReady | ExecReady
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,13 +232,61 @@ class ProcessManifest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class VolumeManifest:
+    """Data that are not in the image."""
+
+    source: str
+    """Name of a volume that exists on the engine, or an absolute path."""
+    target: str
+    """Where it is mounted inside."""
+    mutable: bool = False
+    """The app writes there: every replica gets a copy of its own, but the one replica of a read-only app writes into
+    the volume itself. Otherwise all share it, read-only."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContainerStep:
+    """One program that is run inside a container."""
+
+    run: tuple[str, ...]
+    """Program and arguments, no shell; filled in by `AppManifest.fill`."""
+    attempts: int = 1
+    """How often it is tried until it ends with 0."""
+    pause: float = 2.0
+    """Seconds between two attempts."""
+    timeout: float = 60.0
+    """Seconds one attempt may take."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DockerManifest:
-    """For the ``docker`` backend: one container per replica."""
+    """For the ``docker`` backend: one container per replica.
+
+    Nothing is published: the gateway connects to the container's own address, so host ports can't collide. What an
+    image listens on besides its sites (control ports, databases) is out of a browser's reach.
+    """
 
     image: str
     """Reference of the image."""
     build: str = ""
     """Recipe in `sites.images` that makes the image when it is missing; empty: it must exist or be pulled."""
+    digest: str = ""
+    """``sha256:…`` of the image (its id, or the registry's digest): any other image is refused."""
+    tar: str = ""
+    """File of ``docker save``, absolute, loaded when the image is missing and the file is there."""
+    get: str = ""
+    """The commands with which a user gets the image, shown when it is missing. Empty: ``docker pull``."""
+    volumes: tuple[VolumeManifest, ...] = ()
+    post_start: tuple[ContainerStep, ...] = ()
+    """Run in order once the app is ready for the first time; afterwards it must become ready again."""
+    snapshot: bool = False
+    """Whether replicas start from an image committed after `post_start`, which is then run once instead of always."""
+    snapshot_env: Mapping[str, str] = field(default_factory=dict)
+    """Added to the environment of containers that start from the snapshot."""
+    reset: tuple[ContainerStep, ...] = ()
+    """Programs that make a running container pristine again; without them a reset is a new container."""
+    fingerprint: tuple[str, ...] = ()
+    """Program and arguments that print a digest of the app's state; equal output, equal state."""
     command: tuple[str, ...] = ()
     """Replaces the image's command."""
     port: int = 80
@@ -163,7 +299,9 @@ class DockerManifest:
     shm_size: str = ""
     """Size of /dev/shm, e.g. ``2g``; empty: the engine's default."""
     data_dir: str = "/data"
-    """Where the app's databases are inside the container."""
+    """Where the app's SQLite databases are inside the container."""
+    init: bool = True
+    """Whether process 1 is Docker's own, which passes signals on and reaps children."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,7 +311,7 @@ class AppManifest:
     name: str
     sites: tuple[SiteManifest, ...]
     backend: str
-    """``process``, ``docker``, or ``module:class`` of another `Backend`."""
+    """``process``, ``docker``, ``external``, or ``module:class`` of another `Backend`."""
     users: Mapping[str, Account] = field(default_factory=dict)
     login: Mapping[str, LoginRecipe] = field(default_factory=dict)
     """Site name to recipe; sites without one need no sign-in."""
@@ -194,6 +332,9 @@ class AppManifest:
     """Overrides the run's limit."""
     standbys: int | None = None
     """Overrides the run's number of spare pristine replicas."""
+    depends_on: tuple[str, ...] = ()
+    """Apps that run and are leased along with it; their hosts are served too, and known by name inside its container.
+    """
     process: ProcessManifest | None = None
     docker: DockerManifest | None = None
     folder: Path = Path()
@@ -209,6 +350,18 @@ class AppManifest:
             if site.name == name:
                 return site
         raise KeyError(name)
+
+    def fill(self, text: str) -> str:
+        """``text`` with ``{url}`` and ``{host}`` of the first site, and ``{url:NAME}``, ``{host:NAME}`` of the others.
+
+        Other braces stay.
+        """
+
+        def value(match: re.Match[str]) -> str:
+            site = self.site(match[2]) if match[2] else self.sites[0]
+            return site.url if match[1] == "url" else site.host
+
+        return PLACEHOLDER.sub(value, text)
 
     def database(self, name: str) -> DatabaseManifest:
         """The database called ``name``, or the first for ``""``. `UsageError` when there is none."""
@@ -234,6 +387,11 @@ class Catalogue:
         """All sites by name, in file order."""
         return {site.name: site for app in self.apps.values() for site in app.sites}
 
+    @property
+    def accounts(self) -> Mapping[str, Collection[str]]:
+        """Site name to the names of the accounts that can sign in there."""
+        return {site.name: tuple(app.users) for app in self.apps.values() for site in app.sites}
+
     def site(self, name: str) -> SiteManifest:
         """The site called ``name``; an unknown name is a `UsageError` that lists the known ones."""
         sites = self.sites
@@ -242,15 +400,25 @@ class Catalogue:
         return sites[name]
 
     def apps_of(self, sites: Iterable[str]) -> tuple[AppManifest, ...]:
-        """The apps that serve ``sites``, each once, in the order of the sites."""
-        return tuple(self.apps[name] for name in dict.fromkeys(self.site(site).app for site in sites))
+        """The apps that serve ``sites``, each once, in the order of the sites; then those they depend on."""
+        names = list(dict.fromkeys(self.site(site).app for site in sites))
+        for name in names:  # grows while it is walked
+            names += [needed for needed in self.apps[name].depends_on if needed not in names]
+        return tuple(self.apps[name] for name in names)
 
 
-def load_catalogue(name_or_path: str | Path) -> Catalogue:
+def load_catalogue(name_or_path: str | Path, *, site_urls: Mapping[str, str] = MappingProxyType({})) -> Catalogue:
     """Read a shipped catalogue by name (``embedded``) or one of the user's by path (``sites.yaml``).
+
+    ``site_urls`` are addresses of sites that run elsewhere, instead of the catalogue's own or beside them.
 
     Raises `UsageError` for an unknown name, and one that lists every defect with file and line for a bad file.
     """
     from pytest_webarena.sites.loading import read_catalogue  # YAML is only needed here
 
-    return read_catalogue(name_or_path)
+    catalogue = read_catalogue(name_or_path)
+    if site_urls:
+        from pytest_webarena.sites.external import with_external_sites
+
+        catalogue = with_external_sites(catalogue, site_urls)
+    return catalogue

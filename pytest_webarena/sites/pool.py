@@ -10,11 +10,12 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from pytest_webarena.errors import SiteError, TaskError, UsageError, closest
+from pytest_webarena.errors import SiteError, SiteMissing, TaskError, UsageError, closest
 from pytest_webarena.sites.backends.base import Backend, Replica, Rows
 from pytest_webarena.sites.fleet import Fleet, FleetLimits
 from pytest_webarena.sites.manifest import AppManifest
 from pytest_webarena.sites.report import AppReport, AppStatus, WaitStatus
+from pytest_webarena.sites.sizing import Budget
 from pytest_webarena.sites.slot import Slot
 
 __all__ = ["Pool", "PoolLease"]
@@ -71,10 +72,12 @@ class Pool:
         limits: Callable[[AppManifest], FleetLimits],
         *,
         clock: Callable[[], float] = time.monotonic,
+        budget: Budget | None = None,
     ) -> None:
         self._apps = apps
         self._backend = backend
         self._limits = limits
+        self._budget = budget or Budget()
         self._clock = clock
         self._fleets: dict[str, Fleet] = {}
         self._waiting: list[_Request] = []
@@ -100,6 +103,8 @@ class Pool:
             request.queued = not request.future.done()
             while True:
                 lease = await request.future
+                for fleet in fleets:
+                    await fleet.wake(lease.slots[fleet.app.name])
                 if not any([await fleet.examine(lease.slots[fleet.app.name]) for fleet in fleets]):
                     return lease
                 # One died on standby: back to the old place in the queue, before anybody else is served.
@@ -157,10 +162,17 @@ class Pool:
         for app in lease.slots:
             self._fleets[app].handed_over(seconds)
 
+    def note(self, app: str, text: str) -> None:
+        """What takes long for an app at present; empty when it is over."""
+        if app in self._fleets:
+            self._fleets[app].doing = text
+
     async def tick(self) -> None:
         """Notice time-outs and dead replicas; trim surplus ones."""
         now = self._clock()
         for request in [request for request in self._waiting if now >= request.deadline]:
+            if any(fleet.booting for fleet in request.fleets):
+                continue
             self._waiting.remove(request)
             self._fail(request, self._why_not(request))
         for fleet in list(self._fleets.values()):
@@ -204,7 +216,7 @@ class Pool:
             hopeless = next((fleet for fleet in request.fleets if fleet.hopeless), None)
             if hopeless is not None:
                 self._waiting.remove(request)
-                self._fail(request, hopeless.failure)
+                self._fail(request, hopeless.failure, SiteMissing if hopeless.missing else SiteError)
             elif all(fleet.available() > reserved[fleet] for fleet in request.fleets):
                 self._waiting.remove(request)
                 self._grant(request)
@@ -212,7 +224,10 @@ class Pool:
                 reserved.update(fleet for fleet in request.fleets if not fleet.app.read_only)
         wanted = Counter(fleet for request in self._waiting for fleet in request.fleets)
         for fleet in self._fleets.values():
-            fleet.plan(wanted[fleet])
+            others = [other for other in self._fleets.values() if other is not fleet and not wanted[other]]
+            short = fleet.plan(wanted[fleet])
+            while short and any(other.shed() for other in others):  # their spares' memory is needed here
+                short = fleet.plan(wanted[fleet])
 
     def _grant(self, request: _Request) -> None:
         waited = self._clock() - request.asked if request.queued else 0.0
@@ -237,9 +252,9 @@ class Pool:
                 self._undo(lease)
 
     @staticmethod
-    def _fail(request: _Request, why: str) -> None:
+    def _fail(request: _Request, why: str, kind: type[SiteError] = SiteError) -> None:
         if not request.future.done():
-            request.future.set_exception(SiteError(why))
+            request.future.set_exception(kind(why))
 
     def _why_not(self, request: _Request) -> str:
         """Who holds what: the text of a time-out."""
@@ -252,7 +267,7 @@ class Pool:
             for replica in status.replicas:
                 by = f" by {', '.join(replica.holders)}" if replica.holders else ""
                 lines.append(f"    {replica.id} {replica.state} for {replica.seconds:.1f} s{by}")
-            lines.extend([f"    {status.problem}"] if status.problem else [])
+            lines.extend(f"    {text}" for text in (status.doing, status.problem) if text)
         ahead = [one for one in self._waiting if one.number < request.number and set(one.apps) & set(request.apps)]
         for one in ahead:
             lines.append(f"  {one.holder} came earlier: waits for {', '.join(one.apps)} since {now - one.asked:.0f} s")
@@ -273,6 +288,7 @@ class Pool:
                 clock=self._clock,
                 spawn=self._spawn,
                 changed=self._dispatch,
+                budget=self._budget,
             )
         return self._fleets[app]
 

@@ -19,6 +19,10 @@ release    lease                                               `ReleaseReport`
 requests   lease                                               list of `evidence.RequestRecord`; as check
 query      lease, site, database, sql, write                   `backends.base.Rows`
 check      lease                                               null; an error when a replica has died
+gateway                                                        `Grant` of no site
+join       lease, other (its sites are served there, too)      null
+logs       lease, site, lines                                  text
+headers    lease, site, headers (sent with every request)      null
 status                                                         `report.BrokerStatus`
 =========  ==================================================  ==========================================
 
@@ -33,7 +37,7 @@ from typing import Any
 
 from pytest_webarena import errors
 from pytest_webarena.errors import HarnessError, WebArenaError
-from pytest_webarena.sites.manifest import Account, LoginRecipe
+from pytest_webarena.sites.manifest import Account, ApiRecipe, LoginRecipe
 from pytest_webarena.sites.wire import dumps
 
 __all__ = [
@@ -65,6 +69,8 @@ class SiteAccess:
     """Name in ``users``; empty: nobody is signed in unless a task says so."""
     login: LoginRecipe | None
     """None: the site needs no sign-in."""
+    api: ApiRecipe | None = None
+    """How checks authenticate at its API."""
 
     @property
     def login_state_portable(self) -> bool:

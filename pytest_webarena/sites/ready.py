@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from urllib.parse import urlsplit
 
 from pytest_webarena.errors import SiteError
-from pytest_webarena.sites.manifest import HttpReady, Readiness
+from pytest_webarena.sites.manifest import ExecReady, HttpReady, Readiness
 
 __all__ = ["wait_ready"]
 
@@ -16,6 +17,9 @@ _LAST_PAUSE = 0.25
 _PATIENCE = 10.0
 """Seconds one probe may take."""
 _BODY_LIMIT = 4 * 1024 * 1024
+
+Execute = Callable[[Sequence[str]], Awaitable[str]]
+"""Runs a program where the app is: empty when it ended with 0, otherwise what it said."""
 
 
 async def wait_ready(
@@ -26,15 +30,17 @@ async def wait_ready(
     server_name: str,
     timeout: float,
     died: Callable[[], Awaitable[str]],
+    execute: Execute | None = None,
 ) -> None:
     """Return once all ``strategies`` hold for the app at ``host:port``, asked for as ``server_name``.
 
-    Raises `SiteError` after ``timeout`` seconds, telling what was seen last, and at once when ``died`` gives a reason.
+    ``execute`` is for those that run a program. Raises `SiteError` after ``timeout`` seconds, telling what was seen
+    last, and at once when ``died`` gives a reason.
     """
     deadline = time.monotonic() + timeout
     for strategy in strategies:
         pause = _FIRST_PAUSE
-        while problem := await _probe(strategy, host, port, server_name, deadline):
+        while problem := await _probe(strategy, host, port, server_name, deadline, execute):
             if why := await died():
                 raise SiteError(why)
             if time.monotonic() + pause >= deadline:
@@ -43,20 +49,38 @@ async def wait_ready(
             pause = min(2 * pause, _LAST_PAUSE)
 
 
-async def _probe(strategy: Readiness, host: str, port: int, server_name: str, deadline: float) -> str:
+async def _probe(
+    strategy: Readiness, host: str, port: int, server_name: str, deadline: float, execute: Execute | None
+) -> str:
     """Why it does not hold yet."""
     try:
         async with asyncio.timeout(max(min(deadline - time.monotonic(), _PATIENCE), 0.1)):
+            if isinstance(strategy, ExecReady):
+                return await _execute(strategy, execute)
             reader, writer = await asyncio.open_connection(host, port)
             try:
                 return await _ask(strategy, reader, writer, server_name) if isinstance(strategy, HttpReady) else ""
             finally:
                 writer.close()
     except TimeoutError:
-        what = f"GET {strategy.path} got no answer" if isinstance(strategy, HttpReady) else "it accepts no connections"
-        return f"{what} on {host}:{port}"
+        return f"{_what(strategy)} on {host}:{port}"
     except OSError as error:
         return f"no connection to {host}:{port}: {error}"
+
+
+def _what(strategy: Readiness) -> str:
+    """What took too long."""
+    if isinstance(strategy, HttpReady):
+        return f"GET {strategy.path} got no answer"
+    if isinstance(strategy, ExecReady):
+        return f"{strategy.run[0]} did not end"
+    return "it accepts no connections"
+
+
+async def _execute(strategy: ExecReady, execute: Execute | None) -> str:
+    if execute is None:
+        raise SiteError(f"only apps in containers can be asked by a program whether they are ready: {strategy.run[0]}")
+    return await execute(strategy.run)
 
 
 async def _ask(
@@ -69,7 +93,13 @@ async def _ask(
     if len(parts) < 2 or not parts[0].startswith(b"HTTP/") or not parts[1].isdigit():
         return f"GET {strategy.path} was not answered in HTTP: {first[:80]!r}"
     status = int(parts[1])
-    if status not in strategy.status if strategy.status else status >= 500:
+    if strategy.redirect:
+        location = (await _headers(reader)).get(b"location", b"").decode("latin-1")
+        target = urlsplit(location)._replace(scheme="", netloc="").geturl() or "/"
+        if not 300 <= status < 400 or not location or target != strategy.redirect:
+            found = f"{status} to {location}" if location else str(status)
+            return f"GET {strategy.path} answered {found}, expected a redirect to {strategy.redirect}"
+    if (strategy.status and status not in strategy.status) or (not strategy.status and status >= 500):
         wanted = "/".join(map(str, strategy.status)) or "a status below 500"
         return f"GET {strategy.path} answered {status}, expected {wanted}"
     if strategy.includes:
@@ -77,6 +107,14 @@ async def _ask(
         if strategy.includes.encode() not in body:
             return f"GET {strategy.path} did not contain {strategy.includes!r}"
     return ""
+
+
+async def _headers(reader: asyncio.StreamReader) -> Mapping[bytes, bytes]:
+    headers: dict[bytes, bytes] = {}
+    while (line := await reader.readline()).strip():
+        name, _, value = line.partition(b":")
+        headers.setdefault(name.strip().lower(), value.strip())
+    return headers
 
 
 async def _read(reader: asyncio.StreamReader) -> bytes:

@@ -95,6 +95,8 @@ class ReplicaStatus:
     generation: int = 0
     why: str = ""
     """Of a dirty or broken one."""
+    paused: bool = False
+    """It is a spare that uses no processor until it is needed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,6 +119,8 @@ class AppStatus:
     """Most replicas it may have."""
     problem: str = ""
     """Why its latest start failed; empty when all is well."""
+    doing: str = ""
+    """What takes long at present, e.g. pulling its image."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import enum
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -55,6 +56,9 @@ class Slot:
     touched: str = ""
     """Why it can't be clean, known before its release: SQL written by a set-up step."""
     leased_seconds: float = 0.0
+    paused: bool = False
+    resting: asyncio.Future[None] | None = None
+    """The work of pausing it or having it go on."""
 
     def to(self, state: State, now: float, why: str = "") -> None:
         """Take a step. `HarnessError` for one that `TRANSITIONS` does not allow."""
@@ -81,4 +85,5 @@ class Slot:
             holders=tuple(self.holders.values()),
             generation=self.replica.generation if self.replica else 0,
             why=self.why,
+            paused=self.paused,
         )

@@ -96,10 +96,20 @@ class _User(Shape[Mapping[str, str]]):
         if isinstance(value, Invalid):
             return INVALID
         if not isinstance(value, str):
-            return dict(value)
+            entries = reading.entries(node) if isinstance(node, MapNode) else {}
+            known = [self._known(entries[site][1] if entries else node, site, value[site], reading) for site in value]
+            return dict(value) if all(known) else INVALID
         if not reading.sites:
             return INVALID if reading.sites is None else reading.problem(node, "no user without sites", shown(node))
-        return {reading.sites[0]: value}
+        return {reading.sites[0]: value} if self._known(node, reading.sites[0], value, reading) else INVALID
+
+    @staticmethod
+    def _known(node: Node, site: str, user: str, reading: Reading) -> bool:
+        accounts = reading.accounts(site)
+        if not user or accounts is None or user in accounts:
+            return True
+        reading.problem(node, f"an account of {site}", f"'{clip(user)}'", near(user, accounts))
+        return False
 
     def json_schema(self, schemas: Schemas) -> Schema:
         return self.either.json_schema(schemas)

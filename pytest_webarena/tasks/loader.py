@@ -29,7 +29,8 @@ def load_tasks(
 ) -> tuple[Task, ...]:
     """The tasks of a file, in file order, instances of a template in the order of its fillings.
 
-    ``sites`` are the names that ``sites:`` may use; None accepts any. Raises `TaskFileError` with all problems.
+    ``sites`` are the names that ``sites:`` may use, as a mapping with the accounts that ``user:`` may; None accepts
+    any. Raises `TaskFileError` with all problems.
     """
     tasks, problems = read_tasks(path, sites=sites, limits=limits)
     if problems:

@@ -42,7 +42,7 @@ class Reading:
     def __init__(self, path: str, *, catalogue: Collection[str] | None = None) -> None:
         self.path = path
         self.catalogue = catalogue
-        """Names of the sites that exist; None when that is not known here."""
+        """Names of the sites that exist, as a mapping also their accounts; None when that is not known here."""
         self.problems: list[Problem] = []
         self.variables: Mapping[str, Variable] = {}
         """What templates may use in the instance being read."""
@@ -61,6 +61,15 @@ class Reading:
             if len(self.problems) >= MAX_PROBLEMS:
                 raise TooManyProblems
         return INVALID
+
+    def accounts(self, *sites: str) -> Collection[str] | None:
+        """Names of the accounts of ``sites`` together; None when that is not known here."""
+        if not isinstance(self.catalogue, Mapping):
+            return None
+        found: dict[str, None] = {}
+        for site in sites:
+            found.update(dict.fromkeys(self.catalogue.get(site, ())))
+        return found
 
     def location(self, node: Node) -> Location:
         """Where ``node`` stands, as tasks and checks record it."""

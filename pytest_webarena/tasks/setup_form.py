@@ -220,6 +220,15 @@ _SQL_RECORD = Record(
     doc="SQL in detail.",
     owner="an SQL step",
 )
+
+
+def _account_fault(user: str, reading: Reading) -> Fault | None:
+    accounts = reading.accounts(*(reading.sites or ())) if user else None
+    if accounts is None or reading.sites is None or user in accounts:
+        return None
+    return Fault(f"an account of {', '.join(reading.sites)}", f"'{clip(user)}'", near(user, accounts))
+
+
 _BROWSER_RECORD = Record(
     "browser step",
     lambda steps, user, site: (site, BrowserSetup(steps=steps, user=user)),
@@ -233,7 +242,7 @@ _BROWSER_RECORD = Record(
         _site_field("- browser: {site: homepage, steps: [{goto: /notes/}]}"),
         Field(
             key="user",
-            shape=Text("an account's name", blank=True),
+            shape=Text("an account's name", blank=True, check=_account_fault),
             default=None,
             default_text="the task's user",
             doc="Who does it; `''` is nobody, logged out.",

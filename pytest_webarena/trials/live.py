@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import http.client
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING
 
-from pytest_webarena.errors import SiteError, TaskError, closest
+from pytest_webarena.errors import TaskError, closest
+from pytest_webarena.sites.visitor import Visitor
 
 if TYPE_CHECKING:
     from pytest_webarena.browser.session import PageReading, Session
@@ -59,21 +58,23 @@ class LiveTrial:
         headers: Mapping[str, str] | None = None,
         body: str | None = None,
     ) -> tuple[int, str]:
-        """Call a site's API through the lease's gateway, with the session's cookies; status and text of the answer."""
+        """Call a site's API through the lease's gateway; status and text of the answer.
+
+        With the session's cookies and, unless ``headers`` say so themselves, what the site's manifest asks for.
+        """
         site = site or next(iter(self.sites), "")
         lease = self._leased(site)
+        access = lease.sites[site]
         url = absolute_url(self.sites, site, path)
-        proxy = urlsplit(lease.proxy)
-        sent = {**_cookie_header(self._session.storage_state(), url), **(headers or {})}
-        connection = http.client.HTTPConnection(proxy.hostname or "127.0.0.1", proxy.port, timeout=_API_TIMEOUT)
-        try:
-            connection.request(method, url, body=body.encode() if body is not None else None, headers=sent)
-            response = connection.getresponse()
-            return response.status, response.read().decode("utf-8", "replace")
-        except (OSError, http.client.HTTPException) as error:
-            raise SiteError(f"{method} {url}: expected an answer within {_API_TIMEOUT:g} s, found {error!r}") from error
-        finally:
-            connection.close()
+        visitor = Visitor(access.url, proxy=lease.proxy, state=self._session.storage_state(), timeout=_API_TIMEOUT)
+        sent = dict(headers or {})
+        if access.api is not None and not {name.lower() for name in access.api.headers} & {
+            name.lower() for name in sent
+        }:
+            # Without cookies: a session in the browser must not decide what the API's own account may do.
+            sent = {**Visitor(access.url, proxy=lease.proxy, timeout=_API_TIMEOUT).authenticated(access.api), **sent}
+        answer = visitor.call(method, url, headers=sent, body=body, follow=False)
+        return answer.status, answer.text
 
     def account(self, site: str) -> tuple[str, str] | None:
         """Name and password of who administers ``site``; None when the catalogue names nobody for it."""
@@ -89,19 +90,3 @@ class LiveTrial:
         if self._lease is None or site not in self._lease.sites:
             raise TaskError(f"expected a site of this task, found {site!r}; {closest(site, self.sites)}")
         return self._lease
-
-
-def _cookie_header(state: Mapping[str, Any], url: str) -> dict[str, str]:
-    """The cookies that a browser in this state would send to ``url``."""
-    parts = urlsplit(url)
-    host, path = parts.hostname or "", parts.path or "/"
-    cookies = [
-        f"{cookie['name']}={cookie['value']}"
-        for cookie in state.get("cookies", ())
-        if _domain_matches(cookie["domain"], host) and path.startswith(cookie["path"])
-    ]
-    return {"Cookie": "; ".join(cookies)} if cookies else {}
-
-
-def _domain_matches(domain: str, host: str) -> bool:
-    return host == domain.lstrip(".") or (domain.startswith(".") and host.endswith(domain))

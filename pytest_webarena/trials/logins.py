@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
-from pytest_webarena.browser.login import login
-from pytest_webarena.errors import TaskError, closest
+from pytest_webarena.browser.login import login, login_headers, verify
+from pytest_webarena.errors import SiteError, TaskError, closest
 
 if TYPE_CHECKING:
     from pytest_webarena.browser.engine import BrowserEngine
@@ -19,20 +22,46 @@ __all__ = ["Logins"]
 Lend = Callable[[Sequence[str], str], AbstractContextManager["Lease"]]
 """Leases sites for a holder."""
 
+_FRESH = 300.0
+"""Seconds for which a session that worked is trusted to work still."""
+
+
+@dataclass(slots=True)
+class _Kept:
+    """A state that signed an account in, and when it was last seen to."""
+
+    state: Mapping[str, Any]
+    proved: float
+
+
+@dataclass(slots=True)
+class _Held:
+    """What was done on one lease."""
+
+    states: dict[tuple[str, str], Mapping[str, Any]] = field(default_factory=dict)
+    """Of sites whose sessions are not portable."""
+    headers: dict[str, Mapping[str, str]] = field(default_factory=dict)
+    """What the gateway adds, by site."""
+
 
 class Logins:
-    """A worker's signed-in states, by app and account.
+    """A worker's signed-in states, by site and account.
 
     Where sessions are portable, signing in happens on a replica of its own that is handed back at once: it leaves no
     trace on the replica that a trial gets. That is why `prepare` comes before the trial's own lease, which must not be
-    held while waiting for another one.
+    held while waiting for another one. A state that has not been used for some minutes is looked at before it is used,
+    on the trial's own lease, and made anew when the site has ended it.
     """
 
-    def __init__(self, engine: Callable[[], BrowserEngine], lend: Lend) -> None:
+    def __init__(
+        self, engine: Callable[[], BrowserEngine], lend: Lend, *, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._engine = engine
         self._lend = lend
-        self._states: dict[tuple[str, str], Mapping[str, Any]] = {}
+        self._clock = clock
+        self._states: dict[tuple[str, str], _Kept] = {}
         self._access: dict[str, SiteAccess] = {}
+        self._held: WeakKeyDictionary[Lease, _Held] = WeakKeyDictionary()
 
     def prepare(self, sites: Sequence[str], users: Mapping[str, str]) -> None:
         """Sign in wherever the state can be kept and is not there yet."""
@@ -43,7 +72,7 @@ class Logins:
             with self._lend([site], f"signing in to {site}") as lease:
                 self._access[site] = known = lease.sites[site]
                 if user := self._wanted(known, users):
-                    self._states[site, user] = self._sign_in(known, user, lease)
+                    self._keep(known, user, self._sign_in(known, user, lease))
 
     def _wanted(self, site: SiteAccess, users: Mapping[str, str]) -> str:
         """The account to sign in and keep; empty when there is nothing to do."""
@@ -53,17 +82,17 @@ class Logins:
     def state(self, lease: Lease, users: Mapping[str, str]) -> dict[str, Any] | None:
         """The storage state for a context on ``lease``; None when nobody is signed in anywhere.
 
-        Signs in on the lease itself where sessions are not portable.
+        Signs in on the lease itself where sessions are not portable. From now on the gateway adds to requests what
+        signs these users in by headers, and only these.
         """
         states = []
         for name, site in lease.sites.items():
             user = _user(site, users)
             if not user:
+                self._send_headers(lease, site, {})
                 continue
-            kept = self._states.get((name, user)) if site.login_state_portable else None
-            states.append(kept if kept is not None else self._sign_in(site, user, lease))
-            if site.login_state_portable:
-                self._states[name, user] = states[-1]
+            states.append(self._signed_in(site, user, lease))
+            self._access[name] = site
         if not states:
             return None
         return {
@@ -71,9 +100,78 @@ class Logins:
             "origins": [origin for state in states for origin in state.get("origins", ())],
         }
 
+    def ended(self, lease: Lease, site: str, users: Mapping[str, str], state: Mapping[str, Any]) -> bool:
+        """Whether ``state``, a browser's at present, no longer signs the site's user in."""
+        access = lease.sites[site]
+        user = _user(access, users)
+        if not user:
+            return False
+        assert access.login is not None
+        account = access.users[user]
+        try:
+            verify(self._engine(), access.login, account, url=access.url, proxy=lease.proxy, state=state)
+        except SiteError:
+            return True
+        return False
+
+    def renew(self, lease: Lease, site: str, users: Mapping[str, str]) -> Mapping[str, Any]:
+        """Sign the site's user in again on ``lease``; the new state of this site."""
+        access = lease.sites[site]
+        user = _user(access, users)
+        self._states.pop((site, user), None)
+        self._of(lease).states.pop((site, user), None)
+        return self._signed_in(access, user, lease)
+
+    def _signed_in(self, site: SiteAccess, user: str, lease: Lease) -> Mapping[str, Any]:
+        key = site.name, user
+        if not site.login_state_portable:
+            own = self._of(lease).states
+            if key not in own:
+                own[key] = self._sign_in(site, user, lease)
+            return own[key]
+        kept = self._states.get(key)
+        if kept is None:
+            self._keep(site, user, self._sign_in(site, user, lease))
+        else:
+            self._send_headers(lease, site, self._headers_of(site, user))
+            if self._clock() - kept.proved > _FRESH or _expired(kept.state):
+                self._keep(site, user, self._looked_at(kept.state, site, user, lease))
+        return self._states[key].state
+
+    def _looked_at(self, state: Mapping[str, Any], site: SiteAccess, user: str, lease: Lease) -> Mapping[str, Any]:
+        """``state``, or another one where the site no longer accepts it."""
+        assert site.login is not None
+        account = site.users[user]
+        try:
+            verify(self._engine(), site.login, account, url=site.url, proxy=lease.proxy, state=state)
+        except SiteError:
+            return self._sign_in(site, user, lease)
+        return state
+
+    def _keep(self, site: SiteAccess, user: str, state: Mapping[str, Any]) -> None:
+        self._states[site.name, user] = _Kept(state, self._clock())
+
     def _sign_in(self, site: SiteAccess, user: str, lease: Lease) -> Mapping[str, Any]:
         assert site.login is not None  # `_user` is empty for sites without a recipe
+        self._send_headers(lease, site, self._headers_of(site, user))
         return login(self._engine(), site.login, site.users[user], url=site.url, proxy=lease.proxy)
+
+    def _headers_of(self, site: SiteAccess, user: str) -> Mapping[str, str]:
+        return login_headers(site.login, site.users[user]) if site.login is not None else {}
+
+    def _send_headers(self, lease: Lease, site: SiteAccess, headers: Mapping[str, str]) -> None:
+        sent = self._of(lease).headers
+        if sent.get(site.name, {}) != headers:
+            lease.set_headers(site.name, headers)
+            sent[site.name] = headers
+
+    def _of(self, lease: Lease) -> _Held:
+        return self._held.setdefault(lease, _Held())
+
+
+def _expired(state: Mapping[str, Any]) -> bool:
+    """Whether a cookie that had an end has come to it."""
+    return any(0 < cookie.get("expires", -1) <= time.time() for cookie in state.get("cookies", ()))
 
 
 def _user(site: SiteAccess, users: Mapping[str, str]) -> str:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -18,12 +19,15 @@ from pytest_webarena.llm.config import ModelSettings
 from pytest_webarena.results import RunDir, TrialKey, TrialRecord
 from pytest_webarena.sites.client import BrokerClient, Lease
 from pytest_webarena.trials.logins import Logins
+from pytest_webarena.trials.renewal import renew_ended_session
 from pytest_webarena.trials.trial import TrialPlan, run_trial
 
 if TYPE_CHECKING:
     from pytest_webarena.episode import EpisodeLimits
+    from pytest_webarena.evidence import StepRecord
     from pytest_webarena.tasks.model import Task
     from pytest_webarena.trials.run_info import RunInfo
+    from pytest_webarena.trials.stage import Stage
 
 __all__ = ["Runtime", "RuntimeConfig"]
 
@@ -130,6 +134,10 @@ class Runtime:
     def session_config(self, lease: Lease | None, storage_state: Mapping[str, Any] | None) -> SessionConfig:
         """The worker's settings with the lease's way out and its users' cookies."""
         return replace(self._config.session, proxy=lease.proxy if lease else None, storage_state=storage_state)
+
+    def keeper(self, users: Mapping[str, str]) -> Callable[[Stage, StepRecord], str]:
+        """Renews sessions that end in the middle of a trial."""
+        return partial(renew_ended_session, self._logins, users)
 
     def login_state(self, lease: Lease, users: Mapping[str, str]) -> Mapping[str, Any] | None:
         """Cookies of the accounts that the leased sites are visited with; None when nobody is signed in."""

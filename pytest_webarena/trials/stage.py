@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, nullco
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
+from pytest_webarena.sites.external import EXTERNAL
 from pytest_webarena.trials.live import LiveTrial, absolute_url
 from pytest_webarena.trials.setup import run_setup
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from pytest_webarena.browser.driven import Driven
     from pytest_webarena.browser.engine import BrowserEngine
     from pytest_webarena.browser.session import Session, SessionConfig
-    from pytest_webarena.evidence import RequestRecord
+    from pytest_webarena.evidence import RequestRecord, StepRecord
     from pytest_webarena.sites.client import Lease
     from pytest_webarena.tasks.model import Task
 
@@ -32,6 +33,9 @@ class Resources(Protocol):
 
     def session_config(self, lease: Lease | None, storage_state: Mapping[str, Any] | None) -> SessionConfig:
         """How a trial's browser context is set up."""
+
+    def keeper(self, users: Mapping[str, str]) -> Callable[[Stage, StepRecord], str]:
+        """What `Stage.stay_signed_in` does for these users."""
 
     def login_state(self, lease: Lease, users: Mapping[str, str]) -> Mapping[str, Any] | None:
         """Cookies that sign the task's users in on the leased sites; None when no site asks for one."""
@@ -51,11 +55,20 @@ class Stage:
     """The way in for an agent that drives the browser itself."""
     earlier_requests: int = 0
     """Requests of signing in and preparing, which are not the agent's."""
+    keeper: Callable[[Stage, StepRecord], str] | None = None
 
     @property
     def replicas(self) -> dict[str, str]:
         """App name to the digest of what serves it."""
         return {replica.app: replica.digest for replica in self.lease.replicas} if self.lease else {}
+
+    @property
+    def external_sites(self) -> dict[str, str]:
+        """Site name to address of those that run elsewhere: nobody has reset them, nobody can say what they run."""
+        if self.lease is None:
+            return {}
+        apps = {replica.app for replica in self.lease.replicas if replica.backend == EXTERNAL}
+        return {name: site.url for name, site in self.lease.sites.items() if site.app in apps}
 
     def open_first_pages(self) -> None:
         """Load the tabs that the task begins with."""
@@ -64,6 +77,14 @@ class Stage:
     def requests(self) -> tuple[RequestRecord, ...]:
         """The traffic since the stage was set."""
         return self.lease.requests()[self.earlier_requests :] if self.lease else ()
+
+    def stay_signed_in(self, step: StepRecord) -> str:
+        """Sign the visitor in again when a step ended on a sign-in page because the site has ended the session.
+
+        The page that the step was taken on is opened again, and the next observation tells. What was done, for the
+        record; empty when nothing was. Signing out is an agent's own business and stays as it is.
+        """
+        return self.keeper(self, step) if self.keeper is not None and self.driven is None else ""
 
     def check_sites(self) -> None:
         """Raise `SiteError` when a replica has died."""
@@ -114,15 +135,21 @@ def set_stage(
             start=_start_urls(task, live),
             driven=driven,
             earlier_requests=len(lease.requests()) if lease is not None else 0,
+            keeper=resources.keeper(task.user) if lease is not None else None,
         )
 
 
 def _visits(task: Task, resources: Resources, lease: Lease) -> Callable[[str | None], AbstractContextManager[Session]]:
     """Opens browser contexts for set-up steps, signed in as the task's users or as one account everywhere."""
 
-    def visit(user: str | None) -> AbstractContextManager[Session]:
+    @contextmanager
+    def visit(user: str | None) -> Iterator[Session]:
         users = task.user if user is None else dict.fromkeys(task.sites, user)
-        return resources.engine().session(resources.session_config(lease, resources.login_state(lease, users)))
+        state = resources.login_state(lease, users)
+        with resources.engine().session(resources.session_config(lease, state)) as session:
+            yield session
+        if user is not None:
+            resources.login_state(lease, task.user)  # the agent must not go on as somebody else
 
     return visit
 

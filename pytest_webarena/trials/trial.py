@@ -17,7 +17,7 @@ from pytest_webarena.browser.grammars import grammar
 from pytest_webarena.checks import REPAIRED, Grading, collect, judge_all, signals
 from pytest_webarena.checks.grading import answer_format
 from pytest_webarena.episode import Ending, Episode, EpisodeLimits, run_episode
-from pytest_webarena.errors import Cause, HarnessError, TrialError
+from pytest_webarena.errors import Cause, HarnessError, SiteMissing, TrialError
 from pytest_webarena.evidence import Evidence, Probe, StepRecord, Usage
 from pytest_webarena.results.records import Attempt, Outcome, TrialKey, TrialRecord
 from pytest_webarena.secrets import scrub_plain
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from pytest_webarena.llm.config import ModelSettings
     from pytest_webarena.results.rundir import AttemptWriter, TrialFolder
     from pytest_webarena.tasks.model import Task
-    from pytest_webarena.trials.live import LiveTrial
     from pytest_webarena.trials.stage import Resources
 
 __all__ = ["RETRIED_CAUSES", "TrialPlan", "run_trial"]
@@ -116,11 +115,19 @@ class _Progress:
 
 
 def run_trial(plan: TrialPlan, resources: Resources, folder: TrialFolder) -> TrialRecord:
-    """Run one trial and write its record. Returns for every outcome; raises only `KeyboardInterrupt` and the like."""
+    """Run one trial and write its record. Returns for every outcome.
+
+    Raises `SiteMissing`, and leaves no record, when a site is not there to be tried; else only `KeyboardInterrupt` and
+    the like.
+    """
     attempts: list[Attempt] = []
     while True:
         writer = folder.begin(worker=plan.worker, node_id=plan.node_id, task=_task_facts(plan))
-        record, again = _attempt(plan, resources, writer)
+        try:
+            record, again = _attempt(plan, resources, writer)
+        except SiteMissing:
+            folder.withdraw(writer.number)
+            raise
         attempts.append(
             Attempt(
                 number=writer.number,
@@ -159,6 +166,8 @@ def _attempt(plan: TrialPlan, resources: Resources, writer: AttemptWriter) -> tu
                 stop_reason=ending.reason if ending is not None else None,
                 stop_detail=ending.detail if ending is not None else "",
             )
+        except SiteMissing:
+            raise
         except TrialError as error:
             cause, message, again = error.cause, str(error), error.again
         except Exception as error:  # a bug of ours must not look like a failed task, nor end the run
@@ -184,7 +193,9 @@ def _gather(plan: TrialPlan, resources: Resources, writer: AttemptWriter, progre
         progress.replicas = stage.replicas
         progress.browser = stage.session.browser_version
         progress.environment = stage.session.environment
-        recorder = _Recorder(writer, task, stage.live, progress)
+        if external := stage.external_sites:
+            progress.environment["external_sites"] = external
+        recorder = _Recorder(writer, task, stage, progress)
         with progress.timed("episode"):
             stage.open_first_pages()
             progress.episode = episode = _run_agent(plan, stage, recorder, writer)
@@ -254,9 +265,9 @@ def _agent_limits(limits: EpisodeLimits) -> AgentLimits:
 class _Recorder:
     """Passes each step to the attempt's files and gathers what ``when: any_step`` checks need of its state."""
 
-    def __init__(self, writer: AttemptWriter, task: Task, live: LiveTrial, progress: _Progress) -> None:
+    def __init__(self, writer: AttemptWriter, task: Task, stage: Stage, progress: _Progress) -> None:
         self._writer = writer
-        self._live = live
+        self._stage = stage
         self._progress = progress
         self._every_step = signals(task.every_check).each_step
         self._probing: list[tuple[float, float]] = []
@@ -272,7 +283,11 @@ class _Recorder:
             self._progress.usage = step.usage + (self._progress.usage or Usage())
         if self._every_step:
             began = time.time()
-            self.probes += collect(self._every_step, self._live, state=step.index)
+            self.probes += collect(self._every_step, self._stage.live, state=step.index)
+            self._probing.append((began, time.time()))
+        began = time.time()
+        if renewed := self._stage.stay_signed_in(step):
+            self._progress.environment.setdefault("renewed_sign_ins", []).append(renewed)
             self._probing.append((began, time.time()))
 
     def was_probing(self, moment: float) -> bool:

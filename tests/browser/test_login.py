@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import parse_qs
 
@@ -12,10 +15,12 @@ import pytest
 from pytest_webarena.actions import Click, Selector, Type
 from pytest_webarena.browser.config import Deadlines
 from pytest_webarena.browser.engine import BrowserEngine
-from pytest_webarena.browser.login import login
+from pytest_webarena.browser.login import login, login_headers
 from pytest_webarena.browser.session import Session
 from pytest_webarena.errors import SiteError
 from pytest_webarena.sites.manifest import Account, LoginCheck, LoginRecipe
+from pytest_webarena.sites.protocol import SiteAccess
+from pytest_webarena.trials.logins import Logins
 
 if TYPE_CHECKING:
     from tests.browser.conftest import Reply, Request, Web
@@ -118,3 +123,116 @@ def test_what_failed_is_said(sign_in: SignIn, change: dict[str, Any], message: s
 def test_a_site_that_is_down(engine: BrowserEngine, web: Web) -> None:
     with pytest.raises(SiteError, match=r"signing in to forum as ada: https://a\.test/login.*ERR_TUNNEL"):
         login(engine, RECIPE, ADA, url="https://a.test", proxy=web.proxy)
+
+
+CHECK = replace(RECIPE.check)
+HEADER = LoginRecipe(kind="header", site="forum", check=CHECK, headers={"X-Login": "{username}:{password}"})
+
+
+def test_a_header_is_filled_in_and_proved(engine: BrowserEngine, web: Web) -> None:
+    web.put("/account", lambda request: f"<header>Signed in as {request.headers.get('X-Login', 'nobody')}</header>")
+    assert login_headers(HEADER, ADA) == {"X-Login": "ada:pässword {1}"}
+    with pytest.raises(SiteError, match=r"expected 'Signed in as ada' in css=header .*found 'Signed in as nobody'"):
+        login(engine, HEADER, ADA, url="http://a.test", proxy=web.proxy)
+
+
+def test_a_stored_state_is_proved_before_it_is_used(
+    engine: BrowserEngine, forum: Web, tmp_path: Path, sign_in: SignIn
+) -> None:
+    recipe = LoginRecipe(kind="state", site="forum", check=CHECK, state=str(tmp_path / "{username}.json"))
+
+    def use() -> dict[str, Any]:
+        return login(engine, recipe, ADA, url="http://a.test", proxy=forum.proxy)
+
+    with pytest.raises(SiteError, match=r"expected a storage state in .*/ada\.json, found: No such file"):
+        use()
+    (tmp_path / "ada.json").write_text("[]")
+    with pytest.raises(SiteError, match=r"expected the JSON of Playwright's storage_state\(\)"):
+        use()
+    (tmp_path / "ada.json").write_text('{"cookies": [], "origins": []}')
+    with pytest.raises(SiteError, match=r"account to open, found http://a\.test/login instead"):
+        use()
+    (tmp_path / "ada.json").write_text(json.dumps(sign_in()))
+    assert [cookie["value"] for cookie in use()["cookies"]] == ["ada"]
+
+
+def test_a_script_signs_in_with_plain_requests(engine: BrowserEngine, forum: Web, tmp_path: Path) -> None:
+    (tmp_path / "signing.py").write_text(
+        "from urllib.parse import urlencode\n"
+        "def sign_in(visit):\n"
+        "    sent = urlencode({'u': visit.username, 'p': visit.password})\n"
+        "    answer = visit.call('POST', '/login', body=sent)\n"
+        "    assert (answer.status, answer.url) == (200, visit.url + '/'), answer\n"
+        "def breaks(visit):\n"
+        "    raise KeyError('token')\n"
+    )
+    recipe = LoginRecipe(kind="script", site="forum", check=CHECK, script=f"{tmp_path}/signing.py:sign_in")
+    state = login(engine, recipe, ADA, url="http://a.test", proxy=forum.proxy)
+    assert [(cookie["name"], cookie["value"], cookie["domain"]) for cookie in state["cookies"]] == [
+        ("user", "ada", "a.test")
+    ]
+    broken = replace(recipe, script=f"{tmp_path}/signing.py:breaks")
+    with pytest.raises(SiteError, match=r"signing in to forum as ada: the script .*:breaks raised KeyError: 'token'"):
+        login(engine, broken, ADA, url="http://a.test", proxy=forum.proxy)
+
+
+class LeaseOfA:
+    """A lease of the site a.test, as far as logins use one."""
+
+    def __init__(self, web: Web, recipe: LoginRecipe) -> None:
+        self.proxy = web.proxy
+        self.headers: list[dict[str, str]] = []
+        users = {"ada": ADA, "bob": Account(username="bob", password="b")}
+        self.sites = {
+            "forum": SiteAccess(
+                name="forum", app="forum", url="http://a.test", start="http://a.test/", users=users,
+                default_user="ada", login=recipe,
+            )
+        }  # fmt: skip
+
+    def set_headers(self, site: str, headers: dict[str, str]) -> None:
+        self.headers.append(dict(headers))
+
+
+def test_a_session_that_the_site_has_ended_is_renewed_before_it_is_used(engine: BrowserEngine, web: Web) -> None:
+    tickets: list[str] = []
+
+    def sign_in(request: Request) -> Reply | str:
+        if request.method == "GET":
+            return FORM
+        tickets.append(f"t{len(tickets) + 1}")
+        return web.reply(status=302, Location="/", Set_Cookie=f"ticket={tickets[-1]}; Path=/")
+
+    def account(request: Request) -> Reply | str:
+        good = tickets and f"ticket={tickets[-1]}" in request.headers.get("Cookie", "")
+        return "<header>Signed in as ada</header>" if good else web.reply(status=302, Location="/login")
+
+    web.put("/login", sign_in)
+    web.put("/account", account)
+    web.put("/", "<title>Home</title>")
+    now = SimpleNamespace(time=0.0)
+    logins = Logins(lambda: engine, lambda sites, holder: pytest.fail("no lease"), clock=lambda: now.time)
+    lease: Any = LeaseOfA(web, RECIPE)
+
+    def ticket() -> str:
+        state = logins.state(lease, {})
+        assert state is not None
+        return str(state["cookies"][0]["value"])
+
+    assert [ticket(), ticket()] == ["t1", "t1"]
+    tickets.append("somebody else's")
+    assert ticket() == "t1"  # used a moment ago: not looked at again
+    now.time = 1000.0
+    assert ticket() == "t3"
+    now.time = 2000.0
+    assert ticket() == "t3"  # looked at, and still good
+    assert logins.ended(lease, "forum", {}, {"cookies": [], "origins": []})
+
+
+def test_headers_follow_the_visitor(engine: BrowserEngine, web: Web) -> None:
+    web.put("/account", "<header>Signed in as ada, or Signed in as bob</header>")
+    lease: Any = LeaseOfA(web, HEADER)
+    logins = Logins(lambda: engine, lambda sites, holder: pytest.fail("no lease"))
+    for users in ({}, {"forum": "bob"}, {"forum": ""}, {"forum": "bob"}, {"forum": "bob"}):
+        logins.state(lease, users)
+    assert [headers.get("X-Login") for headers in lease.headers] == ["ada:pässword {1}", "bob:b", None, "bob:b"]

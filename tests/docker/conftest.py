@@ -110,6 +110,18 @@ def python_image(engine: DockerClient, embedded_image: str) -> str:
     return os.environ["WEBARENA_BASE_IMAGE"] if os.environ["WEBARENA_BASE_IMAGE"] != "host" else bases[0]
 
 
+@pytest.fixture(scope="session")
+def standin_image(engine: DockerClient, python_image: str) -> str:
+    """An image that behaves as the real sites do (``standin/``). It stays on the engine for the next session."""
+    image, _ = engine.images.build(
+        path=str(Path(__file__).parent / "standin"),
+        tag="localhost/pytest-webarena-standin",
+        buildargs={"BASE": python_image},
+        rm=True,
+    )
+    return str(image.id)
+
+
 @pytest.fixture
 def nasty(python_image: str) -> Callable[..., AppManifest]:
     """Makes apps that are a few lines of Python and misbehave."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_webarena.errors import SiteError, TaskError
+from pytest_webarena.errors import SiteError, SiteMissing, TaskError
 from pytest_webarena.sites.backends.base import BackendContext, Replica
 from pytest_webarena.sites.manifest import AppManifest, DockerManifest
 
@@ -42,6 +42,14 @@ def container_of(engine: DockerClient, backend: DockerBackend, replica: Replica)
     chosen: dict[str, str | list[str] | bool] = {"label": [f"{key}={value}" for key, value in labels.items()]}
     (container,) = engine.containers.list(all=True, filters=chosen, ignore_removed=True)
     return container
+
+
+async def end_of(backend: DockerBackend, app: AppManifest, replica: Replica) -> str:
+    """Why it ended, once the engine has told."""
+    async with asyncio.timeout(10):
+        while not (why := await backend.alive(app, replica)):
+            await asyncio.sleep(0.02)
+    return why
 
 
 @pytest.fixture
@@ -158,14 +166,14 @@ def test_death_is_noticed_and_stopping_is_forgiving(
 ) -> None:
     assert run(backend.alive(homepage, replica)) == ""
     container_of(engine, backend, replica).kill()
-    why = run(backend.alive(homepage, replica))
+    why = run(end_of(backend, homepage, replica))
     assert "exit code 137" in why
     assert "http://0.0.0.0:8080" in why  # the last line of its log
     with pytest.raises(SiteError, match="exit code 137"):
         run(backend.query(homepage, replica, "", COUNT, write=False))
     run(backend.stop(homepage, replica))
     run(backend.stop(homepage, replica))
-    assert "is gone" in run(backend.alive(homepage, replica))
+    assert "is gone" in run(end_of(backend, homepage, replica))
 
 
 def test_stopping_waits_for_nobody(
@@ -239,7 +247,7 @@ def test_what_can_not_run_says_so(
     backend: DockerBackend, homepage: AppManifest, python_image: str, run: Callable[..., Any]
 ) -> None:
     absent = replace(homepage, docker=DockerManifest(image="localhost/absent:1"))
-    with pytest.raises(SiteError, match="docker pull localhost/absent:1"):
+    with pytest.raises(SiteMissing, match="docker pull localhost/absent:1"):
         run(backend.prepare(absent))
     misspelt = replace(homepage, docker=DockerManifest(image=python_image, command=("pyhton3",)))
     run(backend.prepare(misspelt))

@@ -31,7 +31,7 @@ ORDER: tuple[tuple[str, ...], ...] = (
     ("results",),
     ("judging",),
     ("trials",),
-    ("tryout", "gym"),
+    ("tryout", "gym", "site_commands"),
     (
         "auditing",
         "collection",

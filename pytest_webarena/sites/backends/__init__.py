@@ -17,6 +17,7 @@ __all__ = ["BACKENDS", "create_backend"]
 BACKENDS: Mapping[str, str] = MappingProxyType(
     {
         "docker": "pytest_webarena.sites.backends.docker:DockerBackend",
+        "external": "pytest_webarena.sites.backends.external:ExternalBackend",
         "process": "pytest_webarena.sites.backends.process:ProcessBackend",
     }
 )

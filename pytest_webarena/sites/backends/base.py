@@ -6,17 +6,17 @@ a `SiteError` whose text ends with the last log lines of the app, where there ar
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from pytest_webarena.evidence import JsonValue
 
 if TYPE_CHECKING:
     from pytest_webarena.sites.manifest import AppManifest
 
-__all__ = ["Backend", "BackendContext", "Replica", "Rows"]
+__all__ = ["Backend", "BackendContext", "PausingBackend", "Replica", "Rows"]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -59,6 +59,18 @@ class BackendContext:
     """Private scratch directory; removed when the broker ends, however it ends."""
     environ: Mapping[str, str]
     """Environment for every process that is started: the reaper knows them by it."""
+    needed: frozenset[str] = frozenset()
+    """Apps that other apps depend on, and must be able to call."""
+    note: Callable[[str, str], None] = lambda app, text: None
+    """Hears, for an app, how work that takes long goes on; an empty text when it is over."""
+
+
+@runtime_checkable
+class KeepsLogs(Protocol):
+    """A backend whose apps' own words can be read."""
+
+    async def logs(self, app: AppManifest, replica: Replica, lines: int) -> str:
+        """The last ``lines`` lines that the replica wrote."""
 
 
 class Backend(Protocol):
@@ -90,3 +102,14 @@ class Backend(Protocol):
 
     def leftovers(self) -> Mapping[str, str]:
         """What the reaper must remove if the broker dies: docker label ``key=value`` pairs; may be empty."""
+
+
+@runtime_checkable
+class PausingBackend(Protocol):
+    """What a backend offers besides if its replicas can be frozen while nobody needs them."""
+
+    async def pause(self, app: AppManifest, replica: Replica) -> None:
+        """Use no processor from now on. A paused replica counts as alive."""
+
+    async def resume(self, app: AppManifest, replica: Replica) -> None:
+        """Go on as if nothing had happened."""

@@ -66,6 +66,13 @@ class ProcessBackend:
         path = _running(replica).data_dir / app.database(database).path
         return await asyncio.to_thread(query_sqlite, path, sql, write=write)
 
+    async def logs(self, app: AppManifest, replica: Replica, lines: int) -> str:
+        """The end of what its process wrote; of a forked one also what its fork server did."""
+        files = sorted(self._folder(app).glob("*.log"), key=lambda path: (path.stem != "forkserver", path.name))
+        shown = [path for path in files if path.stem in ("forkserver", f"{replica.id}.{replica.generation}")]
+        texts = [await asyncio.to_thread(path.read_text, errors="replace") for path in shown]
+        return "\n".join("\n".join(texts).splitlines()[-lines:])
+
     async def alive(self, app: AppManifest, replica: Replica) -> str:
         """How its process ended, if it did."""
         return await _running(replica).died()

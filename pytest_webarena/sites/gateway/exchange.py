@@ -70,7 +70,11 @@ class Exchange:
         self._route = route
         self._request = request
         self._entry = entry
-        lines = [f"{request.method} {path} HTTP/1.{request.minor}", f"Host: {route.authority}", *request.fields]
+        lines = [
+            f"{request.method} {path} HTTP/1.{request.minor}",
+            f"Host: {route.authority}",
+            *route.fields(request.fields),
+        ]
         if request.websocket:
             lines += ("Connection: Upgrade", "Upgrade: websocket")
         self._head = ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")

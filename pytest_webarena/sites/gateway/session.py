@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import re
+from collections.abc import Mapping
 
 from pytest_webarena.evidence import RequestRecord
 from pytest_webarena.sites.gateway.client import BrowserConnection
@@ -12,6 +14,8 @@ from pytest_webarena.sites.gateway.settings import Settings
 from pytest_webarena.sites.gateway.upstream import Route
 
 __all__ = ["Gateway", "GatewaySession"]
+
+_FIELD = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+: [\x20-\x7e]*")
 
 
 class Gateway:
@@ -85,6 +89,7 @@ class GatewaySession:
         self.closed = False
         self._server: asyncio.Server | None = None
         self._retired: list[Route] = []
+        self._headers: dict[str, tuple[str, ...]] = {}
 
     async def listen(self) -> None:
         """Bind the port."""
@@ -102,9 +107,26 @@ class GatewaySession:
         any use of it counts as unsafe.
         """
         tls = port == 443 if tls is None else tls
-        before = self.routes.put(Route(host.lower(), port, upstream_host, upstream_port, tls=tls))
+        route = Route(host.lower(), port, upstream_host, upstream_port, tls=tls)
+        route.headers = self._headers.get(route.host, ())
+        before = self.routes.put(route)
         if before is not None:
             self._retire(before)
+
+    def set_headers(self, host: str, headers: Mapping[str, str]) -> None:
+        """Add ``headers`` to every request to ``host`` from now on, and to no other; an empty mapping ends that.
+
+        They replace those of the same name that a browser sends, and are never in the log: they may sign a visitor in.
+        `ValueError` for one that HTTP can't carry. Tunnels to ``https`` sites can't be added to.
+        """
+        lines = tuple(f"{name}: {value}" for name, value in headers.items())
+        for line in lines:
+            if not _FIELD.fullmatch(line):
+                raise ValueError(f"expected a header of printable text, found {line.partition(':')[0]!r}")
+        self._headers[host.lower()] = lines
+        for route in self.routes:
+            if route.host == host.lower():
+                route.headers = lines
 
     def unroute(self, host: str) -> None:
         """Refuse ``host`` on all ports from now on and reset its connections. Unknown hosts are fine."""

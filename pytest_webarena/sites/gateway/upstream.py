@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import socket
 import struct
+from collections.abc import Sequence
 from typing import Protocol
 
 __all__ = ["ResponseSink", "Route", "UpstreamConnection", "end_writing", "reset"]
@@ -41,12 +42,21 @@ class Route:
         self.authority = host if port == (443 if tls else 80) else f"{host}:{port}"
         """Value of the Host field: the stable name, whatever the browser wrote."""
         self.url = f"https://{self.authority}" if tls else f"http://{self.authority}"
+        self.headers: tuple[str, ...] = ()
+        """Field lines that every request gets, in place of those of the same name."""
         self.open = True
         self.transports: set[asyncio.Transport] = set()
         self._idle: list[UpstreamConnection] = []
 
     def __str__(self) -> str:
         return f"{self.authority} (served by {self.upstream_host}:{self.upstream_port})"
+
+    def fields(self, sent: Sequence[str]) -> Sequence[str]:
+        """A request's field lines as the replica gets them."""
+        if not self.headers:
+            return sent
+        own = {line.partition(":")[0].lower() for line in self.headers}
+        return [*(line for line in sent if line.partition(":")[0].lower() not in own), *self.headers]
 
     def take(self) -> UpstreamConnection | None:
         """The idle connection used last, if any."""

@@ -466,3 +466,34 @@ def _send_until_full(sock: socket.socket, total: int) -> int:
         pass
     sock.settimeout(10)
     return sent
+
+
+def test_headers_of_a_site_are_added_there_and_nowhere_else_and_are_not_in_the_log(world: World) -> None:
+    session, site = world.serve()
+    other = world.site()
+    world.route(session, other.port, "other.test")
+    session.set_headers("homepage.test", {"X-Auto-Login": "me:secret", "Accept": "*/*"})
+    client = world.http(session)
+    for url in (f"{HOME}/notes", "http://other.test/"):
+        client.request("GET", url, headers={"x-auto-login": "somebody else", "X-Kept": "1"})
+        client.getresponse().read()
+    assert site.seen[0].fields == [
+        "Host: homepage.test",
+        "Accept-Encoding: identity",
+        "X-Kept: 1",
+        "X-Auto-Login: me:secret",
+        "Accept: */*",
+    ]
+    assert "x-auto-login: somebody else" in other.seen[0].fields
+    assert "secret" not in repr(session.requests())
+    session.set_headers("homepage.test", {})
+    client.request("GET", f"{HOME}/notes")
+    client.getresponse().read()
+    assert site.seen[1].fields == ["Host: homepage.test", "Accept-Encoding: identity"]
+
+
+@pytest.mark.parametrize("value", ["a\r\nX-Other: b", "é", "a\0"])
+def test_headers_that_http_cannot_carry_are_refused(world: World, value: str) -> None:
+    session, _ = world.serve()
+    with pytest.raises(ValueError, match="expected a header of printable text, found 'X-Auto-Login'"):
+        session.set_headers("homepage.test", {"X-Auto-Login": value})

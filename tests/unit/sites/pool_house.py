@@ -12,6 +12,7 @@ from pytest_webarena.sites.backends.base import Replica, Rows
 from pytest_webarena.sites.fleet import FleetLimits
 from pytest_webarena.sites.manifest import AppManifest, DatabaseManifest
 from pytest_webarena.sites.pool import Pool, PoolLease
+from pytest_webarena.sites.sizing import Budget
 
 
 class FakeBackend:
@@ -28,6 +29,19 @@ class FakeBackend:
         self.dead: dict[str, str] = {}
         self.stopped: list[str] = []
         self.alive_checks = 0
+        self.paused: set[str] = set()
+        self.pauses = True
+        """Whether `pause` works."""
+
+    async def pause(self, app: AppManifest, replica: Replica) -> None:
+        if not self.pauses:
+            raise SiteError("no freezer")
+        self.paused.add(replica.id)
+
+    async def resume(self, app: AppManifest, replica: Replica) -> None:
+        if replica.id in self.dead:
+            raise SiteError("it is dead")
+        self.paused.discard(replica.id)
 
     async def prepare(self, app: AppManifest) -> None:
         if self.preparation:
@@ -86,19 +100,23 @@ class FakeBackend:
 class House:
     """A pool of the apps ``a``, ``b`` and the read-only ``wiki``, its backend and its clock."""
 
-    def __init__(self, *, replicas: int = 2, standbys: int = 0) -> None:
+    def __init__(
+        self, *, replicas: int = 2, standbys: int = 0, grows: bool = False, boot: float = 1.0, memory: int | None = None
+    ) -> None:
         self.backend = FakeBackend()
         self.now = 100.0
         database = {"main": DatabaseManifest(name="main", engine="sqlite", path="x")}
-        app = AppManifest(name="a", sites=(), backend="fake", databases=database)
+        app = AppManifest(name="a", sites=(), backend="fake", databases=database, boot_seconds=boot)
         self.apps = {
             "a": app,
             "b": replace(app, name="b"),
             "never": replace(app, name="never", reuse="never"),
             "wiki": replace(app, name="wiki", read_only=True),
         }
-        limits = FleetLimits(replicas=replicas, standbys=standbys)
-        self.pool = Pool(self.apps, lambda _: self.backend, lambda _: limits, clock=lambda: self.now)
+        limits = FleetLimits(replicas=replicas, standbys=standbys, grows=grows, size=1)
+        self.pool = Pool(
+            self.apps, lambda _: self.backend, lambda _: limits, clock=lambda: self.now, budget=Budget(memory)
+        )
 
     async def lease(self, *apps: str, holder: str = "somebody") -> PoolLease:
         return await self.pool.lease(apps, holder=holder, timeout=60)
@@ -122,7 +140,7 @@ async def rest() -> None:
         await asyncio.sleep(0)
 
 
-def run(work: Callable[[House], Coroutine[Any, Any, None]], **settings: int) -> None:
+def run(work: Callable[[House], Coroutine[Any, Any, None]], **settings: Any) -> None:
     async def main() -> None:
         house = House(**settings)
         await work(house)

@@ -259,10 +259,10 @@ def test_a_bad_catalogue_is_told_to_every_client_at_once(tmp_path: Path) -> None
     with BrokerLauncher(BrokerConfig(catalogue=str(tmp_path / "bad.yaml"))) as launcher:
         for _ in range(2):
             began = time.monotonic()
-            with pytest.raises(SiteError, match=r"bad.yaml:1:14: expected the key 'sites'"):
+            with pytest.raises(SiteError, match=r"bad.yaml:1:14: expected a 'process' section"):
                 BrokerClient(launcher.address, name="gw0").lease(["shop"], holder="x", timeout=DEADLINE)
             assert time.monotonic() - began < DEADLINE
-        assert "expected the key 'sites'" in launcher.stop().problems[0]
+        assert "expected a 'process' section" in launcher.stop().problems[0]
 
 
 def test_a_killed_broker_leaves_nothing_and_is_replaced(own: BrokerLauncher) -> None:

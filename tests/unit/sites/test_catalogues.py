@@ -126,7 +126,7 @@ apps:
         (("factory: shop:create_app", "factory: a:b, command: [x]"), "either 'factory' .* or 'command', found both"),
         (("factory: shop:create_app", "threads: 2"), "either 'factory' .* or 'command', found neither"),
         (("factory: shop:create_app", "command: [x], warm: [/]"), "'warm' beside 'factory' only"),
-        (("backend: process", "backend: dokcer"), r"expected a backend \(docker, process or module:class\)"),
+        (("backend: process", "backend: dokcer"), r"expected a backend \(docker, external, process or module:class\)"),
         (("{host: shop.test}", "{host: shop.test, user: bob}"), "among the app's users, found 'bob'"),
         (("apps:", f"apps:{OTHER.format(site='shop', host='x.test')}"), "each site in one app, found 'shop' again"),
         (("apps:", f"apps:{OTHER.format(site='x', host='shop.test')}"), "each host once, found 'shop.test' again"),

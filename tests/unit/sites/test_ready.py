@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import pytest
 
 from pytest_webarena.errors import SiteError
-from pytest_webarena.sites.manifest import HttpReady, PortReady, Readiness
+from pytest_webarena.sites.manifest import ExecReady, HttpReady, PortReady, Readiness
 from pytest_webarena.sites.ready import wait_ready
 
 OK = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
@@ -87,3 +87,34 @@ def test_a_death_ends_the_waiting_at_once() -> None:
             await wait_ready([PortReady()], "127.0.0.1", 1, server_name="x", timeout=60, died=died)
 
     asyncio.run(main())
+
+
+def redirected(location: str) -> str:
+    return f"HTTP/1.1 302 Found\r\nLocation: {location}\r\n\r\n"
+
+
+def test_a_redirect_must_lead_to_the_path_whatever_the_host() -> None:
+    signed_out = HttpReady(redirect="/users/sign_in?new=1")
+    wait_for(signed_out, [redirected("/setup"), OK, redirected("http://10.0.0.1:8023/users/sign_in?new=1")])
+    with pytest.raises(SiteError, match="GET / answered 302 to /setup, expected a redirect to /users/sign_in"):
+        wait_for(signed_out, [redirected("/setup")], timeout=0.2)
+    with pytest.raises(SiteError, match="GET / answered 200, expected a redirect"):
+        wait_for(signed_out, [OK], timeout=0.2)
+
+
+def test_a_program_is_asked_until_it_ends_with_0() -> None:
+    said = ["exit code 1: no such table", "exit code 1: still importing", ""]
+    asked: list[Sequence[str]] = []
+
+    async def execute(arguments: Sequence[str]) -> str:
+        asked.append(arguments)
+        return said[len(asked) - 1] if len(asked) <= 3 else "asked too often"
+
+    async def main(timeout: float) -> None:
+        strategy = ExecReady(run=("pg_isready", "-q"))
+        await wait_ready([strategy], "127.0.0.1", 1, server_name="", timeout=timeout, died=nobody_died, execute=execute)
+
+    asyncio.run(main(5))
+    assert asked == [("pg_isready", "-q")] * 3
+    with pytest.raises(SiteError, match=r"not ready within 0\.1 s \(start_timeout\): asked too often"):
+        asyncio.run(main(0.1))

@@ -68,6 +68,7 @@ class FakeResources:
         raise AssertionError("the task needs no site")
 
     login_state = lease
+    keeper = lease
 
 
 def as_json(record: TrialRecord) -> Any:

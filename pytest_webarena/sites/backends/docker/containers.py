@@ -1,25 +1,61 @@
-"""What is asked of the engine about one container: make, look, run something inside, remove. All calls block."""
+"""What is asked of the engine about one container: make, look, run something inside, pause, remove. All calls block."""
 
 from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from docker import DockerClient
-from docker.errors import APIError, ImageNotFound, NotFound
-from docker.types import LogConfig
+from docker.errors import APIError, NotFound
+from docker.types import LogConfig, Mount
 
 from pytest_webarena.errors import SiteError
 from pytest_webarena.sites.backends.docker.engine import ENGINE_ERRORS, explain
 from pytest_webarena.sites.manifest import DockerManifest
 
-__all__ = ["Executed", "Running", "create_network", "end_of", "execute", "find_image", "last_lines", "launch", "remove"]
+__all__ = [
+    "Executed",
+    "Order",
+    "Running",
+    "create_network",
+    "end_of",
+    "execute",
+    "last_lines",
+    "launch",
+    "log_of",
+    "remove",
+    "set_paused",
+]
 
 _LOG_LINES = 20
 _NANO = 1_000_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """A container to be made."""
+
+    image: str
+    """Reference or id."""
+    manifest: DockerManifest
+    name: str
+    labels: Mapping[str, str]
+    network: str
+    command: Sequence[str] = ()
+    """Empty: the image's."""
+    environment: Mapping[str, str] = field(default_factory=dict)
+    mounts: Sequence[Mount] = ()
+    volumes: Sequence[str] = ()
+    """Names of the volumes among ``mounts`` that go with the container."""
+    own_hosts: Sequence[str] = ()
+    """Host names under which the app reaches itself."""
+    joint: str = ""
+    """A second network, on which apps that need each other meet; empty: none."""
+    aliases: Sequence[str] = ()
+    """What the container is called there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +66,8 @@ class Running:
     name: str
     ip: str
     """Its address on the run's network."""
+    volumes: tuple[str, ...] = ()
+    """Volumes made for it alone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,62 +79,53 @@ class Executed:
     stderr: str
 
 
-def find_image(client: DockerClient, reference: str) -> str:
-    """The id of an image that is on the engine. `SiteError` with what to do when it is not."""
-    try:
-        return str(client.images.get(reference).id)
-    except ImageNotFound:
-        raise SiteError(
-            f"expected the image {reference} on the Docker engine, found none.\n"
-            f"Get it with: docker pull {reference}   (or, from a file: docker load -i <image.tar>)"
-        ) from None
-
-
-def create_network(client: DockerClient, name: str, labels: Mapping[str, str]) -> None:
-    """A network without a way out, on which containers don't see each other. The host reaches them by address."""
+def create_network(client: DockerClient, name: str, labels: Mapping[str, str], *, joint: bool = False) -> None:
+    """A network without a way out, on which containers see each other only if ``joint``. The host reaches them all."""
     try:
         client.networks.create(
             name, driver="bridge", internal=True, labels=dict(labels),
-            options={"com.docker.network.bridge.enable_icc": "false"},
+            options={"com.docker.network.bridge.enable_icc": str(joint).lower()},
         )  # fmt: skip
     except APIError as error:
         hint = "\nToo many networks? docker network prune" if "address pool" in explain(error) else ""
         raise SiteError(f"can't make the network {name}: {explain(error)}{hint}") from None
 
 
-def launch(
-    client: DockerClient, image: str, manifest: DockerManifest, *, name: str, network: str, labels: Mapping[str, str]
-) -> Running:
+def launch(client: DockerClient, order: Order) -> Running:
     """Make and start a container. Whatever fails, none is left behind. `SiteError` with its last log lines."""
-    name = f"{name}-{uuid.uuid4().hex[:6]}"
+    name = f"{order.name}-{uuid.uuid4().hex[:6]}"
     container = None
     try:
         container = client.containers.create(
-            image, list(manifest.command) or None, name=name, labels=dict(labels), network=network,
-            environment=dict(manifest.env),
+            order.image, list(order.command) or None, name=name, labels=dict(order.labels), network=order.network,
+            environment=dict(order.environment),
             # Process 1 of most images ignores TERM and reaps no children.
-            init=True,
+            init=order.manifest.init,
+            mounts=list(order.mounts),
+            extra_hosts=dict.fromkeys(order.own_hosts, "127.0.0.1"),
             # Names other than the container's own can't be found. Without this every attempt would take ten
             # seconds, because the network drops the questions.
             dns=["127.0.0.1"], dns_opt=["timeout:1", "attempts:1"],
             # Whatever the engine's default: error messages need logs, and disks have an end.
             log_config=LogConfig(type=LogConfig.types.JSON, config={"max-size": "10m", "max-file": "2"}),
-            **_limits(manifest),
+            **_limits(order.manifest),
         )  # fmt: skip
+        if order.joint:
+            client.api.connect_container_to_network(str(container.id), order.joint, aliases=list(order.aliases))
         container.start()
         container.reload()
         if why := end_of(client, str(container.id)):
             raise SiteError(why)
-        ip = container.attrs["NetworkSettings"]["Networks"][network]["IPAddress"]
+        ip = container.attrs["NetworkSettings"]["Networks"][order.network]["IPAddress"]
         if not ip:
-            raise SiteError(f"the container {name} got no address on {network}")
-        return Running(id=str(container.id), name=name, ip=ip)
+            raise SiteError(f"the container {name} got no address on {order.network}")
+        return Running(id=str(container.id), name=name, ip=ip, volumes=tuple(order.volumes))
     except BaseException as error:
         if container is not None:
             with suppress(*ENGINE_ERRORS):
                 container.remove(force=True, v=True)
         if isinstance(error, ENGINE_ERRORS):
-            raise SiteError(f"can't start a container of {image}: {explain(error)}") from None
+            raise SiteError(f"can't start a container of {order.image}: {explain(error)}") from None
         raise
 
 
@@ -112,13 +141,16 @@ def _limits(manifest: DockerManifest) -> dict[str, Any]:
     return limits
 
 
-def end_of(client: DockerClient, container: str) -> str:
-    """Empty while the container runs; otherwise why it does not: exit code, memory, last log lines."""
+def end_of(client: DockerClient, container: str, *, paused: bool = False) -> str:
+    """Empty while the container runs, or is paused and ``paused`` says that it should be.
+
+    Otherwise why it does not run: exit code, memory, last log lines.
+    """
     try:
         state = client.api.inspect_container(container)["State"]
     except NotFound:
         return f"the container {container[:12]} is gone; somebody else removed it"
-    if state.get("Running") and not state.get("Paused"):
+    if state.get("Running") and (paused or not state.get("Paused")):
         return ""
     if state.get("Paused"):
         return f"the container {container[:12]} is paused; somebody else paused it"
@@ -131,13 +163,18 @@ def end_of(client: DockerClient, container: str) -> str:
     return "\n".join([f"the container {container[:12]} does not run: {why}", *last_lines(client, container)])
 
 
-def last_lines(client: DockerClient, container: str) -> list[str]:
-    """The end of a container's log under a heading; empty when there is no container any more."""
+def log_of(client: DockerClient, container: str, lines: int) -> str:
+    """The last ``lines`` lines of a container's log; empty when there is no container any more."""
     try:
-        text = client.api.logs(container, stdout=True, stderr=True, tail=_LOG_LINES).decode("utf-8", "replace")
+        text: str = client.api.logs(container, stdout=True, stderr=True, tail=lines).decode("utf-8", "replace")
     except ENGINE_ERRORS:
-        return []
-    lines = text.rstrip().splitlines()
+        return ""
+    return text
+
+
+def last_lines(client: DockerClient, container: str) -> list[str]:
+    """The end of a container's log under a heading."""
+    lines = log_of(client, container, _LOG_LINES).rstrip().splitlines()
     return ["last lines of its log:", *(f"  {line}" for line in lines)] if lines else ["its log is empty"]
 
 
@@ -152,6 +189,15 @@ def execute(client: DockerClient, container: str, arguments: Sequence[str]) -> E
         raise SiteError(f"can't run {arguments[0]} inside: {why}") from None
     decoded = [(part or b"").decode("utf-8", "replace") for part in (stdout, stderr)]
     return Executed(code=-1 if code is None else int(code), stdout=decoded[0], stderr=decoded[1])
+
+
+def set_paused(client: DockerClient, container: str, paused: bool) -> None:
+    """Freeze all its processes, or let them go on. `SiteError` when the engine refuses."""
+    try:
+        (client.api.pause if paused else client.api.unpause)(container)
+    except ENGINE_ERRORS as error:
+        why = end_of(client, container, paused=True) or explain(error)
+        raise SiteError(f"can't {'pause' if paused else 'resume'} the container {container[:12]}: {why}") from None
 
 
 def remove(client: DockerClient, container: str) -> None:

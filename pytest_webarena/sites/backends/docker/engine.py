@@ -11,7 +11,7 @@ from docker.context import ContextAPI
 from docker.errors import APIError, DockerException
 from requests.exceptions import RequestException
 
-from pytest_webarena.errors import SiteError
+from pytest_webarena.errors import SiteMissing
 
 __all__ = ["ENGINE_ERRORS", "connect", "explain", "require_local"]
 
@@ -22,26 +22,27 @@ _TIMEOUT = 60
 """Seconds for one request to the engine."""
 
 
-def connect() -> DockerClient:
+def connect(timeout: float = _TIMEOUT) -> DockerClient:
     """A client of the engine that ``DOCKER_HOST`` or the current Docker context names; it has answered.
 
-    Raises `SiteError` with what to do when none answers. The caller closes the client.
+    ``timeout`` is the seconds one request may take. Raises `SiteMissing` with what to do when no engine answers. The
+    caller closes the client.
     """
     address, client = os.environ.get("DOCKER_HOST", ""), None
     try:
         if address:
             _knock(address)
-            client = DockerClient.from_env(timeout=_TIMEOUT)
+            client = DockerClient.from_env(timeout=int(timeout))
         else:
             context = ContextAPI.get_current_context()
             address = str(context.Host)
             _knock(address)
-            client = DockerClient(base_url=address, tls=context.TLSConfig or False, timeout=_TIMEOUT)
+            client = DockerClient(base_url=address, tls=context.TLSConfig or False, timeout=int(timeout))
         client.ping()
     except Exception as error:  # docker-py lets OSError, ValueError and its own through, depending on the address
         if client is not None:
             client.close()
-        raise SiteError(_no_engine(address, error)) from None
+        raise SiteMissing(_no_engine(address, error)) from None
     return client
 
 
@@ -70,7 +71,7 @@ def _no_engine(address: str, error: Exception) -> str:
 
 
 def require_local(client: DockerClient) -> None:
-    """`SiteError` unless containers can be reached by address from here: Linux, root's engine on this machine."""
+    """`SiteMissing` unless containers can be reached by address from here: Linux, root's engine on this machine."""
     url, info = str(client.api.base_url), client.info()
     local = url.startswith("http+docker://") and not url.startswith("http+docker://ssh")
     system = str(info.get("OperatingSystem", ""))
@@ -78,7 +79,7 @@ def require_local(client: DockerClient) -> None:
         system = f"rootless, on {system}"
     elif sys.platform == "linux" and local and "Docker Desktop" not in system:
         return
-    raise SiteError(
+    raise SiteMissing(
         f"containers of this Docker engine ({system or url}) can't be reached by their address from here, "
         "and sites are never published on the network.\nRun the tests on Linux, on the engine's own machine "
         "(or in its virtual machine), or use the catalogue 'embedded', which needs no Docker."

@@ -1,0 +1,171 @@
+"""What all containers of a run have in common: the engine, threads to ask it from, networks, labels, and its news."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, TypeVar
+
+from pytest_webarena.errors import HarnessError, SiteError
+from pytest_webarena.sites.backends.docker import containers
+from pytest_webarena.sites.backends.docker.cleanup import remove_labelled, sweep
+from pytest_webarena.sites.backends.docker.containers import Executed, Running
+from pytest_webarena.sites.backends.docker.engine import ENGINE_ERRORS, connect, explain, require_local
+from pytest_webarena.sites.backends.docker.labels import RUN, owner_labels
+from pytest_webarena.sites.backends.docker.volumes import remove_volumes
+from pytest_webarena.sites.backends.docker.watch import Watch
+
+if TYPE_CHECKING:
+    from docker import DockerClient
+
+    from pytest_webarena.sites.backends.base import BackendContext
+
+__all__ = ["EngineRoom"]
+
+T = TypeVar("T")
+
+_log = logging.getLogger(__name__)
+_THREADS = 16
+
+
+class EngineRoom:
+    """The engine as one run uses it. Connects on first use; the first time, removes what dead runs left behind."""
+
+    def __init__(self, context: BackendContext) -> None:
+        self.run = context.run
+        self.labels = owner_labels(context.run, context.owner)
+        self.network = f"pytest-webarena-{context.run}"
+        """Where every container is, alone with this machine."""
+        self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="docker")
+        self._client: DockerClient | None = None
+        self._watch: Watch | None = None
+        self._closing = False
+        self._opening = threading.Lock()
+        self._joining = threading.Lock()
+        self._joint = ""
+
+    async def connect(self) -> DockerClient:
+        """The engine's client; `SiteMissing` when there is no engine that can be used."""
+        if self._client is None:
+            await self.call(self._open)
+        return self.client()
+
+    def client(self) -> DockerClient:
+        """The engine's client, once there is one."""
+        if self._client is None or self._closing:
+            raise HarnessError("the Docker backend was asked for something before `prepare` or after `close`")
+        return self._client
+
+    @property
+    def working(self) -> bool:
+        """Whether there is an engine, and the run has not been closed."""
+        return self._client is not None and not self._closing
+
+    def joint_network(self) -> str:
+        """Name of the network on which apps that need each other meet. Blocks."""
+        with self._joining:
+            if not self._joint:
+                name = f"{self.network}-joint"
+                containers.create_network(self.client(), name, self.labels, joint=True)
+                self._joint = name
+        return self._joint
+
+    def submit(self, work: Callable[[], T]) -> asyncio.Future[T]:
+        """Have a thread carry ``work`` out."""
+        return asyncio.get_running_loop().run_in_executor(self._threads, work)
+
+    async def call(self, work: Callable[[], T]) -> T:
+        """The result of ``work``, which may block; what the engine refuses becomes a `SiteError`."""
+        try:
+            return await self.submit(work)
+        except ENGINE_ERRORS as error:
+            raise SiteError(f"the Docker engine did not do what was asked: {explain(error)}") from error
+
+    async def execute(self, running: Running, arguments: Sequence[str], seconds: float) -> Executed:
+        """Run a program inside. `SiteError` when it does not end within ``seconds``, or the container can't run it."""
+        client = self.client()
+        try:
+            async with asyncio.timeout(seconds):
+                return await self.call(lambda: containers.execute(client, running.id, arguments))
+        except TimeoutError:
+            what = f"{arguments[0]} inside did not end within {seconds:g} s"
+            raise SiteError(f"the container {running.name} hangs: {what}") from None
+
+    async def end_of(self, running: Running, *, paused: bool = False) -> str:
+        """Why a container does not run, or empty. Costs nothing as long as the engine tells us what happens."""
+        client = self.client()
+        news = self._watch.news(running.id) if self._watch is not None else None
+        if news == "":
+            return ""
+        why = await self.call(lambda: containers.end_of(client, running.id, paused=paused))
+        if not why and news == "oom":
+            lines = await self.call(lambda: containers.last_lines(client, running.id))
+            why = f"the container {running.id[:12]} ran out of memory: one of its programs was killed for that"
+            why = "\n".join([why, *lines])
+        return why
+
+    async def remove(self, running: Running) -> None:
+        """Remove a container and the volumes made for it."""
+        client = self.client()
+        await self.call(lambda: self._remove(client, running))
+
+    def discard(self, launch: asyncio.Future[Running]) -> None:
+        """Remove what ``launch`` made, if anything, in the background."""
+        if launch.cancelled() or launch.exception() is not None or not self.working:
+            return  # there is nothing, or `close` removes it
+        client, running = self.client(), launch.result()
+        self.submit(lambda: self._remove(client, running)).add_done_callback(_log_failure)
+
+    async def close(self) -> None:
+        """Remove all that has the run's label."""
+        self._closing = True
+        if self._watch is not None:
+            self._watch.close()
+        # Twice: programs inside containers end with their containers, which frees our threads; and then whatever a
+        # thread has made in the meantime.
+        await self._remove_everything()
+        await asyncio.to_thread(self._threads.shutdown, wait=True, cancel_futures=True)
+        await self._remove_everything()
+        if self._client is not None:
+            self._client.close()
+            self._client = None
+
+    def _remove(self, client: DockerClient, running: Running) -> None:
+        containers.remove(client, running.id)
+        remove_volumes(client, list(running.volumes))
+
+    async def _remove_everything(self) -> None:
+        if self._client is not None:
+            await asyncio.to_thread(remove_labelled, f"{RUN}={self.run}", client=self._client, settle=0)
+
+    def _open(self) -> None:
+        # State is kept here, in the thread: whoever waits may be called off, and `close` must know the client.
+        with self._opening:
+            if self._client is not None:
+                return
+            client = connect()
+            try:
+                require_local(client)
+                _sweep(client)
+                containers.create_network(client, self.network, self.labels)
+            except BaseException:
+                client.close()
+                raise
+            self._watch = Watch(connect, f"{RUN}={self.run}")
+            self._client = client
+
+
+def _sweep(client: DockerClient) -> None:
+    try:
+        if removed := sweep(client):
+            _log.info("removed what dead runs left on the Docker engine: %s", removed)
+    except (SiteError, *ENGINE_ERRORS) as error:
+        _log.warning("could not remove what dead runs left on the Docker engine: %s", error)
+
+
+def _log_failure(removal: asyncio.Future[None]) -> None:
+    if not removal.cancelled() and (error := removal.exception()) is not None:
+        _log.warning("%s; it is removed when the run ends", error)

@@ -1,0 +1,87 @@
+"""Images committed from a container once its app has been configured: what replicas start from afterwards."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import asdict
+from operator import itemgetter
+
+from docker import DockerClient
+
+from pytest_webarena.errors import SiteError
+from pytest_webarena.sites.backends.docker.engine import ENGINE_ERRORS, explain
+from pytest_webarena.sites.backends.docker.labels import APP, HOST, OWNER, REPLICA, RUN
+from pytest_webarena.sites.manifest import AppManifest
+
+__all__ = ["CONFIG", "SNAPSHOT", "SOURCE", "commit", "config_hash", "declared_volumes", "forget_older", "reference_of"]
+
+SNAPSHOT = "pytest-webarena.snapshot"
+"""Label of every snapshot; the value is the app's name."""
+SOURCE = "pytest-webarena.source"
+"""Id of the image it was made from."""
+CONFIG = "pytest-webarena.config"
+"""`config_hash` of what was done to it."""
+
+_FORMAT = 1
+"""Part of the hash; raise it whenever configuring comes out differently for the same manifest."""
+_KEPT = 3
+"""Snapshots of one app that stay on the engine. They share the layers of their image."""
+_GRACE = 30
+"""Seconds the app has to write down what it holds in memory and end."""
+
+
+def config_hash(app: AppManifest) -> str:
+    """Changes whenever configuring ``app`` would come out differently on the same image. Hex, 16 characters."""
+    docker = app.docker
+    assert docker is not None
+    steps = [[*map(app.fill, step.run)] for step in docker.post_start]
+    volumes = [asdict(volume) for volume in docker.volumes]
+    parts = [_FORMAT, steps, list(docker.command), {**docker.env}, docker.shm_size, docker.init, docker.port, volumes]
+    parts += [app.fill(value) for value in docker.env.values()]
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def reference_of(app: AppManifest, source: str) -> str:
+    """Name of the snapshot of ``app`` made from the image with the id ``source``. Never looked for in a registry."""
+    key = hashlib.sha256(f"{source} {config_hash(app)}".encode()).hexdigest()[:12]
+    name = "".join(letter if letter.isalnum() or letter in "-_." else "-" for letter in app.name.lower())
+    return f"localhost/pytest-webarena-snapshot-{name}:{key}"
+
+
+def declared_volumes(client: DockerClient, image: str) -> list[str]:
+    """Paths that the image declares as volumes: a commit does not hold what is there."""
+    return sorted((client.images.get(image).attrs["Config"].get("Volumes") or {}).keys())
+
+
+def commit(client: DockerClient, container: str, app: AppManifest, source: str) -> str:
+    """Stop the container, which has been configured, and make it an image. Its id."""
+    reference = reference_of(app, source)
+    repository, _, tag = reference.rpartition(":")
+    labels = {SNAPSHOT: app.name, SOURCE: source, CONFIG: config_hash(app)}
+    # A commit takes the container's labels over; with ours it would be removed along with the run.
+    labels |= dict.fromkeys((RUN, OWNER, HOST, APP, REPLICA), "")
+    try:
+        client.api.stop(container, timeout=_GRACE)
+        made = client.api.commit(container, repository=repository, tag=tag, changes=_label_lines(labels))
+    except ENGINE_ERRORS as error:
+        raise SiteError(f"can't make a snapshot of {app.name}: {explain(error)}") from None
+    return str(made["Id"])
+
+
+def _label_lines(labels: Mapping[str, str]) -> list[str]:
+    return [f"LABEL {json.dumps(key)}={json.dumps(value)}" for key, value in labels.items()]
+
+
+def forget_older(client: DockerClient, app: str) -> None:
+    """Remove an app's snapshots but for the latest few. Those in use stay, for the engine refuses."""
+    with suppress(*ENGINE_ERRORS):
+        images = [
+            (image.attrs["Created"], image) for image in client.images.list(filters={"label": f"{SNAPSHOT}={app}"})
+        ]
+        for _, image in sorted(images, key=itemgetter(0), reverse=True)[_KEPT:]:
+            for tag in image.tags:
+                with suppress(*ENGINE_ERRORS):
+                    client.images.remove(tag)

@@ -1,0 +1,50 @@
+"""Carries out a manifest's steps inside a container."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import shlex
+from collections.abc import Awaitable, Callable, Sequence
+
+from pytest_webarena.errors import SiteError
+from pytest_webarena.sites.backends.docker.containers import Executed
+from pytest_webarena.sites.manifest import ContainerStep
+
+__all__ = ["run_steps", "what_it_said"]
+
+_log = logging.getLogger(__name__)
+_SAID = 10
+"""Lines of a failed program that are told."""
+
+
+async def run_steps(
+    steps: Sequence[ContainerStep],
+    fill: Callable[[str], str],
+    execute: Callable[[Sequence[str], float], Awaitable[Executed]],
+) -> None:
+    """Run ``steps`` in order, each until it ends with 0 or its attempts are spent.
+
+    ``execute`` runs a program for so many seconds at most, raising `SiteError` after that: what hangs can't be ended
+    from outside, so it is not tried again. `SiteError` names the step and tells what it said.
+    """
+    for number, step in enumerate(steps, start=1):
+        arguments = [*map(fill, step.run)]
+        for attempt in range(1, step.attempts + 1):
+            done = await execute(arguments, step.timeout)
+            if done.code == 0:
+                break
+            problem = (
+                f"step {number} of {len(steps)} failed (attempt {attempt} of {step.attempts}): "
+                f"{shlex.join(arguments)}\n{what_it_said(done)}"
+            )
+            _log.info("%s", problem)
+            if attempt == step.attempts:
+                raise SiteError(problem)
+            await asyncio.sleep(step.pause)
+
+
+def what_it_said(done: Executed) -> str:
+    """Exit code and last lines of a program."""
+    lines = (done.stderr.rstrip() or done.stdout.rstrip()).splitlines()[-_SAID:]
+    return "\n".join([f"exit code {done.code}", *(f"  {line}" for line in lines)])

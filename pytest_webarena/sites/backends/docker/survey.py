@@ -1,0 +1,80 @@
+"""What the engine has of what some apps need, without starting, loading or pulling anything."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from pytest_webarena.errors import SiteError
+from pytest_webarena.sites.backends.docker.engine import connect, require_local
+from pytest_webarena.sites.backends.docker.obtain import find_image, require_pinned
+from pytest_webarena.sites.backends.docker.volumes import require_volumes
+from pytest_webarena.sites.manifest import AppManifest
+
+__all__ = ["AppNeeds", "Engine", "survey"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Engine:
+    """The engine as it is."""
+
+    address: str
+    version: str
+    memory: int
+    """Bytes of the machine it runs on."""
+    storage: str
+    """Directory where it keeps images and containers."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AppNeeds:
+    """What one app lacks."""
+
+    app: str
+    image: str
+    size: int = 0
+    """Bytes of the image; 0 when it is not there."""
+    comes: str = ""
+    """How a missing image comes by itself: ``is built``, ``is loaded from …``, ``is pulled``."""
+    problem: str = ""
+    """What is missing and does not come by itself, with the commands that get it."""
+
+
+def survey(apps: Iterable[AppManifest]) -> tuple[Engine, tuple[AppNeeds, ...]]:
+    """Look at the engine and at what ``apps`` need there. `SiteError` when no engine that can be used answers."""
+    with closing(connect()) as client:
+        require_local(client)
+        info = client.info()
+        engine = Engine(
+            address=str(client.api.base_url).replace("http+docker://localhost", "the local socket"),
+            version=str(info.get("ServerVersion", "?")),
+            memory=int(info.get("MemTotal", 0)),
+            storage=str(info.get("DockerRootDir", "")),
+        )
+        needs = []
+        for app in apps:
+            docker = app.docker
+            if docker is None:
+                continue
+            image = find_image(client, docker.image) if not docker.build else None
+            size = int(client.images.get(image).attrs.get("Size", 0)) if image else 0
+            comes = problem = ""
+            if docker.build:
+                comes = "is built when it is needed"
+            elif image is None:
+                if docker.tar and Path(docker.tar).is_file():
+                    comes = f"is loaded from {docker.tar}"
+                elif docker.image.startswith("localhost/") or docker.get.strip()[:11] not in ("", "docker pull"):
+                    problem = "\n".join([f"the image {docker.image} is not here", *docker.get.strip().splitlines()])
+                else:
+                    comes = "is pulled when it is needed"
+            try:
+                if image:
+                    require_pinned(client, docker)
+                require_volumes(client, docker)
+            except SiteError as error:
+                problem = problem or str(error)
+            needs.append(AppNeeds(app=app.name, image=docker.image, size=size, comes=comes, problem=problem))
+    return engine, tuple(needs)

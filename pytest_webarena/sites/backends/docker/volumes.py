@@ -1,0 +1,97 @@
+"""Data of apps that are not in their images: shared read-only, or copied for every replica."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Literal
+
+from docker import DockerClient
+from docker.errors import NotFound
+from docker.types import Mount
+
+from pytest_webarena.errors import SiteError, SiteMissing
+from pytest_webarena.sites.backends.docker.engine import ENGINE_ERRORS, explain
+from pytest_webarena.sites.manifest import DockerManifest, VolumeManifest
+
+__all__ = ["copy_volume", "mounts", "remove_volumes", "require_volumes"]
+
+_FROM, _TO = "/webarena-from", "/webarena-to"
+_LOG_LINES = 5
+
+
+def require_volumes(client: DockerClient, manifest: DockerManifest) -> None:
+    """`SiteMissing` unless every volume is there. The engine itself would make an empty one and say nothing."""
+    for volume in manifest.volumes:
+        if volume.source.startswith("/"):
+            there = Path(volume.source).exists()
+        else:
+            try:
+                client.volumes.get(volume.source)
+                there = True
+            except NotFound:
+                there = False
+        if not there:
+            what = "directory" if volume.source.startswith("/") else "volume on the Docker engine"
+            commands = [f"  {line}" for line in manifest.get.strip().splitlines()]
+            text = (
+                f"expected the {what} {volume.source}, found none; the site's data for {volume.target} are to be there."
+            )
+            raise SiteMissing("\n".join([text, *(["Get it with:", *commands] if commands else [])]))
+
+
+def mounts(manifest: DockerManifest, copies: Mapping[str, str]) -> list[Mount]:
+    """How a container sees its volumes. ``copies`` maps targets to the volumes made for this container alone."""
+    found = []
+    for volume in manifest.volumes:
+        source = copies.get(volume.target, volume.source)
+        # no_copy: a named volume that is empty would be filled from the image.
+        no_copy = not source.startswith("/")
+        found.append(Mount(volume.target, source, type=_type(source), read_only=not volume.mutable, no_copy=no_copy))
+    return found
+
+
+def _type(source: str) -> Literal["bind", "volume"]:
+    return "bind" if source.startswith("/") else "volume"
+
+
+def copy_volume(client: DockerClient, volume: VolumeManifest, image: str, labels: Mapping[str, str]) -> str:
+    """A new volume with the same content, copied by the image's own ``cp``. `SiteError` when that fails.
+
+    Blocks as long as the copy takes, which has no limit: it depends on the amount of data alone.
+    """
+    name = f"webarena-{uuid.uuid4().hex[:12]}"
+    container = None
+    try:
+        client.volumes.create(name, labels=dict(labels))
+        container = client.containers.create(
+            image, ["-a", f"{_FROM}/.", _TO], entrypoint="cp", user="0", network_mode="none", labels=dict(labels),
+            mounts=[
+                Mount(_FROM, volume.source, type=_type(volume.source), read_only=True),
+                Mount(_TO, name, type="volume", no_copy=True),
+            ],
+        )  # fmt: skip
+        container.start()
+        code = client.api.wait(str(container.id), timeout=None)["StatusCode"]
+        if code != 0:
+            said = container.logs(tail=_LOG_LINES).decode("utf-8", "replace").strip()
+            raise SiteError(f"can't copy {volume.source} for a replica: cp ended with {code}: {said}")
+    except BaseException as error:
+        if container is not None:
+            with suppress(*ENGINE_ERRORS):
+                container.remove(force=True)
+        remove_volumes(client, [name])
+        if isinstance(error, ENGINE_ERRORS):
+            raise SiteError(f"can't copy {volume.source} for a replica: {explain(error)}") from None
+        raise
+    container.remove(force=True)
+    return name
+
+
+def remove_volumes(client: DockerClient, names: list[str]) -> None:
+    """Remove copies. What can't be removed now has a label, and goes with the run."""
+    for name in names:
+        with suppress(*ENGINE_ERRORS):
+            client.api.remove_volume(name, force=True)

@@ -1,0 +1,153 @@
+"""Looks at what some sites need and at what is here: what is missing, and the command that mends it."""
+
+from __future__ import annotations
+
+import shutil
+import socket
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Literal
+
+from pytest_webarena.errors import SiteError
+from pytest_webarena.sites.external import EXTERNAL
+from pytest_webarena.sites.manifest import AppManifest
+
+__all__ = ["Finding", "examine"]
+
+_GB = 1e9
+_ROOM = 10 * _GB
+"""Bytes on disk below which a machine with containers soon has none left."""
+_KNOCK = 5.0
+_UNITS = {"b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One thing that was looked at."""
+
+    subject: str
+    state: Literal["ok", "note", "missing"]
+    text: str
+    """What was found, in a line; further lines are commands that mend it."""
+    app: str = ""
+    """The app that can't run because of it; empty when it concerns all, or none."""
+
+
+def examine(apps: Sequence[AppManifest]) -> list[Finding]:
+    """Everything that ``apps`` need, nothing started."""
+    containers = [app for app in apps if app.backend == "docker"]
+    found: list[Finding] = []
+    if containers:
+        found += _docker(containers)
+    for app in apps:
+        if app.backend == "process":
+            found.append(_process(app))
+        elif app.backend == EXTERNAL:
+            found.append(_external(app))
+    found.append(_memory(apps))
+    found.append(_loopback())
+    return found
+
+
+def _docker(apps: Sequence[AppManifest]) -> Iterator[Finding]:
+    try:
+        from pytest_webarena.sites.backends.docker.survey import survey
+
+        engine, needs = survey(apps)
+    except SiteError as error:
+        yield Finding(subject="docker", state="missing", text=str(error))
+        return
+    yield Finding(subject="docker", state="ok", text=f"engine {engine.version} at {engine.address}")
+    yield _disk(engine.storage)
+    for need in needs:
+        if need.problem:
+            yield Finding(subject=need.app, state="missing", text=need.problem, app=need.app)
+        elif need.comes:
+            yield Finding(subject=need.app, state="note", text=f"the image {need.image} {need.comes}")
+        else:
+            yield Finding(subject=need.app, state="ok", text=f"image {need.image}, {need.size / _GB:.1f} GB")
+
+
+def _disk(storage: str) -> Finding:
+    path = Path(storage)
+    while not path.exists():
+        path = path.parent
+    free = shutil.disk_usage(path).free
+    text = f"{free / _GB:.0f} GB free below {storage}"
+    if free >= _ROOM:
+        return Finding(subject="disk", state="ok", text=text)
+    return Finding(subject="disk", state="note", text=f"only {text}\ndocker system df   # what uses it")
+
+
+def _process(app: AppManifest) -> Finding:
+    process = app.process
+    if process is None or not process.factory:
+        return Finding(subject=app.name, state="ok", text="a program of this machine")
+    module = process.factory.partition(":")[0]
+    needed = [module, *(["oscar"] if module == "pytest_webarena.embedded.shop" else [])]
+    for name in needed:
+        try:
+            there = find_spec(name) is not None
+        except ImportError:
+            there = False
+        if not there and not (app.folder / f"{name.replace('.', '/')}.py").is_file():
+            fix = "pip install 'pytest-webarena[shop]'" if name == "oscar" else f"pip install what provides {name}"
+            return Finding(
+                subject=app.name,
+                state="missing",
+                text=f"the Python module {name} is not installed\n{fix}",
+                app=app.name,
+            )
+    return Finding(subject=app.name, state="ok", text=f"a Python app of this machine ({module})")
+
+
+def _external(app: AppManifest) -> Finding:
+    from urllib.parse import urlsplit
+
+    url = app.sites[0].url
+    parts = urlsplit(url)
+    try:
+        port = parts.port or (443 if parts.scheme == "https" else 80)
+        socket.create_connection((parts.hostname or "", port), timeout=_KNOCK).close()
+    except OSError as error:
+        text = f"nobody answers at {url}: {error.strerror or error}"
+        return Finding(subject=app.name, state="missing", text=text, app=app.name)
+    return Finding(subject=app.name, state="note", text=f"runs elsewhere, at {url}; it is never reset")
+
+
+def _memory(apps: Iterable[AppManifest]) -> Finding:
+    limits = sum(_bytes(app.docker.memory) for app in apps if app.docker is not None and app.backend == "docker")
+    free = _available()
+    if not free:
+        return Finding(subject="memory", state="note", text="how much is free can't be told here")
+    text = f"{free / _GB:.1f} GB available"
+    if limits:
+        text += f", one replica of each limited app may use {limits / _GB:.1f} GB"
+    return Finding(subject="memory", state="ok" if free > limits else "note", text=text)
+
+
+def _bytes(size: str) -> int:
+    if not size:
+        return 0
+    unit = size[-1].lower()
+    return int(size[:-1]) * _UNITS[unit] if unit in _UNITS else int(size)
+
+
+def _available() -> int:
+    try:
+        lines = Path("/proc/meminfo").read_text().splitlines()
+        return next(int(line.split()[1]) << 10 for line in lines if line.startswith("MemAvailable:"))
+    except (OSError, StopIteration, ValueError):
+        return 0
+
+
+def _loopback() -> Finding:
+    try:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+    except OSError as error:
+        text = f"no port of 127.0.0.1 can be opened: {error.strerror or error}"
+        return Finding(subject="ports", state="missing", text=text)
+    return Finding(subject="ports", state="ok", text="any free one of 127.0.0.1 will do; sites publish none")

@@ -1,0 +1,58 @@
+"""Notices that a site has ended a visitor's session in the middle of a trial, and signs in again."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+from urllib.parse import urljoin, urlsplit
+
+from pytest_webarena.actions import Goto
+
+if TYPE_CHECKING:
+    from pytest_webarena.evidence import StepRecord
+    from pytest_webarena.sites.protocol import SiteAccess
+    from pytest_webarena.trials.logins import Logins
+    from pytest_webarena.trials.stage import Stage
+
+__all__ = ["renew_ended_session"]
+
+_SIGNING_OUT = re.compile(r"(log|sign)[-_]?(out|off)", re.IGNORECASE)
+
+
+def renew_ended_session(logins: Logins, users: Mapping[str, str], stage: Stage, step: StepRecord) -> str:
+    """See `Stage.stay_signed_in`. Costs nothing unless the step ended on the page with a site's sign-in form."""
+    lease = stage.lease
+    if lease is None:
+        return ""
+    site = next((site for site in lease.sites.values() if _at_the_door(site, step)), None)
+    if site is None or _signed_out_itself(stage, site):
+        return ""
+    if not logins.ended(lease, site.name, users, stage.session.storage_state()):
+        return ""
+    stage.session.sign_in(logins.renew(lease, site.name, users))
+    stage.session.execute(Goto(step.url_before))
+    user = users.get(site.name, site.default_user)
+    told = f"The site {site.name} had ended the session; you are signed in again as {user}. Repeat your last action."
+    stage.session.note_error(told)
+    return f"signed in to {site.name} as {user} again after step {step.index + 1}"
+
+
+def _at_the_door(site: SiteAccess, step: StepRecord) -> bool:
+    """Whether the step led from elsewhere on the site to its sign-in form."""
+    if site.login is None or not site.login.path:
+        return False
+    door = _place(urljoin(f"{site.url}/", site.login.path))
+    before = urlsplit(step.url_before)
+    return _place(step.url_after) == door != _place(step.url_before) and before.hostname == door[0]
+
+
+def _place(url: str) -> tuple[str | None, str]:
+    parts = urlsplit(url)
+    return parts.hostname, parts.path.rstrip("/")
+
+
+def _signed_out_itself(stage: Stage, site: SiteAccess) -> bool:
+    host = urlsplit(site.url).hostname
+    paths = (urlsplit(request.url) for request in stage.requests())
+    return any(parts.hostname == host and _SIGNING_OUT.search(parts.path) for parts in paths)

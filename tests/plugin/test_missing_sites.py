@@ -1,0 +1,101 @@
+"""Sites that are not here, or not ours: their tasks are skipped, with the reason once in the summary."""
+
+from __future__ import annotations
+
+import http.server
+import json
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+MISSING = """
+from pytest_webarena.errors import SiteMissing
+from pytest_webarena.sites.backends.process import ProcessBackend
+
+
+class Nowhere(ProcessBackend):
+    async def prepare(self, app):
+        raise SiteMissing("expected the image example/shop, found none.\\nGet it with:\\n  docker pull example/shop")
+"""
+TASKS = """
+defaults: {sites: [shop]}
+tasks:
+  - {id: look, intent: Which?, checks: [{answer: x}], solution: [{stop: x}]}
+  - {id: change, intent: Do!, mutates: true, checks: [{answer: x}], solution: [{stop: x}]}
+"""
+
+
+def test_a_missing_site_skips_its_tasks_once_in_the_summary(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(nowhere=MISSING)
+    pytester.path.joinpath("sites.yaml").write_text(
+        "apps: {shop: {backend: 'nowhere:Nowhere', sites: {shop: {host: shop.test}}}}"
+    )
+    pytester.path.joinpath("a.tasks.yaml").write_text(TASKS)
+    result = pytester.runpytest_subprocess("--sites=./sites.yaml", "--run-dir=run", "-rs")
+    result.assert_outcomes(skipped=2)
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(
+        [
+            "skipped        2 trials: expected the image example/shop, found none.",
+            "               Get it with:",
+            "                 docker pull example/shop",
+            "SKIPPED [[]2[]]*expected the image example/shop, found none.",
+        ]
+    )
+    assert not list((pytester.path / "run" / "trials").iterdir())  # nothing was tried, so --resume tries it
+
+
+@pytest.fixture
+def elsewhere() -> Iterator[str]:
+    """The address of a site that this package knows nothing about."""
+
+    class Page(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(b"<title>Elsewhere</title><p>x")
+
+        def log_message(self, *args: object) -> None:
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Page)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def test_external_sites_are_lent_only_to_tasks_that_change_nothing(pytester: pytest.Pytester, elsewhere: str) -> None:
+    pytester.path.joinpath("a.tasks.yaml").write_text(TASKS)
+    options = ["--sites=external", f"--site-url=shop={elsewhere}", "--run-dir=run"]
+    result = pytester.runpytest_subprocess(*options)
+    result.assert_outcomes(passed=1, skipped=1)
+    result.stdout.fnmatch_lines(
+        [
+            "skipped        1 trial: changes shop, which can't be reset: the site runs",
+            "               elsewhere; --allow-unreset runs such tasks all the same",
+        ]
+    )
+    result.stdout.fnmatch_lines(["shop *never reset*"])
+    (record,) = [json.loads(path.read_text()) for path in (pytester.path / "run/trials").glob("*/trial.json")]
+    assert record["environment"]["external_sites"] == {"shop": elsewhere}
+    facts = json.loads((pytester.path / "run/run.json").read_text())
+    assert facts["site_urls"] == {"shop": elsewhere}
+    pytester.runpytest_subprocess(*options[:2], "--run-dir=again", "--allow-unreset").assert_outcomes(passed=2)
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ("--site-url=shop", "--site-url: expected SITE=URL*"),
+        ("--site-url=shop=ftp://x", "--site-url shop: expected an address that starts with http:// or https://*"),
+    ],
+)
+def test_bad_addresses_get_a_sentence(pytester: pytest.Pytester, option: str, message: str, tmp_path: Path) -> None:
+    result = pytester.runpytest(option)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([f"*{message}"])

@@ -1,0 +1,87 @@
+"""The published schema of catalogues and its reference: up to date, and true."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+import pytest_webarena.sites
+from pytest_webarena.cli import main
+from pytest_webarena.sites.manifest import load_catalogue
+from pytest_webarena.sites.reference import DOCS_PATH, SCHEMA_PATH, examples, json_schema, reference, schema_text
+from pytest_webarena.tasks.nodes import compose
+from pytest_webarena.tasks.reading import Reading
+
+ROOT = Path(pytest_webarena.sites.__file__).parents[2]
+EXAMPLES = dict(examples())
+
+
+def as_data(text: str) -> Any:
+    root, wrong = compose(text.encode(), "s.yaml")
+    assert root is not None
+    assert not wrong
+    return Reading("s.yaml").json(root)
+
+
+@pytest.fixture(scope="module")
+def validator() -> jsonschema.Draft7Validator:
+    schema = json_schema()
+    jsonschema.Draft7Validator.check_schema(schema)
+    return jsonschema.Draft7Validator(schema)
+
+
+def test_schema_and_reference_are_up_to_date() -> None:
+    assert SCHEMA_PATH.read_text("utf-8") == schema_text(), "run python -m pytest_webarena.sites.reference"
+    assert (ROOT / DOCS_PATH).read_text("utf-8") == reference(), "run python -m pytest_webarena.sites.reference"
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_every_example_loads_and_fits_the_schema(
+    name: str, validator: jsonschema.Draft7Validator, tmp_path: Path
+) -> None:
+    (tmp_path / "sites.yaml").write_text(EXAMPLES[name])
+    load_catalogue(tmp_path / "sites.yaml")
+    validator.validate(as_data(EXAMPLES[name]))
+
+
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "pytest_webarena/sites/catalogue").glob("*.yaml")), ids=lambda p: p.stem
+)
+def test_the_shipped_catalogues_fit_the_schema(path: Path, validator: jsonschema.Draft7Validator) -> None:
+    validator.validate(as_data(path.read_text("utf-8")))
+
+
+def test_every_key_stands_in_the_reference_with_its_meaning() -> None:
+    text = reference()
+    assert len(EXAMPLES) > 80
+    for name in EXAMPLES:
+        assert f"**`{name.rpartition(' ')[2]}`**" in text
+
+
+def test_validate_tells_catalogues_from_tasks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "tasks.yaml").write_text("tasks: [{id: a, intent: x, sites: [], checks: [{answer: x}]}]\n")
+    (tmp_path / "sites.yaml").write_text(
+        "apps:\n  shop:\n    backend: docker\n"
+        "    sites: {shop: {host: shop.test, sign_in: {path: /in, check: {path: /}}}}\n"
+        "    docker: {image: a, digest: sha256:12, post_start: [run me]}\n    databases: {main: {mysqll: shop}}\n"
+    )
+    assert main(["validate", str(tmp_path)]) == 1
+    told = capsys.readouterr().out.replace(str(tmp_path), "")
+    assert "/sites.yaml:4:46: expected one of 'steps', 'headers', 'state' and 'script', found none" in told
+    assert "/sites.yaml:5:32: expected sha256: and 64 hex digits, found 'sha256:12'" in told
+    assert "/sites.yaml:5:56: expected a program and its arguments as a list, or a mapping" in told
+    assert "/sites.yaml:6:24: expected a key of a database, found 'mysqll' (did you mean 'mysql'?)" in told
+    assert told.splitlines()[-1] == "2 files, 1 task right: 4 problems in 1 file"
+    (tmp_path / "sites.yaml").write_text("extends: nowhere\n")
+    assert main(["validate", str(tmp_path / "sites.yaml"), "--format=json"]) == 1
+    (problem,) = json.loads(capsys.readouterr().out)["problems"]
+    assert "there is no catalogue 'nowhere'" in problem["found"]
+
+
+def test_the_schema_of_catalogues_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["schema", "--sites"]) == 0
+    assert json.loads(capsys.readouterr().out) == json_schema()

@@ -1,0 +1,92 @@
+"""How many spares an app gets, and who gets none when memory is short."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pytest_webarena.sites import sizing
+from pytest_webarena.sites.manifest import AppManifest, DockerManifest
+from pytest_webarena.sites.sizing import Budget, Demand, available_memory, size_of
+
+
+def demand(boot: float, taken: list[float], *, clean: int = 0, dirty: int = 0) -> Demand:
+    made = Demand(boot)
+    for when in taken:
+        made.took(when)
+    for what in [False] * clean + [True] * dirty:
+        made.released(dirty=what)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("boot", "taken", "spares"),
+    [
+        (5.0, [], 0),
+        (5.0, [0.0], 1),
+        (5.0, [0.0, 0.1, 0.2, 0.3], 4),  # four workers begin
+        (5.0, [0, 30, 60, 90], 1),  # one at a time, slower than replacements come
+        (60.0, [0, 30, 60, 90], 2),
+        (60.0, [0, 10, 20, 30, 40, 50, 60, 70], 6),
+        (0.02, [0, 1, 2, 3], 1),
+    ],
+)
+def test_as_many_spares_as_are_used_up_during_a_replacement(boot: float, taken: list[float], spares: int) -> None:
+    assert demand(boot, taken).spares(taken[-1] if taken else 0.0) == spares
+
+
+def test_what_replacements_really_take_counts_more_than_the_hint() -> None:
+    busy = demand(1.0, [0, 10, 20, 30])
+    assert busy.spares(30) == 1
+    busy.replaced(25.0)
+    assert busy.replacement == 25.0
+    for when in (40, 50, 60):
+        busy.took(when)
+    assert busy.spares(60) == 3
+    for _ in range(20):
+        busy.replaced(2.0)
+    for when in (70, 80, 90, 110):
+        busy.took(when)
+    assert busy.spares(110) == 1
+
+
+def test_demand_is_forgotten() -> None:
+    busy = demand(1.0, [0, 0.1, 0.2])
+    assert busy.spares(30) == 3
+    assert busy.spares(60) == 0
+
+
+def test_readers_need_fewer_spares() -> None:
+    assert demand(5.0, [0] * 8, clean=19).spares(0) == 1
+    assert demand(5.0, [0] * 8, clean=9, dirty=9).spares(0) == 5
+    assert demand(5.0, [0] * 8, dirty=20).spares(0) == 8
+
+
+def test_memory() -> None:
+    budget = Budget(300)
+    budget.take(200)
+    assert budget.fits(100)
+    assert not budget.fits(101)
+    budget.free(200)
+    assert budget.fits(300)
+    assert Budget().fits(1 << 60)
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [("512m", 512 << 20), ("2g", 2 << 30), ("2Gb", 2 << 30), ("4096k", 4 << 20), ("1000", 1000), ("", 1 << 30)],
+)
+def test_what_a_container_may_take(text: str, size: int) -> None:
+    app = AppManifest(name="shop", sites=(), backend="docker", docker=DockerManifest(image="shop", memory=text))
+    assert size_of(app) == size
+    assert size_of(replace(app, docker=None)) == 64 << 20
+
+
+def test_free_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "meminfo"
+    monkeypatch.setattr(sizing, "_MEMINFO", file)
+    assert available_memory() is None
+    file.write_text("MemTotal:       24000000 kB\nMemAvailable:   12000000 kB\n")
+    assert available_memory() == 12_000_000 * 1024

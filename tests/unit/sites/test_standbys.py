@@ -1,0 +1,154 @@
+"""Spares: how many there are, when they rest, and who gets the memory."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from pytest_webarena.errors import SiteError
+
+from .pool_house import House, rest, run
+
+
+def test_spares_follow_what_is_used_up_during_a_boot() -> None:
+    async def work(house: House) -> None:
+        house.backend.manual = True
+        asked = [house.ask("a") for _ in range(3)]  # three workers begin at once
+        await rest()
+        house.now += 60
+        while house.backend.pending:
+            house.backend.finish()
+        held = await asyncio.gather(*asked)
+        await rest()
+        assert sorted(house.states("a")) == ["leased"] * 3 + ["starting"] * 3
+        house.backend.manual = False
+        while house.backend.pending:
+            house.backend.finish()
+        for lease in held:
+            await house.pool.release(lease, unsafe={"a": "POST"})
+        await rest()
+        await house.later(500)
+        assert house.states("a") == ["pristine"]  # nobody has asked for a long time
+
+    run(work, replicas=10, standbys=1, grows=True, boot=60.0)
+
+
+def test_spares_are_started_once_nobody_waits() -> None:
+    async def work(house: House) -> None:
+        house.backend.manual = True
+        asked = [house.ask("a") for _ in range(2)]
+        await rest()
+        assert [what for what, _ in house.backend.pending] == ["start a-1", "start a-2"]
+        house.backend.finish()
+        await rest()
+        assert house.states("a") == ["leased", "starting"]  # all hands on the one that is waited for
+        house.backend.finish()
+        await asyncio.gather(*asked)
+        await rest()
+        assert house.states("a") == ["leased", "leased", "starting", "starting"]
+
+    run(work, replicas=10, standbys=2)
+
+
+def test_a_first_boot_may_take_longer_than_a_lease_may_wait() -> None:
+    async def work(house: House) -> None:
+        house.backend.manual = True
+        asked = house.ask("a")
+        await rest()
+        house.pool.note("a", "pulling shop: 1.2 GB of 3.0 GB of 4 layers")
+        (status,), _ = house.pool.status()
+        assert status.doing == "pulling shop: 1.2 GB of 3.0 GB of 4 layers"
+        await house.later(3600)
+        assert not asked.done()
+        house.backend.finish()
+        await asked
+        late = house.ask("a")  # the one replica is held: from here on waiting has an end
+        await rest()
+        await house.later(61)
+        with pytest.raises(SiteError, match="within 61 s"):
+            await late
+
+    run(work, replicas=1)
+
+
+def test_idle_spares_rest_but_the_next_in_line_does_not() -> None:
+    async def work(house: House) -> None:
+        first = await house.lease("a")
+        await rest()
+        await house.later(1)
+        assert not house.backend.paused
+        await house.later(5)
+        assert house.backend.paused == {"a-3"}
+        (status,), _ = house.pool.status()
+        assert [replica.paused for replica in status.replicas] == [False, False, True]
+
+        second = await house.lease("a")
+        assert second.replicas["a"].id == "a-2"
+        await rest()
+        assert not house.backend.paused  # the next in line was woken at once
+        third = await house.lease("a")
+        assert third.replicas["a"].id == "a-3"
+        for lease in (first, second, third):
+            await house.pool.release(lease, unsafe={"a": "POST"})
+
+    run(work, replicas=3, standbys=2)
+
+
+def test_a_resting_replica_is_awake_when_it_is_handed_over() -> None:
+    async def work(house: House) -> None:
+        await house.lease("a")
+        await rest()
+        await house.later(10)
+        assert house.backend.paused == {"a-3", "a-4"}
+        asked = [house.ask("a") for _ in range(3)]
+        assert {lease.replicas["a"].id for lease in await asyncio.gather(*asked)} == {"a-2", "a-3", "a-4"}
+        assert not house.backend.paused
+
+    run(work, replicas=4, standbys=3)
+
+
+def test_one_that_does_not_wake_is_replaced() -> None:
+    async def work(house: House) -> None:
+        await house.lease("a")
+        await rest()
+        await house.later(10)
+        assert house.backend.paused == {"a-3"}
+        house.backend.dead["a-3"] = "the engine killed it"
+        asked = [house.ask("a") for _ in range(2)]
+        await rest()
+        assert {lease.replicas["a"].id for lease in await asyncio.gather(*asked)} == {"a-2", "a-4"}
+
+    run(work, replicas=3, standbys=2)
+
+
+def test_a_backend_that_fails_to_pause_is_not_asked_again() -> None:
+    async def work(house: House) -> None:
+        house.backend.pauses = False
+        await house.lease("a")
+        await rest()
+        await house.later(10)
+        await house.later(10)
+        assert not house.backend.paused
+        assert (await house.lease("a")).replicas["a"].id == "a-2"
+
+    run(work, replicas=3, standbys=2)
+
+
+def test_memory_limits_spares_and_replicas_but_every_app_has_one() -> None:
+    async def work(house: House) -> None:
+        first = await house.lease("a")
+        await rest()
+        assert house.states("a") == ["leased", "pristine", "pristine"]
+        await house.lease("b")
+        assert house.states("b") == ["leased"]  # memory or not
+        assert (await house.lease("b")).replicas["b"].id == "b-2"
+        assert house.states("a") == ["leased"]  # its spares went, for somebody waited for b
+        late = house.ask("b")
+        await rest()
+        assert not late.done()
+        await house.pool.release(first, unsafe={})
+        assert (await late).replicas["b"].id == "b-3"
+        assert house.states("a") == []
+
+    run(work, replicas=9, standbys=2, memory=3)

@@ -1,0 +1,113 @@
+"""``webarena sites``: sites that stay up between commands, and what is said about those that can't."""
+
+from __future__ import annotations
+
+import http.client
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pytest_webarena.cli import main
+from pytest_webarena.sites.external import parse_site_urls
+from pytest_webarena.sites.standing import StandingClient, state_directory
+
+SITES = """
+apps:
+  notes:
+    backend: process
+    sites: {notes: {host: notes.test}}
+    process: {command: ["{python}", -u, notes.py, "{port}", "{data_dir}"]}
+    ready: [{http: /}]
+  lost:
+    backend: external
+    sites: {lost: {url: "http://127.0.0.1:9"}}
+"""
+PROGRAM = """
+import http.server, pathlib, sys
+notes = pathlib.Path(sys.argv[2], "notes")
+
+class Notes(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        if self.path == "/add":
+            notes.write_text("added")
+        body = notes.read_text() if notes.exists() else "pristine"
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(body.encode())
+
+http.server.HTTPServer(("127.0.0.1", int(sys.argv[1])), Notes).serve_forever()
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A project with a catalogue; nothing is left standing."""
+    monkeypatch.setenv("WEBARENA_STATE_DIR", str(tmp_path / "state"))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("DISPLAY", raising=False)
+    monkeypatch.delenv("WAYLAND_DISPLAY", raising=False)
+    (tmp_path / "sites.yaml").write_text(SITES)
+    (tmp_path / "notes.py").write_text(PROGRAM)
+    yield tmp_path
+    if (client := StandingClient.find("./sites.yaml")) is not None:
+        client.end()
+
+
+def get(proxy: str, url: str) -> str:
+    connection = http.client.HTTPConnection(proxy.removeprefix("http://"), timeout=30)
+    connection.request("GET", url)
+    text = connection.getresponse().read().decode()
+    connection.close()
+    return text
+
+
+def test_sites_stay_up_between_commands(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["sites", "up", "--sites=./sites.yaml"]) == 0
+    told = capsys.readouterr().out
+    assert "MISSING lost              nobody answers at http://127.0.0.1:9: Connection\n" in told
+    assert "notes             up for " in told
+    client = StandingClient.find("./sites.yaml")
+    assert client is not None
+    proxy = client.status().proxy
+    assert [get(proxy, "http://notes.test/add"), get(proxy, "http://notes.test/")] == ["added", "added"]
+
+    assert main(["sites", "reset", "notes", "--sites=./sites.yaml"]) == 0
+    assert get(proxy, "http://notes.test/") == "pristine"  # at the same proxy
+    assert main(["sites", "logs", "notes", "--sites=./sites.yaml"]) == 0
+    assert '"GET /add HTTP/1.1" 200' not in capsys.readouterr().out  # another process by now
+    assert main(["sites", "open", "--sites=./sites.yaml"]) == 0
+    assert f"curl --proxy {proxy} http://notes.test/" in capsys.readouterr().out
+
+    assert main(["sites", "up", "--sites=./sites.yaml"]) == 2
+    assert "sites of ./sites.yaml run already" in capsys.readouterr().err
+    assert main(["sites", "status", "nots", "--sites=./sites.yaml"]) == 2
+    assert "expected a site that runs (notes), found 'nots'" in capsys.readouterr().err
+    assert main(["sites", "down", "--sites=./sites.yaml"]) == 0
+    assert StandingClient.find("./sites.yaml") is None
+    with pytest.raises(ConnectionRefusedError):
+        get(proxy, "http://notes.test/")
+
+
+def test_nothing_runs(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["sites", "down"]) == 0
+    assert capsys.readouterr().out == "no sites of embedded run\n"
+    assert main(["sites", "status"]) == 2
+    assert "start them with: webarena sites up --sites=embedded" in capsys.readouterr().err
+    state = state_directory("embedded")
+    state.mkdir(parents=True)
+    (state / "standing.json").write_text('{"owner": "1/2/of another boot", "address": "/nowhere"}')
+    assert main(["sites", "status"]) == 2  # what a dead one has left is no obstacle
+    assert not (state / "standing.json").exists()
+
+
+@pytest.mark.parametrize("catalogue", ["embedded", "embedded-docker", "webarena", "webarena-verified"])
+def test_catalogues_are_listed_in_80_columns(catalogue: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["sites", "list", f"--sites={catalogue}"]) == 0
+    told = capsys.readouterr().out
+    assert "http://homepage.test/" in told or catalogue == "webarena-verified"
+    assert [line for line in told.splitlines() if len(line) > 80 and "http://" not in line] == []
+
+
+def test_addresses_of_sites_elsewhere() -> None:
+    assert parse_site_urls(["a=http://x:1/", "b=https://y/z"]) == {"a": "http://x:1", "b": "https://y/z"}

@@ -10,7 +10,7 @@ import inspect
 import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any
 
 from pytest_webarena.actions import Stop
 from pytest_webarena.agents.http import Endpoint, EndpointFailed, HttpKeys
@@ -19,14 +19,11 @@ from pytest_webarena.agents.process import LinePipe, ProcessKeys, mark_all
 from pytest_webarena.agents.protocol import AgentDefinition, Assignment, Reply, TaskView
 from pytest_webarena.agents.python import load
 from pytest_webarena.agents.wire import ProtocolBroken, encode, end_message, read_reply, task_message
+from pytest_webarena.browser.config import DialogPolicy
 from pytest_webarena.errors import AgentError, UsageError
+from pytest_webarena.tasks.model import Task
 
-if TYPE_CHECKING:
-    from collections.abc import Awaitable
-
-    from pytest_webarena.browser.observation import Observation
-
-__all__ = ["KIND", "CdpKeys", "SelfDriving"]
+__all__ = ["KIND", "CdpKeys"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,21 +75,7 @@ class CdpKeys:
         return HttpKeys(url=self.url, key_env=self.key_env, options=self.options, timeout=24 * 3600.0, retries=0)
 
 
-class SelfDriving(Protocol):
-    """One trial's self-driving agent. A ``cut_off()`` is called if it has one and does not end by itself."""
-
-    def drive(self, cdp_url: str, http_url: str) -> Any | Awaitable[Any]:
-        """Do the task in the browser at that address; the answer as text, as `Reply`, or None."""
-
-
-class _Refusing:
-    """What all have in common: they are never asked for a single action."""
-
-    def act(self, observation: Observation) -> Reply:
-        raise NotImplementedError("an agent of kind cdp drives by itself")
-
-
-class _PythonDriver(_Refusing):
+class _PythonDriver:
     def __init__(self, target: Any, view: TaskView, keys: CdpKeys) -> None:
         self._keys = keys
         self._run: Callable[[str], Any]
@@ -106,12 +89,12 @@ class _PythonDriver(_Refusing):
         return self._run(cdp_url if self._keys.scheme == "ws" else http_url)
 
 
-class _ProcessDriver(_Refusing):
+class _ProcessDriver:
     def __init__(self, assignment: Assignment, keys: CdpKeys, common: Common) -> None:
         self._trial = secrets.token_hex(8)
         self._keys = keys
         self._assignment = assignment
-        self._pipe = LinePipe(keys.process, common.base, assignment.folder)
+        self._pipe = LinePipe(keys.process, common.base, assignment.folder, assignment.temp_dir)
 
     def drive(self, cdp_url: str, http_url: str) -> Reply:
         url = cdp_url if self._keys.scheme == "ws" else http_url
@@ -125,7 +108,7 @@ class _ProcessDriver(_Refusing):
         self._pipe.close()
 
 
-class _HttpDriver(_Refusing):
+class _HttpDriver:
     def __init__(self, assignment: Assignment, keys: CdpKeys) -> None:
         self._trial = secrets.token_hex(8)
         self._keys = keys
@@ -164,6 +147,7 @@ def _build(common: Common, keys: CdpKeys) -> AgentDefinition:
         return common.definition(
             lambda assignment: _PythonDriver(target, assignment.view, keys),
             files=[code] if code else [],
+            dialogs=_its_own,
             self_driving=True,
         )
     if keys.command:
@@ -177,14 +161,21 @@ def _build(common: Common, keys: CdpKeys) -> AgentDefinition:
             files=keys.process.contents(common.base),
             tier=keys.process.tier,
             check=lambda settings: keys.process.check_program(common.where),
+            dialogs=_its_own,
             self_driving=True,
         )
     return common.definition(
         lambda assignment: _HttpDriver(assignment, keys),
         tier="process",
         check=lambda settings: keys.http.check_key(common.where),
+        dialogs=_its_own,
         self_driving=True,
     )
+
+
+def _its_own(task: Task, trial: int) -> DialogPolicy:
+    """Its own client answers dialogs."""
+    return "hold"
 
 
 KIND = Kind(

@@ -15,7 +15,7 @@ from pytest_webarena.errors import WebArenaError
 
 if TYPE_CHECKING:
     from pytest_webarena.actions import Action
-    from pytest_webarena.agents.protocol import Agent, Reply
+    from pytest_webarena.agents.protocol import Agent, Reply, SelfDriving
     from pytest_webarena.browser.observation import Observation
 
 __all__ = ["AgentCrashed", "AgentTimeout", "AgentWorker"]
@@ -36,7 +36,7 @@ class AgentWorker:
     agent that did not answer it is ``cut_off()``, in the caller's thread: what it waits for can be ended there.
     """
 
-    def __init__(self, make: Callable[[], Agent], *, name: str, timeout: float) -> None:
+    def __init__(self, make: Callable[[], Agent | SelfDriving], *, name: str, timeout: float) -> None:
         self._calls: queue.SimpleQueue[tuple[Callable[[], Any], Future[Any]] | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._work, name=f"agent-{name}", daemon=True)
         self._thread.start()

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin, urlsplit
 
-from pytest_webarena.actions import Action, Goto, Press, Select, Type, as_record
+from pytest_webarena.actions import Action, Goto, Press, Select, Type, answers_dialogs, as_record
 from pytest_webarena.browser.config import Deadlines, SessionConfig
 from pytest_webarena.browser.messages import shorten
 from pytest_webarena.browser.records import PageReading
@@ -34,7 +34,11 @@ def login(
     Raises `SiteError` with the step, what was expected and what the page showed, when the form or its check fails.
     """
     who = f"signing in to {recipe.site} as {account.username}"
-    config = SessionConfig(proxy=proxy, deadlines=deadlines or Deadlines())
+    config = SessionConfig(
+        proxy=proxy,
+        deadlines=deadlines or Deadlines(),
+        dialogs="hold" if answers_dialogs(recipe.steps) else "accept",
+    )
     with engine.session(config) as session:
         try:
             session.open_tabs([urljoin(f"{url}/", recipe.path)])

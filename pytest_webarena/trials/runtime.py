@@ -82,6 +82,7 @@ class Runtime:
             trial=trial,
             limits=self._config.limits,
             models=self._config.models,
+            temp_dir=self._info.temp_dir,
             env_retries=self._config.env_retries,
             node_id=node_id,
             worker=self._config.worker,

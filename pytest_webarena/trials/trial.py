@@ -25,6 +25,7 @@ from pytest_webarena.trials.stage import Stage, set_stage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from pytest_webarena.browser.observation import Observation
     from pytest_webarena.browser.session import SessionConfig
@@ -51,6 +52,8 @@ class TrialPlan:
     limits: EpisodeLimits
     models: ModelSettings | None = None
     """Budget, ledger and cache of model calls."""
+    temp_dir: Path | None = None
+    """For files of agents that go with the run."""
     env_retries: int = 1
     """How often an environment error is tried again, each time on a fresh replica."""
     node_id: str = ""
@@ -158,7 +161,7 @@ def _gather(plan: TrialPlan, resources: Resources, writer: AttemptWriter, progre
                 resources,
                 holder=_holder(plan),
                 timed=progress.timed,
-                tailor=partial(_tailored, plan.agent),
+                tailor=partial(_tailored, plan),
                 self_driving=plan.agent.self_driving,
             )
         )
@@ -186,10 +189,11 @@ def _gather(plan: TrialPlan, resources: Resources, writer: AttemptWriter, progre
         )
 
 
-def _tailored(agent: AgentDefinition, config: SessionConfig) -> SessionConfig:
-    """The run's browser context, with what the agent's definition asks to be shown."""
-    if agent.self_driving:
-        config = replace(config, dialogs="hold")  # its own client answers them
+def _tailored(plan: TrialPlan, config: SessionConfig) -> SessionConfig:
+    """The run's browser context, with what the agent's definition asks for."""
+    agent = plan.agent
+    if (dialogs := agent.dialogs(plan.task, plan.trial)) is not None:
+        config = replace(config, dialogs=dialogs)
     if agent.viewport is not None:
         config = replace(config, viewport=agent.viewport)
     if agent.observation:
@@ -205,7 +209,7 @@ def _run_agent(plan: TrialPlan, stage: Stage, recorder: _Recorder, writer: Attem
     key = TrialKey(plan.task.id, plan.agent.id, plan.trial).folder
     assignment = Assignment(
         view=view, task=plan.task, trial=plan.trial, attempt=writer.number, key=key, folder=writer.path,
-        limits=_agent_limits(limits), worker=plan.worker or "main", models=plan.models,
+        temp_dir=plan.temp_dir, limits=_agent_limits(limits), worker=plan.worker or "main", models=plan.models,
     )  # fmt: skip
     parse: Callable[[str], Any] = grammar(plan.agent.grammar).parse
     name = f"{plan.task.id}-{plan.agent.id}"

@@ -15,12 +15,22 @@ from typing import Any
 from pytest_webarena.actions import Stop
 from pytest_webarena.agents.http import Endpoint, EndpointFailed, HttpKeys
 from pytest_webarena.agents.kinds import Common, Kind
+from pytest_webarena.agents.memory import Remembered
 from pytest_webarena.agents.process import LinePipe, ProcessKeys, mark_all
 from pytest_webarena.agents.protocol import AgentDefinition, Assignment, Reply, TaskView
 from pytest_webarena.agents.python import load
-from pytest_webarena.agents.wire import ProtocolBroken, encode, end_message, read_reply, task_message
+from pytest_webarena.agents.wire import (
+    ProtocolBroken,
+    encode,
+    end_message,
+    read_memory,
+    read_reply,
+    remember_message,
+    task_message,
+)
 from pytest_webarena.browser.config import DialogPolicy
 from pytest_webarena.errors import AgentError, UsageError
+from pytest_webarena.evidence import StopReason
 from pytest_webarena.tasks.model import Task
 
 __all__ = ["KIND", "CdpKeys"]
@@ -81,7 +91,10 @@ class _PythonDriver:
         self._run: Callable[[str], Any]
         if inspect.isclass(target):
             make: Callable[..., Any] = target
-            self._run = make(view, **keys.options).run
+            made = make(view, **keys.options)
+            self._run = made.run
+            if hasattr(made, "remember"):
+                self.remember = made.remember
         else:
             self._run = lambda url: target(view, url, **keys.options)
 
@@ -100,6 +113,9 @@ class _ProcessDriver:
         url = cdp_url if self._keys.scheme == "ws" else http_url
         task = task_message(self._assignment, trial=self._trial, options=self._keys.options, cdp=url)
         return _answer(read_reply(self._pipe.ask(encode(task))))
+
+    def remember(self, reason: StopReason) -> Remembered | None:
+        return read_memory(self._pipe.ask(encode(remember_message(trial=self._trial, reason=reason))))
 
     def close(self) -> None:
         self._pipe.close(encode(end_message(trial=self._trial)))
@@ -126,6 +142,9 @@ class _HttpDriver:
             raise
         return _answer(read_reply(data))
 
+    def remember(self, reason: StopReason) -> Remembered | None:
+        return read_memory(self._endpoint.post(remember_message(trial=self._trial, reason=reason)))
+
     def cut_off(self) -> None:
         self._endpoint.cut_off()
 
@@ -144,6 +163,8 @@ def _build(common: Common, keys: CdpKeys) -> AgentDefinition:
                 f"{common.where}: python: expected a function (task, cdp_url) or a class with run(self, cdp_url), "
                 f"found {keys.python}"
             )
+        if common.memory is not None and not (inspect.isclass(target) and hasattr(target, "remember")):
+            raise UsageError(f"{common.where}: memory: expected a class with 'remember(self, reason)', found none")
         return common.definition(
             lambda assignment: _PythonDriver(target, assignment.view, keys),
             files=[code] if code else [],

@@ -73,6 +73,8 @@ def define(
     keys = read_keys(CommonKeys, {key: plain[key] for key in plain if key in common_names}, where=where, base=base)
     if keys.grammar not in grammars():
         raise UsageError(f"{where}: unknown grammar {keys.grammar!r}; {closest(keys.grammar, grammars())}")
+    if keys.memory is not None and not this.remembers:
+        raise UsageError(f"{where}: memory: agents of kind {this.name!r} keep nothing from trial to trial")
     common = Common(
         id=id, kind=this.name, where=where, base=base, source=source, keys=keys,
         plain={"kind": this.name, **plain}, overridden=tuple(used),

@@ -143,4 +143,10 @@ def _build(common: Common, keys: HumanKeys) -> AgentDefinition:
     )
 
 
-KIND = Kind(name="human", about="somebody at the terminal or at the browser's window", keys=HumanKeys, build=_build)
+KIND = Kind(
+    name="human",
+    about="somebody at the terminal or at the browser's window",
+    keys=HumanKeys,
+    build=_build,
+    remembers=False,
+)

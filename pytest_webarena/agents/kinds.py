@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pytest_webarena.agents.memory import MemoryKeys, MemoryScope
 from pytest_webarena.agents.protocol import (
     Agent,
     AgentDefinition,
@@ -62,6 +63,8 @@ class CommonKeys:
     """Width and height in CSS pixels."""
     dialogs: DialogPolicy | None = None
     """What becomes of native dialogs; None: ``hold`` for agents with words to answer them, else what the run says."""
+    memory: MemoryScope | MemoryKeys | None = None
+    """Which trials share a memory; None: each begins with nothing."""
     limits: AgentLimits = field(default_factory=AgentLimits)
 
 
@@ -88,6 +91,12 @@ class Common:
         if isinstance(asked, str):
             return {"kinds": [asked]}
         return dict(asked) if isinstance(asked, Mapping) else {"kinds": list(asked)}
+
+    @property
+    def memory(self) -> MemoryKeys | None:
+        """What is asked for; a bare word is the scope."""
+        asked = self.keys.memory
+        return MemoryKeys(scope=asked) if isinstance(asked, str) else asked
 
     def definition(
         self,
@@ -125,6 +134,7 @@ class Common:
             source=self.source,
             overridden=self.overridden,
             check=check,
+            memory=self.memory,
             self_driving=self_driving,
         )
 
@@ -140,6 +150,8 @@ class Kind:
     """A dataclass of the kind's own keys."""
     build: Callable[[Common, Any], AgentDefinition]
     """Makes the definition; gets an instance of ``keys``. `UsageError` for what can't be used."""
+    remembers: bool = True
+    """Whether its agents may ask for memory across trials."""
 
 
 def kinds() -> tuple[str, ...]:

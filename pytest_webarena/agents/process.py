@@ -25,14 +25,25 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from pytest_webarena.agents.kinds import Common, Kind
+from pytest_webarena.agents.memory import Remembered
 from pytest_webarena.agents.protocol import AgentDefinition, Assignment, IsolationTier, Reply
-from pytest_webarena.agents.wire import clip, encode, end_message, observation_message, read_reply, task_message
+from pytest_webarena.agents.wire import (
+    clip,
+    encode,
+    end_message,
+    observation_message,
+    read_memory,
+    read_reply,
+    remember_message,
+    task_message,
+)
 from pytest_webarena.browser.launch import make_temp_dir
 from pytest_webarena.errors import AgentError, BrowserError, UsageError
 from pytest_webarena.secrets import mark, scrub
 
 if TYPE_CHECKING:
     from pytest_webarena.browser.observation import Observation
+    from pytest_webarena.evidence import StopReason
 
 __all__ = ["ENVIRONMENT", "KIND", "LinePipe", "ProcessAgent", "ProcessEnded", "ProcessKeys"]
 
@@ -135,6 +146,10 @@ class ProcessAgent:
             self._pipe.send(encode(self._task))
         self._step += 1
         return read_reply(self._pipe.ask(encode(message)))
+
+    def remember(self, reason: StopReason) -> Remembered | None:
+        """What later trials are to be told."""
+        return read_memory(self._pipe.ask(encode(remember_message(trial=self._trial, reason=reason))))
 
     def close(self) -> None:
         """Say goodbye and end the process and whatever it started."""

@@ -11,12 +11,23 @@ from pytest_webarena.evidence import StopReason, Usage
 
 if TYPE_CHECKING:
     from pytest_webarena.actions import Action
+    from pytest_webarena.agents.memory import MemoryKeys, Remembered
     from pytest_webarena.browser.config import DialogPolicy
     from pytest_webarena.browser.observation import Observation
     from pytest_webarena.llm.config import ModelSettings
     from pytest_webarena.tasks.model import Task
 
-__all__ = ["Agent", "AgentDefinition", "AgentLimits", "Assignment", "IsolationTier", "Reply", "SelfDriving", "TaskView"]
+__all__ = [
+    "Agent",
+    "AgentDefinition",
+    "AgentLimits",
+    "Assignment",
+    "IsolationTier",
+    "Remembering",
+    "Reply",
+    "SelfDriving",
+    "TaskView",
+]
 
 IsolationTier = Literal["in-process", "process", "sandboxed"]
 """How far an agent is kept from the answers; only ``sandboxed`` counts as isolated."""
@@ -34,6 +45,8 @@ class TaskView:
     max_steps: int = 30
     seed: int = 0
     """Differs between trials of one task, equal between runs: seed any randomness with it."""
+    memory: str | None = None
+    """What earlier trials left (`Remembering`), empty for the first one; None: the definition asks for no memory."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,6 +127,18 @@ class SelfDriving(Protocol):
         ...
 
 
+class Remembering(Protocol):
+    """An agent, of either sort, whose definition asks for memory across trials."""
+
+    def remember(self, reason: StopReason) -> str | Remembered | Awaitable[str | Remembered | None] | None:
+        """What later trials are to be told, in place of what this one was; None leaves it.
+
+        Called once, after the last action and before ``close()``, with the reason why the trial ended. What the checks
+        say of it is not known, and is never told.
+        """
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentLimits:
     """What ends a trial of this agent; None leaves it to the run. Flags given by the user are in it already."""
@@ -160,6 +185,8 @@ class AgentDefinition:
     """Options of the command line that changed it, e.g. ``--model``."""
     dialogs: Callable[[Task, int], DialogPolicy | None] = field(default=lambda task, trial: None)
     """What becomes of native dialogs in this trial of the task; None: what the run says."""
+    memory: MemoryKeys | None = None
+    """Which trials share a memory; None: each begins with nothing."""
     self_driving: bool = False
     """``make`` returns a `SelfDriving`, else an `Agent`."""
     check: Callable[[ModelSettings], None] = field(default=lambda settings: None)

@@ -238,4 +238,10 @@ def _build(common: Common, keys: ReplayKeys) -> AgentDefinition:
     return common.definition(make, files=files, dialogs=dialogs, check=check)
 
 
-KIND = Kind(name="replay", about="repeats a recorded trial and says where it diverged", keys=ReplayKeys, build=_build)
+KIND = Kind(
+    name="replay",
+    about="repeats a recorded trial and says where it diverged",
+    keys=ReplayKeys,
+    build=_build,
+    remembers=False,
+)

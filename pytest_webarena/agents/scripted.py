@@ -73,7 +73,13 @@ def _build(common: Common, keys: ScriptedKeys) -> AgentDefinition:
     return common.definition(make, dialogs=dialogs)
 
 
-KIND = Kind(name="scripted", about="a fixed list of actions per task, for tests", keys=ScriptedKeys, build=_build)
+KIND = Kind(
+    name="scripted",
+    about="a fixed list of actions per task, for tests",
+    keys=ScriptedKeys,
+    build=_build,
+    remembers=False,
+)
 
 
 def _read(step: Any, where: str) -> tuple[Action | str, ...]:

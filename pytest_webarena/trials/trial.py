@@ -20,6 +20,7 @@ from pytest_webarena.errors import Cause, HarnessError, TrialError
 from pytest_webarena.evidence import Evidence, Probe, StepRecord, Usage
 from pytest_webarena.results.records import Attempt, Outcome, TrialKey, TrialRecord
 from pytest_webarena.secrets import scrub_plain
+from pytest_webarena.trials.remembering import Recollection, recollection
 from pytest_webarena.trials.self_driving import run_self_driven
 from pytest_webarena.trials.stage import Stage, set_stage
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from pytest_webarena.browser.session import SessionConfig
     from pytest_webarena.checks import Verdict
     from pytest_webarena.llm.config import ModelSettings
+    from pytest_webarena.results.memory import Memory
     from pytest_webarena.results.rundir import AttemptWriter, TrialFolder
     from pytest_webarena.tasks.model import Task
     from pytest_webarena.trials.live import LiveTrial
@@ -54,6 +56,8 @@ class TrialPlan:
     """Budget, ledger and cache of model calls."""
     temp_dir: Path | None = None
     """For files of agents that go with the run."""
+    memory: Memory | None = None
+    """What the agent keeps from trial to trial, if its definition asks for that."""
     env_retries: int = 1
     """How often an environment error is tried again, each time on a fresh replica."""
     node_id: str = ""
@@ -98,10 +102,22 @@ class _Progress:
 
 def run_trial(plan: TrialPlan, resources: Resources, folder: TrialFolder) -> TrialRecord:
     """Run one trial and write its record. Returns for every outcome; raises only `KeyboardInterrupt` and the like."""
+    if plan.memory is None or (keys := plan.agent.memory) is None:
+        return _run_attempts(plan, resources, folder, None)
+    # Before anything is leased: whoever waits here for another trial to end must hold nothing that it may need.
+    with recollection(keys, plan.memory, of=keys.of(plan.task), trial=folder.key.folder) as recalled:
+        return _run_attempts(plan, resources, folder, recalled)
+
+
+def _run_attempts(
+    plan: TrialPlan, resources: Resources, folder: TrialFolder, recalled: Recollection | None
+) -> TrialRecord:
     attempts: list[Attempt] = []
     while True:
         writer = folder.begin(worker=plan.worker, node_id=plan.node_id, task=_task_facts(plan))
-        record, again = _attempt(plan, resources, writer)
+        record, again = _attempt(plan, resources, writer, recalled)
+        if recalled is not None:
+            record = replace(record, memory=recalled.settle(judged=record.outcome != "error"))
         attempts.append(
             Attempt(
                 number=writer.number,
@@ -120,7 +136,9 @@ def run_trial(plan: TrialPlan, resources: Resources, folder: TrialFolder) -> Tri
             return record
 
 
-def _attempt(plan: TrialPlan, resources: Resources, writer: AttemptWriter) -> tuple[TrialRecord, bool]:
+def _attempt(
+    plan: TrialPlan, resources: Resources, writer: AttemptWriter, recalled: Recollection | None
+) -> tuple[TrialRecord, bool]:
     """The attempt's record, and whether another attempt could end better."""
     started = time.time()
     progress = _Progress()
@@ -129,7 +147,7 @@ def _attempt(plan: TrialPlan, resources: Resources, writer: AttemptWriter) -> tu
     message, again = "", True
     with progress.timed("total"):
         try:
-            evidence = _gather(plan, resources, writer, progress)
+            evidence = _gather(plan, resources, writer, progress, recalled)
             writer.finish(evidence)
             with progress.timed("judge"):
                 progress.verdict = verdict = judge(plan.task, evidence)
@@ -151,7 +169,13 @@ def _outcome(verdict: Verdict, episode: Episode | None) -> tuple[Outcome, Cause 
     return ("passed", None, "") if verdict.passed else ("failed", None, verdict.render())
 
 
-def _gather(plan: TrialPlan, resources: Resources, writer: AttemptWriter, progress: _Progress) -> Evidence:
+def _gather(
+    plan: TrialPlan,
+    resources: Resources,
+    writer: AttemptWriter,
+    progress: _Progress,
+    recalled: Recollection | None,
+) -> Evidence:
     """Everything that needs sites and a browser; afterwards both are free again."""
     task = plan.task
     with ExitStack() as exits:
@@ -171,7 +195,7 @@ def _gather(plan: TrialPlan, resources: Resources, writer: AttemptWriter, progre
         recorder = _Recorder(writer, task, stage.live, progress)
         with progress.timed("episode"):
             stage.open_first_pages()
-            progress.episode = episode = _run_agent(plan, stage, recorder, writer)
+            progress.episode = episode = _run_agent(plan, stage, recorder, writer, recalled)
         with progress.timed("collect"):
             requests = [request for request in stage.requests() if not recorder.was_probing(request.time)]
             stage.check_sites()  # a site that died must not look like an agent that failed
@@ -201,11 +225,14 @@ def _tailored(plan: TrialPlan, config: SessionConfig) -> SessionConfig:
     return config
 
 
-def _run_agent(plan: TrialPlan, stage: Stage, recorder: _Recorder, writer: AttemptWriter) -> Episode:
+def _run_agent(
+    plan: TrialPlan, stage: Stage, recorder: _Recorder, writer: AttemptWriter, recalled: Recollection | None
+) -> Episode:
     limits = plan.effective_limits
     view = TaskView(
-        intent=plan.task.intent, sites=stage.live.sites, start=stage.start, max_steps=limits.steps, seed=plan.seed
-    )
+        intent=plan.task.intent, sites=stage.live.sites, start=stage.start, max_steps=limits.steps, seed=plan.seed,
+        memory=recalled.begun.text if recalled is not None else None,
+    )  # fmt: skip
     key = TrialKey(plan.task.id, plan.agent.id, plan.trial).folder
     assignment = Assignment(
         view=view, task=plan.task, trial=plan.trial, attempt=writer.number, key=key, folder=writer.path,
@@ -223,8 +250,14 @@ def _run_agent(plan: TrialPlan, stage: Stage, recorder: _Recorder, writer: Attem
         )
     with worker:
         if stage.driven is not None:
-            return run_self_driven(stage.session, stage.driven, worker, limits=limits, recorder=recorder)
-        return run_episode(stage.session, worker, parse=parse, limits=limits, recorder=recorder)
+            episode = run_self_driven(stage.session, stage.driven, worker, limits=limits, recorder=recorder)
+        else:
+            episode = run_episode(stage.session, worker, parse=parse, limits=limits, recorder=recorder)
+        if recalled is not None:
+            recalled.ask(worker, episode.ending.reason, writer)
+            if recalled.usage is not None:
+                episode = replace(episode, usage=recalled.usage + (episode.usage or Usage()))
+        return episode
 
 
 def _agent_limits(limits: EpisodeLimits) -> AgentLimits:

@@ -70,6 +70,8 @@ def _build(common: Common, keys: ModelKeys) -> AgentDefinition:
             raise UsageError(f"{common.where}: tools: expected 'reply: tools' with it, found reply {keys.reply!r}")
         if name not in known:
             raise UsageError(f"{common.where}: tools: unknown tool {name!r}")
+    if common.memory is not None and not any("memory" in file.read_text("utf-8") for file in prompt.files):
+        raise UsageError(f"{common.where}: memory: expected a prompt that shows '{{{{ memory }}}}', found none in it")
     offered = not keys.tools or bool({"accept_dialog", "dismiss_dialog"} & set(keys.tools))
     held: DialogPolicy | None = "hold" if keys.reply == "tools" and offered else None
     return common.definition(

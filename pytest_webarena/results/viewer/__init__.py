@@ -18,10 +18,17 @@ from typing import Any, TextIO
 from urllib.parse import quote
 
 from pytest_webarena.evidence import Evidence, StepRecord
+from pytest_webarena.results.exchanges import exchange_words
 from pytest_webarena.results.export import summary_json
 from pytest_webarena.results.records import TrialRecord
 from pytest_webarena.results.rundir import RunDir, TrialFolder, read_evidence, read_steps
-from pytest_webarena.results.wording import CAUSE_WORDS, STOP_WORDS, action_words, usage_words
+from pytest_webarena.results.wording import (
+    CAUSE_WORDS,
+    STOP_WORDS,
+    action_words,
+    memory_words,
+    usage_words,
+)
 
 __all__ = ["PICTURE_BUDGET", "write_view"]
 
@@ -126,7 +133,11 @@ def _detail(record: TrialRecord, folder: TrialFolder, pictures: _Pictures) -> di
                 **_attempt(path, pictures),
             }
         )
-    return {"record": record.to_json(), "attempts": attempts}
+    words = {
+        "model use": ", ".join(usage_words(record.usage)) if record.usage is not None else "",
+        "memory": memory_words(record.memory) if record.memory is not None else "",
+    }
+    return {"record": record.to_json(), "words": words, "attempts": attempts}
 
 
 def _attempt(path: Path, pictures: _Pictures) -> dict[str, Any]:
@@ -164,7 +175,7 @@ def _frame_of(step: StepRecord, attempt: Path, pictures: _Pictures) -> dict[str,
         "thought": step.thought if step.thought not in step.raw else "",
         "model": ", ".join(usage_words(step.usage)) if step.usage is not None else "",
         "retries": step.retries,
-        "exchange": _text(attempt / step.exchange) if step.exchange else "",
+        "exchange": exchange_words(_text(attempt / step.exchange)) if step.exchange else "",
         "seconds": dict(step.seconds),
         "target": asdict(step.target) if step.target else None,
         "observation": _text(attempt / step.observation) if step.observation else "",

@@ -76,7 +76,7 @@ function attemptView(attempt) {
       attempt.traceback ? make("details", {}, make("summary", {}, "Traceback"), make("pre", {}, attempt.traceback)) : ""));
 }
 
-function summaryOf(trial, record) {
+function summaryOf(trial, record, words) {
   const facts = [
     ["agent", trial.agent + (record.privileged ? " (sees the solution)" : "")],
     ["trial", String(trial.trial)],
@@ -84,14 +84,14 @@ function summaryOf(trial, record) {
     ["score", record.score === null ? "" : String(Math.round(1000 * record.score) / 1000)],
     ["took", `${duration(trial.seconds)}, ${plural(trial.steps, "step")}`],
     ["phases", Object.entries(record.seconds ?? {}).filter(([name]) => name !== "total").map(([name, value]) => `${name} ${value.toFixed(1)} s`).join(", ")],
-    ["isolation", record.isolation], ["browser", record.browser], ["node id", record.node_id],
+    ["model", record.model], ...Object.entries(words), ["isolation", record.isolation], ["browser", record.browser], ["node id", record.node_id],
   ].filter(([, text]) => text);
   return make("dl", { className: "facts" }, facts.map(([term, text]) => [make("dt", {}, term), make("dd", {}, text)]));
 }
 
 async function openTrial(trial, frame = 0) {
   current = trial;
-  const { record, attempts } = await unpack(trial.folder);
+  const { record, words, attempts } = await unpack(trial.folder);
   if (current !== trial) return; // somebody was faster than the unpacking
   const at = shown.indexOf(trial);
   const move = (by, label, sign) => make("button", { type: "button", "aria-label": label, title: label, disabled: at < 0 || !shown[at + by], onclick: () => openTrial(shown[at + by]) }, sign);
@@ -115,7 +115,7 @@ async function openTrial(trial, frame = 0) {
           record.outcome === "error" ? [make("h3", {}, "Error"), make("p", { className: "dim" }, index.words[record.cause] ?? ""), make("pre", {}, record.message)] : "",
           record.answer !== null ? [make("h3", {}, "Answer"), make("pre", {}, record.answer || "(empty)")] : "",
           verdict.length ? [make("h3", {}, "Checks"), make("ul", { className: "checks" }, verdict.map(check))] : ""),
-        make("div", {}, make("h3", {}, "Trial"), summaryOf(trial, record))),
+        make("div", {}, make("h3", {}, "Trial"), summaryOf(trial, record, words))),
       make("div", { className: "bar-title" }, make("h3", {}, "Steps"), choice, make("span", { className: "dim" }, "← → to step")),
       place,
       make("details", { className: "raw" }, make("summary", {}, "Record"), make("pre", {}, JSON.stringify(record, null, 1)))));

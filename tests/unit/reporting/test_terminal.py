@@ -13,6 +13,7 @@ from pytest_webarena.llm.config import ModelSettings
 from pytest_webarena.llm.ledger import LedgerLine
 from pytest_webarena.reporting.terminal import Line, budget_lines, left_out_lines, site_lines, summary_lines
 from pytest_webarena.results import TrialKey, TrialRecord, summarise
+from pytest_webarena.results.records import MemoryUse
 from pytest_webarena.selection import LeftOut
 from pytest_webarena.sites.report import AppReport, BrokerReport, Durations
 
@@ -172,3 +173,11 @@ def test_what_the_sites_did() -> None:
 )
 def test_what_was_left_out(left_out: LeftOut, lines: list[str]) -> None:
     assert [line.text for line in left_out_lines(left_out)] == lines
+
+
+def test_trials_that_remember_earlier_ones_are_no_independent_ones() -> None:
+    remembering = record("a", memory=MemoryUse(scope="task", of="a"))
+    assert [line for line in summary(remembering) if "remember" in line] == [
+        "  note         trials remember earlier ones (memory: task),"
+    ]
+    assert "               the interval takes them for independent" in summary(remembering)

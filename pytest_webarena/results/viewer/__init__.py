@@ -22,6 +22,7 @@ from pytest_webarena.results.exchanges import exchange_words
 from pytest_webarena.results.export import summary_json
 from pytest_webarena.results.records import TrialRecord
 from pytest_webarena.results.rundir import RunDir, TrialFolder, read_evidence, read_steps
+from pytest_webarena.results.statistics import summarise
 from pytest_webarena.results.wording import (
     CAUSE_WORDS,
     STOP_WORDS,
@@ -48,6 +49,7 @@ def write_view(run: RunDir, target: Path, *, picture_budget: int = PICTURE_BUDGE
     index = {
         "run": {**facts, "path": run.path.resolve().name},
         "summary": summary_json(records),
+        "cost": {name: ", ".join(usage_words(each.usage)) for name, each in summarise(records).items() if each.usage},
         "trials": [_row(record) for record in records],
         "words": {**STOP_WORDS, **CAUSE_WORDS},
     }
@@ -159,6 +161,16 @@ def _attempt(path: Path, pictures: _Pictures) -> dict[str, Any]:
             for request in evidence.requests
         ]
         data["tabs"] = [{"url": tab.url, "title": tab.title, "active": tab.active} for tab in evidence.tabs]
+    data["notes"] = [
+        (title, text)
+        for title, name in (
+            ("Told of earlier trials", "memory-before.txt"),
+            ("Left to later trials", "memory-after.txt"),
+        )
+        if (text := _text(path / f"memory-{name}.txt"))
+    ]
+    if said := _text(path / "exchanges" / "memory.json"):
+        data["notes"].append(("How the model was asked what to remember", exchange_words(said)))
     if (traceback := path / "traceback.txt").exists():
         data["traceback"] = _text(traceback)
     return data

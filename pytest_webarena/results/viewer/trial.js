@@ -73,6 +73,7 @@ function attemptView(attempt) {
     make("div", { className: "more" },
       network.length ? make("details", {}, make("summary", {}, `Traffic: ${plural(network.length, "request")}`), make("div", { className: "scroll" }, make("table", { className: "network" }, make("tbody", {}, network)))) : "",
       attempt.tabs.length ? make("details", {}, make("summary", {}, `Tabs at the end: ${attempt.tabs.length}`), make("pre", {}, attempt.tabs.map((tab) => `${tab.active ? "*" : " "} ${tab.title || "(no title)"}  ${tab.url}`).join("\n"))) : "",
+      (attempt.notes ?? []).map(([title, text]) => make("details", {}, make("summary", {}, title), make("pre", {}, text))),
       attempt.traceback ? make("details", {}, make("summary", {}, "Traceback"), make("pre", {}, attempt.traceback)) : ""));
 }
 

@@ -164,8 +164,8 @@ def _attempt(path: Path, pictures: _Pictures) -> dict[str, Any]:
     data["notes"] = [
         (title, text)
         for title, name in (
-            ("Told of earlier trials", "memory-before.txt"),
-            ("Left to later trials", "memory-after.txt"),
+            ("Told of earlier trials", "before"),
+            ("Left to later trials", "after"),
         )
         if (text := _text(path / f"memory-{name}.txt"))
     ]

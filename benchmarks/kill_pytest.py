@@ -1,6 +1,6 @@
 """Kills a running pytest, one of its workers, or the broker with SIGKILL at random moments, and lists what is left.
 
-    python benchmarks/kill_pytest.py [--times 20] [--sites embedded] [--only pytest|worker|broker]
+    python benchmarks/kill_pytest.py [--times 20] [--sites embedded] [--agent oracle] [--only pytest|worker|broker]
 
 Every process of a run carries a mark in its environment, which children inherit, so /proc tells who is left, whatever
 its parent is by now. Temporary files go to a directory of the run's own. Linux only.
@@ -30,6 +30,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--times", type=int, default=20)
     parser.add_argument("--sites", default="embedded")
+    parser.add_argument("--agent", default="oracle", help="keyword-process has temporary files, too")
     parser.add_argument("--only", choices=tuple(VICTIMS))
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
@@ -39,7 +40,7 @@ def main() -> int:
         slowest = 0.0
         live = left_over = 0
         for _ in range(options.times):
-            found, left, seconds = one_kill(victim, options.sites, chance.uniform(2.0, 9.0))
+            found, left, seconds = one_kill(victim, options.sites, options.agent, chance.uniform(2.0, 9.0))
             live += found
             left_over += bool(left)
             slowest = max(slowest, seconds)
@@ -54,11 +55,11 @@ def main() -> int:
     return 1 if bad else 0
 
 
-def one_kill(victim: str, sites: str, after: float) -> tuple[bool, list[str], float]:
+def one_kill(victim: str, sites: str, agent: str, after: float) -> tuple[bool, list[str], float]:
     """Start a run, kill ``victim`` after some seconds; whether it was there, what is left, how long that took."""
     mark = uuid.uuid4().hex
     with tempfile.TemporaryDirectory(prefix="kb-") as folder, tempfile.TemporaryDirectory(prefix="kt-") as scratch:
-        command = [sys.executable, "-m", "pytest", "tasks/homepage", "--agent=oracle", "-n", "2", "-q"]
+        command = [sys.executable, "-m", "pytest", "tasks/homepage", f"--agent={agent}", "-n", "2", "-q"]
         command += [f"--sites={sites}", f"--run-dir={folder}/run", "-p", "no:cacheprovider", f"--basetemp={folder}/tmp"]
         run = subprocess.Popen(
             command,

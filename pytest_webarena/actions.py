@@ -6,6 +6,7 @@ Grammars (`browser/grammars`) turn an agent's text into these; `browser` execute
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar, Literal
 
@@ -38,6 +39,7 @@ __all__ = [
     "Type",
     "Upload",
     "Wait",
+    "answers_dialogs",
     "as_record",
     "infeasible",
 ]
@@ -292,6 +294,15 @@ def infeasible(reason: str = "") -> Stop:
     'N/A'
     """
     return Stop("N/A", reason)
+
+
+def answers_dialogs(steps: Iterable[Action]) -> bool:
+    """Whether one of these answers a native dialog: then dialogs must stay open until it does.
+
+    >>> answers_dialogs([Back(), DismissDialog()])
+    True
+    """
+    return any(isinstance(step, AcceptDialog | DismissDialog) for step in steps)
 
 
 def as_record(action: Action) -> dict[str, Any]:

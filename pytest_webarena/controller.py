@@ -99,7 +99,7 @@ class Controller:
             self._info = RunInfo(
                 run_dir=run_dir,
                 broker=self._launcher.address,
-                temp_dir=Path(self._launcher.address).parent / "browser",
+                temp_dir=Path(self._launcher.address).parent / "temp",
                 facts=self._facts(),
                 finished=finished_trials(RunDir(run_dir)) if self._settings.resume is not None else (),
             )

@@ -30,8 +30,8 @@ def run_tryout(options: argparse.Namespace) -> int:
         scratch = Path(exits.enter_context(tempfile.TemporaryDirectory(prefix="webarena-try-")))
         broker = BrokerConfig(catalogue=options.sites, run_dir=scratch, max_replicas=3)
         launcher = exits.enter_context(BrokerLauncher(broker))
-        browser_files = Path(launcher.address).parent / "browser"
-        info = RunInfo(run_dir=scratch, broker=launcher.address, temp_dir=browser_files)
+        temp_dir = Path(launcher.address).parent / "temp"
+        info = RunInfo(run_dir=scratch, broker=launcher.address, temp_dir=temp_dir)
         runtime = exits.enter_context(Runtime(info, _config(options)))
         try:
             return _play(task, runtime, options)

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Answering", "BuiltIn", "Dump", "Oracle", "RandomWalk", "Typed", "addressed", "describe_step"]
 
+_TELLING = ("text", "url", "keys", "answer", "options", "files", "direction", "seconds")
+"""Fields of actions that say what was done, the first one there is."""
+
 
 class Oracle:
     """Replays the task's ``solution``. If it fails, the task is broken, not an agent."""
@@ -121,11 +124,17 @@ def addressed(step: Action, sites: Mapping[str, str]) -> Action:
 
 
 def describe_step(action: Action) -> str:
-    """A short human form of an action, e.g. ``click role=button[name="Save"]``."""
+    """A short human form of an action.
+
+    >>> describe_step(Scroll("down"))
+    "scroll 'down'"
+    """
     record = as_record(action)
-    target = record.get("target") or {}
-    where = target.get("selector") or target.get("id") or ""
-    what = next(
-        (str(record[key]) for key in ("text", "url", "keys", "answer", "options", "direction") if record.get(key)), ""
-    )
-    return " ".join(part for part in (action.kind, where, repr(what) if what else "") if part)
+    where, to = (_named(record.get(key) or {}) for key in ("target", "to"))
+    what = next((str(record[key]) for key in _TELLING if record.get(key)), "")
+    return " ".join(part for part in (action.kind, where, repr(what) if what else "", f"to {to}" if to else "") if part)
+
+
+def _named(target: Mapping[str, object]) -> str:
+    point = f"{target['x']}, {target['y']}" if "x" in target else ""
+    return str(target.get("selector") or target.get("id") or point)

@@ -10,23 +10,30 @@ import inspect
 import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any
 
 from pytest_webarena.actions import Stop
 from pytest_webarena.agents.http import Endpoint, EndpointFailed, HttpKeys
 from pytest_webarena.agents.kinds import Common, Kind
+from pytest_webarena.agents.memory import Remembered
 from pytest_webarena.agents.process import LinePipe, ProcessKeys, mark_all
 from pytest_webarena.agents.protocol import AgentDefinition, Assignment, Reply, TaskView
 from pytest_webarena.agents.python import load
-from pytest_webarena.agents.wire import ProtocolBroken, encode, end_message, read_reply, task_message
+from pytest_webarena.agents.wire import (
+    ProtocolBroken,
+    encode,
+    end_message,
+    read_memory,
+    read_reply,
+    remember_message,
+    task_message,
+)
+from pytest_webarena.browser.config import DialogPolicy
 from pytest_webarena.errors import AgentError, UsageError
+from pytest_webarena.evidence import StopReason
+from pytest_webarena.tasks.model import Task
 
-if TYPE_CHECKING:
-    from collections.abc import Awaitable
-
-    from pytest_webarena.browser.observation import Observation
-
-__all__ = ["KIND", "CdpKeys", "SelfDriving"]
+__all__ = ["KIND", "CdpKeys"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,27 +85,16 @@ class CdpKeys:
         return HttpKeys(url=self.url, key_env=self.key_env, options=self.options, timeout=24 * 3600.0, retries=0)
 
 
-class SelfDriving(Protocol):
-    """One trial's self-driving agent. A ``cut_off()`` is called if it has one and does not end by itself."""
-
-    def drive(self, cdp_url: str, http_url: str) -> Any | Awaitable[Any]:
-        """Do the task in the browser at that address; the answer as text, as `Reply`, or None."""
-
-
-class _Refusing:
-    """What all have in common: they are never asked for a single action."""
-
-    def act(self, observation: Observation) -> Reply:
-        raise NotImplementedError("an agent of kind cdp drives by itself")
-
-
-class _PythonDriver(_Refusing):
+class _PythonDriver:
     def __init__(self, target: Any, view: TaskView, keys: CdpKeys) -> None:
         self._keys = keys
         self._run: Callable[[str], Any]
         if inspect.isclass(target):
             make: Callable[..., Any] = target
-            self._run = make(view, **keys.options).run
+            made = make(view, **keys.options)
+            self._run = made.run
+            if hasattr(made, "remember"):
+                self.remember = made.remember
         else:
             self._run = lambda url: target(view, url, **keys.options)
 
@@ -106,17 +102,20 @@ class _PythonDriver(_Refusing):
         return self._run(cdp_url if self._keys.scheme == "ws" else http_url)
 
 
-class _ProcessDriver(_Refusing):
+class _ProcessDriver:
     def __init__(self, assignment: Assignment, keys: CdpKeys, common: Common) -> None:
         self._trial = secrets.token_hex(8)
         self._keys = keys
         self._assignment = assignment
-        self._pipe = LinePipe(keys.process, common.base, assignment.folder)
+        self._pipe = LinePipe(keys.process, common.base, assignment.folder, assignment.temp_dir)
 
     def drive(self, cdp_url: str, http_url: str) -> Reply:
         url = cdp_url if self._keys.scheme == "ws" else http_url
         task = task_message(self._assignment, trial=self._trial, options=self._keys.options, cdp=url)
         return _answer(read_reply(self._pipe.ask(encode(task))))
+
+    def remember(self, reason: StopReason) -> Remembered | None:
+        return read_memory(self._pipe.ask(encode(remember_message(trial=self._trial, reason=reason))))
 
     def close(self) -> None:
         self._pipe.close(encode(end_message(trial=self._trial)))
@@ -125,7 +124,7 @@ class _ProcessDriver(_Refusing):
         self._pipe.close()
 
 
-class _HttpDriver(_Refusing):
+class _HttpDriver:
     def __init__(self, assignment: Assignment, keys: CdpKeys) -> None:
         self._trial = secrets.token_hex(8)
         self._keys = keys
@@ -142,6 +141,9 @@ class _HttpDriver(_Refusing):
                 raise AgentError(f"the agent did not take the task: {error}") from None
             raise
         return _answer(read_reply(data))
+
+    def remember(self, reason: StopReason) -> Remembered | None:
+        return read_memory(self._endpoint.post(remember_message(trial=self._trial, reason=reason)))
 
     def cut_off(self) -> None:
         self._endpoint.cut_off()
@@ -161,9 +163,12 @@ def _build(common: Common, keys: CdpKeys) -> AgentDefinition:
                 f"{common.where}: python: expected a function (task, cdp_url) or a class with run(self, cdp_url), "
                 f"found {keys.python}"
             )
+        if common.memory is not None and not (inspect.isclass(target) and hasattr(target, "remember")):
+            raise UsageError(f"{common.where}: memory: expected a class with 'remember(self, reason)', found none")
         return common.definition(
             lambda assignment: _PythonDriver(target, assignment.view, keys),
             files=[code] if code else [],
+            dialogs=_its_own,
             self_driving=True,
         )
     if keys.command:
@@ -177,14 +182,21 @@ def _build(common: Common, keys: CdpKeys) -> AgentDefinition:
             files=keys.process.contents(common.base),
             tier=keys.process.tier,
             check=lambda settings: keys.process.check_program(common.where),
+            dialogs=_its_own,
             self_driving=True,
         )
     return common.definition(
         lambda assignment: _HttpDriver(assignment, keys),
         tier="process",
         check=lambda settings: keys.http.check_key(common.where),
+        dialogs=_its_own,
         self_driving=True,
     )
+
+
+def _its_own(task: Task, trial: int) -> DialogPolicy:
+    """Its own client answers dialogs."""
+    return "hold"
 
 
 KIND = Kind(

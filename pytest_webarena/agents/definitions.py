@@ -8,8 +8,6 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from pytest_webarena.agents.keys import read_keys
 from pytest_webarena.agents.kinds import MODULES, Common, CommonKeys, kind
 from pytest_webarena.agents.overrides import Overrides
@@ -17,6 +15,7 @@ from pytest_webarena.agents.protocol import AgentDefinition
 from pytest_webarena.browser.config import ObservationConfig
 from pytest_webarena.browser.grammars import grammars
 from pytest_webarena.errors import UsageError, closest
+from pytest_webarena.yaml_files import read_yaml
 
 __all__ = ["about_definition", "define", "observed_as", "read_definition"]
 
@@ -24,12 +23,7 @@ __all__ = ["about_definition", "define", "observed_as", "read_definition"]
 def read_definition(path: Path, overrides: Overrides | None = None) -> AgentDefinition:
     """The definition in ``path``, named after the file; `UsageError` says what is wrong and where."""
     where = f"agent definition {path}"
-    try:
-        data = yaml.safe_load(path.read_bytes())
-    except OSError as error:
-        raise UsageError(f"{where}: expected a readable file: {error.strerror}") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise UsageError(f"{where}: expected YAML: {error}") from None
+    data = read_yaml(path, where)
     if not isinstance(data, dict):
         raise UsageError(
             f"{where}: expected a mapping with the key 'kind' ({', '.join(MODULES)}), found {type(data).__name__}"
@@ -42,8 +36,8 @@ def read_definition(path: Path, overrides: Overrides | None = None) -> AgentDefi
 def about_definition(path: Path) -> str:
     """One line on the definition in ``path``, for lists: what it says of itself, its kind and where it is."""
     try:
-        data = yaml.safe_load(path.read_bytes())
-    except (OSError, ValueError, yaml.YAMLError):
+        data = read_yaml(path, "")
+    except UsageError:
         return f"can't be read: {path}"
     if not isinstance(data, dict):
         return f"no definition: {path}"
@@ -79,6 +73,8 @@ def define(
     keys = read_keys(CommonKeys, {key: plain[key] for key in plain if key in common_names}, where=where, base=base)
     if keys.grammar not in grammars():
         raise UsageError(f"{where}: unknown grammar {keys.grammar!r}; {closest(keys.grammar, grammars())}")
+    if keys.memory is not None and not this.remembers:
+        raise UsageError(f"{where}: memory: agents of kind {this.name!r} keep nothing from trial to trial")
     common = Common(
         id=id, kind=this.name, where=where, base=base, source=source, keys=keys,
         plain={"kind": this.name, **plain}, overridden=tuple(used),

@@ -17,13 +17,24 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from pytest_webarena.agents.kinds import Common, Kind
+from pytest_webarena.agents.memory import Remembered
 from pytest_webarena.agents.protocol import AgentDefinition, Assignment, Reply
-from pytest_webarena.agents.wire import clip, encode, end_message, observation_message, read_reply, task_message
+from pytest_webarena.agents.wire import (
+    clip,
+    encode,
+    end_message,
+    observation_message,
+    read_memory,
+    read_reply,
+    remember_message,
+    task_message,
+)
 from pytest_webarena.errors import AgentError, UsageError
 from pytest_webarena.secrets import mark
 
 if TYPE_CHECKING:
     from pytest_webarena.browser.observation import Observation
+    from pytest_webarena.evidence import StopReason
 
 __all__ = ["KIND", "Endpoint", "EndpointFailed", "HttpAgent", "HttpKeys"]
 
@@ -171,6 +182,10 @@ class HttpAgent:
         message = observation_message(observation, trial=self._trial, step=self._step)
         self._step += 1
         return read_reply(self._endpoint.post(message))
+
+    def remember(self, reason: StopReason) -> Remembered | None:
+        """What later trials are to be told."""
+        return read_memory(self._endpoint.post(remember_message(trial=self._trial, reason=reason)))
 
     def close(self) -> None:
         """Say goodbye, once; nobody waits for an answer."""

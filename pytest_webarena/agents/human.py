@@ -107,9 +107,6 @@ class _AtWindow:
         self._intent = assignment.view.objective
         self._terminal = _Terminal()
 
-    def act(self, observation: Observation) -> Reply:
-        raise NotImplementedError("a human at the window acts there")
-
     def drive(self, cdp_url: str, http_url: str) -> Reply | str:
         """Wait for the answer."""
         with urllib.request.urlopen(f"{http_url}/json/version", timeout=10) as response:
@@ -140,7 +137,16 @@ def _build(common: Common, keys: HumanKeys) -> AgentDefinition:
             raise AgentError("expected one trial at a time for a human; run with -n 0")
         return _AtTerminal(assignment) if keys.mode == "terminal" else _AtWindow(assignment)
 
-    return common.definition(make, check=check, self_driving=keys.mode == "window")
+    at_window = keys.mode == "window"
+    return common.definition(
+        make, check=check, dialogs=(lambda task, trial: "hold") if at_window else None, self_driving=at_window
+    )
 
 
-KIND = Kind(name="human", about="somebody at the terminal or at the browser's window", keys=HumanKeys, build=_build)
+KIND = Kind(
+    name="human",
+    about="somebody at the terminal or at the browser's window",
+    keys=HumanKeys,
+    build=_build,
+    remembers=False,
+)

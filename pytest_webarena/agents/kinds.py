@@ -19,9 +19,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pytest_webarena.agents.protocol import Agent, AgentDefinition, AgentLimits, Assignment, IsolationTier
+from pytest_webarena.agents.memory import MemoryKeys, MemoryScope
+from pytest_webarena.agents.protocol import (
+    Agent,
+    AgentDefinition,
+    AgentLimits,
+    Assignment,
+    IsolationTier,
+    SelfDriving,
+)
+from pytest_webarena.browser.config import DialogPolicy
+from pytest_webarena.browser.grammars import grammar as find_grammar
 from pytest_webarena.errors import UsageError, closest
 from pytest_webarena.llm.config import ModelSettings
+from pytest_webarena.tasks.model import Task
 
 __all__ = ["MODULES", "Common", "CommonKeys", "Kind", "kind", "kinds"]
 
@@ -50,6 +61,10 @@ class CommonKeys:
     """What the agent is shown: kinds of observation, or keys of `ObservationConfig`."""
     viewport: tuple[int, int] | None = None
     """Width and height in CSS pixels."""
+    dialogs: DialogPolicy | None = None
+    """What becomes of native dialogs; None: ``hold`` for agents with words to answer them, else what the run says."""
+    memory: MemoryScope | MemoryKeys | None = None
+    """Which trials share a memory; None: each begins with nothing."""
     limits: AgentLimits = field(default_factory=AgentLimits)
 
 
@@ -77,9 +92,15 @@ class Common:
             return {"kinds": [asked]}
         return dict(asked) if isinstance(asked, Mapping) else {"kinds": list(asked)}
 
+    @property
+    def memory(self) -> MemoryKeys | None:
+        """What is asked for; a bare word is the scope."""
+        asked = self.keys.memory
+        return MemoryKeys(scope=asked) if isinstance(asked, str) else asked
+
     def definition(
         self,
-        make: Callable[[Assignment], Agent],
+        make: Callable[[Assignment], Agent | SelfDriving],
         *,
         files: Iterable[Path] = (),
         tier: IsolationTier = "in-process",
@@ -88,6 +109,7 @@ class Common:
         observation: Mapping[str, Any] | None = None,
         viewport: tuple[int, int] | None = None,
         limits: AgentLimits | None = None,
+        dialogs: Callable[[Task, int], DialogPolicy | None] | None = None,
         check: Callable[[ModelSettings], None] = lambda settings: None,
         self_driving: bool = False,
     ) -> AgentDefinition:
@@ -96,6 +118,7 @@ class Common:
         digest = hashlib.sha256(json.dumps(self.plain, sort_keys=True, default=str).encode() + b"\0")
         for file in files:
             digest.update(file.read_bytes() + b"\0")
+        asked = self.keys.dialogs or ("hold" if find_grammar(grammar or self.keys.grammar).dialogs else None)
         return AgentDefinition(
             id=self.id,
             make=make,
@@ -105,11 +128,13 @@ class Common:
             observation=self.observation if observation is None else observation,
             viewport=viewport or self.keys.viewport,
             limits=limits or self.keys.limits,
+            dialogs=dialogs if dialogs is not None and not self.keys.dialogs else lambda task, trial: asked,
             model=model,
             tier=tier,
             source=self.source,
             overridden=self.overridden,
             check=check,
+            memory=self.memory,
             self_driving=self_driving,
         )
 
@@ -125,6 +150,8 @@ class Kind:
     """A dataclass of the kind's own keys."""
     build: Callable[[Common, Any], AgentDefinition]
     """Makes the definition; gets an instance of ``keys``. `UsageError` for what can't be used."""
+    remembers: bool = True
+    """Whether its agents may ask for memory across trials."""
 
 
 def kinds() -> tuple[str, ...]:

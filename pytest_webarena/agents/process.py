@@ -25,13 +25,25 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from pytest_webarena.agents.kinds import Common, Kind
+from pytest_webarena.agents.memory import Remembered
 from pytest_webarena.agents.protocol import AgentDefinition, Assignment, IsolationTier, Reply
-from pytest_webarena.agents.wire import clip, encode, end_message, observation_message, read_reply, task_message
-from pytest_webarena.errors import UsageError
+from pytest_webarena.agents.wire import (
+    clip,
+    encode,
+    end_message,
+    observation_message,
+    read_memory,
+    read_reply,
+    remember_message,
+    task_message,
+)
+from pytest_webarena.browser.launch import make_temp_dir
+from pytest_webarena.errors import AgentError, BrowserError, UsageError
 from pytest_webarena.secrets import mark, scrub
 
 if TYPE_CHECKING:
     from pytest_webarena.browser.observation import Observation
+    from pytest_webarena.evidence import StopReason
 
 __all__ = ["ENVIRONMENT", "KIND", "LinePipe", "ProcessAgent", "ProcessEnded", "ProcessKeys"]
 
@@ -125,7 +137,7 @@ class ProcessAgent:
         self._trial = secrets.token_hex(8)
         self._step = 0
         self._task = task_message(assignment, trial=self._trial, options=keys.options)
-        self._pipe = LinePipe(keys, base, assignment.folder)
+        self._pipe = LinePipe(keys, base, assignment.folder, assignment.temp_dir)
 
     def act(self, observation: Observation) -> Reply:
         """The process's reply; waits as long as it takes, for the trial's deadline is the caller's."""
@@ -134,6 +146,10 @@ class ProcessAgent:
             self._pipe.send(encode(self._task))
         self._step += 1
         return read_reply(self._pipe.ask(encode(message)))
+
+    def remember(self, reason: StopReason) -> Remembered | None:
+        """What later trials are to be told."""
+        return read_memory(self._pipe.ask(encode(remember_message(trial=self._trial, reason=reason))))
 
     def close(self) -> None:
         """Say goodbye and end the process and whatever it started."""
@@ -169,9 +185,9 @@ KIND = Kind(
 class LinePipe:
     """A process spoken to in lines, with everything about it bounded. Thread-safe where it says so."""
 
-    def __init__(self, keys: ProcessKeys, base: Path, folder: Path | None) -> None:
+    def __init__(self, keys: ProcessKeys, base: Path, folder: Path | None, temp_dir: Path | None = None) -> None:
         self._keys = keys
-        self._directory = tempfile.mkdtemp(prefix="agent-")
+        self._directory = _make_directory(temp_dir)
         self._lines: queue.SimpleQueue[bytes | Exception] = queue.SimpleQueue()
         self._ending = threading.Lock()
         self._closed = False
@@ -353,6 +369,16 @@ def mark_all(names: Sequence[str]) -> None:
     for name in names:
         if _SECRET.search(name):
             mark(os.environ.get(name, ""))
+
+
+def _make_directory(parent: Path | None) -> str:
+    """The process's working directory, among the run's temporary files: it goes with the run, however that ends."""
+    if parent is not None:
+        try:
+            make_temp_dir(parent)
+        except BrowserError as error:
+            raise AgentError(str(error)) from error
+    return tempfile.mkdtemp(prefix="agent-", dir=parent)
 
 
 def _environment(names: Sequence[str], directory: str) -> dict[str, str]:

@@ -12,11 +12,23 @@ from pytest_webarena.evidence import StopReason, Usage
 
 if TYPE_CHECKING:
     from pytest_webarena.actions import Action
+    from pytest_webarena.agents.memory import MemoryKeys, Remembered
+    from pytest_webarena.browser.config import DialogPolicy
     from pytest_webarena.browser.observation import Observation
     from pytest_webarena.llm.config import ModelSettings
     from pytest_webarena.tasks.model import Task
 
-__all__ = ["Agent", "AgentDefinition", "AgentLimits", "Assignment", "IsolationTier", "Reply", "TaskView"]
+__all__ = [
+    "Agent",
+    "AgentDefinition",
+    "AgentLimits",
+    "Assignment",
+    "IsolationTier",
+    "Remembering",
+    "Reply",
+    "SelfDriving",
+    "TaskView",
+]
 
 IsolationTier = Literal["in-process", "process", "sandboxed"]
 """How far an agent is kept from the answers; only ``sandboxed`` counts as isolated."""
@@ -34,6 +46,8 @@ class TaskView:
     max_steps: int = 30
     seed: int = 0
     """Differs between trials of one task, equal between runs: seed any randomness with it."""
+    memory: str | None = None
+    """What earlier trials left (`Remembering`), empty for the first one; None: the definition asks for no memory."""
     answer_format: AnswerFormat = "text"
     """``verified``: the answer has to be a typed response (`answers.RESPONSE_SCHEMA`)."""
 
@@ -61,6 +75,8 @@ class Assignment:
     """Names the trial in the ledger and the response cache; equal in every run."""
     folder: Path | None = None
     """The attempt's folder, for files of the agent's own that belong to the record (a process's stderr, prompts)."""
+    temp_dir: Path | None = None
+    """For files of the agent's own that go with the run; None: the system's."""
     limits: AgentLimits = field(default_factory=lambda: AgentLimits())
     """The trial's limits, whoever set them. `episode` holds them; an agent that makes several calls a step may look."""
     worker: str = "main"
@@ -110,6 +126,32 @@ class Agent(Protocol):
         ...
 
 
+class SelfDriving(Protocol):
+    """One trial's agent that is given a browser of its own in place of observations, and returns when it is done.
+
+    ``close()`` is called if there is one, and ``cut_off()``, from another thread, if it does not end by itself.
+    """
+
+    def drive(self, cdp_url: str, http_url: str) -> Any | Awaitable[Any]:
+        """Do the task in the browser at that address, a WebSocket's or the one below which ``/json/version`` tells it.
+
+        Returns the answer as text, as `Reply`, or None.
+        """
+        ...
+
+
+class Remembering(Protocol):
+    """An agent, of either sort, whose definition asks for memory across trials."""
+
+    def remember(self, reason: StopReason) -> str | Remembered | Awaitable[str | Remembered | None] | None:
+        """What later trials are to be told, in place of what this one was; None leaves it.
+
+        Called once, after the last action and before ``close()``, with the reason why the trial ended. What the checks
+        say of it is not known, and is never told.
+        """
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentLimits:
     """What ends a trial of this agent; None leaves it to the run. Flags given by the user are in it already."""
@@ -133,7 +175,7 @@ class AgentDefinition:
 
     id: str
     """Names the agent in node ids, records and reports; ``[A-Za-z0-9._-]+``."""
-    make: Callable[[Assignment], Agent]
+    make: Callable[[Assignment], Agent | SelfDriving]
     """A fresh agent for one trial. Only privileged built-ins look at the task."""
     digest: str
     """Changes when the agent's definition, an override or a file it names changes; resume compares it."""
@@ -154,7 +196,11 @@ class AgentDefinition:
     """Where it was found, for messages and records."""
     overridden: tuple[str, ...] = ()
     """Options of the command line that changed it, e.g. ``--model``."""
+    dialogs: Callable[[Task, int], DialogPolicy | None] = field(default=lambda task, trial: None)
+    """What becomes of native dialogs in this trial of the task; None: what the run says."""
+    memory: MemoryKeys | None = None
+    """Which trials share a memory; None: each begins with nothing."""
     self_driving: bool = False
-    """It is not asked for actions but given a browser of its own (`agents.cdp.SelfDriving`)."""
+    """``make`` returns a `SelfDriving`, else an `Agent`."""
     check: Callable[[ModelSettings], None] = field(default=lambda settings: None)
     """Called once before a run: raises `UsageError` for what is missing, such as a key or a price."""

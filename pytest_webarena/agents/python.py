@@ -33,6 +33,8 @@ class PythonKeys:
 
 def _build(common: Common, keys: PythonKeys) -> AgentDefinition:
     target, code = load(keys.python, common.base)
+    if common.memory is not None:
+        _check_remembers(target, common.where)
     return common.definition(_maker(target, keys.python, dict(keys.options)), files=[code] if code else [])
 
 
@@ -67,6 +69,13 @@ def load(spec: str, base: Path) -> tuple[Any, Path | None]:
         raise UsageError(f"agent {spec!r}: {where} has no {attribute!r}; {closest(attribute, names)}")
     code = getattr(module, "__file__", None)
     return getattr(module, attribute), Path(code) if code else None
+
+
+def _check_remembers(target: Any, where: str) -> None:
+    """`UsageError` for agents that can't say what they remember. What a factory makes is only seen later."""
+    names = list(inspect.signature(target).parameters) if inspect.isfunction(target) else []
+    if (inspect.isclass(target) and not hasattr(target, "remember")) or names[:1] == ["observation"]:
+        raise UsageError(f"{where}: memory: expected a class with 'remember(self, reason)', found none")
 
 
 def _maker(target: Any, spec: str, options: dict[str, Any]) -> _Make:

@@ -9,11 +9,13 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
+from pytest_webarena.actions import answers_dialogs
 from pytest_webarena.agents.builtin import Answering, BuiltIn, Dump, Oracle, RandomWalk, Typed
 from pytest_webarena.agents.definitions import about_definition, define, read_definition
 from pytest_webarena.agents.mutants import MUTANTS, Replay
 from pytest_webarena.agents.overrides import Overrides
 from pytest_webarena.agents.protocol import Agent, AgentDefinition, TaskView
+from pytest_webarena.browser.config import DialogPolicy
 from pytest_webarena.errors import UsageError, closest
 from pytest_webarena.tasks.model import Task
 
@@ -64,6 +66,7 @@ def resolve_agent(name: str, directories: Sequence[Path] = (), overrides: Overri
             make=lambda assignment: _answering(make(assignment.view, assignment.task), assignment.view),
             digest=digest,
             kind="built-in",
+            dialogs=_as_solved if name == "oracle" else lambda task, trial: None,
             privileged=name == "oracle",
             source=f"built-in: {about}",
         )
@@ -73,6 +76,7 @@ def resolve_agent(name: str, directories: Sequence[Path] = (), overrides: Overri
             make=lambda assignment: _answering(Replay(assignment.task, assignment.view), assignment.view),
             digest=_digest([Path(inspect.getfile(Oracle)), Path(inspect.getfile(Replay))], name),
             kind="built-in",
+            dialogs=_as_solved,
             privileged=True,
             source=f"built-in: {MUTANTS[name]}",
         )
@@ -104,6 +108,11 @@ def _definition_files(directories: Iterable[Path]) -> list[Path]:
 
 def _from_object(spec: str, id: str, overrides: Overrides | None) -> AgentDefinition:
     return define({"python": spec}, id=id, where=f"agent {spec!r}", base=Path.cwd(), source=spec, overrides=overrides)
+
+
+def _as_solved(task: Task, trial: int) -> DialogPolicy | None:
+    """Dialogs stay open for a solution that answers them."""
+    return "hold" if answers_dialogs(task.solution or ()) else None
 
 
 def _digest(files: Sequence[Path], *texts: str) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from pytest_webarena.actions import Action, Element, Point, Selector, Stop, Target
+from pytest_webarena.actions import AcceptDialog, Action, DismissDialog, Element, Point, Selector, Stop, Target
 from pytest_webarena.agents.builtin import describe_step
 from pytest_webarena.agents.kinds import Common, Kind
 from pytest_webarena.agents.protocol import AgentDefinition, Assignment, Reply
@@ -19,8 +19,10 @@ from pytest_webarena.agents.wire import action_from_record
 from pytest_webarena.errors import UsageError
 
 if TYPE_CHECKING:
+    from pytest_webarena.browser.config import DialogPolicy
     from pytest_webarena.browser.observation import Observation
     from pytest_webarena.evidence import StepRecord
+    from pytest_webarena.tasks.model import Task
 
 __all__ = ["KIND", "ReplayAgent", "ReplayKeys"]
 
@@ -123,6 +125,8 @@ class ReplayAgent:
         """The recorded action, at one target after the other."""
         record = dict(step.action)
         kind = record.get("kind")
+        if isinstance(to := record.get("to"), Mapping) and "id" in to:
+            record["to"] = {"id": self._id_now(str(to["id"]), step, observation)}
         if kind == "goto" and step.raw.startswith("navigation without") and _same(observation.url, step.url_after):
             return  # the page went there by itself again
         if kind == "new_tab" and step.value:
@@ -167,6 +171,15 @@ class ReplayAgent:
             yield Element(best[1]), f"role and a similar name ({best[2]!r})"
         if hit.x is not None and hit.y is not None:
             yield Point(hit.x, hit.y), f"its position ({hit.x:g}, {hit.y:g})"
+
+    def _id_now(self, id: str, step: StepRecord, observation: Observation) -> str:
+        """The id of the only element with the role and name that ``id`` had then; the same id where that can't be told.
+
+        For the end of a drag, of which nothing but its id is recorded.
+        """
+        then = next(((role, name) for old, role, name in _LINE.findall(self._recording.seen(step)) if old == id), None)
+        now = [new for new, role, name in _LINE.findall(observation.text) if (role, name) == then]
+        return now[0] if len(now) == 1 else id
 
     def _place_among_twins(self, step: StepRecord) -> tuple[int, int]:
         """Which of several elements of the same role and name it was, from 0, and how many there were (0: unknown)."""
@@ -215,8 +228,20 @@ def _build(common: Common, keys: ReplayKeys) -> AgentDefinition:
         recording = find_recording(run, task=assignment.task.id, agent=keys.agent, trial=assignment.trial)
         return ReplayAgent(recording, assignment.folder)
 
+    def dialogs(task: Task, trial: int) -> DialogPolicy | None:
+        """Open until they are answered where an answer was recorded."""
+        recorded = find_recording(run, task=task.id, agent=keys.agent, trial=trial).steps
+        answers = {step.action.get("kind") for step in recorded} & {AcceptDialog.kind, DismissDialog.kind}
+        return "hold" if answers else None
+
     files = [run / "run.json"] if keys.run and (run / "run.json").is_file() else []
-    return common.definition(make, files=files, check=check)
+    return common.definition(make, files=files, dialogs=dialogs, check=check)
 
 
-KIND = Kind(name="replay", about="repeats a recorded trial and says where it diverged", keys=ReplayKeys, build=_build)
+KIND = Kind(
+    name="replay",
+    about="repeats a recorded trial and says where it diverged",
+    keys=ReplayKeys,
+    build=_build,
+    remembers=False,
+)

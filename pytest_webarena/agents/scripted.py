@@ -8,15 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from pytest_webarena.actions import Action, Stop
+from pytest_webarena.actions import Action, Stop, answers_dialogs
 from pytest_webarena.agents.builtin import addressed
 from pytest_webarena.agents.kinds import Common, Kind
 from pytest_webarena.agents.protocol import AgentDefinition, Assignment
 from pytest_webarena.agents.wire import action_from_record
+from pytest_webarena.browser.config import DialogPolicy
+from pytest_webarena.browser.grammars import grammar as find_grammar
 from pytest_webarena.errors import AgentError, UsageError
 
 if TYPE_CHECKING:
     from pytest_webarena.browser.observation import Observation
+    from pytest_webarena.tasks.model import Task
 
 __all__ = ["KIND", "ScriptedKeys"]
 
@@ -51,18 +54,32 @@ def _build(common: Common, keys: ScriptedKeys) -> AgentDefinition:
         for task, steps in keys.tasks.items()
     }
 
+    def steps_of(task: str) -> tuple[Action | str, ...] | None:
+        return scripts.get(task, scripts.get(_ANY))
+
+    def dialogs(task: Task, trial: int) -> DialogPolicy | None:
+        said = find_grammar(common.keys.grammar)
+        steps = (said.parse(step) if isinstance(step, str) else step for step in steps_of(task.id) or ())
+        return "hold" if answers_dialogs(steps) else None
+
     def make(assignment: Assignment) -> ScriptedAgent:
-        steps = scripts.get(assignment.task.id, scripts.get(_ANY))
+        steps = steps_of(assignment.task.id)
         if steps is None:
             raise AgentError(
                 f"{common.where}: expected steps for {assignment.task.id} or '*', found {', '.join(scripts) or 'none'}"
             )
         return ScriptedAgent(steps, assignment.view.sites)
 
-    return common.definition(make)
+    return common.definition(make, dialogs=dialogs)
 
 
-KIND = Kind(name="scripted", about="a fixed list of actions per task, for tests", keys=ScriptedKeys, build=_build)
+KIND = Kind(
+    name="scripted",
+    about="a fixed list of actions per task, for tests",
+    keys=ScriptedKeys,
+    build=_build,
+    remembers=False,
+)
 
 
 def _read(step: Any, where: str) -> tuple[Action | str, ...]:

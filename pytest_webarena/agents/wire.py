@@ -6,6 +6,7 @@ Harness to agent::
      "start": ["http://homepage.test/"], "max_steps": 30, "max_seconds": 600.0,
      "seed": 7, "answer_format": "text", "answer_instructions": "", "options": {…}}
     {"type": "observation", "trial": "5f0c…", "step": 0, "text": "…", "url": "…", "title": "…", "tabs": […], …}
+    {"type": "remember", "trial": "5f0c…", "stop_reason": "answered"}
     {"type": "end", "trial": "5f0c…"}
 
 Agent to harness, one for each observation::
@@ -15,7 +16,12 @@ Agent to harness, one for each observation::
     {"type": "answer", "answer": "408"}
     {"type": "error", "cause": "model", "message": "the endpoint is overloaded"}
 
-An action or answer may add ``"thought"`` (text) and ``"usage"``: what its model calls used, as `evidence.Usage`.
+and one for ``remember``, which only agents with memory across trials are asked (their task has a ``memory``)::
+
+    {"type": "memory", "text": "the price list is on the second tab"}
+
+An action or answer may add ``"thought"`` (text), and each of them ``"usage"``: what its model calls used, as
+`evidence.Usage`.
 
 `PROTOCOL` rises when a field changes its meaning or goes; new fields may come at any time, so readers ignore what they
 don't know.
@@ -27,12 +33,13 @@ import base64
 import json
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, fields
 from typing import TYPE_CHECKING, Any
 
 from pytest_webarena import actions
 from pytest_webarena.actions import Action, Element, Invalid, Point, Selector, Stop, Target
+from pytest_webarena.agents.memory import Remembered
 from pytest_webarena.agents.protocol import Reply
 from pytest_webarena.errors import ModelError, closest
 from pytest_webarena.evidence import Usage
@@ -40,10 +47,11 @@ from pytest_webarena.evidence import Usage
 if TYPE_CHECKING:
     from pytest_webarena.agents.protocol import Assignment
     from pytest_webarena.browser.observation import Observation
+    from pytest_webarena.evidence import StopReason
 
 __all__ = [
     "PROTOCOL", "ProtocolBroken", "action_from_record", "clip", "encode", "end_message", "observation_message",
-    "read_reply", "task_message",
+    "read_memory", "read_reply", "remember_message", "task_message",
 ]  # fmt: skip
 
 PROTOCOL = 1
@@ -74,6 +82,8 @@ def task_message(assignment: Assignment, *, trial: str, options: Mapping[str, An
         "answer_instructions": view.answer_instructions,
         "options": dict(options),
     }
+    if view.memory is not None:
+        message["memory"] = view.memory
     return {**message, "cdp_url": cdp} if cdp else message
 
 
@@ -107,6 +117,11 @@ def _base64(image: bytes | None) -> str | None:
     return base64.b64encode(image).decode() if image else None
 
 
+def remember_message(*, trial: str, reason: StopReason) -> dict[str, Any]:
+    """Asks what later trials are to be told."""
+    return {"type": "remember", "trial": trial, "stop_reason": reason}
+
+
 def end_message(*, trial: str) -> dict[str, Any]:
     """The last message; no reply is expected."""
     return {"type": "end", "trial": trial}
@@ -123,21 +138,24 @@ def read_reply(data: bytes) -> Reply:
     `ProtocolBroken` when it is no message at all, `ModelError` when the agent says that its model can't be had. An
     action that is none is an `Invalid` one: the agent is told and may try again.
     """
-    try:
-        message = json.loads(data)
-    except (ValueError, RecursionError):
-        raise ProtocolBroken(f'expected a JSON message such as {{"type": "action", …}}, found {clip(data)}') from None
-    kind = message.get("type") if isinstance(message, dict) else None
-    if kind not in _REPLIES:
-        raise ProtocolBroken(f"expected a message of type {', '.join(_REPLIES)}, found {clip(data)}")
-    if kind == "error":
-        raise _given_up(message)
+    message = _message(data, _REPLIES)
     return Reply(
-        _reply_action(message, kind, data),
+        _reply_action(message, data),
         raw=data.decode("utf-8", "replace").strip(),
         thought=str(message.get("thought") or ""),
         usage=_usage(message.get("usage")),
     )
+
+
+def read_memory(data: bytes) -> Remembered | None:
+    """What the agent wants remembered; None when that is nothing new. Raises as `read_reply`."""
+    message = _message(data, ("memory", "error"))
+    text = message.get("text")
+    if text is None:
+        return None
+    if not isinstance(text, str):
+        raise ProtocolBroken(f"expected 'text' in a memory message to be text or null, found {clip(data)}")
+    return Remembered(text=text, usage=_usage(message.get("usage")))
 
 
 def action_from_record(record: Mapping[str, Any]) -> Action:
@@ -173,6 +191,21 @@ def clip(data: bytes, limit: int = 200) -> str:
     return repr(text if len(text) <= limit else text[:limit] + "…")
 
 
+def _message(data: bytes, kinds: Sequence[str]) -> dict[str, Any]:
+    """The message of one of these types, but for ``error``, which is raised."""
+    try:
+        message = json.loads(data)
+    except (ValueError, RecursionError):
+        raise ProtocolBroken(
+            f'expected a JSON message such as {{"type": "{kinds[0]}", …}}, found {clip(data)}'
+        ) from None
+    if not isinstance(message, dict) or message.get("type") not in kinds:
+        raise ProtocolBroken(f"expected a message of type {', '.join(kinds)}, found {clip(data)}")
+    if message["type"] == "error":
+        raise _given_up(message)
+    return message
+
+
 def _given_up(message: Mapping[str, Any]) -> Exception:
     said = str(message.get("message") or "no reason given")[:500]
     if message.get("cause") == "model":
@@ -180,8 +213,8 @@ def _given_up(message: Mapping[str, Any]) -> Exception:
     return ProtocolBroken(f"the agent gave up: {said}")
 
 
-def _reply_action(message: Mapping[str, Any], kind: str, data: bytes) -> Action | str:
-    if kind == "answer":
+def _reply_action(message: Mapping[str, Any], data: bytes) -> Action | str:
+    if message["type"] == "answer":
         answer = message.get("answer")
         return Stop("" if answer is None else answer if isinstance(answer, str) else json.dumps(answer))
     text, record = message.get("text"), message.get("action")

@@ -11,12 +11,14 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any
 
+from pytest_webarena.agents.memory import Remembered
 from pytest_webarena.errors import WebArenaError
 
 if TYPE_CHECKING:
     from pytest_webarena.actions import Action
-    from pytest_webarena.agents.protocol import Agent, Reply
+    from pytest_webarena.agents.protocol import Agent, Reply, SelfDriving
     from pytest_webarena.browser.observation import Observation
+    from pytest_webarena.evidence import StopReason
 
 __all__ = ["AgentCrashed", "AgentTimeout", "AgentWorker"]
 
@@ -36,7 +38,7 @@ class AgentWorker:
     agent that did not answer it is ``cut_off()``, in the caller's thread: what it waits for can be ended there.
     """
 
-    def __init__(self, make: Callable[[], Agent], *, name: str, timeout: float) -> None:
+    def __init__(self, make: Callable[[], Agent | SelfDriving], *, name: str, timeout: float) -> None:
         self._calls: queue.SimpleQueue[tuple[Callable[[], Any], Future[Any]] | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._work, name=f"agent-{name}", daemon=True)
         self._thread.start()
@@ -63,6 +65,17 @@ class AgentWorker:
     def drive(self, cdp_url: str, http_url: str) -> Any:
         """What a self-driving agent returns once it is done; however long that takes. Raises as `act` does."""
         return self._call(lambda: self._agent.drive(cdp_url, http_url), None)
+
+    def remember(self, reason: StopReason, timeout: float) -> str | Remembered | None:
+        """What the agent leaves for later trials (`protocol.Remembering`); None if it was cut off. Raises as `act`."""
+        if self._abandoned:
+            return None
+        if (remember := getattr(self._agent, "remember", None)) is None:
+            raise AgentCrashed("expected the agent to have 'remember(self, reason)', it has not")
+        said = self._call(lambda: remember(reason), timeout)
+        if said is not None and not isinstance(said, str | Remembered):
+            raise AgentCrashed(f"expected text to remember or None, found {type(said).__name__}")
+        return said
 
     def abandon(self) -> None:
         """Stop waiting for the agent, from another thread: it ran into a limit."""

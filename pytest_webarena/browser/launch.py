@@ -210,6 +210,5 @@ def make_temp_dir(directory: Path) -> None:
         directory.mkdir(exist_ok=True)
     except OSError as error:
         raise BrowserError(
-            f"expected the run's directory {directory.parent} for the browser's files: {error.strerror}; "
-            "has the run ended?"
+            f"expected the run's directory {directory.parent} for temporary files: {error.strerror}; has the run ended?"
         ) from error

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin, urlsplit
 
-from pytest_webarena.actions import Action, Goto, Press, Select, Type, as_record
+from pytest_webarena.actions import Action, Goto, Press, Select, Type, answers_dialogs, as_record
 from pytest_webarena.browser.config import Deadlines, SessionConfig
 from pytest_webarena.browser.messages import shorten
 from pytest_webarena.browser.records import PageReading
@@ -66,7 +66,12 @@ def login(
         state = None if recipe.kind == "header" else _made_elsewhere(recipe, account, url, proxy)
         return verify(engine, recipe, account, url=url, proxy=proxy, state=state, deadlines=deadlines)
     who = _who(recipe, account)
-    with engine.session(SessionConfig(proxy=proxy, deadlines=deadlines or Deadlines())) as session:
+    config = SessionConfig(
+        proxy=proxy,
+        deadlines=deadlines or Deadlines(),
+        dialogs="hold" if answers_dialogs(recipe.steps) else "accept",
+    )
+    with engine.session(config) as session:
         try:
             session.open_tabs([urljoin(f"{url}/", recipe.path)])
         except SiteError as error:

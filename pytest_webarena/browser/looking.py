@@ -112,7 +112,7 @@ async def _extract(tab: Tab, config: SessionConfig, deadline: Deadline, extracto
         if tab.is_navigating() or attempt > 1:
             await settle(tab, limits, deadline)
         await tab.leave_refused(deadline.left(limits.hang))
-        document = tab.document
+        document, first = tab.document, tab.in_page.next_number
         try:
             extraction = await _alive(tab, extractor.extract(tab, config.observation, seconds=deadline.left()), limits)
         except (PlaywrightError, ScriptFailed):
@@ -125,6 +125,7 @@ async def _extract(tab: Tab, config: SessionConfig, deadline: Deadline, extracto
             if tab.document == document or attempt == _TRIES:
                 tab.elements.update(extraction.elements)
                 return extraction
+        tab.in_page.discard(first)
 
 
 async def _alive(tab: Tab, work: Coroutine[Any, Any, T], limits: Deadlines) -> T:

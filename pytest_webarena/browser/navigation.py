@@ -6,6 +6,7 @@ from collections.abc import Awaitable
 from typing import Any
 
 from playwright.async_api import Error as PlaywrightError
+from playwright.async_api import Response
 
 from pytest_webarena.browser.config import Deadlines
 from pytest_webarena.browser.cuts import CUT
@@ -15,10 +16,27 @@ from pytest_webarena.browser.loop import Deadline
 from pytest_webarena.browser.messages import first_line, net_error, shorten
 from pytest_webarena.browser.tab import Tab
 
-__all__ = ["go_through_history", "go_to", "reload"]
+__all__ = ["go_through_history", "go_to", "load", "reload"]
 
 _OVERTAKEN = 3
 """How often an address is tried while the page itself keeps going elsewhere, or the machine's network changes."""
+
+
+async def load(tab: Tab, url: str, seconds: float) -> Response | None:
+    """Send ``tab`` to ``url`` until an answer begins to arrive; the answer. Raises `PlaywrightError`, `Unresponsive`.
+
+    Once more when the browser gave up because the machine's network changed under it: containers that come and go
+    change it, and it has nothing to do with the site.
+    """
+    what = f"opening {shorten(url, 100)}"
+    for tries_left in (1, 0):
+        going = tab.page.goto(url, wait_until="commit", timeout=_milliseconds(seconds))
+        try:
+            return await tab.run(going, seconds + 1.0, what)
+        except PlaywrightError as error:
+            if not tries_left or "ERR_NETWORK_CHANGED" not in str(error):
+                raise
+    raise AssertionError("unreachable")
 
 
 async def go_to(tab: Tab, address: str, limits: Deadlines, deadline: Deadline) -> str:
@@ -29,8 +47,7 @@ async def go_to(tab: Tab, address: str, limits: Deadlines, deadline: Deadline) -
     url = resolve_address(address, tab.url)
     for _ in range(_OVERTAKEN):
         seconds = deadline.left(limits.navigation)
-        going = tab.page.goto(url, wait_until="commit", timeout=_milliseconds(seconds))
-        if not await _overtaken(tab, url, going, seconds):
+        if not await _overtaken(tab, url, load(tab, url, seconds), seconds):
             return url
     raise ActionFailed(f"{shorten(url, 100)} was not opened: the page itself keeps going elsewhere.")
 
@@ -39,7 +56,8 @@ async def reload(tab: Tab, limits: Deadlines, deadline: Deadline) -> str:
     """Load the page of ``tab`` anew until it begins to arrive; its address."""
     url = tab.url
     seconds = deadline.left(limits.navigation)
-    going = tab.page.reload(wait_until="commit", timeout=_milliseconds(seconds))
+    reloading = tab.page.reload(wait_until="commit", timeout=_milliseconds(seconds))
+    going = tab.run(reloading, seconds + 1.0, f"opening {shorten(url, 100)}")
     if await _overtaken(tab, url, going, seconds):
         raise ActionFailed(f"{shorten(url, 100)} was not loaded again: the page itself went elsewhere.")
     return url
@@ -67,7 +85,7 @@ async def _overtaken(tab: Tab, url: str, going: Awaitable[Any], seconds: float) 
     or the machine broke it off."""
     document = tab.document
     try:
-        await tab.run(going, seconds + 1.0, f"opening {shorten(url, 100)}")
+        await going
     except Unresponsive as error:
         raise _unanswered(tab, url, seconds) from error
     except PlaywrightError as error:

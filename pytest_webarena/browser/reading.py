@@ -13,6 +13,7 @@ from pytest_webarena.browser.faults import ScriptFailed, Unresponsive
 from pytest_webarena.browser.guards import RefusedAddress, resolve_address
 from pytest_webarena.browser.loop import Deadline
 from pytest_webarena.browser.messages import first_line, net_error, shorten, writable
+from pytest_webarena.browser.navigation import load
 from pytest_webarena.browser.records import PageReading
 from pytest_webarena.browser.settle import settle
 from pytest_webarena.browser.tab import Tab
@@ -65,9 +66,7 @@ async def read_address(
     try:
         seconds = deadline.left(limits.navigation)
         try:
-            response = await tab.run(
-                tab.page.goto(url, wait_until="commit", timeout=seconds * 1000), seconds + 1.0, f"opening {url}"
-            )
+            response = await load(tab, url, seconds)
         except (PlaywrightError, Unresponsive) as error:
             reason = net_error(error) or shorten(first_line(error))
             raise SiteError(f"a check opens {url}: expected a page within {seconds:.3g} s, found: {reason}") from error

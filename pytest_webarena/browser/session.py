@@ -21,6 +21,7 @@ from pytest_webarena.browser.guards import RefusedAddress, resolve_address
 from pytest_webarena.browser.looking import look, screenshot_of, states_of, unread
 from pytest_webarena.browser.loop import Deadline
 from pytest_webarena.browser.messages import first_line, net_error, shorten
+from pytest_webarena.browser.navigation import load
 from pytest_webarena.browser.observation import Observation
 from pytest_webarena.browser.reading import read_address, read_tab
 from pytest_webarena.browser.records import DownloadRecord, Outcome, PageEvent, PageReading
@@ -210,8 +211,7 @@ class Session:
         seconds = self._limits.navigation
         try:
             address = resolve_address(url, "about:blank")
-            going = tab.page.goto(address, wait_until="commit", timeout=seconds * 1000)
-            response = await tab.run(going, seconds + 1.0, f"opening {url}")
+            response = await load(tab, address, seconds)
             with contextlib.suppress(Unresponsive):  # it is there; looking at it deals with what it does
                 await settle(tab, self._limits, self._budget())
         except RefusedAddress as error:

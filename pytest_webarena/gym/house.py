@@ -58,7 +58,7 @@ class _House:
             engine=EngineConfig(executable=key.executable, launch_args={"headless": not key.headed}),
             session=SessionConfig(),
         )
-        temp = Path(self.launcher.address).parent / "browser"
+        temp = Path(self.launcher.address).parent / "temp"
         self.runtime = Runtime(RunInfo(run_dir=self.directory, broker=self.launcher.address, temp_dir=temp), config)
 
     def close(self) -> None:

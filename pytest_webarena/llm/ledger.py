@@ -10,7 +10,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -174,34 +174,28 @@ def read_ledger(path: Path) -> tuple[LedgerLine, ...]:
 
 _SUMS = """
 select purpose, model,
-       sum(state in ('settled', 'cached')), sum(state = 'cached'),
-       sum(input_tokens), sum(cached_input_tokens), sum(output_tokens), sum(reasoning_tokens),
-       sum(case when state in ('settled', 'cached') then cost end),
-       sum(case when state = 'cached' then saved end),
-       sum(state = 'settled' and cost is null), sum(state = 'reserved')
+       sum(state = 'settled' and cost is null) as unknown,
+       sum(state = 'reserved') as open,
+       sum(state in ('settled', 'cached')) as calls,
+       sum(state = 'cached') as cached_calls,
+       sum(input_tokens) as input_tokens,
+       sum(cached_input_tokens) as cached_input_tokens,
+       sum(output_tokens) as output_tokens,
+       sum(reasoning_tokens) as reasoning_tokens,
+       sum(case when state in ('settled', 'cached') then cost end) as cost,
+       total(case when state = 'cached' then saved end) as saved
 from calls group by purpose, model order by purpose, model
 """
+"""Columns beyond the first four are `Usage`'s fields."""
 
 
 def _lines(database: sqlite3.Connection) -> tuple[LedgerLine, ...]:
-    return tuple(
-        LedgerLine(
-            purpose=purpose,
-            model=model,
-            usage=Usage(
-                calls=calls,
-                cached_calls=cached,
-                input_tokens=tokens_in,
-                cached_input_tokens=cached_in,
-                output_tokens=tokens_out,
-                reasoning_tokens=reasoning,
-                cost=cost if cost is not None or calls else 0.0,
-                saved=saved or 0.0,
-            ),
-            unknown=unknown,
-            open=reserved,
-        )
-        for (
-            purpose, model, calls, cached, tokens_in, cached_in, tokens_out, reasoning, cost, saved, unknown, reserved
-        ) in database.execute(_SUMS)
-    )  # fmt: skip
+    cursor = database.execute(_SUMS)
+    used = [column[0] for column in cursor.description[4:]]
+    lines = []
+    for purpose, model, unknown, still_open, *sums in cursor:
+        usage = Usage(**dict(zip(used, sums, strict=True)))
+        if not usage.calls:  # none came to an end, so nothing was spent; otherwise null is an unknown cost
+            usage = replace(usage, cost=0.0)
+        lines.append(LedgerLine(purpose=purpose, model=model, usage=usage, unknown=unknown, open=still_open))
+    return tuple(lines)

@@ -9,10 +9,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from pytest_webarena.errors import UsageError, closest
 from pytest_webarena.evidence import Usage
+from pytest_webarena.yaml_files import read_yaml
 
 __all__ = ["Price", "Prices", "read_prices"]
 
@@ -62,12 +61,7 @@ def read_prices(own: Path | None = None) -> Prices:
 
 def _read(path: Path) -> dict[str, Price]:
     where = f"price table {path}"
-    try:
-        data = yaml.safe_load(path.read_bytes())
-    except OSError as error:
-        raise UsageError(f"{where}: expected a readable file: {error.strerror}") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise UsageError(f"{where}: expected YAML: {error}") from None
+    data = read_yaml(path, where)
     if not isinstance(data, dict) or not isinstance(data.get("models"), dict):
         raise UsageError(f"{where}: expected {_FORM}")
     for key in data:

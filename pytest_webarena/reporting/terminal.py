@@ -107,6 +107,9 @@ def summary_lines(summaries: Iterable[Summary]) -> Iterator[Line]:
         yield from _rate_lines(summary)
         if summary.privileged:
             yield Line(f"  {'note':<{_LABEL - 2}}sees the solutions: its rate says nothing about agents")
+        if summary.memory:
+            shared = f"trials remember earlier ones (memory: {' or '.join(summary.memory)})"
+            yield from _row("note", [shared, "the interval takes them for independent"])
         for title, groups in (("by site", summary.by_site), ("by category", summary.by_category)):
             if len(groups) > 1:
                 yield from _row(title, (f"{name} {_short(rate)}" for name, rate in groups.items()))

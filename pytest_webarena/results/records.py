@@ -13,10 +13,10 @@ from pytest_webarena.answers import AnswerFormat
 from pytest_webarena.errors import Cause
 from pytest_webarena.evidence import StopReason, Usage
 
-__all__ = ["SCHEMA_VERSION", "Attempt", "JudgeRecord", "Outcome", "TrialKey", "TrialRecord"]
+__all__ = ["SCHEMA_VERSION", "Attempt", "JudgeRecord", "MemoryUse", "Outcome", "TrialKey", "TrialRecord"]
 
 SCHEMA_VERSION = 3
-"""2 added ``usage`` and ``model``; 3 added ``grading``, ``verdicts``, ``judge``, ``source`` and ``history``."""
+"""2 added ``usage`` and ``model``; 3 ``grading``, ``verdicts``, ``judge``, ``source``, ``history`` and ``memory``."""
 
 Outcome = Literal["passed", "failed", "error"]
 """``error`` is never the agent's fault and never part of a success rate."""
@@ -71,6 +71,24 @@ class JudgeRecord:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryUse:
+    """What a trial had of earlier ones and left to later ones. The texts are beside the steps, ``memory-*.txt``."""
+
+    scope: str
+    """Which trials share the memory: ``all``, ``site``, ``template``, ``task``."""
+    of: str
+    """Whose it is: the sites, the template, the task."""
+    trials: int = 0
+    """How many earlier trials what was read comes from."""
+    after: str = ""
+    """Folder of the last of them, whose record names the one before it, and so on; empty for the first."""
+    wrote: bool = False
+    """Whether the trial left something new."""
+    problem: str = ""
+    """Why it left nothing, or less than the agent said."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TrialRecord:
     """Everything about a finished trial that is worth a line; the evidence is beside it."""
 
@@ -118,6 +136,8 @@ class TrialRecord:
     """Name of the agent's model as asked for; empty when it has none or does not tell."""
     usage: Usage | None = None
     """What the counting attempt's agent used of models; None for agents that report none."""
+    memory: MemoryUse | None = None
+    """None: the agent began with nothing, as agents do."""
     browser: str = ""
     environment: Mapping[str, Any] = field(default_factory=dict)
     """Operating system, browser, viewport, locale, timezone, geolocation, scale, and the observation's settings."""
@@ -152,6 +172,7 @@ class TrialRecord:
                     "usage": Usage(**data["usage"]) if data.get("usage") else None,
                     "judge": _judge(data["judge"]) if data.get("judge") else None,
                     "history": tuple(data.get("history", ())),
+                    "memory": MemoryUse(**data["memory"]) if data.get("memory") else None,
                 }
             )
         except (KeyError, TypeError) as error:

@@ -5,6 +5,7 @@
     <run>/
       run.json                     what was run: versions, arguments, digests (written once)
       broker.log
+      memory/                      what agents keep from trial to trial, if they do
       trials/<slug>-<hash>/
         trial.json                 written last and atomically: its presence means "finished"
         started.json               who is (or was) at it, so that a crashed worker can be told from a missing trial
@@ -199,6 +200,12 @@ class AttemptWriter:
         """Append a finished step."""
         with (self.path / "steps.jsonl").open("a", encoding="utf-8", errors="surrogatepass") as file:
             file.write(scrub(json.dumps(scrub_plain(asdict(step)), default=str)) + "\n")
+
+    def remembered(self, before: str, after: str | None) -> None:
+        """Keep what the agent was told of earlier trials, and what it leaves to later ones if that is something new."""
+        for name, text in (("before", before), ("after", after)):
+            if text:
+                self._write(f"memory-{name}.txt", scrub(text).encode("utf-8", "replace"))
 
     def note_traceback(self, error: BaseException) -> None:
         """Keep the traceback of an unexpected error; the user sees one sentence."""

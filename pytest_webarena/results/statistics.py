@@ -104,6 +104,8 @@ class Summary:
     """Trials whose cost is known."""
     known_cost: float = 0.0
     """US dollars of the trials whose cost is known."""
+    memory: tuple[str, ...] = ()
+    """Scopes of the memory across trials: with one, trials depend on those before, and intervals don't know that."""
 
 
 def summarise(records: Iterable[TrialRecord]) -> dict[str, Summary]:
@@ -153,6 +155,7 @@ def _summary(agent: str, records: Sequence[TrialRecord]) -> Summary:
         unjudged=sum(record.cause == "judge" and record.judge is None for record in records),
         priced=len(costs := [usage.cost for usage in used if usage.cost is not None]),
         known_cost=sum(costs),
+        memory=tuple(sorted({record.memory.scope for record in records if record.memory is not None})),
     )
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 
 from pytest_webarena.evidence import StepRecord, Usage
+from pytest_webarena.results.records import MemoryUse
 
 __all__ = [
     "CAUSE_WORDS",
     "STOP_WORDS",
     "action_words",
     "dollars",
+    "memory_words",
     "printable",
     "seconds_words",
     "size_words",
@@ -128,3 +130,18 @@ def usage_words(used: Usage) -> list[str]:
         if used.saved:
             parts.append(f"{dollars(used.saved)} saved")
     return parts
+
+
+def memory_words(use: MemoryUse) -> str:
+    """What a trial had of earlier ones, and whether it left something to later ones.
+
+    >>> memory_words(MemoryUse(scope="task", of="sum", trials=2, after="sum.cot.2-1f", wrote=True))
+    'of the task sum: told of 2 earlier trials, the last one sum.cot.2-1f; left something new'
+    """
+    whose = {"all": "of all trials", "site": f"of the sites {use.of}"}.get(use.scope, f"of the {use.scope} {use.of}")
+    plural = "s" if use.trials != 1 else ""
+    told = (
+        f"told of {use.trials} earlier trial{plural}, the last one {use.after}" if use.trials else "nothing to tell yet"
+    )
+    left = "left something new" if use.wrote else "left nothing new"
+    return f"{whose}: {told}; {left}" + (f" ({use.problem})" if use.problem else "")

@@ -11,7 +11,7 @@ from pytest_webarena.tasks.addresses import AddressShape
 from pytest_webarena.tasks.nodes import ListNode, MapNode, Node, ScalarNode, clip, near
 from pytest_webarena.tasks.reading import INVALID, Invalid, Reading, shown
 from pytest_webarena.tasks.records import REQUIRED, Convert, Either, Field, ListOf, MapOf, Record, field_schema
-from pytest_webarena.tasks.shapes import Choice, Int, Schema, Schemas, Shape, Text
+from pytest_webarena.tasks.shapes import Choice, Int, Number, Schema, Schemas, Shape, Text
 from pytest_webarena.tasks.syntax import SELECTOR
 
 __all__ = ["ANSWERED_STEPS", "BROWSER_STEPS", "STEPS", "Steps"]
@@ -169,10 +169,49 @@ STEPS: Mapping[str, Field] = {
             example="- scroll: down\n- scroll: {css=.log: up}",
         ),
         Field(
+            key="drag",
+            shape=Convert(
+                _into(SELECTOR, "a selector with that of the destination"),
+                _each(lambda target, to: actions.Drag(target, Selector(to))),
+            ),
+            doc="Drag elements to others: a mapping from selectors to selectors.",
+            example="- drag: {css=#card-3: css=#done}",
+        ),
+        Field(
+            key="upload",
+            shape=Convert(
+                _into(ListOf(Text(), or_one=True), "a selector with a file's name"),
+                _each(lambda target, files: actions.Upload(target, files)),
+            ),
+            doc=(
+                "Choose files in a file field, or in the file dialog that a click on the element opens. "
+                "The names are those of the `uploads` that the fixture `webarena_context_args` gives."
+            ),
+            example="- upload: {css=#attachment: report.csv}",
+        ),
+        Field(
+            key="wait",
+            shape=Convert(
+                Number(float, "seconds, above 0, at most 20", above=0, high=20), _one(lambda value: actions.Wait(value))
+            ),
+            doc="Wait until the page changes and comes to rest, at most so many seconds.",
+            example="- wait: 5",
+        ),
+        Field(
             key="tab",
             shape=Convert(Int("a tab's number, from 0", low=0, high=999), _one(actions.FocusTab)),
             doc="Make a tab current; the first one is 0.",
             example="- tab: 1",
+        ),
+        Field(
+            key="accept_dialog",
+            shape=Convert(Text("an answer", blank=True), _one(actions.AcceptDialog)),
+            default=(actions.AcceptDialog(),),
+            doc=(
+                'Press OK in the open alert, confirm, prompt or "leave page?" dialog; a text answers a prompt. '
+                "Where steps answer one dialog, all stay open until a step answers them; elsewhere each is accepted."
+            ),
+            example="- accept_dialog\n- accept_dialog: Ada",
         ),
         Field(
             key="stop",
@@ -184,10 +223,12 @@ STEPS: Mapping[str, Field] = {
         *(
             Field(key=key, shape=Text(), default=(action,), doc=doc, example=f"- {key}")
             for key, action, doc in (
+                ("dismiss_dialog", actions.DismissDialog(), "Press Cancel in the open dialog."),
                 ("new_tab", actions.NewTab(), "Open an empty tab and make it current."),
                 ("close_tab", actions.CloseTab(), "Close the current tab."),
                 ("back", actions.Back(), "Go back in the tab's history."),
                 ("forward", actions.Forward(), "Go forward in the tab's history."),
+                ("reload", actions.Reload(), "Load the current page anew."),
                 ("noop", actions.Noop(), "Do nothing, and look again."),
             )
         ),
@@ -196,7 +237,7 @@ STEPS: Mapping[str, Field] = {
 """Steps by name. A default is what the bare word does; those below ``stop`` have no other form."""
 
 _BARE = {key for key, field in STEPS.items() if field.default is not REQUIRED}
-_BARE_ONLY = _BARE - {"stop"}
+_BARE_ONLY = _BARE - {"accept_dialog", "stop"}
 
 
 class Steps(Shape[Actions]):

@@ -17,6 +17,7 @@ from pytest_webarena.checks.grading import REPAIRED, Grading
 from pytest_webarena.judging import Judge, JudgeSettings, standing
 from pytest_webarena.llm.config import ModelSettings
 from pytest_webarena.results import RunDir, TrialKey, TrialRecord
+from pytest_webarena.results.memory import Memory, memory_folder
 from pytest_webarena.sites.client import BrokerClient, Lease
 from pytest_webarena.trials.logins import Logins
 from pytest_webarena.trials.renewal import renew_ended_session
@@ -90,6 +91,10 @@ class Runtime:
             self._agents[agent] = resolve_agent(agent, self._config.agent_directories, self._config.overrides)
         definition = self._agents[agent]
         self._run.describe(self._info.facts)
+        memory: Memory | None = None
+        if definition.memory is not None:
+            of = definition.memory.of(task)
+            memory = Memory(memory_folder(self._run.path, agent=definition.id, digest=definition.digest, of=of))
         plan = TrialPlan(
             task=task,
             agent=definition,
@@ -99,6 +104,8 @@ class Runtime:
             grading=self._config.grading,
             answers=self._config.answers,
             asker=self._judge.session(TrialKey(task.id, definition.id, trial).folder),
+            temp_dir=self._info.temp_dir,
+            memory=memory,
             env_retries=self._config.env_retries,
             node_id=node_id,
             worker=self._config.worker,

@@ -23,11 +23,11 @@ def run_setup(
     steps: Sequence[SetupStep],
     lease: Lease,
     live: LiveTrial,
-    visit: Callable[[str | None], AbstractContextManager[Session]],
+    visit: Callable[[BrowserSetup], AbstractContextManager[Session]],
 ) -> None:
     """Carry out ``steps`` in order.
 
-    ``visit`` opens a browser context of its own, signed in as the task's users or as the account it is given, so that
+    ``visit`` opens a browser context of its own, signed in as the task's users or as the step's account, so that
     nothing of the preparation shows in the agent's tabs. Raises `TaskError` naming the step, and what the sites raise.
     """
     for number, step in enumerate(steps, 1):
@@ -40,8 +40,8 @@ def run_setup(
                     raise TaskError(f"{where}: {error}") from error
             case ApiRequest() as request:
                 _send(request, step.site, live, where)
-            case BrowserSetup(steps=actions, user=user):
-                with visit(user) as session:
+            case BrowserSetup(steps=actions) as browsing:
+                with visit(browsing) as session:
                     session.open_tabs([live.start(step.site)])
                     for action in actions:
                         outcome = session.execute(addressed(action, live.sites))

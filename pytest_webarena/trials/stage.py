@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
+from pytest_webarena.actions import answers_dialogs
 from pytest_webarena.sites.external import EXTERNAL
 from pytest_webarena.trials.live import LiveTrial, absolute_url
 from pytest_webarena.trials.setup import run_setup
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from pytest_webarena.evidence import RequestRecord, StepRecord
     from pytest_webarena.sites.client import Lease
     from pytest_webarena.tasks.model import Task
+    from pytest_webarena.tasks.setup_form import BrowserSetup
 
 __all__ = ["Resources", "Stage", "set_stage"]
 
@@ -139,16 +141,20 @@ def set_stage(
         )
 
 
-def _visits(task: Task, resources: Resources, lease: Lease) -> Callable[[str | None], AbstractContextManager[Session]]:
+def _visits(
+    task: Task, resources: Resources, lease: Lease
+) -> Callable[[BrowserSetup], AbstractContextManager[Session]]:
     """Opens browser contexts for set-up steps, signed in as the task's users or as one account everywhere."""
 
     @contextmanager
-    def visit(user: str | None) -> Iterator[Session]:
-        users = task.user if user is None else dict.fromkeys(task.sites, user)
-        state = resources.login_state(lease, users)
-        with resources.engine().session(resources.session_config(lease, state)) as session:
+    def visit(step: BrowserSetup) -> Iterator[Session]:
+        users = task.user if step.user is None else dict.fromkeys(task.sites, step.user)
+        config = resources.session_config(lease, resources.login_state(lease, users))
+        if answers_dialogs(step.steps):
+            config = replace(config, dialogs="hold")
+        with resources.engine().session(config) as session:
             yield session
-        if user is not None:
+        if step.user is not None:
             resources.login_state(lease, task.user)  # the agent must not go on as somebody else
 
     return visit

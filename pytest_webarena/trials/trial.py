@@ -23,11 +23,13 @@ from pytest_webarena.results.records import Attempt, Outcome, TrialKey, TrialRec
 from pytest_webarena.secrets import scrub_plain
 from pytest_webarena.tasks.placeholders import resolve_placeholders
 from pytest_webarena.trials.outcome import decide
+from pytest_webarena.trials.remembering import Recollection, recollection
 from pytest_webarena.trials.self_driving import run_self_driven
 from pytest_webarena.trials.stage import Stage, set_stage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from pathlib import Path
 
     from pytest_webarena.answers import AnswerFormat, AskedFormat
     from pytest_webarena.browser.observation import Observation
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
     from pytest_webarena.checks import Verdict
     from pytest_webarena.judging import JudgeSession
     from pytest_webarena.llm.config import ModelSettings
+    from pytest_webarena.results.memory import Memory
     from pytest_webarena.results.rundir import AttemptWriter, TrialFolder
     from pytest_webarena.tasks.model import Task
     from pytest_webarena.trials.stage import Resources
@@ -61,6 +64,10 @@ class TrialPlan:
     """The form of answer to ask the agent for."""
     asker: JudgeSession | None = None
     """The judge model; without one, what needs it is inconclusive."""
+    temp_dir: Path | None = None
+    """For files of agents that go with the run."""
+    memory: Memory | None = None
+    """What the agent keeps from trial to trial, if its definition asks for that."""
     env_retries: int = 1
     """How often an environment error is tried again, each time on a fresh replica."""
     node_id: str = ""
@@ -120,14 +127,26 @@ def run_trial(plan: TrialPlan, resources: Resources, folder: TrialFolder) -> Tri
     Raises `SiteMissing`, and leaves no record, when a site is not there to be tried; else only `KeyboardInterrupt` and
     the like.
     """
+    if plan.memory is None or (keys := plan.agent.memory) is None:
+        return _run_attempts(plan, resources, folder, None)
+    # Before anything is leased: whoever waits here for another trial to end must hold nothing that it may need.
+    with recollection(keys, plan.memory, of=keys.of(plan.task), trial=folder.key.folder) as recalled:
+        return _run_attempts(plan, resources, folder, recalled)
+
+
+def _run_attempts(
+    plan: TrialPlan, resources: Resources, folder: TrialFolder, recalled: Recollection | None
+) -> TrialRecord:
     attempts: list[Attempt] = []
     while True:
         writer = folder.begin(worker=plan.worker, node_id=plan.node_id, task=_task_facts(plan))
         try:
-            record, again = _attempt(plan, resources, writer)
+            record, again = _attempt(plan, resources, writer, recalled)
         except SiteMissing:
             folder.withdraw(writer.number)
             raise
+        if recalled is not None:
+            record = replace(record, memory=recalled.settle(judged=record.outcome != "error"))
         attempts.append(
             Attempt(
                 number=writer.number,
@@ -146,7 +165,9 @@ def run_trial(plan: TrialPlan, resources: Resources, folder: TrialFolder) -> Tri
             return record
 
 
-def _attempt(plan: TrialPlan, resources: Resources, writer: AttemptWriter) -> tuple[TrialRecord, bool]:
+def _attempt(
+    plan: TrialPlan, resources: Resources, writer: AttemptWriter, recalled: Recollection | None
+) -> tuple[TrialRecord, bool]:
     """The attempt's record, and whether another attempt could end better."""
     started = time.time()
     progress = _Progress()
@@ -155,7 +176,7 @@ def _attempt(plan: TrialPlan, resources: Resources, writer: AttemptWriter) -> tu
     message, again = "", True
     with progress.timed("total"):
         try:
-            evidence = _gather(plan, resources, writer, progress)
+            evidence = _gather(plan, resources, writer, progress, recalled)
             writer.finish(evidence)
             with progress.timed("judge"):
                 progress.verdicts = judge_all(plan.task, evidence, headline=plan.grading, asker=plan.asker)
@@ -176,7 +197,13 @@ def _attempt(plan: TrialPlan, resources: Resources, writer: AttemptWriter) -> tu
     return _record(plan, progress, outcome, cause, message, started), again
 
 
-def _gather(plan: TrialPlan, resources: Resources, writer: AttemptWriter, progress: _Progress) -> Evidence:
+def _gather(
+    plan: TrialPlan,
+    resources: Resources,
+    writer: AttemptWriter,
+    progress: _Progress,
+    recalled: Recollection | None,
+) -> Evidence:
     """Everything that needs sites and a browser; afterwards both are free again."""
     task = plan.task
     with ExitStack() as exits:
@@ -186,7 +213,7 @@ def _gather(plan: TrialPlan, resources: Resources, writer: AttemptWriter, progre
                 resources,
                 holder=_holder(plan),
                 timed=progress.timed,
-                tailor=partial(_tailored, plan.agent),
+                tailor=partial(_tailored, plan),
                 self_driving=plan.agent.self_driving,
             )
         )
@@ -198,7 +225,7 @@ def _gather(plan: TrialPlan, resources: Resources, writer: AttemptWriter, progre
         recorder = _Recorder(writer, task, stage, progress)
         with progress.timed("episode"):
             stage.open_first_pages()
-            progress.episode = episode = _run_agent(plan, stage, recorder, writer)
+            progress.episode = episode = _run_agent(plan, stage, recorder, writer, recalled)
         with progress.timed("collect"):
             requests = [request for request in stage.requests() if not recorder.was_probing(request.time)]
             if not signals(task.every_check).responses:
@@ -219,10 +246,11 @@ def _gather(plan: TrialPlan, resources: Resources, writer: AttemptWriter, progre
         )
 
 
-def _tailored(agent: AgentDefinition, config: SessionConfig) -> SessionConfig:
-    """The run's browser context, with what the agent's definition asks to be shown."""
-    if agent.self_driving:
-        config = replace(config, dialogs="hold")  # its own client answers them
+def _tailored(plan: TrialPlan, config: SessionConfig) -> SessionConfig:
+    """The run's browser context, with what the agent's definition asks for."""
+    agent = plan.agent
+    if (dialogs := agent.dialogs(plan.task, plan.trial)) is not None:
+        config = replace(config, dialogs=dialogs)
     if agent.viewport is not None:
         config = replace(config, viewport=agent.viewport)
     if agent.observation:
@@ -230,17 +258,20 @@ def _tailored(agent: AgentDefinition, config: SessionConfig) -> SessionConfig:
     return config
 
 
-def _run_agent(plan: TrialPlan, stage: Stage, recorder: _Recorder, writer: AttemptWriter) -> Episode:
+def _run_agent(
+    plan: TrialPlan, stage: Stage, recorder: _Recorder, writer: AttemptWriter, recalled: Recollection | None
+) -> Episode:
     limits = plan.effective_limits
     sites = stage.live.sites
     view = TaskView(
         intent=resolve_placeholders(plan.task.intent, sites),
         sites=sites, start=stage.start, max_steps=limits.steps, seed=plan.seed, answer_format=plan.answer_format,
+        memory=recalled.begun.text if recalled is not None else None,
     )  # fmt: skip
     key = TrialKey(plan.task.id, plan.agent.id, plan.trial).folder
     assignment = Assignment(
         view=view, task=plan.task, trial=plan.trial, attempt=writer.number, key=key, folder=writer.path,
-        limits=_agent_limits(limits), worker=plan.worker or "main", models=plan.models,
+        temp_dir=plan.temp_dir, limits=_agent_limits(limits), worker=plan.worker or "main", models=plan.models,
     )  # fmt: skip
     parse: Callable[[str], Any] = grammar(plan.agent.grammar).parse
     name = f"{plan.task.id}-{plan.agent.id}"
@@ -254,8 +285,14 @@ def _run_agent(plan: TrialPlan, stage: Stage, recorder: _Recorder, writer: Attem
         )
     with worker:
         if stage.driven is not None:
-            return run_self_driven(stage.session, stage.driven, worker, limits=limits, recorder=recorder)
-        return run_episode(stage.session, worker, parse=parse, limits=limits, recorder=recorder)
+            episode = run_self_driven(stage.session, stage.driven, worker, limits=limits, recorder=recorder)
+        else:
+            episode = run_episode(stage.session, worker, parse=parse, limits=limits, recorder=recorder)
+        if recalled is not None:
+            recalled.ask(worker, episode.ending.reason, writer)
+            if recalled.usage is not None:
+                episode = replace(episode, usage=recalled.usage + (episode.usage or Usage()))
+        return episode
 
 
 def _agent_limits(limits: EpisodeLimits) -> AgentLimits:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_webarena.actions import Action, Stop, as_record
+from pytest_webarena.actions import Action, Stop, answers_dialogs, as_record
 from pytest_webarena.agents.builtin import addressed, describe_step
 from pytest_webarena.browser.grammars import grammar
 from pytest_webarena.checks import REPAIRED, collect, judge, signals
@@ -146,7 +146,13 @@ def about(task: Task) -> str:
 @contextmanager
 def tryout(task: Task, resources: Resources, say: Callable[[str], None], pictures: Path) -> Iterator[Tryout]:
     """Set the stage for ``task`` and hand out the means to play on it."""
-    with set_stage(task, resources, holder=f"trying out {task.id}") as stage:
+    holds = answers_dialogs(task.solution or ())
+    with set_stage(
+        task,
+        resources,
+        holder=f"trying out {task.id}",
+        tailor=lambda config: replace(config, dialogs="hold") if holds else config,
+    ) as stage:
         yield Tryout(task, stage, say, pictures)
 
 

@@ -175,7 +175,8 @@ def project(pytester: pytest.Pytester) -> pytest.Pytester:
 
 
 def run(project: pytest.Pytester, *args: str, into: str = "run") -> pytest.RunResult:
-    return project.runpytest_subprocess(f"--run-dir={into}", "-p", "no:cacheprovider", *args, timeout=200)
+    where = () if any(arg.startswith("--resume") for arg in args) else (f"--run-dir={into}",)
+    return project.runpytest_subprocess(*where, "-p", "no:cacheprovider", *args, timeout=200)
 
 
 def records(project: pytest.Pytester, run: str = "run") -> dict[str, dict[str, Any]]:
@@ -253,6 +254,43 @@ def test_those_that_misbehave_are_cut_off_and_recorded(project: pytest.Pytester)
     assert "no idea" in found["crash"]["message"]
     assert "exit code 1; last on stderr:\n    no model" in found["dead"]["message"]
     assert "did not take the task" in found["gone"]["message"]
+
+
+LEARNER = """
+class Learner:
+    "Knows the answer once somebody has been there before."
+    def __init__(self, task):
+        self.before = task.memory
+    def act(self, observation):
+        return "```stop [%s]```" % ("408" if self.before else "?")
+    def remember(self, reason):
+        return self.before + "I"
+"""
+
+
+@pytest.mark.timeout(240)  # two runs
+def test_memory_goes_from_trial_to_trial_over_workers_and_resumed_runs(project: pytest.Pytester) -> None:
+    (project.path / "demo.tasks.yaml").write_text(
+        "tasks: [{id: sum, sites: [], intent: What is 12 times 34?, checks: [{answer: {number: 408}}]}]"
+    )
+    (project.path / "agents" / "learner.py").write_text(LEARNER)
+    (project.path / "agents" / "learner.yaml").write_text("python: learner.py:Learner\nmemory: task\n")
+
+    def finished() -> dict[str, Any]:
+        trials = (project.path / "run" / "trials").glob("*/trial.json")
+        return {file.parent.name: json.loads(file.read_text()) for file in trials}
+
+    def memories() -> list[tuple[int, str, bool]]:
+        """Of all trials: how many were before it, its outcome, whether the one that it names was the one before."""
+        found = finished()
+        before = {"": -1} | {name: record["memory"]["trials"] for name, record in found.items()}
+        uses = [(record["memory"], record["outcome"]) for record in found.values()]
+        return sorted((use["trials"], outcome, before[use["after"]] == use["trials"] - 1) for use, outcome in uses)
+
+    run(project, "--agent=learner", "--trials=3", "-n2").assert_outcomes(passed=2, failed=1)
+    assert memories() == [(0, "failed", True), (1, "passed", True), (2, "passed", True)]
+    run(project, "--agent=learner", "--trials=4", "-n0", "--resume=run").assert_outcomes(passed=1)
+    assert memories()[3:] == [(3, "passed", True)]
 
 
 class Terminal:

@@ -343,3 +343,33 @@ def test_link_addresses_and_long_lists_follow_the_settings(open_session: OpenSes
     select = element(session, "combobox 'S'")
     assert seen[-1].strip() == f"… 6 more options; to choose one of them, type its text into [{select.id}]"
     assert json.dumps(seen).count("option 'O") == 4
+
+
+def test_ids_do_not_depend_on_whether_a_page_left_while_it_was_read(
+    open_session: OpenSession, web: Web, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    web.put("/first", "<a href=/x>One</a><a href=/y>Two</a><iframe src='http://b.test/'></iframe>")
+    web.put("http://b.test/", "<button>Inner</button>")
+    url = web.put("/second", "<button>Buy</button><iframe src='http://b.test/'></iframe>")
+    read = InPage.read
+    seen: list[str] = []
+
+    async def read_and_leave(self: InPage, options: Any, *, seconds: float) -> Any:
+        found = await read(self, options, seconds=seconds)
+        seen.append(found.text)
+        if len(seen) == 1:
+            await self._tab.page.goto(url)
+        return found
+
+    session = open_session(observation=WHOLE)
+    session.open_tabs(["http://a.test/first"])
+    undisturbed = open_session(observation=WHOLE)
+    undisturbed.open_tabs([url])
+    expected = undisturbed.observe().text
+    monkeypatch.setattr(InPage, "read", read_and_leave)
+    assert session.observe().text == expected
+    assert "Two" in seen[0]  # it was read, and thrown away
+    monkeypatch.undo()
+    done(session, Click(element(session, "button 'Buy'")))
+    done(session, Click(element(session, "button 'Inner'")))
+    assert session.observe().text.replace(" focused: True", "") == expected.replace(" focused: True", "")

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from pytest_webarena.actions import Action, Invalid
+from pytest_webarena.agents.memory import Remembered
 from pytest_webarena.agents.model.examples import examples
 from pytest_webarena.agents.model.exchange import Exchanges
-from pytest_webarena.agents.model.history import HistoryKeys, Turn, described, summary_request
+from pytest_webarena.agents.model.history import HistoryKeys, Turn, described, memory_request, summary_request
 from pytest_webarena.agents.model.hosts import HostMap
 from pytest_webarena.agents.model.prompt import Prompt
 from pytest_webarena.agents.model.replies import ACTION_SCHEMA, Decision, ReplyForm, again, answered, decide
@@ -86,8 +87,22 @@ class ModelAgent:
         except OutOfTime:
             reply = self._stopped("time", "the model did not answer within the limit")
         finally:
-            exchange = self._exchanges.write(step)
+            exchange = self._exchanges.write(f"{step:03d}")
         return replace(reply, usage=self._this_step, exchange=exchange)
+
+    def remember(self, reason: StopReason) -> Remembered | None:
+        """Notes for later trials, in place of those this one had. `ModelError` when they can't be had."""
+        if not self._turns or reason in ("tokens", "cost"):
+            return None
+        self._this_step, self._deadline = Usage(), None
+        intent = self._hosts.shown(self._view.intent)
+        try:
+            reply = self._ask("memory", memory_request(intent, self._view.memory or "", self._turns, reason))
+        except BudgetSpent as spent:
+            raise budget_error(spent) from None
+        finally:
+            self._exchanges.write("memory")
+        return Remembered(text=reply.text.strip(), usage=self._this_step) if reply.text.strip() else None
 
     def cut_off(self) -> None:
         """The trial went on without an answer: send nothing more."""
@@ -188,6 +203,7 @@ class ModelAgent:
             "previous_action": self._turns[-1].action if self._turns else "None",
             "history": self._listed(),
             "summary": self._summary,
+            "memory": self._view.memory or "",
             "policy": style.history.policy,
             "error": shown(observation.error) if told else "",
             "notes": [shown(note) for note in observation.notes] if told else [],

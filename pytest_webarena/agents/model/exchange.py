@@ -43,12 +43,12 @@ class Exchanges:
             told["error"] = error
         self._calls.append(told)
 
-    def write(self, step: int) -> str:
-        """Write what was added since; the file's name relative to the folder, empty when there is none."""
+    def write(self, what: str) -> str:
+        """Write what was added since, for the step ``what``; the file's name relative to the folder, or ``""``."""
         calls, self._calls = self._calls, []
         if self._folder is None or not calls:
             return ""
-        name = f"exchanges/{step:03d}.json"
+        name = f"exchanges/{what}.json"
         target = self._folder / name
         target.parent.mkdir(parents=True, exist_ok=True)
         text = json.dumps({"schema_version": 1, "calls": scrub_plain(calls)}, indent=1, ensure_ascii=False)

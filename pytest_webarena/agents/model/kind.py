@@ -14,6 +14,7 @@ from pytest_webarena.agents.model.hosts import PAPER_NAMES
 from pytest_webarena.agents.model.prompt import Prompt, read_prompt
 from pytest_webarena.agents.model.replies import ReplyForm
 from pytest_webarena.agents.protocol import Agent, AgentDefinition, Assignment
+from pytest_webarena.browser.config import DialogPolicy
 from pytest_webarena.errors import UsageError
 from pytest_webarena.llm.config import ModelSettings
 from pytest_webarena.llm.endpoint import Endpoint
@@ -69,10 +70,15 @@ def _build(common: Common, keys: ModelKeys) -> AgentDefinition:
             raise UsageError(f"{common.where}: tools: expected 'reply: tools' with it, found reply {keys.reply!r}")
         if name not in known:
             raise UsageError(f"{common.where}: tools: unknown tool {name!r}")
+    if common.memory is not None and not any("memory" in file.read_text("utf-8") for file in prompt.files):
+        raise UsageError(f"{common.where}: memory: expected a prompt that shows '{{{{ memory }}}}', found none in it")
+    offered = not keys.tools or bool({"accept_dialog", "dismiss_dialog"} & set(keys.tools))
+    held: DialogPolicy | None = "hold" if keys.reply == "tools" and offered else None
     return common.definition(
         lambda assignment: _make(common, keys, prompt, assignment),
         files=prompt.files,
         model=keys.model,
+        dialogs=(lambda task, trial: held) if keys.reply == "tools" else None,
         check=lambda settings: _check(common, keys, settings),
     )
 

@@ -102,6 +102,21 @@ class InPage:
         """Whether ids of this tab may be ours."""
         return self._main is not None
 
+    @property
+    def next_number(self) -> int:
+        """The number of the element that is found next, for `discard`."""
+        return self._numbers.next
+
+    def discard(self, first: int) -> None:
+        """What was read since `next_number` was ``first`` is shown to nobody.
+
+        So that a page which went elsewhere while it was read does not change the ids of the next one: it depends on
+        milliseconds whether that happens, and runs are to be the same. Elements of a page that is still there keep
+        theirs.
+        """
+        if self._main is None or self._document != self._tab.document:
+            self._numbers.give_back(first)
+
     async def read(self, options: Mapping[str, Any], *, seconds: float) -> Reading:
         """Look at the page: one call to it, two more for a new document, and those for visible frames of other sites.
 

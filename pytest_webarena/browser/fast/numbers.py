@@ -40,6 +40,19 @@ class Numbers:
             self._spans.append((self.next, end, page))
         self.next = end
 
+    def give_back(self, first: int) -> None:
+        """The numbers from ``first`` on were shown to nobody, and what had them is gone.
+
+        >>> numbers = Numbers()
+        >>> numbers.taken_until(5, "page 1")
+        >>> numbers.taken_until(9, "page 2")
+        >>> numbers.give_back(7)
+        >>> numbers.page_of(6), numbers.page_of(7), numbers.next
+        ('page 2', None, 7)
+        """
+        self.next = min(self.next, first)
+        self._spans = [(begin, min(end, first), page) for begin, end, page in self._spans if begin < first]
+
     def take(self, page: Hashable) -> int:
         """One number for an element of ``page``."""
         number = self.next

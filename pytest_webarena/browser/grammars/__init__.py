@@ -22,17 +22,19 @@ class Grammar:
     """Turns a reply into an action; `Invalid` for whatever is none. Never raises."""
     describe: Callable[[], str]
     """The grammar explained, for prompts."""
+    dialogs: bool = True
+    """Whether it has words for answering native dialogs."""
 
 
 _GRAMMARS: Mapping[str, Grammar] = {
     grammar.name: grammar
     for grammar in (
-        Grammar(name="webarena", parse=webarena.parse, describe=webarena.describe),
+        Grammar(name="webarena", parse=webarena.parse, describe=webarena.describe, dialogs=False),
         Grammar(name="playwright", parse=playwright.parse, describe=playwright.describe),
         Grammar(name="set_of_marks", parse=set_of_marks.parse, describe=set_of_marks.describe),
         Grammar(name="coordinates", parse=coordinates.parse, describe=coordinates.describe),
         Grammar(name="tools", parse=tools.parse, describe=tools.describe),
-        Grammar(name="webcanvas", parse=webcanvas.parse, describe=webcanvas.describe),
+        Grammar(name="webcanvas", parse=webcanvas.parse, describe=webcanvas.describe, dialogs=False),
     )
 }
 

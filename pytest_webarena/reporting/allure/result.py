@@ -15,7 +15,15 @@ from allure_commons.utils import host_tag
 from pytest_webarena.checks.verdict import Verdict
 from pytest_webarena.reporting.allure.steps import attempt_files, attempt_steps
 from pytest_webarena.results.gradings import WORDS, verdicts_of
-from pytest_webarena.results.wording import CAUSE_WORDS, STOP_WORDS, dollars, printable, seconds_words, usage_words
+from pytest_webarena.results.wording import (
+    CAUSE_WORDS,
+    STOP_WORDS,
+    dollars,
+    memory_words,
+    printable,
+    seconds_words,
+    usage_words,
+)
 
 if TYPE_CHECKING:
     from pytest_webarena.checks.verdict import CheckResult
@@ -167,6 +175,7 @@ def _description(trial: Reported) -> Iterator[str]:
         "agent": f"`{record.key.agent}`" + (" (sees the solution)" if record.privileged else ""),
         "model": f"`{record.model}`" if record.model else "",
         "model use": ", ".join(usage_words(record.usage)) if record.usage is not None else "",
+        "memory": _inline(memory_words(record.memory)) if record.memory is not None else "",
         "isolation": record.isolation,
         "browser": record.browser,
         "time": ", ".join(

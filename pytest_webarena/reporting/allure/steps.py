@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from allure_commons.model2 import Attachment, Parameter, TestStepResult
 
 from pytest_webarena.checks.verdict import Verdict
+from pytest_webarena.results.exchanges import exchange_words
 from pytest_webarena.results.rundir import read_evidence, read_steps
 from pytest_webarena.results.wording import action_words, printable, usage_words
 
@@ -109,14 +110,20 @@ class _Timeline:
             found.append(self._files.text("Reply of the agent", step.raw))
         elif step.raw:
             result.parameters.append(Parameter(name="reply", value=printable(step.raw.strip())))
-        if step.exchange:
-            found.append(self._files.file("Prompt and reply of the model", self._folder / step.exchange))
+        if step.exchange and (said := self._said(step.exchange)):
+            found.append(self._files.text("Prompt and reply of the model", said))
         if step.usage is not None:
             result.parameters.append(Parameter(name="model", value=", ".join(usage_words(step.usage))))
         if step.retries:
             result.parameters.append(Parameter(name="asked again", value=str(step.retries)))
         result.attachments += [attachment for attachment in found if attachment is not None]
         return result
+
+    def _said(self, exchange: str) -> str:
+        try:
+            return exchange_words((self._folder / exchange).read_text(encoding="utf-8", errors="replace"))
+        except OSError:
+            return ""  # dropped by --record
 
     def _check(self, check: CheckResult) -> TestStepResult:
         result = _step(f"{check.mark} {_check_words(check)}", self._now, self._now)

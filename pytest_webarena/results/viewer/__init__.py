@@ -18,11 +18,19 @@ from typing import Any, TextIO
 from urllib.parse import quote
 
 from pytest_webarena.evidence import Evidence, StepRecord
+from pytest_webarena.results.exchanges import exchange_words
 from pytest_webarena.results.export import summary_json
 from pytest_webarena.results.gradings import verdicts_of
 from pytest_webarena.results.records import TrialRecord
 from pytest_webarena.results.rundir import RunDir, TrialFolder, read_evidence, read_steps
-from pytest_webarena.results.wording import CAUSE_WORDS, STOP_WORDS, action_words, usage_words
+from pytest_webarena.results.statistics import summarise
+from pytest_webarena.results.wording import (
+    CAUSE_WORDS,
+    STOP_WORDS,
+    action_words,
+    memory_words,
+    usage_words,
+)
 
 __all__ = ["PICTURE_BUDGET", "write_view"]
 
@@ -42,6 +50,7 @@ def write_view(run: RunDir, target: Path, *, picture_budget: int = PICTURE_BUDGE
     index = {
         "run": {**facts, "path": run.path.resolve().name},
         "summary": summary_json(records),
+        "cost": {name: ", ".join(usage_words(each.usage)) for name, each in summarise(records).items() if each.usage},
         "trials": [_row(record) for record in records],
         "words": {**STOP_WORDS, **CAUSE_WORDS},
     }
@@ -128,7 +137,11 @@ def _detail(record: TrialRecord, folder: TrialFolder, pictures: _Pictures) -> di
                 **_attempt(path, pictures),
             }
         )
-    return {"record": record.to_json(), "attempts": attempts}
+    words = {
+        "model use": ", ".join(usage_words(record.usage)) if record.usage is not None else "",
+        "memory": memory_words(record.memory) if record.memory is not None else "",
+    }
+    return {"record": record.to_json(), "words": words, "attempts": attempts}
 
 
 def _attempt(path: Path, pictures: _Pictures) -> dict[str, Any]:
@@ -150,6 +163,16 @@ def _attempt(path: Path, pictures: _Pictures) -> dict[str, Any]:
             for request in evidence.requests
         ]
         data["tabs"] = [{"url": tab.url, "title": tab.title, "active": tab.active} for tab in evidence.tabs]
+    data["notes"] = [
+        (title, text)
+        for title, name in (
+            ("Told of earlier trials", "before"),
+            ("Left to later trials", "after"),
+        )
+        if (text := _text(path / f"memory-{name}.txt"))
+    ]
+    if said := _text(path / "exchanges" / "memory.json"):
+        data["notes"].append(("How the model was asked what to remember", exchange_words(said)))
     if (traceback := path / "traceback.txt").exists():
         data["traceback"] = _text(traceback)
     return data
@@ -166,7 +189,7 @@ def _frame_of(step: StepRecord, attempt: Path, pictures: _Pictures) -> dict[str,
         "thought": step.thought if step.thought not in step.raw else "",
         "model": ", ".join(usage_words(step.usage)) if step.usage is not None else "",
         "retries": step.retries,
-        "exchange": _text(attempt / step.exchange) if step.exchange else "",
+        "exchange": exchange_words(_text(attempt / step.exchange)) if step.exchange else "",
         "seconds": dict(step.seconds),
         "target": asdict(step.target) if step.target else None,
         "observation": _text(attempt / step.observation) if step.observation else "",

@@ -33,6 +33,8 @@ function agents() {
       ["errors", count.error ? `${list(summary.error_causes)} (not in the rate)` : "none"],
       ["per trial", `${(summary.steps / trials.length).toFixed(1)} steps, ${duration(summary.seconds / trials.length)}`],
     ];
+    if (index.cost[name]) rows.push(["cost", index.cost[name]]);
+    if (summary.memory?.length) rows.push(["note", `trials remember earlier ones (memory: ${summary.memory.join(" or ")}); the interval takes them for independent`]);
     if (summary.retried) rows.push(["retried", plural(summary.retried, "trial")]);
     rows.push(...gradings(name));
     $("agents").append(make("article", { className: "card" },

@@ -73,10 +73,11 @@ function attemptView(attempt) {
     make("div", { className: "more" },
       network.length ? make("details", {}, make("summary", {}, `Traffic: ${plural(network.length, "request")}`), make("div", { className: "scroll" }, make("table", { className: "network" }, make("tbody", {}, network)))) : "",
       attempt.tabs.length ? make("details", {}, make("summary", {}, `Tabs at the end: ${attempt.tabs.length}`), make("pre", {}, attempt.tabs.map((tab) => `${tab.active ? "*" : " "} ${tab.title || "(no title)"}  ${tab.url}`).join("\n"))) : "",
+      (attempt.notes ?? []).map(([title, text]) => make("details", {}, make("summary", {}, title), make("pre", {}, text))),
       attempt.traceback ? make("details", {}, make("summary", {}, "Traceback"), make("pre", {}, attempt.traceback)) : ""));
 }
 
-function summaryOf(trial, record) {
+function summaryOf(trial, record, words) {
   const facts = [
     ["agent", trial.agent + (record.privileged ? " (sees the solution)" : "")],
     ["trial", String(trial.trial)],
@@ -84,7 +85,7 @@ function summaryOf(trial, record) {
     ["score", record.score === null ? "" : String(Math.round(1000 * record.score) / 1000)],
     ["took", `${duration(trial.seconds)}, ${plural(trial.steps, "step")}`],
     ["phases", Object.entries(record.seconds ?? {}).filter(([name]) => name !== "total").map(([name, value]) => `${name} ${value.toFixed(1)} s`).join(", ")],
-    ["isolation", record.isolation], ["browser", record.browser], ["node id", record.node_id],
+    ["model", record.model], ...Object.entries(words), ["isolation", record.isolation], ["browser", record.browser], ["node id", record.node_id],
   ].filter(([, text]) => text);
   return make("dl", { className: "facts" }, facts.map(([term, text]) => [make("dt", {}, term), make("dd", {}, text)]));
 }
@@ -105,7 +106,7 @@ function gradingsOf(record) {
 
 async function openTrial(trial, frame = 0) {
   current = trial;
-  const { record, attempts } = await unpack(trial.folder);
+  const { record, words, attempts } = await unpack(trial.folder);
   if (current !== trial) return; // somebody was faster than the unpacking
   const at = shown.indexOf(trial);
   const move = (by, label, sign) => make("button", { type: "button", "aria-label": label, title: label, disabled: at < 0 || !shown[at + by], onclick: () => openTrial(shown[at + by]) }, sign);
@@ -130,7 +131,7 @@ async function openTrial(trial, frame = 0) {
           record.answer !== null ? [make("h3", {}, "Answer"), make("pre", {}, record.answer || "(empty)")] : "",
           verdict.length ? [make("h3", {}, "Checks"), make("ul", { className: "checks" }, verdict.map(check))] : "",
           gradingsOf(record)),
-        make("div", {}, make("h3", {}, "Trial"), summaryOf(trial, record))),
+        make("div", {}, make("h3", {}, "Trial"), summaryOf(trial, record, words))),
       make("div", { className: "bar-title" }, make("h3", {}, "Steps"), choice, make("span", { className: "dim" }, "← → to step")),
       place,
       make("details", { className: "raw" }, make("summary", {}, "Record"), make("pre", {}, JSON.stringify(record, null, 1)))));

@@ -9,8 +9,23 @@ from typing import Any
 
 import pytest
 
-from pytest_webarena.actions import Click, Goto, Selector, Stop
+from pytest_webarena.actions import (
+    Action,
+    Click,
+    DismissDialog,
+    Drag,
+    Element,
+    Goto,
+    Point,
+    Reload,
+    Selector,
+    Stop,
+    Type,
+    Upload,
+    Wait,
+)
 from pytest_webarena.agents import Assignment, TaskView, resolve_agent
+from pytest_webarena.agents.builtin import describe_step
 from pytest_webarena.errors import TaskError
 from pytest_webarena.tasks.model import Task
 
@@ -92,3 +107,23 @@ def test_the_oracle_hands_on_typed_answers_and_steps_as_they_are() -> None:
     steps = (Goto("/a"), Stop(typed))
     oracle = make("oracle", replace(TASK, solution=steps), replace(VIEW, answer_format="verified"))
     assert tuple(oracle.act(seen()) for _ in steps) == steps
+
+
+@pytest.mark.parametrize(
+    ("action", "words"),
+    [
+        (Type(Selector("css=#a"), "tea"), "type css=#a 'tea'"),
+        (Upload(Selector("css=#f"), ("cv.pdf", "photo.png")), "upload css=#f \"['cv.pdf', 'photo.png']\""),
+        (Drag(Selector("css=#a"), Selector("css=#b")), "drag css=#a to css=#b"),
+        (Drag(Element("4"), Point(3, 5)), "drag 4 to 3, 5"),
+        (Wait(2), "wait '2'"),
+        (Reload(), "reload"),
+    ],
+)
+def test_steps_in_words(action: Action, words: str) -> None:
+    assert describe_step(action) == words
+
+
+def test_dialogs_stay_open_for_solutions_that_answer_them() -> None:
+    answering = Task(id="t", intent="i", sites=(), solution=(Click(Selector("text=Delete")), DismissDialog(), Stop("")))
+    assert [resolve_agent("oracle").dialogs(task, 1) for task in (TASK, answering)] == [None, "hold"]

@@ -18,11 +18,11 @@ import pytest
 
 from pytest_webarena.actions import Click, Element, Stop
 from pytest_webarena.agents import TaskView, resolve_agent
-from pytest_webarena.agents.process import ProcessAgent, ProcessEnded, ProcessKeys, mark_all
+from pytest_webarena.agents.process import LinePipe, ProcessAgent, ProcessEnded, ProcessKeys, mark_all
 from pytest_webarena.agents.protocol import Assignment
 from pytest_webarena.agents.wire import ProtocolBroken
 from pytest_webarena.browser.observation import Observation
-from pytest_webarena.errors import UsageError
+from pytest_webarena.errors import AgentError, UsageError
 from pytest_webarena.llm.config import ModelSettings
 from pytest_webarena.tasks.model import Task
 
@@ -210,6 +210,18 @@ def test_it_goes_with_a_harness_that_is_killed(tmp_path: Path) -> None:
     assert done.returncode == 9, done.stderr
     with contextlib.suppress(psutil.NoSuchProcess):
         psutil.Process(int(done.stdout)).wait(10)
+
+
+def test_its_directory_is_the_runs_and_goes_with_it(tmp_path: Path) -> None:
+    command = (sys.executable, "-c", "import os; print(os.getcwd(), flush=True); input()")
+    (tmp_path / "run").mkdir()
+    pipe = LinePipe(ProcessKeys(command=command), tmp_path, None, tmp_path / "run" / "temp")
+    where = Path(pipe.receive().decode().strip())
+    assert where.parent == (tmp_path / "run" / "temp").resolve()
+    pipe.close()
+    assert not where.exists()
+    with pytest.raises(AgentError, match="has the run ended"):
+        LinePipe(ProcessKeys(command=command), tmp_path, None, tmp_path / "gone" / "temp")
 
 
 def test_one_that_does_not_read_can_be_cut_off(start: Start) -> None:

@@ -20,6 +20,7 @@ from pytest_webarena.reporting.terminal import (
     summary_lines,
 )
 from pytest_webarena.results import TrialKey, TrialRecord, summarise
+from pytest_webarena.results.records import MemoryUse
 from pytest_webarena.selection import LeftOut
 from pytest_webarena.sites.report import AppReport, BrokerReport, Durations
 
@@ -202,3 +203,11 @@ def test_gradings_are_told_side_by_side() -> None:
 
 def test_one_grading_needs_no_comparison() -> None:
     assert list(grading_lines([record("a"), record("b", **graded(verified=1))], Path("runs/1"))) == []
+
+
+def test_trials_that_remember_earlier_ones_are_no_independent_ones() -> None:
+    remembering = record("a", memory=MemoryUse(scope="task", of="a"))
+    assert [line for line in summary(remembering) if "remember" in line] == [
+        "  note         trials remember earlier ones (memory: task),"
+    ]
+    assert "               the interval takes them for independent" in summary(remembering)

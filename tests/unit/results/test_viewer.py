@@ -15,7 +15,9 @@ from urllib.parse import unquote
 import pytest
 
 from pytest_webarena.errors import UsageError
+from pytest_webarena.evidence import Usage
 from pytest_webarena.results import Attempt, RunDir
+from pytest_webarena.results.records import MemoryUse
 from pytest_webarena.results.viewer import write_view
 
 from ...made_up import PICTURE, graded, make_run, make_trial
@@ -86,6 +88,30 @@ def test_a_trial_has_its_frames(run: RunDir) -> None:
     assert shown.picture(first["picture"]) == PICTURE
     assert attempt["network"] == [[0.0, 200, "GET", "http://s.test/", ""]]
     assert attempt["tabs"] == [{"url": "http://s.test/end", "title": "The end", "active": True}]
+
+
+def test_a_model_agents_trial_says_what_it_was_asked_what_it_cost_and_what_it_remembered(run: RunDir) -> None:
+    used = Usage(calls=2, input_tokens=1500, output_tokens=20, cost=0.25)
+    exchange = {"purpose": "action", "model": "m", "sampling": {}, "tools": [], "messages": [], "error": "HTTP 500"}
+    made = make_trial(
+        run,
+        steps=[{"usage": used, "retries": 1, "exchange": "exchanges/000.json"}],
+        usage=used,
+        model="m",
+        memory=MemoryUse(scope="task", of="t", trials=1, after="t.a.1-00", wrote=True),
+    )
+    attempt = run.folder(made.key).path / "attempt-1"
+    (attempt / "exchanges").mkdir()
+    (attempt / "exchanges" / "000.json").write_text(json.dumps({"calls": [exchange]}))
+    (attempt / "memory-before.txt").write_text("tea is on page 2")
+    shown = page(run)
+    detail = shown.trial("t")
+    frame = detail["attempts"][0]["frames"][0]
+    assert (frame["model"], frame["retries"]) == ("$0.2500, 1,500 tokens in, 20 out, 2 calls", 1)
+    assert frame["exchange"] == "===== call 1 of 1 (action): m\n--- no reply: HTTP 500"
+    assert detail["attempts"][0]["notes"] == [["Told of earlier trials", "tea is on page 2"]]
+    assert detail["words"]["memory"].startswith("of the task t: told of 1 earlier trial")
+    assert shown.index()["cost"] == {"a": "$0.2500, 1,500 tokens in, 20 out, 2 calls"}
 
 
 def test_no_text_gets_out_of_its_place(run: RunDir) -> None:

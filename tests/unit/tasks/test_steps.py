@@ -5,11 +5,14 @@ from __future__ import annotations
 import pytest
 
 from pytest_webarena.actions import (
+    AcceptDialog,
     Action,
     Back,
     Check,
     Click,
     CloseTab,
+    DismissDialog,
+    Drag,
     FocusTab,
     Forward,
     Goto,
@@ -17,11 +20,14 @@ from pytest_webarena.actions import (
     NewTab,
     Noop,
     Press,
+    Reload,
     Scroll,
     Select,
     Selector,
     Stop,
     Type,
+    Upload,
+    Wait,
 )
 from pytest_webarena.tasks.steps import STEPS
 
@@ -59,6 +65,12 @@ B = Selector('role=textbox[name="B"]')
         ("- hover: css=#a", [Hover(A)]),
         ("- scroll: down", [Scroll("down")]),
         ("- scroll: {css=#a: up}", [Scroll("up", A)]),
+        ("- drag: {css=#a: 'role=textbox[name=\"B\"]'}", [Drag(A, B)]),
+        ("- upload: {css=#a: cv.pdf}", [Upload(A, ("cv.pdf",))]),
+        ("- upload: {css=#a: [cv.pdf, photo.png]}", [Upload(A, ("cv.pdf", "photo.png"))]),
+        ("- wait: 2.5", [Wait(2.5)]),
+        ("- accept_dialog\n- accept_dialog: Ada", [AcceptDialog(), AcceptDialog("Ada")]),
+        ("- accept_dialog: ''\n- dismiss_dialog\n- reload", [AcceptDialog(""), DismissDialog(), Reload()]),
         ("- tab: 1", [FocusTab(1)]),
         ("- new_tab\n- close_tab\n- back\n- forward\n- noop", [NewTab(), CloseTab(), Back(), Forward(), Noop()]),
     ],
@@ -103,6 +115,11 @@ def test_without_a_solution_there_is_none() -> None:
         ("[{fill: {}}]", "expected a selector with a text, found a mapping"),
         ("[{fill: {'css=a[': x}}]", "expected a Playwright selector, found no ] in 'css=a['"),
         ("[{scroll: sideways}]", "expected one of up, down, left, right, found 'sideways'"),
+        ("[{drag: css=a}]", "expected a selector with that of the destination, found 'css=a'"),
+        ("[{upload: css=a}]", "expected a selector with a file's name, found 'css=a'"),
+        ("[{wait: 0}]", "expected seconds, above 0, at most 20, found the number 0"),
+        ("[wait]", "expected a step, found 'wait' (write 'wait: …')"),
+        ("[{dismiss_dialog: x}]", "expected a step, found 'dismiss_dialog' (write '- dismiss_dialog')"),
         ("[{tab: -1}]", "expected a tab's number, from 0, found the number -1"),
         ("[{goto: x}]", "expected an address"),
         ("[stop, back]", "expected no step after 'stop', found 'back'"),
@@ -116,6 +133,7 @@ def test_what_is_no_step(steps: str, message: str) -> None:
 
 def test_every_action_of_a_solution_has_a_step() -> None:
     assert set(STEPS) == {
-        "goto", "click", "fill", "type", "press", "select", "check", "uncheck", "hover", "scroll", "tab", "stop",
-        "new_tab", "close_tab", "back", "forward", "noop",
+        "goto", "click", "fill", "type", "press", "select", "check", "uncheck", "hover", "scroll", "drag", "upload",
+        "wait", "tab", "accept_dialog", "dismiss_dialog", "stop", "new_tab", "close_tab", "back", "forward", "reload",
+        "noop",
     }  # fmt: skip

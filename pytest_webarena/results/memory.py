@@ -1,0 +1,81 @@
+"""What an agent keeps from trial to trial: versions of one text in the run's folder, taken by one trial at a time.
+
+::
+
+    <run>/memory/<agent>-<digest>/<what it is kept for>-<hash>/
+      lock         held by the trial that reads and writes
+      00001.json   the text that the first trial left, and which trial that was
+      00002.json   …
+
+A version is written whole and never changed. The lock goes with the process that holds it, however that ends.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from pytest_webarena.results.rundir import write_atomically
+from pytest_webarena.secrets import scrub
+
+__all__ = ["Memory", "MemoryVersion", "memory_folder"]
+
+_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryVersion:
+    """The text as one trial left it."""
+
+    number: int = 0
+    """From 1; 0: nobody has left anything yet."""
+    text: str = ""
+    trial: str = ""
+    """Name of the folder of the trial that wrote it."""
+    trials: int = 0
+    """How many trials, one after the other, it comes from."""
+
+
+def memory_folder(run: Path, *, agent: str, digest: str, of: str) -> Path:
+    """Where the versions are of what ``agent`` keeps for ``of``: a task, a template, sites, or all."""
+    slug = re.sub(r"[^A-Za-z0-9._-]+", "-", of)[:60]
+    return run / "memory" / f"{agent}-{digest}" / f"{slug}-{hashlib.sha256(of.encode()).hexdigest()[:8]}"
+
+
+class Memory:
+    """The versions below one folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    @contextmanager
+    def taken(self) -> Iterator[None]:
+        """Wait until no other trial, of whichever process, has it, and keep others waiting meanwhile."""
+        self._folder.mkdir(parents=True, exist_ok=True)
+        with (self._folder / "lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+
+    def latest(self, *, trial: str) -> MemoryVersion:
+        """What ``trial`` begins with: the latest version that is not by itself, from a run that was cut short."""
+        for file in sorted(self._folder.glob("*.json"), reverse=True):
+            data = json.loads(file.read_text(encoding="utf-8"))
+            data.pop("schema_version")
+            version = MemoryVersion(**data)
+            if version.trial != trial:
+                return version
+        return MemoryVersion()
+
+    def add(self, text: str, *, trial: str, after: MemoryVersion) -> MemoryVersion:
+        """Keep what ``trial`` leaves, having begun with ``after``; secrets are taken out."""
+        number = 1 + max((int(file.stem) for file in self._folder.glob("*.json")), default=0)
+        version = MemoryVersion(number=number, text=scrub(text), trial=trial, trials=after.trials + 1)
+        data = {"schema_version": _VERSION, **asdict(version)}
+        write_atomically(self._folder / f"{number:05d}.json", json.dumps(data, indent=1, ensure_ascii=False))
+        return version

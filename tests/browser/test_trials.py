@@ -1,0 +1,154 @@
+"""Whole trials on a page of our own: every step a solution may have, and native dialogs for agents that answer them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import pytest
+
+from pytest_webarena.agents import resolve_agent
+from pytest_webarena.agents.overrides import Overrides
+from pytest_webarena.browser.config import Deadlines, SessionConfig
+from pytest_webarena.browser.engine import BrowserEngine
+from pytest_webarena.episode import EpisodeLimits
+from pytest_webarena.results import RunDir, TrialKey, TrialRecord
+from pytest_webarena.shipped import agent_directories
+from pytest_webarena.tasks import Task
+from pytest_webarena.testing import make_task
+from pytest_webarena.trials.trial import TrialPlan, run_trial
+from tests.model_server import Answer, call, model_server, say
+
+if TYPE_CHECKING:
+    from tests.browser.conftest import Web
+
+Try = Callable[..., TrialRecord]
+
+BOARD = """<title>Board</title><body>
+<div id=card draggable=true ondragstart="event.dataTransfer.setData('text', 'card')">Card</div>
+<div id=done ondragover="event.preventDefault()" ondrop="say('dropped')">Done</div>
+<input type=file id=file onchange="say(this.files[0].name)">
+<button onclick="setTimeout(() => document.body.append('late'), 300)">Later</button>
+<button onclick="say(confirm('Sure?'))">Delete</button>
+<button onclick="say(prompt('Who?', 'Ada'))">Sign</button>
+<p id=log></p>
+<script>
+const log = document.getElementById('log')
+log.textContent = sessionStorage.log || ''
+function say(what) { log.textContent += what + ' '; sessionStorage.log = log.textContent }
+if (performance.getEntriesByType('navigation')[0].type == 'reload') say('again')
+</script>"""
+SOLVED = """
+intent: Tidy the board up.
+sites: [board]
+checks: [{page: {locate: css=#log, exact: "dropped cv.pdf false Ada Grace again"}}]
+solution:
+  - drag: {css=#card: css=#done}
+  - upload: {css=#file: cv.pdf}
+  - click: text=Later
+  - wait: 0.2
+  - click: text=Delete
+  - dismiss_dialog
+  - click: text=Sign
+  - accept_dialog
+  - click: text=Sign
+  - accept_dialog: Grace
+  - reload
+"""
+ASKED = """
+intent: Press Delete, but change your mind.
+sites: [board]
+checks: [{page: {locate: css=#log, exact: "false"}}]
+"""
+
+
+@pytest.fixture
+def attempt(engine: BrowserEngine, web: Web, quick: Deadlines, tmp_path: Path) -> Try:
+    """Runs one trial on the site ``board``."""
+    web.put("/", BOARD)
+    (tmp_path / "cv.pdf").write_text("me")
+
+    class Lease:
+        sites: ClassVar = {"board": SimpleNamespace(url="http://a.test", start="http://a.test/")}
+        replicas = ()
+
+        def requests(self) -> tuple[()]:
+            return ()
+
+        def check(self) -> None: ...
+
+    class Resources:
+        def keeper(self, users: Mapping[str, str]) -> Any:
+            return None
+
+        def engine(self) -> BrowserEngine:
+            return engine
+
+        def session_config(self, lease: object, state: Mapping[str, Any] | None) -> SessionConfig:
+            return SessionConfig(proxy=web.proxy, deadlines=quick, uploads={"cv.pdf": tmp_path / "cv.pdf"})
+
+        def lease(self, sites: Sequence[str], *, users: Mapping[str, str], holder: str) -> Any:
+            return nullcontext(Lease())
+
+        def login_state(self, lease: Any, users: Mapping[str, str]) -> None:
+            return None
+
+    def attempt(task: Task, agent: str, overrides: Overrides | None = None, trial: int = 1) -> TrialRecord:
+        definition = resolve_agent(agent, agent_directories(), overrides)
+        plan = TrialPlan(task=task, agent=definition, trial=trial, limits=EpisodeLimits(steps=15, seconds=30))
+        folder = RunDir(tmp_path / "run").folder(TrialKey(task.id, definition.id, trial))
+        return run_trial(plan, Resources(), folder)
+
+    return attempt
+
+
+def test_solutions_drag_upload_wait_reload_and_answer_dialogs(attempt: Try, tmp_path: Path) -> None:
+    record = attempt(make_task(SOLVED), "oracle")
+    assert record.outcome == "passed", record.message
+    assert record.environment["dialogs"] == "hold"
+    again = Overrides(options=(("run", str(tmp_path / "run")), ("agent", "oracle")))
+    repeated = attempt(make_task(SOLVED), "replay", again)
+    assert (repeated.outcome, repeated.environment["dialogs"]) == ("passed", "hold"), repeated.message
+
+
+def clicker(body: dict[str, Any]) -> Answer:
+    """Presses Delete, dismisses what opens, stops."""
+    text = str(body["messages"][-1]["content"])
+    button = re.search(r"\[(\d+)\] button 'Delete'", text)
+    if "A dialog is open: confirm 'Sure?'" in text:
+        return call("dismiss_dialog") if "tools" in body else say("```press [Escape]```")
+    if button is None or re.search("StaticText '(true|false)", text):
+        return call("stop", answer="") if "tools" in body else say("```stop []```")
+    return call("click", element=button[1]) if "tools" in body else say(f"```click [{button[1]}]```")
+
+
+@pytest.mark.parametrize(
+    ("agent", "option", "policy", "kinds"),
+    [
+        ("tools", (), "hold", ["click", "dismiss_dialog", "stop"]),
+        ("cot", (("dialogs", "hold"),), "hold", ["click", "press", "stop"]),
+        ("cot", (), "accept", ["click", "stop"]),  # its grammar has no words for dialogs
+    ],
+)
+def test_dialogs_stay_open_for_agents_that_can_answer_them(
+    attempt: Try,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    agent: str,
+    option: tuple[tuple[str, str], ...],
+    policy: str,
+    kinds: list[str],
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-none")
+    with model_server(clicker) as server:
+        endpoint = ("endpoint.base_url", server.url)
+        record = attempt(make_task(ASKED), agent, Overrides(options=(endpoint, *option)))
+    (folder,) = (tmp_path / "run" / "trials").iterdir()
+    steps = (folder / "attempt-1" / "steps.jsonl").read_text()
+    assert re.findall(r'"kind": ?"(\w+)"', steps) == kinds, record.message
+    assert record.environment["dialogs"] == policy
+    assert record.outcome == ("passed" if policy == "hold" else "failed"), record.message

@@ -1,9 +1,11 @@
 """Kills a running pytest, one of its workers, or the broker with SIGKILL at random moments, and lists what is left.
 
     python benchmarks/kill_pytest.py [--times 20] [--sites embedded] [--only pytest|worker|broker]
+    python benchmarks/kill_pytest.py --times 17 --sites embedded-docker
 
 Every process of a run carries a mark in its environment, which children inherit, so /proc tells who is left, whatever
-its parent is by now. Temporary files go to a directory of the run's own. Linux only.
+its parent is by now. What is left on the Docker engine is known by its label, which names the broker that made it.
+Temporary files go to a directory of the run's own. Linux only.
 """
 
 from __future__ import annotations
@@ -15,10 +17,13 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 MARK = "WEBARENA_KILL_BENCHMARK"
 PATIENCE = 30.0
@@ -66,27 +71,70 @@ def one_kill(victim: str, sites: str, after: float) -> tuple[bool, list[str], fl
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
-        time.sleep(after)  # the moment is what is being varied
-        pid = VICTIMS[victim](run.pid, marked(mark))
-        if pid is not None:
-            os.kill(pid, signal.SIGKILL)
-        if victim != "pytest":  # the run goes on without it; the user then gives up
-            time.sleep(2.0)
-            run.send_signal(signal.SIGINT)
-            try:
-                run.wait(30)
-            except subprocess.TimeoutExpired:
-                run.kill()
-        run.wait()
+        with watching(mark) as pids:
+            time.sleep(after)  # the moment is what is being varied
+            pid = VICTIMS[victim](run.pid, marked(mark))
+            if pid is not None:
+                os.kill(pid, signal.SIGKILL)
+            if victim != "pytest":  # the run goes on without it; the user then gives up
+                time.sleep(2.0)
+                run.send_signal(signal.SIGINT)
+                try:
+                    run.wait(30)
+                except subprocess.TimeoutExpired:
+                    run.kill()
+            run.wait()
         began = time.monotonic()
         while time.monotonic() - began < PATIENCE:
             left = [*map(describe, marked(mark)), *map(str, Path(scratch).iterdir())]
+            if sites == "embedded-docker":
+                left += on_the_engine(pids)
             if not left:
                 break
             time.sleep(0.1)
         for process in marked(mark):
             os.kill(process, signal.SIGKILL)
     return pid is not None, left, time.monotonic() - began
+
+
+@contextmanager
+def watching(mark: str) -> Iterator[set[int]]:
+    """Collects all processes that ever carry the mark: those that are dead later may have left containers."""
+    pids: set[int] = set()
+    over = threading.Event()
+
+    def watch() -> None:
+        while not over.wait(0.1):
+            pids.update(marked(mark))
+
+    thread = threading.Thread(target=watch)
+    thread.start()
+    try:
+        yield pids
+    finally:
+        over.set()
+        thread.join()
+
+
+def on_the_engine(pids: set[int]) -> list[str]:
+    """Containers, networks, volumes and images made by one of these processes."""
+    from pytest_webarena.sites.backends.docker import connect
+    from pytest_webarena.sites.backends.docker.labels import OWNER
+
+    client = connect()
+    chosen: dict[str, Any] = {"label": OWNER}
+    try:
+        found = [
+            ("container", one.name, one.labels)
+            for one in client.containers.list(all=True, filters=chosen, ignore_removed=True)
+        ]
+        found += [("network", one.name, one.attrs["Labels"]) for one in client.networks.list(filters=chosen)]
+        found += [("volume", one.name, one.attrs["Labels"] or {}) for one in client.volumes.list(filters=chosen)]
+        found += [("image", str(one.tags), one.labels) for one in client.images.list(filters=chosen)]
+    finally:
+        client.close()
+    owners = {str(pid) for pid in pids}
+    return [f"{kind} {name}" for kind, name, labels in found if labels.get(OWNER, "").partition("/")[0] in owners]
 
 
 def marked(mark: str) -> list[int]:

@@ -37,6 +37,7 @@ def main() -> int:
     parser.add_argument("--sites", default="embedded")
     parser.add_argument("--only", choices=tuple(VICTIMS))
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--between", type=float, nargs=2, default=(2.0, 9.0), help="seconds into the run")
     options = parser.parse_args()
     chance = random.Random(options.seed)
     bad = 0
@@ -44,7 +45,7 @@ def main() -> int:
         slowest = 0.0
         live = left_over = 0
         for _ in range(options.times):
-            found, left, seconds = one_kill(victim, options.sites, chance.uniform(2.0, 9.0))
+            found, left, seconds = one_kill(victim, options.sites, chance.uniform(*options.between))
             live += found
             left_over += bool(left)
             slowest = max(slowest, seconds)

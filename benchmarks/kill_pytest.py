@@ -1,7 +1,7 @@
 """Kills a running pytest, one of its workers, or the broker with SIGKILL at random moments, and lists what is left.
 
     python benchmarks/kill_pytest.py [--times 20] [--sites embedded] [--only pytest|worker|broker]
-    python benchmarks/kill_pytest.py --times 17 --sites embedded-docker
+    python benchmarks/kill_pytest.py --times 17 --sites embedded-docker --from-broker --between 0 10
 
 Every process of a run carries a mark in its environment, which children inherit, so /proc tells who is left, whatever
 its parent is by now. What is left on the Docker engine is known by its label, which names the broker that made it.
@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 MARK = "WEBARENA_KILL_BENCHMARK"
+DOCKER = "embedded-docker"
 PATIENCE = 30.0
 """Seconds that a run may take to clean up after the kill."""
 
@@ -38,30 +39,38 @@ def main() -> int:
     parser.add_argument("--only", choices=tuple(VICTIMS))
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--between", type=float, nargs=2, default=(2.0, 9.0), help="seconds into the run")
+    parser.add_argument("--from-broker", action="store_true", help="count these seconds from the broker's start")
     options = parser.parse_args()
     chance = random.Random(options.seed)
     bad = 0
     for victim in [options.only] if options.only else list(VICTIMS):
         slowest = 0.0
-        live = left_over = 0
+        live = left_over = with_objects = 0
         for _ in range(options.times):
-            found, left, seconds = one_kill(victim, options.sites, chance.uniform(*options.between))
+            after = chance.uniform(*options.between)
+            found, made, left, seconds = one_kill(victim, options.sites, after, from_broker=options.from_broker)
             live += found
+            with_objects += made > 0
             left_over += bool(left)
             slowest = max(slowest, seconds)
             for what in left:
                 print(f"  left after killing {victim}: {what}")
         bad += left_over
         print(
-            f"{victim:>7}: {options.times} kills ({live} found it running), {left_over} left something, "
+            f"{victim:>7}: {options.times} kills ({live} found it running"
+            f"{f', {with_objects} with objects on the engine' if options.sites == DOCKER else ''}), "
+            f"{left_over} left something, "
             f"slowest clean-up {slowest:.1f} s",
             flush=True,
         )
     return 1 if bad else 0
 
 
-def one_kill(victim: str, sites: str, after: float) -> tuple[bool, list[str], float]:
-    """Start a run, kill ``victim`` after some seconds; whether it was there, what is left, how long that took."""
+def one_kill(victim: str, sites: str, after: float, *, from_broker: bool) -> tuple[bool, int, list[str], float]:
+    """Start a run, kill ``victim`` after some seconds.
+
+    Whether it was there, how many objects there were on the engine, what is left, how long that took.
+    """
     mark = uuid.uuid4().hex
     with tempfile.TemporaryDirectory(prefix="kb-") as folder, tempfile.TemporaryDirectory(prefix="kt-") as scratch:
         command = [sys.executable, "-m", "pytest", "tasks/homepage", "--agent=oracle", "-n", "2", "-q"]
@@ -73,7 +82,11 @@ def one_kill(victim: str, sites: str, after: float) -> tuple[bool, list[str], fl
             stderr=subprocess.DEVNULL,
         )
         with watching(mark) as pids:
+            patience = time.monotonic() + 2 * PATIENCE
+            while from_broker and time.monotonic() < patience and VICTIMS["broker"](run.pid, marked(mark)) is None:
+                time.sleep(0.05)
             time.sleep(after)  # the moment is what is being varied
+            made = len(on_the_engine(set(marked(mark)))) if sites == DOCKER else 0
             pid = VICTIMS[victim](run.pid, marked(mark))
             if pid is not None:
                 os.kill(pid, signal.SIGKILL)
@@ -88,14 +101,14 @@ def one_kill(victim: str, sites: str, after: float) -> tuple[bool, list[str], fl
         began = time.monotonic()
         while time.monotonic() - began < PATIENCE:
             left = [*map(describe, marked(mark)), *map(str, Path(scratch).iterdir())]
-            if sites == "embedded-docker":
+            if sites == DOCKER:
                 left += on_the_engine(pids)
             if not left:
                 break
             time.sleep(0.1)
         for process in marked(mark):
             os.kill(process, signal.SIGKILL)
-    return pid is not None, left, time.monotonic() - began
+    return pid is not None, made, left, time.monotonic() - began
 
 
 @contextmanager

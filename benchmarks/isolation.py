@@ -36,11 +36,12 @@ from pytest_webarena.sites.client import BrokerClient, Lease
 from pytest_webarena.sites.launcher import BrokerConfig, BrokerLauncher
 
 SITE, HOST = "homepage", "homepage.test"
-TABLES = {
-    "notes": "select id, owner, title, body, label, pinned, created, updated from notes order by id",
-    "calculations": "select id, owner, expression, result, created from calculations order by id",
-    "sequence": "select name, seq from sqlite_sequence order by name",
-}
+TABLES = """
+select 'note', id, owner, title, body, label, pinned, created, updated from notes
+union all select 'calculation', id, owner, expression, result, created, '', '', '' from calculations
+union all select 'sequence', seq, name, '', '', '', '', '', '' from sqlite_sequence
+order by 1, 2, 3
+"""
 PAGES = ("/scratchpad/", "/calculator")
 ENDINGS = ("release", "release", "vanish", "late", "revisit")
 MARK = "mark-of-"
@@ -117,11 +118,12 @@ def trial(address: str, mark: str, ending: str, chance: random.Random, pristine:
         found = everything(lease)
         if found != pristine:
             return f"{mark} began with {difference(pristine, found)}"
-        change(lease, mark, chance)
+        change(lease, mark, chance, seeded=[row[1] for row in found["tables"] if row[:1] == ["note"] and row[2] == ""])
         time.sleep(chance.uniform(0, 0.03))  # others are at work meanwhile
-        if strange := marks(everything(lease)) - {mark}:
+        found = everything(lease)
+        if strange := marks(found) - {mark}:
             return f"{mark} saw {strange} at its end"
-        if (mine := json.dumps(everything(lease)).count(mark)) < 3:
+        if (mine := json.dumps(found).count(mark)) < 3:
             return f"{mark} found its own mark {mine} times only"
         end(client, lease, mark, ending)
     finally:
@@ -131,22 +133,22 @@ def trial(address: str, mark: str, ending: str, chance: random.Random, pristine:
 
 def everything(lease: Lease) -> dict[str, Any]:
     """All tables, and the pages."""
-    found: dict[str, Any] = {name: [list(row) for row in lease.query(SITE, sql).rows] for name, sql in TABLES.items()}
-    return found | {page: ask(lease.proxy, "GET", page) for page in PAGES}
+    pages = {page: ask(lease.proxy, "GET", page) for page in PAGES}
+    return {"tables": [list(row) for row in lease.query(SITE, TABLES).rows], **pages}
 
 
-def change(lease: Lease, mark: str, chance: random.Random) -> None:
+def change(lease: Lease, mark: str, chance: random.Random, *, seeded: list[int]) -> None:
     """Leave the mark, and disturb what others rely on."""
-    seeded = [row[0] for row in lease.query(SITE, TABLES["notes"]).rows if row[1] == ""]
     ask(lease.proxy, "POST", "/scratchpad/new", title=mark, body="by a form", label=mark)
     ask(lease.proxy, "POST", "/calculator", expression=f"{chance.randrange(10**6)} + 1")
     if seeded:
         ask(lease.proxy, "POST", f"/scratchpad/{chance.choice(seeded)}/edit", title=f"{mark} edited", body="x")
         ask(lease.proxy, "POST", f"/scratchpad/{chance.choice(seeded)}/delete")
     row = f"'', '{mark}', '1', '2025-01-01T00:00:00'"
-    lease.query(SITE, f"insert into calculations (owner, expression, result, created) values ({row})", write=True)
+    sql = f"insert into calculations (owner, expression, result, created) values ({row})"
     if chance.random() < 0.3:
-        lease.query(SITE, "delete from notes where owner <> ''; drop index calculations_by_owner", write=True)
+        sql += "; delete from notes where owner <> ''; drop index calculations_by_owner"
+    lease.query(SITE, sql, write=True)
 
 
 def end(client: BrokerClient, lease: Lease, mark: str, ending: str) -> None:

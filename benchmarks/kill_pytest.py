@@ -1,9 +1,11 @@
 """Kills a running pytest, one of its workers, or the broker with SIGKILL at random moments, and lists what is left.
 
     python benchmarks/kill_pytest.py [--times 20] [--sites embedded] [--agent oracle] [--only pytest|worker|broker]
+    python benchmarks/kill_pytest.py --times 17 --sites embedded-docker --from-broker --between 0 10
 
 Every process of a run carries a mark in its environment, which children inherit, so /proc tells who is left, whatever
-its parent is by now. Temporary files go to a directory of the run's own. Linux only.
+its parent is by now. What is left on the Docker engine is known by its label, which names the broker that made it.
+Temporary files go to a directory of the run's own. Linux only.
 """
 
 from __future__ import annotations
@@ -15,12 +17,16 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 MARK = "WEBARENA_KILL_BENCHMARK"
+DOCKER = "embedded-docker"
 PATIENCE = 30.0
 """Seconds that a run may take to clean up after the kill."""
 
@@ -33,30 +39,43 @@ def main() -> int:
     parser.add_argument("--agent", default="oracle", help="keyword-process has temporary files, too")
     parser.add_argument("--only", choices=tuple(VICTIMS))
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--between", type=float, nargs=2, default=(2.0, 9.0), help="seconds into the run")
+    parser.add_argument("--from-broker", action="store_true", help="count these seconds from the broker's start")
     options = parser.parse_args()
     chance = random.Random(options.seed)
     bad = 0
     for victim in [options.only] if options.only else list(VICTIMS):
         slowest = 0.0
-        live = left_over = 0
+        live = left_over = with_objects = 0
         for _ in range(options.times):
-            found, left, seconds = one_kill(victim, options.sites, options.agent, chance.uniform(2.0, 9.0))
+            after = chance.uniform(*options.between)
+            found, made, left, seconds = one_kill(
+                victim, options.sites, options.agent, after, from_broker=options.from_broker
+            )
             live += found
+            with_objects += made > 0
             left_over += bool(left)
             slowest = max(slowest, seconds)
             for what in left:
                 print(f"  left after killing {victim}: {what}")
         bad += left_over
         print(
-            f"{victim:>7}: {options.times} kills ({live} found it running), {left_over} left something, "
+            f"{victim:>7}: {options.times} kills ({live} found it running"
+            f"{f', {with_objects} with objects on the engine' if options.sites == DOCKER else ''}), "
+            f"{left_over} left something, "
             f"slowest clean-up {slowest:.1f} s",
             flush=True,
         )
     return 1 if bad else 0
 
 
-def one_kill(victim: str, sites: str, agent: str, after: float) -> tuple[bool, list[str], float]:
-    """Start a run, kill ``victim`` after some seconds; whether it was there, what is left, how long that took."""
+def one_kill(
+    victim: str, sites: str, agent: str, after: float, *, from_broker: bool
+) -> tuple[bool, int, list[str], float]:
+    """Start a run, kill ``victim`` after some seconds.
+
+    Whether it was there, how many objects there were on the engine, what is left, how long that took.
+    """
     mark = uuid.uuid4().hex
     with tempfile.TemporaryDirectory(prefix="kb-") as folder, tempfile.TemporaryDirectory(prefix="kt-") as scratch:
         command = [sys.executable, "-m", "pytest", "tasks/homepage", f"--agent={agent}", "-n", "2", "-q"]
@@ -67,27 +86,74 @@ def one_kill(victim: str, sites: str, agent: str, after: float) -> tuple[bool, l
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
-        time.sleep(after)  # the moment is what is being varied
-        pid = VICTIMS[victim](run.pid, marked(mark))
-        if pid is not None:
-            os.kill(pid, signal.SIGKILL)
-        if victim != "pytest":  # the run goes on without it; the user then gives up
-            time.sleep(2.0)
-            run.send_signal(signal.SIGINT)
-            try:
-                run.wait(30)
-            except subprocess.TimeoutExpired:
-                run.kill()
-        run.wait()
+        with watching(mark) as pids:
+            patience = time.monotonic() + 2 * PATIENCE
+            while from_broker and time.monotonic() < patience and VICTIMS["broker"](run.pid, marked(mark)) is None:
+                time.sleep(0.05)
+            time.sleep(after)  # the moment is what is being varied
+            made = len(on_the_engine(set(marked(mark)))) if sites == DOCKER else 0
+            pid = VICTIMS[victim](run.pid, marked(mark))
+            if pid is not None:
+                os.kill(pid, signal.SIGKILL)
+            if victim != "pytest":  # the run goes on without it; the user then gives up
+                time.sleep(2.0)
+                run.send_signal(signal.SIGINT)
+                try:
+                    run.wait(30)
+                except subprocess.TimeoutExpired:
+                    run.kill()
+            run.wait()
         began = time.monotonic()
         while time.monotonic() - began < PATIENCE:
             left = [*map(describe, marked(mark)), *map(str, Path(scratch).iterdir())]
+            if sites == DOCKER:
+                left += on_the_engine(pids)
             if not left:
                 break
             time.sleep(0.1)
         for process in marked(mark):
             os.kill(process, signal.SIGKILL)
-    return pid is not None, left, time.monotonic() - began
+    return pid is not None, made, left, time.monotonic() - began
+
+
+@contextmanager
+def watching(mark: str) -> Iterator[set[int]]:
+    """Collects all processes that ever carry the mark: those that are dead later may have left containers."""
+    pids: set[int] = set()
+    over = threading.Event()
+
+    def watch() -> None:
+        while not over.wait(0.1):
+            pids.update(marked(mark))
+
+    thread = threading.Thread(target=watch)
+    thread.start()
+    try:
+        yield pids
+    finally:
+        over.set()
+        thread.join()
+
+
+def on_the_engine(pids: set[int]) -> list[str]:
+    """Containers, networks, volumes and images made by one of these processes."""
+    from pytest_webarena.sites.backends.docker import connect
+    from pytest_webarena.sites.backends.docker.labels import OWNER
+
+    client = connect()
+    chosen: dict[str, Any] = {"label": OWNER}
+    try:
+        found = [
+            ("container", one.name, one.labels)
+            for one in client.containers.list(all=True, filters=chosen, ignore_removed=True)
+        ]
+        found += [("network", one.name, one.attrs["Labels"]) for one in client.networks.list(filters=chosen)]
+        found += [("volume", one.name, one.attrs["Labels"] or {}) for one in client.volumes.list(filters=chosen)]
+        found += [("image", str(one.tags), one.labels) for one in client.images.list(filters=chosen)]
+    finally:
+        client.close()
+    owners = {str(pid) for pid in pids}
+    return [f"{kind} {name}" for kind, name, labels in found if labels.get(OWNER, "").partition("/")[0] in owners]
 
 
 def marked(mark: str) -> list[int]:

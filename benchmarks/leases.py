@@ -22,10 +22,11 @@ def main() -> None:
     parser.add_argument("--site", default="homepage", help="site to lease (default: %(default)s)")
     parser.add_argument("--leases", type=int, default=200, help="leases per measurement (default: %(default)s)")
     parser.add_argument("--workers", type=int, default=4, help="workers, second measurement (default: %(default)s)")
-    parser.add_argument("--standbys", type=int, default=1, help="pristine spares (default: %(default)s)")
+    parser.add_argument("--standbys", type=int, default=None, help="pristine spares (default: by demand)")
     parser.add_argument("--pause", type=float, default=0.0, help="seconds of work per lease (default: %(default)s)")
     arguments = parser.parse_args()
-    print(f"catalogue {arguments.catalogue}, site {arguments.site}, {arguments.standbys} standbys")
+    standbys = "as many standbys as demanded" if arguments.standbys is None else f"{arguments.standbys} standbys"
+    print(f"catalogue {arguments.catalogue}, site {arguments.site}, {standbys}")
     for workers in sorted({1, arguments.workers}):
         _measure(arguments, workers)
 
@@ -35,7 +36,7 @@ def _measure(arguments: argparse.Namespace, workers: int) -> None:
         config = BrokerConfig(
             catalogue=arguments.catalogue,
             run_dir=Path(run_dir),
-            max_replicas=workers + arguments.standbys,
+            max_replicas=3 * workers + 2 if arguments.standbys is None else workers + arguments.standbys,
             standbys=arguments.standbys,
             lease_timeout=600,
         )

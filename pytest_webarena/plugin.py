@@ -82,6 +82,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         selection.deselect(config, items)
     except UsageError as error:
         raise pytest.UsageError(str(error)) from None
+    xdist.group_by_sites(config, items)
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

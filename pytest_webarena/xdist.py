@@ -9,14 +9,17 @@ from typing import Any
 
 import pytest
 
+from pytest_webarena.collection import TaskItem
 from pytest_webarena.selection import LeftOut
 from pytest_webarena.stash import LEFT_OUT
 from pytest_webarena.trials.run_info import RunInfo
 
-__all__ = ["is_worker", "read_left_out", "receive", "scheduler", "send", "send_left_out", "worker_id"]
+__all__ = ["group_by_sites", "is_worker", "read_left_out", "receive", "scheduler", "send", "send_left_out", "worker_id"]
 
 _INPUT = "webarena"
 _LEFT_OUT = "webarena_left_out"
+_SPREAD = "webarena_spread"
+"""Whether items are handed out by `scheduler`."""
 
 
 def is_worker(config: pytest.Config) -> bool:
@@ -32,6 +35,7 @@ def worker_id(config: pytest.Config) -> str:
 def send(node: Any, info: RunInfo) -> None:
     """In the controller: pass the run's facts to a worker about to start."""
     node.workerinput[_INPUT] = info.to_plain()
+    node.workerinput[_SPREAD] = node.config.getoption("dist", "no") == "load"
 
 
 def receive(config: pytest.Config) -> RunInfo:
@@ -45,6 +49,25 @@ def receive(config: pytest.Config) -> RunInfo:
         config.option.output = os.fspath(Path(output) / worker_id(config))
     data: dict[str, Any] = config.workerinput[_INPUT]  # type: ignore[attr-defined]
     return RunInfo.from_plain(data)
+
+
+def group_by_sites(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """In a worker: bring tasks of the same sites together, where the order is up to the scheduler anyway.
+
+    The scheduler gives each worker a stretch of them. So a worker stays with its sites, whose replicas are reused, and
+    few apps run at a time. Other items keep their places.
+    """
+    if not getattr(config, "workerinput", {}).get(_SPREAD):
+        return
+    places = [place for place, item in enumerate(items) if isinstance(item, TaskItem)]
+    first: dict[tuple[str, ...], int] = {}
+
+    def key(item: pytest.Item) -> tuple[int, int]:
+        sites = item.task.sites if isinstance(item, TaskItem) else ()
+        return first.setdefault(sites[:1], len(first)), first.setdefault(sites, len(first))
+
+    for place, item in zip(places, sorted((items[place] for place in places), key=key), strict=True):
+        items[place] = item
 
 
 def send_left_out(config: pytest.Config) -> None:

@@ -173,6 +173,8 @@ STEPS = ListOf(
 def _docker_rule(values: dict[str, Any], _: Any, __: Reading) -> Fault | None:
     if values["snapshot_env"] and not values["snapshot"]:
         return Fault("'snapshot: true' beside 'snapshot_env'", "no snapshot")
+    if values["booted"] and not values["post_start"]:
+        return Fault("'post_start' beside 'booted'", "no steps")
     if values["build"] and (values["tar"] or values["digest"]):
         return Fault("either 'build' or an image that exists", "both")
     return None
@@ -222,9 +224,18 @@ DOCKER: Record[DockerManifest] = Record(
             default=(),
         ),
         key(
+            "booted",
+            READY,
+            "What must hold before `post_start`, where that is less than the app's `ready`, which must hold after. "
+            "An app that has not been told its address, for one, sends visitors elsewhere.",
+            "booted: [{http: {path: /, status: [200, 302]}}]\npost_start: [[set-base-url, a]]",
+            default=(),
+            default_text="as `ready`",
+        ),
+        key(
             "post_start",
             STEPS,
-            "Programs run inside, in this order, once it is ready; afterwards it must become ready again.",
+            "Programs run inside, in this order, once it has booted; afterwards it must become ready.",
             'post_start:\n  - [set-base-url, "{url}"]\n  - {run: [flush-cache], attempts: 3}',
             default=(),
         ),

@@ -277,8 +277,11 @@ class DockerManifest:
     get: str = ""
     """The commands with which a user gets the image, shown when it is missing. Empty: ``docker pull``."""
     volumes: tuple[VolumeManifest, ...] = ()
+    booted: tuple[Readiness, ...] = ()
+    """What must hold before `post_start`, where that is less than ``ready``, which must hold afterwards: an app that
+    does not know its address yet sends visitors elsewhere. Empty: the same."""
     post_start: tuple[ContainerStep, ...] = ()
-    """Run in order once the app is ready for the first time; afterwards it must become ready again."""
+    """Run in order once the app has booted; afterwards it must become ready."""
     snapshot: bool = False
     """Whether replicas start from an image committed after `post_start`, which is then run once instead of always."""
     snapshot_env: Mapping[str, str] = field(default_factory=dict)

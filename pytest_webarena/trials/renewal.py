@@ -31,10 +31,14 @@ def renew_ended_session(logins: Logins, users: Mapping[str, str], stage: Stage, 
     if not logins.ended(lease, site.name, users, stage.session.storage_state()):
         return ""
     stage.session.sign_in(logins.renew(lease, site.name, users))
-    stage.session.execute(Goto(step.url_before))
     user = users.get(site.name, site.default_user)
-    told = f"The site {site.name} had ended the session; you are signed in again as {user}. Repeat your last action."
-    stage.session.note_error(told)
+    if step.action.get("kind") == Goto.kind:
+        stage.session.execute(Goto(str(step.action["url"])))  # as if nothing had been
+    else:
+        stage.session.execute(Goto(step.url_before))
+        stage.session.note_error(
+            f"The site {site.name} had ended the session; you are signed in again as {user}. Repeat your last action."
+        )
     return f"signed in to {site.name} as {user} again after step {step.index + 1}"
 
 

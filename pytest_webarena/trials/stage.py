@@ -83,8 +83,9 @@ class Stage:
     def stay_signed_in(self, step: StepRecord) -> str:
         """Sign the visitor in again when a step ended on a sign-in page because the site has ended the session.
 
-        The page that the step was taken on is opened again, and the next observation tells. What was done, for the
-        record; empty when nothing was. Signing out is an agent's own business and stays as it is.
+        An address that was gone to is gone to again; after other actions the page that they were taken on is opened
+        again, and the next observation tells. What was done, for the record; empty when nothing was. Signing out is an
+        agent's own business and stays as it is.
         """
         return self.keeper(self, step) if self.keeper is not None and self.driven is None else ""
 

@@ -18,9 +18,11 @@ from pytest_webarena.browser.engine import BrowserEngine
 from pytest_webarena.browser.login import login, login_headers
 from pytest_webarena.browser.session import Session
 from pytest_webarena.errors import SiteError
+from pytest_webarena.evidence import StepRecord
 from pytest_webarena.sites.manifest import Account, LoginCheck, LoginRecipe
 from pytest_webarena.sites.protocol import SiteAccess
 from pytest_webarena.trials.logins import Logins
+from pytest_webarena.trials.renewal import renew_ended_session
 
 if TYPE_CHECKING:
     from tests.browser.conftest import Reply, Request, Web
@@ -236,3 +238,26 @@ def test_headers_follow_the_visitor(engine: BrowserEngine, web: Web) -> None:
     for users in ({}, {"forum": "bob"}, {"forum": ""}, {"forum": "bob"}, {"forum": "bob"}):
         logins.state(lease, users)
     assert [headers.get("X-Login") for headers in lease.headers] == ["ada:pässword {1}", "bob:b", None, "bob:b"]
+
+
+def test_a_session_that_ends_during_a_trial_is_renewed_unless_the_agent_signed_out(
+    engine: BrowserEngine, forum: Web, open_session: Callable[..., Session]
+) -> None:
+    lease: Any = LeaseOfA(forum, RECIPE)
+    logins = Logins(lambda: engine, lambda sites, holder: pytest.fail("no lease"))
+    requests: list[Any] = []
+    session = open_session(storage_state={"cookies": [], "origins": []})
+    session.open_tabs(["http://a.test/"])
+    stage: Any = SimpleNamespace(lease=lease, session=session, requests=lambda: requests)
+
+    def step(action: dict[str, str], after: str) -> StepRecord:
+        return StepRecord(index=2, action=action, raw="", url_before="http://a.test/", url_after=after)
+
+    at_the_door = step({"kind": "goto", "url": "http://a.test/account"}, "http://a.test/login")
+    assert renew_ended_session(logins, {}, stage, step({"kind": "goto", "url": "/"}, "http://a.test/")) == ""
+    requests.append(SimpleNamespace(url="http://a.test/sign_out"))
+    assert renew_ended_session(logins, {}, stage, at_the_door) == ""
+    requests.clear()
+    assert renew_ended_session(logins, {}, stage, at_the_door) == "signed in to forum as ada again after step 3"
+    assert session.read_page(open=None, locate="css=header").texts == ("Signed in as ada",)  # gone to once more
+    assert renew_ended_session(logins, {}, stage, at_the_door) == ""  # the session is good now

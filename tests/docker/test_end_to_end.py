@@ -85,3 +85,46 @@ def test_containers_and_processes_agree_and_leave_nothing(
     mine: dict[str, Any] = {"label": f"{OWNER}={owner[1]}"}
     assert engine.containers.list(all=True, filters=mine) == []
     assert engine.networks.list(filters=mine) == []
+
+
+SITES = """
+schema_version: 1
+apps:
+  shop:
+    backend: docker
+    sites: {shop: {host: shop.test}}
+    ready: [{http: {path: /, status: [200, 302]}}]
+    docker:
+      image: localhost/pytest-webarena-standin
+      port: 8080
+      memory: 64m
+      post_start: [[magento, "setup:store-config:set", "--base-url={url}"]]
+"""
+CRASHES = """
+defaults: {sites: [shop], checks: [{page: {includes: the shop}}]}
+tasks:
+  - id: dies
+    intent: Open a page that ends the site.
+    solution: [{goto: "shop:/crash"}, stop]
+  - id: eats
+    intent: Open a page that takes more memory than there is, and then one that works.
+    solution: [{goto: "shop:/eat"}, {goto: "shop:/"}, stop]
+"""
+
+
+def test_a_site_that_breaks_is_nobodys_failure_and_is_tried_again(
+    pytester: pytest.Pytester, standin_image: str
+) -> None:
+    (pytester.path / "sites.yaml").write_text(SITES)
+    (pytester.path / "crash.tasks.yaml").write_text(CRASHES)
+    result = pytester.runpytest_subprocess("--agent=oracle", "--sites=sites.yaml", "--run-dir=run", timeout=170)
+    result.assert_outcomes(errors=2)
+    records = {}
+    for file in (pytester.path / "run" / "trials").glob("*/trial.json"):
+        record = json.loads(file.read_text())
+        records[record["key"]["task"]] = record
+    for name, expected in (("dies", ["exit code 7", "crashing on request"]), ("eats", ["ran out of memory"])):
+        assert (records[name]["outcome"], records[name]["cause"], records[name]["attempt"]) == ("error", "site", 2)
+        for text in expected:
+            assert text in records[name]["message"]
+    assert "+" in records["dies"]["replicas"]["shop"]  # what was done to the image belongs to what it is

@@ -58,3 +58,28 @@ def test_a_late_worker_does_not_delete_what_others_wrote(canned: pytest.Pytester
     )
     canned.runpytest_subprocess("-n2", "--output=art").assert_outcomes(passed=2)
     assert [path.name for path in (canned.path / "art").rglob("*.txt")] == ["early.txt"]
+
+
+SHOWS_ORDER = """
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config, items):
+    if hasattr(config, "workerinput"):
+        with open("order", "w") as file:
+            print("ORDER", *[item.name for item in items], file=file)
+"""
+
+
+def test_workers_get_tasks_of_the_same_sites_together(canned: pytest.Pytester) -> None:
+    sites = ["[shopping]", "[homepage]", "[shopping, homepage]", "[]", "[homepage]", "[shopping]"]
+    tasks = "".join(
+        f"  - id: t{number}\n    sites: {names}\n    intent: Say it\n    checks: [{{answer: it}}]\n"
+        for number, names in enumerate(sites)
+    )
+    (canned.path / "mixed.tasks.yaml").write_text(f"tasks:\n{tasks}")
+    canned.makepyfile(test_other="def test_other(): pass")
+    with (canned.path / "conftest.py").open("a") as conftest:
+        conftest.write(SHOWS_ORDER)
+    canned.runpytest("-n1").assert_outcomes(passed=7)
+    shown = (canned.path / "order").read_text().replace("[null-0]", "").split()
+    assert [name.partition("[")[0] for name in shown[1:]] == ["t0", "t5", "t2", "t1", "t4", "t3", "test_other"]

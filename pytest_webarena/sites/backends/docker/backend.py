@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from docker import DockerClient
 
     from pytest_webarena.sites.backends.base import BackendContext
-    from pytest_webarena.sites.manifest import AppManifest, DockerManifest
+    from pytest_webarena.sites.manifest import AppManifest, DockerManifest, Readiness
 
 __all__ = ["DockerBackend"]
 
@@ -273,8 +273,10 @@ class DockerBackend:
             launch.add_done_callback(self._room.discard)  # it can't be stopped half-way, only undone
             raise
         try:
-            await self._wait_until_ready(app, running, deadline - time.monotonic())
-            if docker.post_start and not image.snapshot:
+            configured = image.snapshot or not docker.post_start
+            first = app.ready if configured else docker.booted or app.ready
+            await self._wait_until_ready(app, running, deadline - time.monotonic(), first)
+            if not configured:
                 await self._steps(app, running)
                 # Configuring takes as long as its steps may; then it has to come up again.
                 await self._wait_until_ready(app, running, app.start_timeout)
@@ -321,7 +323,9 @@ class DockerBackend:
             logs = await self._room.call(lambda: containers.last_lines(client, running.id))
             raise SiteError("\n".join([f"it could not be configured: {error}", *logs])) from None
 
-    async def _wait_until_ready(self, app: AppManifest, running: Running, seconds: float) -> None:
+    async def _wait_until_ready(
+        self, app: AppManifest, running: Running, seconds: float, checks: Sequence[Readiness] = ()
+    ) -> None:
         client = self._room.client()
 
         async def died() -> str:
@@ -333,7 +337,7 @@ class DockerBackend:
 
         try:
             await wait_ready(
-                app.ready,
+                checks or app.ready,
                 running.ip,
                 _section(app).port,
                 server_name=app.sites[0].host if app.sites else running.ip,

@@ -1,0 +1,101 @@
+"""The catalogues of the real images, on doubles that speak the same commands, pages, headers and APIs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_webarena.sites.manifest import load_catalogue
+
+if TYPE_CHECKING:
+    from docker import DockerClient
+
+pytestmark = [pytest.mark.docker, pytest.mark.browser, pytest.mark.timeout(300)]
+
+DOUBLES = Path(__file__).with_name("doubles")
+APPS = ("shopping", "shopping_admin", "reddit", "gitlab")
+TASKS = """
+tasks:
+  - id: shopping
+    intent: Who am I, and how many orders are there?
+    sites: [shopping]
+    checks:
+      - page: {locate: css=p, includes: You are emma.lopez@gmail.com.}
+      - state: {sql: select count(*) from sales_order, equals: 3}
+      - state: {api: /rest/V1/orders, at: "$[0].increment_id", equals: "000000003"}
+      - state:
+          sql: select value from core_config_data where path = 'web/secure/base_url'
+          equals: http://shopping.test/
+    solution: [stop]
+  - id: shopping_admin
+    intent: Open the dashboard.
+    sites: [shopping_admin]
+    checks:
+      - url: /admin/dashboard/
+      - page: {includes: admin}
+    solution:
+      - goto: shopping_admin:/dashboard
+      - stop
+  - id: reddit
+    intent: Who am I?
+    sites: [reddit]
+    checks:
+      - page: {open: /user/MarvelsGrantMan136/account, includes: MarvelsGrantMan136}
+      - state: {sql: select title from submissions, equals: hello}
+    solution: [stop]
+  - id: gitlab
+    intent: Open the profile.
+    sites: [gitlab]
+    checks:
+      - url: /-/profile
+      - state: {sql: select count(*) from submissions, equals: 1}
+      - state: {api: /api/v4/user, at: $.username, equals: byteblaze}
+    solution:
+      - goto: /-/profile
+      - stop
+"""
+
+
+@pytest.fixture(scope="module")
+def doubles(engine: DockerClient, python_image: str) -> Iterator[None]:
+    """Images under the names of the real ones, for the time of the tests. An engine that has those is left alone."""
+    names = {
+        app: [load_catalogue(name).apps[app].docker.image for name in ("webarena", "webarena-verified")]  # type: ignore[union-attr]
+        for app in APPS
+    }
+    taken = {tag.removesuffix(":latest") for image in engine.images.list() for tag in image.tags}
+    if real := taken & {name for both in names.values() for name in both}:
+        pytest.skip(f"this engine has images of that name: {', '.join(sorted(real))}")
+    for app, both in names.items():
+        image, _ = engine.images.build(path=str(DOUBLES), buildargs={"BASE": python_image, "APP": app}, rm=True)
+        for name in both:
+            image.tag(name)
+    yield
+    for both in names.values():
+        for name in both:
+            engine.images.remove(name, force=True)
+
+
+def run(pytester: pytest.Pytester, catalogue: str, tasks: str, **outcomes: int) -> dict[str, Any]:
+    (pytester.path / "real.tasks.yaml").write_text(tasks)
+    options = (f"--sites={catalogue}", f"--run-dir={catalogue}", "--replicas=1")
+    result = pytester.runpytest_subprocess(*options, timeout=280)
+    result.assert_outcomes(**outcomes)
+    files = (pytester.path / catalogue / "trials").glob("*/trial.json")
+    return {record["key"]["task"]: record for record in (json.loads(file.read_text()) for file in files)}
+
+
+@pytest.mark.parametrize("catalogue", ["webarena", "webarena-verified"])
+def test_manifests_configure_sign_in_query_and_call(
+    pytester: pytest.Pytester, engine: DockerClient, doubles: None, catalogue: str
+) -> None:
+    records = run(pytester, catalogue, TASKS, passed=4)
+    assert all(digest.startswith("sha256:") for record in records.values() for digest in record["replicas"].values())
+    # The header that signs in is nowhere on disk, and what a page could have seen of it neither.
+    kept = [path for path in (pytester.path / catalogue).rglob("*") if path.is_file()]
+    assert kept
+    assert not any(b"Auto-Login" in path.read_bytes() for path in kept if path.name != "broker.log")

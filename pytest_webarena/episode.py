@@ -149,11 +149,13 @@ def run_episode(
     limits: EpisodeLimits,
     recorder: Recorder,
     clock: Callable[[], float] = time.monotonic,
+    spend: Callable[[Usage], Ending | None] = lambda usage: None,
 ) -> Episode:
     """Run one agent on one session until it stops or is stopped. Limits end it; they are no errors.
 
     Raises what the browser, the sites, a model endpoint or a privileged agent raise (`TrialError`). An agent that
     crashes ends the episode with the stop reason ``agent_crash``; one that hangs is cut off by the time limit.
+    ``spend`` is told what each step's model calls used and may say that the run has no more money for another one.
     """
     rule = stop_rule(limits.rule)
     began = clock()
@@ -161,6 +163,7 @@ def run_episode(
     steps: list[StepRecord] = []
     answer: str | None = None
     usage: Usage | None = None
+    broke: Ending | None = None
 
     def over(ending: Ending) -> Episode:
         return Episode(answer=answer, ending=ending, steps=tuple(steps), seconds=clock() - began, usage=usage)
@@ -168,7 +171,7 @@ def run_episode(
     while True:
         if len(turns) >= limits.steps:
             return over(Ending("max_steps", f"the limit of {limits.steps} steps"))
-        if (ending := rule(turns) or limits.reached(usage)) is not None:
+        if (ending := rule(turns) or limits.reached(usage) or broke) is not None:
             return over(ending)
         started = clock() - began
         if started >= limits.seconds:
@@ -185,6 +188,7 @@ def run_episode(
             return over(Ending("agent_crash", str(crash)))
         if reply.usage is not None:
             usage = reply.usage if usage is None else usage + reply.usage
+            broke = spend(reply.usage)
         if reply.ended is not None:
             return over(Ending(*reply.ended))
         action, raw = _understand(reply, parse)

@@ -223,6 +223,7 @@ def _events(answer: Answer, chat: bool) -> Iterator[bytes]:
     pieces: list[dict[str, Any]] = [
         {"content": text[: len(text) // 2], "role": "assistant"},
         {"content": text[len(text) // 2 :]},
+        *([{"refusal": answer.refusal}] if answer.refusal is not None else []),
     ]
     for index, (name, arguments) in enumerate(answer.calls):
         pieces.append(

@@ -43,11 +43,12 @@ from pytest_webarena.browser.guards import RefusedAddress
 from pytest_webarena.browser.keys import UnknownKey, playwright_keys
 from pytest_webarena.browser.loop import Deadline
 from pytest_webarena.browser.messages import first_line, shorten
+from pytest_webarena.browser.mouse import Mouse
 from pytest_webarena.browser.navigation import go_through_history, go_to, reload
 from pytest_webarena.browser.settle import wait_for_change
 from pytest_webarena.browser.tab import Tab
 from pytest_webarena.browser.tabs import Tabs
-from pytest_webarena.browser.targets import Place, TargetOnPage, find_target
+from pytest_webarena.browser.targets import TargetOnPage, find_target
 from pytest_webarena.browser.uploads import allowed_files, file_dialog, hand_over
 from pytest_webarena.evidence import TargetRecord
 
@@ -61,8 +62,6 @@ _LONGEST_WAIT = 20.0
 """Of one `Wait`, in seconds."""
 _FARTHEST = 1e6
 """Of one scroll, in pixels."""
-_DRAG_STEPS = 8
-"""Mouse moves of a drag: pages follow the moves, not only the end."""
 _FORMATS = {
     "date": "2026-01-31",
     "time": "13:45",
@@ -111,13 +110,14 @@ async def perform(tabs: Tabs, action: Action, limits: Deadlines, deadline: Deadl
 
 
 class _Hand:
-    """Mouse and keyboard on the current tab."""
+    """Carries out one action on the current tab."""
 
     def __init__(self, tabs: Tabs, limits: Deadlines, deadline: Deadline) -> None:
         self._tabs = tabs
         self._tab: Tab = tabs.current
         self._limits = limits
         self._deadline = deadline
+        self._mouse = Mouse(tabs.current, lambda: self._hang)
 
     async def do(self, action: Action) -> Performed:
         dialog = self._tab.dialogs.open
@@ -200,30 +200,15 @@ class _Hand:
         target = self._find(action.target)
         if isinstance(action, Hover):
             place = await target.place("hover")
-            await self._tab.run(self._tab.page.mouse.move(place.x, place.y), self._hang, "moving the mouse")
+            await self._mouse.move(place)
             return Performed(target=place.record)
         modifiers = [playwright_keys(key) for key in action.modifiers]
         place = await target.place("click")
         if place.option:
             chosen = await self._choose(target, None)
             return Performed(target=place.record, value=chosen.value)
-        await self._click(place, action.button, action.count, modifiers)
+        await self._mouse.click(place, action.button, action.count, modifiers)
         return Performed(target=place.record)
-
-    async def _click(
-        self, place: Place, button: str = "left", count: int = 1, modifiers: list[str] | None = None
-    ) -> None:
-        page = self._tab.page
-        held: list[str] = []
-        try:
-            for key in modifiers or ():
-                await self._tab.run(page.keyboard.down(key), self._hang, "holding a key")
-                held.append(key)
-            click = page.mouse.click(place.x, place.y, button=button, click_count=max(1, min(count, 3)))  # type: ignore[arg-type]
-            await self._tab.run(click, self._hang, "clicking")
-        finally:
-            for key in reversed(held):
-                self._tab.in_background(page.keyboard.up(key))
 
     async def _type(self, action: Type) -> Performed:
         if action.target is None:
@@ -247,7 +232,7 @@ class _Hand:
                     f"This is a {place.kind} field: it takes a value such as {wanted}, not {action.text!r}."
                 )
         else:
-            await self._click(place)
+            await self._mouse.click(place)
             if action.clear and await target.call(scripts.SELECT_CONTENT):
                 await self._key("Delete")
             await self._text(action.text)
@@ -274,7 +259,7 @@ class _Hand:
         record = None
         if action.target is not None:
             place = await self._find(action.target).place("type")
-            await self._click(place)
+            await self._mouse.click(place)
             record = place.record
         if len(keys) == 1 and not keys.isascii():
             await self._text(keys)  # a character that this keyboard has no key for
@@ -307,29 +292,11 @@ class _Hand:
         place = await target.place("hover")
         size = self._tab.page.viewport_size or {"width": 1280, "height": 720}
         far = pixels if pixels is not None else 0.9 * (size["height"] if down else size["width"])
-        mouse = self._tab.page.mouse
-        await self._tab.run(mouse.move(place.x, place.y), self._hang, "moving the mouse")
-        await self._tab.run(mouse.wheel(across * far, down * far), self._hang, "turning the mouse wheel")
-        await self._tab.evaluate(scripts.TWO_FRAMES, seconds=self._hang, what="scrolling")
+        await self._mouse.turn_wheel(place, across * far, down * far)
         return Performed(target=place.record, value=direction)
 
     async def _drag(self, action: Drag) -> Performed:
-        source, destination = self._find(action.target), self._find(action.to)
-        tab, mouse = self._tab, self._tab.page.mouse
-        place = await source.place("hover")
-        await tab.run(mouse.move(place.x, place.y), self._hang, "moving the mouse")
-        await tab.run(mouse.down(), self._hang, "pressing the mouse button")
-        try:
-            # A little way first: the drag has to begin before the page is scrolled away under the mouse.
-            await tab.run(mouse.move(place.x + 6, place.y + 3, steps=2), self._hang, "dragging")
-            there = await destination.place("hover")
-            await tab.run(mouse.move(there.x, there.y, steps=_DRAG_STEPS), self._hang, "dragging")
-            # Twice: a page that takes what is dragged only where it is hovered has to see a move there.
-            await tab.run(mouse.move(there.x, there.y), self._hang, "dragging")
-        except BaseException:
-            tab.in_background(mouse.up())
-            raise
-        await tab.run(mouse.up(), self._hang, "releasing the mouse button")
+        place, there = await self._mouse.drag(self._find(action.target), self._find(action.to))
         return Performed(target=place.record, value=f"to {there.record.role} {there.record.name!r}")
 
     async def _upload(self, action: Upload) -> Performed:
@@ -348,7 +315,7 @@ class _Hand:
                 return Performed(value=", ".join(action.files))
             place = await self._find(action.target).place("click")
             record = place.record
-            await self._click(place)
+            await self._mouse.click(place)
             chooser = await file_dialog(self._tab, self._deadline.left(_FILE_DIALOG))
         await hand_over(self._tab, chooser, paths, self._hang)
         return Performed(target=record, value=", ".join(action.files))
@@ -389,7 +356,7 @@ class _Hand:
             raise ActionFailed("A radio button can't be cleared; choose another one of its group.")
         place = await target.place("click")
         if checked != action.checked:
-            await self._click(place)
+            await self._mouse.click(place)
             after = await target.call(scripts.IS_CHECKED)
             if after is not None and after[1] != action.checked:
                 raise ActionFailed("It was clicked but did not change.")

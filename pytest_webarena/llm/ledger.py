@@ -92,12 +92,8 @@ class Ledger:
     def reserve(self, *, trial: str, purpose: Purpose, model: str, estimate: float, now: float) -> Ticket:
         """Ask for one request, expected to cost ``estimate`` dollars. Raises `BudgetSpent`."""
         with self._transaction() as database:
-            if self._max_cost is not None:
-                (spent,) = database.execute(
-                    "select total(case state when 'reserved' then reserved else cost end) from calls"
-                ).fetchone()
-                if spent >= self._max_cost:
-                    raise BudgetSpent(f"${spent:.4f} of the run's ${self._max_cost:g} are spent or reserved")
+            if told := self._exhausted(database):
+                raise BudgetSpent(told)
             not_before = now
             if self._rate is not None:
                 row = database.execute(
@@ -140,6 +136,42 @@ class Ledger:
                 "output_tokens) values (?, ?, ?, ?, ?, 'cached', 0, 0, ?, ?, ?)",
                 (now, self._worker, trial, purpose, model, usage.saved, usage.input_tokens, usage.output_tokens),
             )
+
+    def book(self, *, trial: str, model: str, usage: Usage, now: float) -> None:
+        """Calls that an agent made by itself, as it tells them; one entry for all of them."""
+        with self._transaction() as database:
+            database.execute(
+                "insert into calls (at, worker, trial, purpose, model, state, reserved, cost, input_tokens, "
+                "cached_input_tokens, output_tokens, reasoning_tokens) "
+                "values (?, ?, ?, 'agent', ?, 'settled', 0, ?, ?, ?, ?, ?)",
+                (
+                    now,
+                    self._worker,
+                    trial,
+                    model,
+                    usage.cost,
+                    usage.input_tokens,
+                    usage.cached_input_tokens,
+                    usage.output_tokens,
+                    usage.reasoning_tokens,
+                ),
+            )
+
+    def exhausted(self) -> str:
+        """How much is spent and reserved, once the budget leaves no room; else empty."""
+        if self._max_cost is None:
+            return ""
+        with closing(self._connect()) as database:
+            return self._exhausted(database)
+
+    def _exhausted(self, database: sqlite3.Connection) -> str:
+        if self._max_cost is None:
+            return ""
+        (spent,) = database.execute(
+            "select total(case state when 'reserved' then reserved else cost end) from calls"
+        ).fetchone()
+        told = f"${spent:.4f} of the run's ${self._max_cost:g} are spent or reserved"
+        return told if spent >= self._max_cost else ""
 
     def lines(self) -> tuple[LedgerLine, ...]:
         """The account, by purpose and model."""

@@ -25,6 +25,7 @@ from pytest_webarena.tasks.placeholders import resolve_placeholders
 from pytest_webarena.trials.outcome import decide
 from pytest_webarena.trials.remembering import Recollection, recollection
 from pytest_webarena.trials.self_driving import run_self_driven
+from pytest_webarena.trials.spending import Spending
 from pytest_webarena.trials.stage import Stage, set_stage
 
 if TYPE_CHECKING:
@@ -273,6 +274,7 @@ def _run_agent(
         view=view, task=plan.task, trial=plan.trial, attempt=writer.number, key=key, folder=writer.path,
         temp_dir=plan.temp_dir, limits=_agent_limits(limits), worker=plan.worker or "main", models=plan.models,
     )  # fmt: skip
+    spending = _spending(plan, key)
     parse: Callable[[str], Any] = grammar(plan.agent.grammar).parse
     name = f"{plan.task.id}-{plan.agent.id}"
     try:
@@ -286,13 +288,30 @@ def _run_agent(
     with worker:
         if stage.driven is not None:
             episode = run_self_driven(stage.session, stage.driven, worker, limits=limits, recorder=recorder)
+            if spending is not None and episode.usage is not None:
+                spending.spend(episode.usage)
         else:
-            episode = run_episode(stage.session, worker, parse=parse, limits=limits, recorder=recorder)
+            episode = run_episode(
+                stage.session, worker, parse=parse, limits=limits, recorder=recorder,
+                spend=spending.spend if spending is not None else lambda usage: None,
+            )  # fmt: skip
         if recalled is not None:
             recalled.ask(worker, episode.ending.reason, writer)
             if recalled.usage is not None:
+                if spending is not None:
+                    spending.spend(recalled.usage)
                 episode = replace(episode, usage=recalled.usage + (episode.usage or Usage()))
         return episode
+
+
+def _spending(plan: TrialPlan, trial: str) -> Spending | None:
+    """Where to book what the agent says it used; None for those whose calls are booked as they are made."""
+    agent, models = plan.agent, plan.models
+    if agent.kind == "model" or models is None or models.ledger is None:
+        return None
+    spending = Spending(models, models.ledger, trial=trial, model=agent.model or agent.id, worker=plan.worker or "main")
+    spending.check()
+    return spending
 
 
 def _agent_limits(limits: EpisodeLimits) -> AgentLimits:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -10,56 +9,24 @@ import pytest
 
 from pytest_webarena.actions import (
     Action,
-    Back,
-    Check,
     Click,
-    CloseTab,
     Element,
-    FocusTab,
-    Forward,
     Goto,
     Hover,
-    Invalid,
-    NewTab,
     Noop,
     Point,
-    Press,
     Scroll,
-    Select,
     Selector,
-    Stop,
     Target,
-    Type,
 )
 from pytest_webarena.browser.session import Session
 
 if TYPE_CHECKING:
     from tests.browser.conftest import Web
 
+from tests.browser.acting import LOG, by_id, done, logged
+
 Show = Callable[[str], Session]
-LOG = """<ol id=log></ol><script>
-const list = document.getElementById('log');
-function log(text) { list.append(Object.assign(document.createElement('li'), {textContent: text})) }
-</script>"""
-
-
-def logged(session: Session) -> tuple[str, ...]:
-    return session.read_page(open=None, locate="css=#log li").texts
-
-
-def value_of(session: Session, selector: str) -> str:
-    return session.read_page(open=None, locate=selector).texts[0]
-
-
-def by_id(session: Session, line: str) -> Element:
-    found = re.search(rf"\[(\d+)\] {re.escape(line)}", session.observe().text)
-    assert found, f"{line} is not in\n{session.observe().text}"
-    return Element(found[1])
-
-
-def done(session: Session, action: Action) -> None:
-    outcome = session.execute(action)
-    assert outcome.error == ""
 
 
 # --- mouse
@@ -211,259 +178,6 @@ def test_the_next_observation_repeats_the_error_until_an_action_works(show: Show
     assert session.observe().error == ""
     session.note_error("that was no action")
     assert session.observe().error == "that was no action"
-
-
-# --- keyboard
-
-
-@pytest.mark.parametrize(
-    "text", ["plain text", "Zoë “quoted” – 漢字 😀👩‍👩‍👧 עברית", "{'json': [1]} `x` \\n ${y}", "x" * 3000]
-)
-def test_any_text_can_be_typed(show: Show, text: str) -> None:
-    session = show(
-        "<input aria-label=A value=old><textarea aria-label=B></textarea><div contenteditable aria-label=C></div>"
-    )
-    for line, selector in (("textbox 'A'", "css=input"), ("textbox 'B'", "css=textarea"), ("generic 'C'", "css=div")):
-        outcome = session.execute(Type(by_id(session, line), text, clear=True))
-        assert (outcome.error, outcome.value) == ("", text)
-        assert value_of(session, selector) == text
-
-
-def test_webarenas_type_keeps_what_is_there(show: Show) -> None:
-    session = show("<input value=old size=3>")
-    done(session, Type(Selector("css=input"), "er"))
-    assert sorted(value_of(session, "css=input")) == sorted("older")
-
-
-def test_enter_submits_and_line_breaks_are_typed(show: Show, web: Web) -> None:
-    web.put("/found", "<title>Found</title>")
-    session = show("<form action=/found><input name=q></form><textarea></textarea>")
-    done(session, Type(Selector("css=textarea"), "one\ntwo"))
-    assert value_of(session, "css=textarea") == "one\ntwo"
-    outcome = session.execute(Type(Selector("css=input"), "coffee & tea", enter=True))
-    assert outcome.url_after == "http://a.test/found?q=coffee+%26+tea"
-    assert session.observe().title == "Found"
-
-
-def test_typing_sends_key_events(show: Show) -> None:
-    session = show(f'<input onkeydown="log(event.key)">{LOG}')
-    done(session, Type(Selector("css=input"), "aB", enter=True))
-    assert logged(session) == ("a", "Shift", "B", "Enter") or logged(session) == ("a", "B", "Enter")
-
-
-@pytest.mark.parametrize(
-    ("kind", "value"),
-    [("date", "2026-11-21"), ("time", "13:45"), ("month", "2026-11"), ("color", "#ff8800"), ("range", "30")],
-)
-def test_fields_with_pickers_take_a_value(show: Show, kind: str, value: str) -> None:
-    session = show(f"<input type={kind} onchange=\"log('change')\">{LOG}")
-    done(session, Type(Selector("css=input"), value))
-    assert value_of(session, "css=input") == value
-    assert logged(session) == ("change",)
-    wrong = session.execute(Type(Selector("css=input"), "tomorrow"))
-    assert wrong.error.startswith(f"This is a {kind} field: it takes a value such as")
-    assert value_of(session, "css=input") == value
-
-
-def test_read_only_fields_are_told(show: Show) -> None:
-    session = show("<input readonly value=x>")
-    assert "read-only" in session.execute(Type(Selector("css=input"), "y")).error
-
-
-def test_keys_and_combinations(show: Show) -> None:
-    session = show("<input value=abc>")
-    done(session, Press("End", Selector("css=input")))
-    done(session, Press("shift+arrowleft"))
-    done(session, Press("x"))
-    assert value_of(session, "css=input") == "abx"
-    done(session, Press("ControlOrMeta+a"))
-    assert session.execute(Press("delete")).value == "Delete"
-    assert value_of(session, "css=input") == ""
-    assert "did you mean Enter?" in session.execute(Press("Entr")).error
-
-
-# --- lists, checkboxes, scrolling
-
-
-def test_options_are_chosen_by_label_value_or_id(show: Show) -> None:
-    session = show(
-        f'<select onchange="log(this.value)"><option value=1>One</option><option value=2>Two  words</option>'
-        f"<option value=3 disabled>Three</option></select>{LOG}"
-    )
-    select = Selector("css=select")
-    assert session.execute(Select(select, ("Two words",))).value == "Two words"
-    done(session, Select(select, ("1",)))
-    done(session, Click(by_id(session, "option 'Two words'")))  # it is nowhere on the screen, but can be meant
-    done(session, Type(by_id(session, "combobox ''"), "one"))
-    assert logged(session) == ("2", "1", "2", "1")
-    assert (
-        session.execute(Select(select, ("Four",))).error
-        == "The list has no option 'Four'. It has: 'One', 'Two words', 'Three'."
-    )
-    assert "disabled" in session.execute(Select(select, ("Three",))).error
-    assert "Only one option" in session.execute(Select(select, ("One", "Two words"))).error
-    assert "no list" in session.execute(Select(Selector("css=body"), ("One",))).error
-
-
-def test_several_options_of_a_multiple_list(show: Show) -> None:
-    session = show("<select multiple><option>A</option><option selected>B</option><option>C</option></select>")
-    assert session.execute(Select(Selector("css=select"), ("A", "C"))).value == "A, C"
-    assert value_of(session, "css=select") == "A, C"
-
-
-def test_checkboxes_are_set_not_toggled(show: Show) -> None:
-    session = show(
-        "<input type=checkbox><input type=radio><span role=switch aria-checked=false tabindex=0>S</span><p>x"
-    )
-    box = Selector("css=[type=checkbox]")
-    for checked in (True, True, False, False):
-        done(session, Check(box, checked))
-        assert value_of(session, box.selector) == str(checked).lower()
-    done(session, Check(Selector("css=[type=radio]")))
-    assert "can't be cleared" in session.execute(Check(Selector("css=[type=radio]"), False)).error
-    assert "did not change" in session.execute(Check(Selector("css=span"))).error
-    assert "no checkbox" in session.execute(Check(Selector("css=p"))).error
-
-
-def test_scrolling_by_screens_and_its_ends(show: Show) -> None:
-    session = show("<body style='margin:0'><div style='height:1500px;width:2000px'>x</div>")
-    assert "already at the top" in session.execute(Scroll("up")).error
-    done(session, Scroll("down"))
-    assert session.observe().scroll.y == 720
-    done(session, Scroll("down"))
-    assert "already at the bottom" in session.execute(Scroll("down")).error
-    done(session, Scroll("right"))
-    assert session.observe().scroll.x > 0
-
-
-def test_parts_of_a_page_scroll(show: Show) -> None:
-    session = show(
-        "<body style='margin:0;overflow:hidden;height:100vh'><div id=d style='height:100%;overflow:auto'>"
-        "<div style='height:5000px'>x</div></div>"
-    )
-    done(session, Scroll("down"))  # the page does not move, its main part does
-    done(session, Scroll("down", Selector("css=#d div")))
-    assert value_of(session, "js=d.scrollTop") == "1440"
-
-
-# --- navigation and tabs
-
-
-def test_going_back_and_forward(session: Session, web: Web) -> None:
-    for name in "abc":
-        web.put(f"/{name}", f"<title>{name}</title>")
-    session.open_tabs(["http://a.test/a"])
-    assert "no earlier page" in session.execute(Back()).error
-    done(session, Goto("/b"))
-    done(session, Goto("http://a.test/c"))
-    assert session.execute(Back()).url_after == "http://a.test/b"
-    assert session.execute(Back()).url_after == "http://a.test/a"
-    assert "no earlier page" in session.execute(Back()).error
-    assert session.execute(Forward()).url_after == "http://a.test/b"
-    done(session, Forward())
-    assert "no later page" in session.execute(Forward()).error
-    assert session.observe().title == "c"
-
-
-def test_tabs_open_close_and_change(session: Session, web: Web) -> None:
-    session.open_tabs([web.put(f"/{name}", f"<title>{name}</title>") for name in "ab"])
-    assert [tab.title for tab in session.observe().tabs] == ["a", "b"]
-    assert session.observe().title == "a"  # the first one is current
-    done(session, FocusTab(1))
-    assert session.execute(NewTab()).tab == 1
-    done(session, Goto("http://a.test/a"))
-    assert [tab.title for tab in session.observe().tabs] == ["a", "b", "a"]
-    done(session, FocusTab(0))
-    done(session, CloseTab())
-    assert [(tab.title, tab.active) for tab in session.observe().tabs] == [("b", False), ("a", True)]
-    assert session.execute(FocusTab(2)).error == "There is no tab 2: the tabs are 0 to 1."
-    done(session, CloseTab())
-    done(session, CloseTab())
-    assert [(tab.url, tab.active) for tab in session.observe().tabs] == [("about:blank", True)]
-    assert session.execute(FocusTab(1)).error == "There is no tab 1: there is only tab 0."
-
-
-def test_opening_tabs_again_replaces_them(session: Session, web: Web) -> None:
-    for name in "ab":
-        web.put(f"/{name}", f"<title>{name}</title>")
-    session.open_tabs(["http://a.test/a"])
-    session.execute(NewTab())
-    session.open_tabs(["http://a.test/b"])
-    assert [tab.title for tab in session.observe().tabs] == ["b"]
-
-
-@pytest.mark.parametrize(
-    "url",
-    ["file:///etc/passwd", "javascript:alert(1)", "data:text/html,x", "chrome://version", "view-source:http://a.test/"],
-)
-def test_other_schemes_are_refused(show: Show, url: str) -> None:
-    session = show("<title>Here</title>")
-    assert "only http and https addresses can" in session.execute(Goto(url)).error
-    assert session.observe().title == "Here"
-
-
-def test_addresses_that_lead_nowhere(show: Show, web: Web) -> None:
-    session = show("<title>Here</title>")
-    web.redirect("/loop", "/loop")
-    assert "redirects in a loop (ERR_TOO_MANY_REDIRECTS)" in session.execute(Goto("/loop")).error
-    assert "no address" in session.execute(Goto("the shopping cart")).error
-    assert "could not be opened" in session.execute(Goto("https://a.test/")).error  # the little proxy has no tunnels
-    assert session.observe().url == "https://a.test/"  # as an address bar shows it
-    assert session.execute(Goto("http://a.test/nothing")).error == ""
-    assert session.observe().title == "Not found"
-    web.put("/empty", lambda request: web.reply(status=204))
-    assert session.execute(Goto("/empty")).error == ""  # it says: stay where you are
-    assert session.observe().title == "Not found"
-
-
-@pytest.mark.parametrize("action", [Noop(), Stop("42"), Invalid("?", "That was no action.")])
-def test_what_does_nothing_does_nothing(show: Show, action: Action) -> None:
-    session = show("<title>Here</title>")
-    outcome = session.execute(action)
-    assert outcome.error == (action.reason if isinstance(action, Invalid) else "")
-    assert outcome.url_after == "http://a.test/"
-
-
-NOWHERE = float("nan")
-
-
-def test_any_action_ends_as_an_outcome(show: Show) -> None:
-    session = show("<input><select><option>A</select><button>B</button><a href='#x'>L</a>")
-    field, odd = Selector("css=input"), "\0 \ud83d `'\"\\ \u202e"
-    for action in (
-        Click(Point(NOWHERE, NOWHERE)),
-        Click(Point(1e300, -1e300)),
-        Click(field, count=10_000),
-        Click(field, count=-1),
-        Click(field, modifiers=("Hyper",)),
-        Click(field, button="fourth"),  # type: ignore[arg-type]
-        Click(Element("")),
-        Click(Element(odd)),
-        Click(Selector("")),
-        Click(Selector(odd)),
-        Hover(Selector("xpath=//[")),
-        Type(field, odd, clear=True, enter=True),
-        Type(field, ""),
-        Type(Selector("css=button"), "x"),
-        Press(odd),
-        Press(""),
-        Press("Control+Shift+Alt+Meta+F12"),
-        Scroll("sideways"),  # type: ignore[arg-type]
-        Scroll("down", Selector("css=a")),
-        Select(Selector("css=select"), ()),
-        Select(Selector("css=select"), (odd,)),
-        Check(Selector("css=select")),
-        Goto(odd),
-        Goto("http://"),
-        Goto("http://[::1"),
-        Goto("http://a.test:99999/"),
-        FocusTab(-1),
-        FocusTab(10**30),
-        Invalid(odd, odd),
-    ):
-        outcome = session.execute(action)
-        assert isinstance(outcome.error, str), action
-        assert session.observe().url.startswith("http"), action
 
 
 # --- selectors

@@ -8,6 +8,7 @@ import os
 import queue
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -140,6 +141,9 @@ class Driven:
         state = self._config.storage_state
         if state:
             await context.set_storage_state(dict(state))  # type: ignore[arg-type]
+        if self._config.geolocation is not None:
+            await context.set_geolocation(asdict(self._config.geolocation))  # type: ignore[arg-type]
+            await context.grant_permissions(["geolocation"])
 
     def _on_page(self, page: Page) -> None:
         def navigated(frame: Frame) -> None:

@@ -3,15 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
-from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
-import jsonschema
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from pytest_webarena.actions import (
     AcceptDialog,
@@ -27,7 +21,6 @@ from pytest_webarena.actions import (
     Forward,
     Goto,
     Hover,
-    Invalid,
     NewTab,
     Noop,
     Note,
@@ -41,14 +34,10 @@ from pytest_webarena.actions import (
     Type,
     Upload,
     Wait,
-    as_record,
     infeasible,
 )
 from pytest_webarena.browser.grammars import grammar, grammars
-from pytest_webarena.browser.grammars.tools import parse_call, tools
 
-FUZZ = int(os.environ.get("WEBARENA_FUZZ", "60"))
-"""Examples of each fuzzed property; more of them for a longer campaign."""
 DOCS = Path(__file__).parents[3] / "docs" / "actions.md"
 FENCED = ("webarena", "playwright", "set_of_marks", "coordinates")
 
@@ -355,243 +344,3 @@ def test_a_grammar_explains_what_it_accepts() -> None:
             if name == "webcanvas":
                 verb = json.loads(example)["action"]
             assert verb in text, (name, verb)
-
-
-# --- near misses become feedback
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "reason"),
-    [
-        ("playwright", "```page.locator('a').explode()```", "an element has no action 'explode'"),
-        ("playwright", "```page.explode()```", "page has no action 'explode'"),
-        ("playwright", "```page.get_by_magic('a').click()```", "there is no locator 'get_by_magic'"),
-        ("playwright", "```page.locator('a').click```", "parentheses are missing after 'click'"),
-        ("playwright", "```page.goto(url)```", "arguments have to be texts in quotes"),
-        ("playwright", "```page.goto(open('/etc/passwd').read())```", "there is no locator 'open'"),
-        ("playwright", "```page.goto('a'); page.goto('b')```", "expected one call"),
-        ("playwright", "```x = page.goto('a')```", "expected one call"),
-        ("playwright", "```page.goto('a```", "can't be read as code"),
-        ("playwright", "```browser.close()```", "begins with 'browser' instead of page"),
-        ("playwright", "```(lambda: page)().goto('a')```", "a chain of calls that begins with page"),
-        ("playwright", "```page.locator(**{'selector': 'a'}).click()```", "** is not understood"),
-        ("playwright", "page.reload()", "No action found"),
-        ("set_of_marks", "```click [4] [sideways]```", "click [id]"),
-        ("set_of_marks", "```clik [4]```", "did you mean 'click'"),
-        ("set_of_marks", "```drag [4]```", "drag [id] [id]"),
-        ("set_of_marks", "```scroll [4] [down] [far]```", "scroll [id] [down]"),
-        ("coordinates", "```click [4]```", "click [x] [y]"),
-        ("coordinates", "```click [1e999] [1]```", "click [x] [y]"),
-        ("tools", '{"name": "clik", "arguments": {}}', "did you mean 'click'"),
-        ("tools", '{"name": "click", "arguments": {}}', "'element or x' is missing"),
-        ("tools", '{"name": "click", "arguments": {"element": "4", "speed": 2}}', "no argument 'speed'"),
-        ("tools", '{"name": "click", "arguments": {"x": 4}}', "both 'x' and 'y'"),
-        ("tools", '{"name": "click", "arguments": {"element": "4", "button": "fourth"}}', "one of left, right, middle"),
-        ("tools", '{"name": "focus_tab", "arguments": {"index": 1.5}}', "a whole number"),
-        ("tools", '{"name": "wait", "arguments": {"seconds": NaN}}', "expected a number"),
-        ("tools", '{"name": "click", "arguments": [4]}', "not a JSON object"),
-        ("tools", "click(4)", "Reply with a JSON object"),
-        ("webcanvas", '{"action": "jump"}', "'jump' is no action"),
-        ("webcanvas", '{"action": "click", "element_id": "the button"}', "expected a number from the observation"),
-        ("webcanvas", '{"action": "goto"}', "expected text as 'action_input'"),
-        ("webcanvas", '{"action": "switch_tab", "action_input": "next"}', "makes no sense"),
-    ],
-)
-def test_what_is_no_action_says_why(name: str, text: str, reason: str) -> None:
-    action = grammar(name).parse(text)
-    assert isinstance(action, Invalid)
-    assert reason in action.reason
-    assert action.text == text
-
-
-@pytest.mark.parametrize(
-    ("code", "action"),
-    [
-        ("await page.locator('#a').click()", Click(Selector("#a"))),
-        ("python\npage.locator('#a').click()", Click(Selector("#a"))),
-        ("page.click('#a')", Click(Selector("#a"))),
-        ("page.fill('#a', 'x')", Type(Selector("#a"), "x", clear=True)),
-        ("page.locator('li').first.click()", Click(Selector("li >> nth=0"))),
-        ("page.locator('li').nth(2).last.click()", Click(Selector("li >> nth=2 >> nth=-1"))),
-        (
-            "page.get_by_role('row').filter(has_text='Ada', has_not=page.get_by_text('x'))"
-            ".get_by_role('button').click()",
-            Click(
-                Selector(
-                    'internal:role=row >> internal:has-text="Ada"i >> '
-                    'internal:has-not="internal:text=\\"x\\"i" >> internal:role=button'
-                )
-            ),
-        ),
-        (
-            "page.get_by_role('heading', name='A', exact=True, level=2).hover()",
-            Hover(Selector('internal:role=heading[level=2][name="A"s]')),
-        ),
-        ("page.get_by_text(re.compile('^a/b$', re.I)).hover()", Hover(Selector("internal:text=/^a\\/b$/i"))),
-        (
-            "page.frame_locator('iframe').get_by_placeholder('q').hover()",
-            Hover(Selector('iframe >> internal:control=enter-frame >> internal:attr=[placeholder="q"i]')),
-        ),
-        ("page.get_by_test_id('go').hover()", Hover(Selector('internal:testid=[data-testid="go"s]'))),
-        ("page.mouse.dblclick(3, y=4)", Click(Point(3, 4), count=2)),
-        ("page.mouse.wheel(-200, 0)", Scroll("left", pixels=200)),
-        ("stop('x')", Stop("x")),
-        ("page.stop()", Stop("")),
-    ],
-)
-def test_playwright_calls_are_read_as_playwright_means_them(code: str, action: Action) -> None:
-    assert grammar("playwright").parse(f"```{code}```") == action
-
-
-@pytest.mark.parametrize(
-    ("text", "action"),
-    [
-        ("click [0.5] [0.25]", Click(Point(0.5, 0.25, relative=True))),  # as WebArena's own coordinates
-        ("click [1.0, 0]", Click(Point(1.0, 0.0, relative=True))),
-        ("click [1] [1]", Click(Point(1, 1))),
-        ("click [640.5, 2]", Click(Point(640.5, 2))),
-        ("type [10] [20] [a] [b] [1]", Type(Point(10, 20), "a] [b", enter=True)),
-        ("type [naïve “quotes”\n漢字 😀]", Type(None, "naïve “quotes”\n漢字 😀")),
-        ("click [1] [2] [double] [ctrl]", Click(Point(1, 2), count=2, modifiers=("Control",))),
-        ("scroll [1] [2] [up] [50]", Scroll("up", Point(1, 2), 50)),
-        ("wait", Wait()),
-        ("stop", Stop("")),
-    ],
-)
-def test_points_and_their_like(text: str, action: Action) -> None:
-    assert grammar("coordinates").parse(f"```{text}```") == action
-
-
-# --- tools
-
-
-def test_tools_are_valid_schemas_and_their_examples_fit() -> None:
-    for targets, element in (("elements", True), ("points", False), ("both", True)):
-        by_name = {tool["name"]: tool for tool in tools(targets=targets)}  # type: ignore[arg-type]
-        for tool in by_name.values():
-            assert set(tool) == {"name", "description", "parameters"}
-            jsonschema.Draft202012Validator.check_schema(tool["parameters"])
-        for row in EXAMPLES.values():
-            if "tools" in row and element:
-                name, _, arguments = row["tools"][0].partition(" ")
-                jsonschema.validate(json.loads(arguments), by_name[name]["parameters"])
-
-
-def test_calls_come_as_mappings_or_as_json_and_models_are_sloppy() -> None:
-    assert parse_call("click", {"element": 4}) == Click(Element("4"))
-    assert parse_call("click", '{"element": "[4]", "button": null}') == Click(Element("4"))
-    assert parse_call("click", {"x": "10", "y": 20}) == Click(Point(10, 20))
-    assert parse_call("drag", {"element": "1", "to_x": 5, "to_y": 6}) == Drag(Element("1"), Point(5, 6))
-    assert parse_call("select", {"element": "4", "options": "Tea"}) == Select(Element("4"), ("Tea",))
-    assert parse_call("press", {"keys": 4}) == Press("4")
-    assert parse_call("scroll", {"direction": "DOWN"}) == Scroll("down")
-    assert parse_call("go_back", "") == parse_call("go_back", None) == parse_call("go_back", {}) == Back()
-    assert parse_call("stop") == Stop("")
-    openai = {"tool_calls": [{"function": {"name": "noop", "arguments": "{}"}}]}
-    assert grammar("tools").parse(json.dumps(openai)) == Noop()
-
-
-@pytest.mark.parametrize("arguments", ["{", "[]", "[" * 100_000, 5, ["a"], {1: 2}, {"element": {}}, {"element": True}])
-def test_calls_that_are_none(arguments: Any) -> None:
-    assert isinstance(parse_call("click", arguments), Invalid)
-
-
-# --- nothing makes a parser raise
-
-_WORDS = sorted(
-    {
-        piece
-        for row in EXAMPLES.values()
-        for example, _ in row.values()
-        for piece in example.replace("(", " ( ").replace(")", " ) ").replace('"', ' " ').split()
-    }
-    | {
-        "```",
-        "[",
-        "]",
-        "{",
-        "}",
-        "()",
-        ".",
-        ",",
-        "\\",
-        "'",
-        "re.compile",
-        "nan",
-        "1e999",
-        "-1",
-        "\x00",
-        "\ud800",
-        "9" * 5000,
-    }
-)
-_ALMOST = st.lists(st.sampled_from(_WORDS) | st.text(max_size=5), max_size=12).map(" ".join)
-_MANGLED = st.builds(
-    lambda example, at, extra, cut: (
-        example[: at % (len(example) + 1)] + extra + example[(at + cut) % (len(example) + 1) :]
-    ),
-    st.sampled_from([example for row in EXAMPLES.values() for example, _ in row.values()]),
-    st.integers(0, 200),
-    st.text(max_size=4) | st.sampled_from(_WORDS),
-    st.integers(0, 8),
-)
-_TEXTS = st.text(max_size=60) | _ALMOST | _MANGLED
-_JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8) | st.sampled_from(_WORDS[:80]),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
-    max_leaves=6,
-)
-_KEYS = sorted({name for tool in tools(targets="both") for name in tool["parameters"]["properties"]})
-
-
-def check(action: object) -> None:
-    """It is an action, and its record is JSON."""
-    assert isinstance(action, Action)
-    json.dumps(as_record(action))
-    assert asdict(action) is not None
-
-
-@pytest.mark.parametrize("name", grammars())
-@settings(max_examples=FUZZ, deadline=None)
-@given(text=_TEXTS, fenced=st.booleans())
-def test_any_text_is_read(name: str, text: str, fenced: bool) -> None:
-    check(grammar(name).parse(f"```{text}```" if fenced else text))
-
-
-@settings(max_examples=2 * FUZZ, deadline=None)
-@given(
-    name=st.sampled_from([tool["name"] for tool in tools()]) | st.text(max_size=8),
-    arguments=st.dictionaries(st.sampled_from(_KEYS) | st.text(max_size=8), _JSON, max_size=4) | _JSON,
-)
-def test_any_call_is_read(name: str, arguments: Any) -> None:
-    check(parse_call(name, arguments))
-
-
-@settings(max_examples=FUZZ, deadline=None)
-@given(
-    found=st.fixed_dictionaries(
-        {}, optional=dict.fromkeys(("action", "action_input", "element_id", "name", "arguments", "function"), _JSON)
-    ),
-    name=st.sampled_from(["tools", "webcanvas"]),
-    verb=st.sampled_from(["click", "goto", "switch_tab", "fill_form", "focus_tab"]),
-)
-def test_any_object_is_read(found: dict[str, Any], name: str, verb: str) -> None:
-    check(grammar(name).parse(json.dumps(found)))
-    check(grammar(name).parse(json.dumps({**found, "action": verb, "name": verb})))
-
-
-@pytest.mark.parametrize("name", grammars())
-@pytest.mark.parametrize(
-    "text",
-    [
-        "(" * 5000,
-        "page" + ".first" * 5000 + ".click()",
-        "page.goto(" + "[" * 5000,
-        "{" * 5000,
-        "[" * 20_000,
-        "type [1] " + "[x] " * 20_000,
-    ],
-)
-def test_deep_and_long_replies_end(name: str, text: str) -> None:
-    check(grammar(name).parse(text))
-    check(grammar(name).parse(f"```{text}```"))

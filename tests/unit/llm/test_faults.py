@@ -164,7 +164,7 @@ def test_tool_calls_and_refusals_are_read(api: Any, stream: bool) -> None:
     assert [(one.name, one.arguments) for one in reply.tool_calls] == list(calls)
     assert len({one.id for one in reply.tool_calls}) == 10
     with model_server([Answer(refusal="I'd rather not")]) as server:
-        assert client_of(server, api=api).ask(question()).refusal == "I'd rather not"
+        assert client_of(server, api=api, stream=stream).ask(question()).refusal == "I'd rather not"
 
 
 @BOTH

@@ -1,0 +1,49 @@
+"""Books what agents spend that make their model calls themselves, so that the run's budget holds for them, too."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_webarena.episode import Ending
+from pytest_webarena.llm.client import BudgetSpent, budget_error
+from pytest_webarena.llm.ledger import Ledger
+
+if TYPE_CHECKING:
+    from pytest_webarena.evidence import Usage
+    from pytest_webarena.llm.config import ModelSettings
+
+__all__ = ["Spending"]
+
+
+class Spending:
+    """One trial's entries in the run's account. Agents that tell of no usage leave none.
+
+    Their calls can't be kept from being made, only counted afterwards: what comes after the last money is refused.
+    """
+
+    def __init__(self, settings: ModelSettings, ledger: Path, *, trial: str, model: str, worker: str) -> None:
+        self._settings = settings
+        self._path = ledger
+        self._trial = trial
+        self._model = model
+        self._worker = worker
+
+    def check(self) -> None:
+        """`BudgetError` when there is no money left for an agent that is known to spend some."""
+        if self._settings.max_cost is None or not self._path.is_file():
+            return
+        ledger = self._ledger()
+        if (told := ledger.exhausted()) and any(line.model == self._model for line in ledger.lines()):
+            raise budget_error(BudgetSpent(told))
+
+    def spend(self, usage: Usage) -> Ending | None:
+        """Book what the agent tells; whether that was the last money."""
+        ledger = self._ledger()
+        ledger.book(trial=self._trial, model=self._model, usage=usage, now=time.time())
+        told = ledger.exhausted()
+        return Ending("cost", f"the run's budget for model calls: {told}") if told else None
+
+    def _ledger(self) -> Ledger:
+        return Ledger(self._path, worker=self._worker, max_cost=self._settings.max_cost)

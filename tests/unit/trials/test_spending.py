@@ -1,0 +1,90 @@
+"""The run's budget and agents that make their model calls themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_webarena.actions import Action, Noop, Stop
+from pytest_webarena.agents import AgentDefinition
+from pytest_webarena.agents.protocol import Reply
+from pytest_webarena.episode import EpisodeLimits
+from pytest_webarena.evidence import Usage
+from pytest_webarena.llm.config import ModelSettings
+from pytest_webarena.llm.ledger import read_ledger
+from pytest_webarena.results import RunDir, TrialKey, TrialRecord
+from pytest_webarena.trials.trial import TrialPlan, run_trial
+
+from .test_trial import TASK, FakeResources, FakeSession
+
+
+class Session(FakeSession):
+    def execute(self, action: Action) -> None: ...
+
+
+class Resources(FakeResources):
+    """Its page takes any action."""
+
+    @contextmanager
+    def session(self, config: Any) -> Iterator[FakeSession]:
+        yield Session()
+
+
+class Spender:
+    """Spends ``cost`` dollars a step, and never comes to an end."""
+
+    cost: float | None = 0.4
+
+    def __init__(self, assignment: object) -> None: ...
+
+    def act(self, observation: object) -> Reply:
+        return Reply(Noop(), usage=Usage(calls=1, input_tokens=10, cost=self.cost))
+
+
+class Frugal(Spender):
+    """Uses no model."""
+
+    def act(self, observation: object) -> Reply:
+        return Reply(Stop("42"))
+
+
+@pytest.fixture
+def models(tmp_path: Path) -> ModelSettings:
+    return ModelSettings(ledger=tmp_path / "ledger.sqlite", max_cost=1.0)
+
+
+def run(tmp_path: Path, models: ModelSettings, trial: int, agent: str = "mine", make: Any = Spender) -> TrialRecord:
+    definition = AgentDefinition(id=agent, make=make, digest="d", kind="process")
+    plan = TrialPlan(
+        task=TASK, agent=definition, trial=trial, limits=EpisodeLimits(steps=9), models=models, env_retries=0
+    )
+    return run_trial(plan, Resources(), RunDir(tmp_path / "run").folder(TrialKey("t", agent, trial)))
+
+
+def test_the_last_money_ends_the_trial_and_keeps_others_from_beginning(tmp_path: Path, models: ModelSettings) -> None:
+    first, second = run(tmp_path, models, 1), run(tmp_path, models, 2)
+    assert (first.outcome, first.stop_reason, first.steps) == ("failed", "cost", 3)
+    assert first.stop_detail == "the run's budget for model calls: $1.2000 of the run's $1 are spent or reserved"
+    assert (second.outcome, second.cause, second.steps) == ("error", "model", 0)
+    assert "raise --max-cost and --resume" in second.message
+    assert models.ledger is not None
+    (line,) = read_ledger(models.ledger)
+    assert (line.model, line.usage.input_tokens) == ("mine", 30)
+    assert line.usage.cost == pytest.approx(1.2)
+
+
+def test_agents_that_spend_nothing_go_on(tmp_path: Path, models: ModelSettings) -> None:
+    run(tmp_path, models, 1)
+    assert run(tmp_path, models, 1, agent="frugal", make=Frugal).outcome == "passed"
+
+
+def test_an_unknown_cost_stays_unknown(tmp_path: Path, models: ModelSettings) -> None:
+    record = run(tmp_path, models, 1, make=type("Unpriced", (Spender,), {"cost": None}))
+    assert record.stop_reason != "cost"
+    assert models.ledger is not None
+    (line,) = read_ledger(models.ledger)
+    assert (line.usage.cost, line.unknown > 0) == (None, True)

@@ -190,14 +190,21 @@ class TaskItem(pytest.Function):
         if isinstance(excinfo.value, TaskFailed | TrialError):
             error = excinfo.value
             text = f"error ({error.cause}): {error}" if isinstance(error, TrialError) else str(error)
+            if self.task.known_issue:
+                text += f"\nknown issue of this task: {self.task.known_issue}"
             style = self.config.getoption("tbstyle", "auto")
             path = self.file.shown_path(self.task)
             return outcomes.failure_text(text, path, self.task.location.line, style=style)
         return super().repr_failure(excinfo)
 
 
-def known_sites(config: pytest.Config) -> frozenset[str]:
-    """Names of the catalogue's sites. Read once; a bad catalogue ends the run before anything is collected."""
+def known_sites(config: pytest.Config) -> frozenset[str] | None:
+    """Names of the catalogue's sites. Read once; a bad catalogue ends the run before anything is collected.
+
+    None when a finished run is judged again: that needs no sites, nor the catalogue that it was run with.
+    """
+    if config.stash[SETTINGS].rescore is not None:
+        return None
     if SITES not in config.stash:
         from pytest_webarena.sites.manifest import load_catalogue
 

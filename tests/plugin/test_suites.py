@@ -25,14 +25,15 @@ ROWS: Sequence[dict[str, Any]] = (
 
 
 @pytest.fixture
-def project(canned: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
+def project(canned: pytest.Pytester) -> pytest.Pytester:
     """A project where the package of the suite ``webarena`` holds four made-up tasks, and trials are canned."""
     installation = canned.path / "lib"
     (installation / "webarena_verified-9.dist-info").mkdir(parents=True)
     (installation / "webarena_verified-9.dist-info" / "METADATA").write_text("Name: webarena-verified\nVersion: 9\n")
     hold(canned, *ROWS)
     canned.syspathinsert(installation)
-    monkeypatch.setenv("PYTHONPATH", str(installation))  # for workers
+    conftest = canned.path / "conftest.py"  # for workers
+    conftest.write_text(f"import sys\nsys.path.insert(0, {str(installation)!r})\n{conftest.read_text()}")
     return canned
 
 

@@ -99,7 +99,7 @@ VERIFIED: Kind[VerifiedSpec] = Kind(
     name="verified",
     doc=(
         "WebArena-Verified's checks: the answer is a typed response, and the browser made certain requests. Judged by "
-        "the evaluators of the package `webarena-verified` (`pip install 'pytest-webarena[suites]'`)."
+        "the evaluators of the package `webarena-verified`, extra `suites`; see [WebArena-Verified](verified.md)."
     ),
     form=FORM,
     judge=judge,

@@ -63,7 +63,7 @@ def _seen(target: Target, look: dict[str, Any], spec: ProgramSpec, rules: Rules)
     locator = target.locator.strip()
     if locator.startswith("lambda:"):
         value = found_value(found, null="")
-        if found[0] == "text" and not value.startswith("ref:"):
+        if found[0] == "text":
             value = float(value)  # not a text for the evaluators that see it as it is
         return _Seen(value or None)
     value = found_value(found, null="" if rules("js-null") or locator.startswith("func:") else "None")

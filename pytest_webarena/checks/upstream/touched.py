@@ -96,11 +96,14 @@ def _null(target: Target) -> bool:
 
 
 def _moves(spec: object) -> bool:
-    moved = False
+    """Whether what an earlier target has opened decides where a later one looks."""
+    opened: set[str] = set()
     for target in spec.targets if isinstance(spec, ProgramSpec) else ():
-        if moved and (target.url == LAST or LAST_URL in target.url):
+        if opened and target.url == LAST:
             return True
-        moved = moved or target.url != LAST
+        if LAST_URL in target.url and opened - {target.url}:  # the post of a post's address is that post
+            return True
+        opened |= {target.url} - {LAST}
     return False
 
 

@@ -47,9 +47,6 @@ def test_tasks_in_the_published_format_run_and_are_judged(pytester: pytest.Pytes
             eval__reference_url="__HOMEPAGE__/scratchpad/",
         ),
         raw(2, **HOME, intent="note it", eval__eval_types=["program_html"], eval__program_html=[page]),
-        raw(
-            3, **HOME, intent="phone number?", eval__reference_answers={"fuzzy_match": "N/A"}, eval__string_note="none"
-        ),
         raw(4, **HOME, intent="address __HOMEPAGE__/x", eval__reference_answers={"exact_match": "sum"}),
         name="own.json",
     )

@@ -22,7 +22,7 @@ from pytest_webarena.results.export import summary_json
 from pytest_webarena.results.gradings import verdicts_of
 from pytest_webarena.results.records import TrialRecord
 from pytest_webarena.results.rundir import RunDir, TrialFolder, read_evidence, read_steps
-from pytest_webarena.results.wording import CAUSE_WORDS, STOP_WORDS, action_words, usage_words
+from pytest_webarena.results.wording import CAUSE_WORDS, STOP_WORDS, action_words, judge_words, usage_words
 
 __all__ = ["PICTURE_BUDGET", "write_view"]
 
@@ -128,7 +128,8 @@ def _detail(record: TrialRecord, folder: TrialFolder, pictures: _Pictures) -> di
                 **_attempt(path, pictures),
             }
         )
-    return {"record": record.to_json(), "attempts": attempts}
+    judge = ", ".join(judge_words(record.judge)) if record.judge is not None else ""
+    return {"record": record.to_json(), "attempts": attempts, "judge": judge}
 
 
 def _attempt(path: Path, pictures: _Pictures) -> dict[str, Any]:

@@ -76,7 +76,7 @@ function attemptView(attempt) {
       attempt.traceback ? make("details", {}, make("summary", {}, "Traceback"), make("pre", {}, attempt.traceback)) : ""));
 }
 
-function summaryOf(trial, record) {
+function summaryOf(trial, record, judge) {
   const facts = [
     ["agent", trial.agent + (record.privileged ? " (sees the solution)" : "")],
     ["trial", String(trial.trial)],
@@ -84,6 +84,8 @@ function summaryOf(trial, record) {
     ["score", record.score === null ? "" : String(Math.round(1000 * record.score) / 1000)],
     ["took", `${duration(trial.seconds)}, ${plural(trial.steps, "step")}`],
     ["phases", Object.entries(record.seconds ?? {}).filter(([name]) => name !== "total").map(([name, value]) => `${name} ${value.toFixed(1)} s`).join(", ")],
+    ["judge", judge],
+    ["judged before", (record.history ?? []).map((earlier) => `${earlier.cause ? `${earlier.cause} error` : earlier.outcome}, until ${new Date(1000 * earlier.until).toLocaleString()}`).join("; ")],
     ["isolation", record.isolation], ["browser", record.browser], ["node id", record.node_id],
   ].filter(([, text]) => text);
   return make("dl", { className: "facts" }, facts.map(([term, text]) => [make("dt", {}, term), make("dd", {}, text)]));
@@ -105,7 +107,7 @@ function gradingsOf(record) {
 
 async function openTrial(trial, frame = 0) {
   current = trial;
-  const { record, attempts } = await unpack(trial.folder);
+  const { record, attempts, judge } = await unpack(trial.folder);
   if (current !== trial) return; // somebody was faster than the unpacking
   const at = shown.indexOf(trial);
   const move = (by, label, sign) => make("button", { type: "button", "aria-label": label, title: label, disabled: at < 0 || !shown[at + by], onclick: () => openTrial(shown[at + by]) }, sign);
@@ -130,7 +132,7 @@ async function openTrial(trial, frame = 0) {
           record.answer !== null ? [make("h3", {}, "Answer"), make("pre", {}, record.answer || "(empty)")] : "",
           verdict.length ? [make("h3", {}, "Checks"), make("ul", { className: "checks" }, verdict.map(check))] : "",
           gradingsOf(record)),
-        make("div", {}, make("h3", {}, "Trial"), summaryOf(trial, record))),
+        make("div", {}, make("h3", {}, "Trial"), summaryOf(trial, record, judge))),
       make("div", { className: "bar-title" }, make("h3", {}, "Steps"), choice, make("span", { className: "dim" }, "← → to step")),
       place,
       make("details", { className: "raw" }, make("summary", {}, "Record"), make("pre", {}, JSON.stringify(record, null, 1)))));

@@ -14,6 +14,7 @@ __all__ = [
     "alternatives",
     "contains",
     "is_number",
+    "is_short_word",
     "is_shotgun",
     "plain",
     "same",
@@ -41,6 +42,14 @@ Rules = Callable[[str], bool]
 def is_number(text: str) -> bool:
     """Whether a cleaned reference is one number."""
     return _NUMBER.fullmatch(text) is not None
+
+
+def is_short_word(text: str) -> bool:
+    """Whether a cleaned reference is yes, no or a word of two letters.
+
+    Longer ones may well be right as parts of others: dry in drying, top in tops.
+    """
+    return text == "yes" or re.fullmatch(r"[^\W\d]{1,2}", text) is not None
 
 
 def alternatives(reference: str, rules: Rules) -> list[str]:
@@ -135,7 +144,7 @@ def _contains(reference: str, answer: str, rules: Rules, *, tokens: bool) -> boo
             return True
         if rules("whole-numbers") and not (tokens and len(wanted) == 1):
             return whole_number(wanted, text)
-    if rules("whole-words") and re.fullmatch(r"[^\W\d]{1,3}", wanted):
+    if rules("whole-words") and is_short_word(wanted):
         return stands_alone(wanted, text)
     return includes(reference, answer, tokens=tokens and len(wanted) == 1)
 

@@ -59,8 +59,9 @@ _TABLE = (
     Rule(
         name="whole-words",
         part="string_match",
-        defect="'Yes', 'No' and names of two or three letters pass as parts of other words: 'yes' in 'yesterday'.",
-        repair="One word of at most three letters has to stand by itself.",
+        defect="'Yes', 'No' and names of two letters pass as parts of other words: 'yes' in 'yesterday', "
+        "'Lo' in 'Lola'.",
+        repair="They have to stand by themselves.",
         source=_OWN,
     ),
     Rule(

@@ -53,7 +53,7 @@ _TABLE = (
         name="number-values",
         part="string_match",
         defect="Numbers are compared as text: $0.00 is not 0, 3,053.97 is not 3053.97, $745 is not 745.00.",
-        repair="Numbers are compared by value.",
+        repair="Numbers that stand by themselves are compared by value, those in words too.",
         source="web-arena-x/webarena#211",
     ),
     Rule(

@@ -149,6 +149,7 @@ def test_repairs(rule: str, spec: object, kept: list[str], changed: list[str]) -
         ({"exact_match": "06516"}, "6516"),
         ({"exact_match": "git clone ssh://git@metis.lti.cs.cmu.edu:2222/a/b.git"}, "git clone ssh://git@x:22/a/c.git"),
         ({"must_include": ["0"]}, "10"),
+        ({"must_include": ["0"]}, "4 reviews, none of them 0-star, rated 0/5, the 0th"),
         ({"must_include": ["65 |OR| 3"]}, "3.1"),
     ],
 )

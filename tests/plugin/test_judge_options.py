@@ -58,5 +58,5 @@ def test_a_judge_without_a_key_ends_the_run_before_it_begins(
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     result = pytester.runpytest_inprocess("--judge=m", "--agent=null")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["ERROR: model endpoint: expected an API key*"])
+    result.stderr.fnmatch_lines(["ERROR: --judge: model endpoint: expected an API key*--judge-key-env=none"])
     assert pytester.runpytest_inprocess("--judge=m", "--agent=null", "--co").ret != pytest.ExitCode.USAGE_ERROR

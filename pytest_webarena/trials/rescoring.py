@@ -74,13 +74,15 @@ class Rescorer:
         cleared: dict[str, Any] = {"score": None, "verdict": None, "verdicts": {}, "grading": ""}
         try:
             verdicts = judge_all(task, evidence, headline=self._grading, asker=session)
-            verdict = next(iter(verdicts.values()))
+            name, verdict = next(iter(verdicts.items()))
+            if not verdict.grading and record.grading:  # the task knows one verdict, whatever it is asked for
+                name, verdicts = record.grading, {record.grading: verdict}
             decided = decide(verdict, stop_reason=evidence.stop_reason, stop_detail=record.stop_detail)
             cleared = {
                 "score": verdict.score,
                 "verdict": verdict.to_json(),
-                "grading": next(iter(verdicts)),
-                "verdicts": {name: each.to_json() for name, each in verdicts.items()},
+                "grading": name,
+                "verdicts": {each: its.to_json() for each, its in verdicts.items()},
             }
         except TrialError as error:
             decided = Decided("error", error.cause, str(error))

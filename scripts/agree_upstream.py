@@ -296,6 +296,7 @@ def helpers(choose: random.Random) -> Iterator[tuple[Call, dict[str, Any]]]:
     for url in addresses(f"{SITES['reddit']}/f/books/12/a-title/-/comment/3?a=b", choose):
         yield Call("reddit_get_post_url", (url,)), {}
         yield Call("reddit_get_post_url", (url.replace("/12/a-title", ""),)), {}
+        yield Call("reddit_get_post_url", (url.replace("/a-title/-/comment/3", ""),)), {}
     orders: list[Any] = [
         {"items": [{"increment_id": value}]} for value in ("000000191", "7", 12, "abc", None, "1.5", " 8 ")
     ]

@@ -92,7 +92,7 @@ def judge(spec: ProgramSpec, view: View) -> Judgement:
         if rules("corrections") and target.corrected is not None:
             contents = target.corrected.required_contents or contents
         part = _part(seen, _resolved(contents, view), spec, view)
-        actual.append(seen.error or _shown(seen.value))
+        actual.append("no page" if seen.error else _shown(seen.value))
         if part.holds is None:
             undecided = undecided or part
         elif not part.holds:

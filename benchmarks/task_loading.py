@@ -1,7 +1,14 @@
-"""What loading task files costs, beside PyYAML alone: ``python benchmarks/task_loading.py [TASKS_PER_FILE …]``."""
+"""What loading task files and suites costs: ``python benchmarks/task_loading.py [TASKS_PER_FILE …]``.
+
+Task files beside PyYAML alone; published suites, where their packages are installed, beside ``json.loads``, and
+collected by pytest in a process of its own, beside one that collects nothing.
+"""
 
 from __future__ import annotations
 
+import json
+import resource
+import subprocess
 import sys
 import tempfile
 import time
@@ -10,6 +17,8 @@ from pathlib import Path
 
 import yaml
 
+from pytest_webarena.errors import UsageError
+from pytest_webarena.suites import SUITES, load_suite
 from pytest_webarena.tasks import load_tasks
 from pytest_webarena.tasks.nodes import compose
 
@@ -83,8 +92,44 @@ def cost(work: Callable[[], object], rounds: int = 3) -> float:
     return best
 
 
+HEAVY = ("openai", "docker", "django", "flask", "PIL", "webarena_verified", "jsonschema", "pydantic", "jinja2")
+
+
+def collecting(*arguments: str) -> tuple[float, list[str]]:
+    """CPU seconds of a pytest that only collects, and which heavy packages it has imported by then."""
+    probe = f"import sys, pytest; pytest.main(sys.argv[1:]); print('heavy:', *sorted(set({HEAVY}) & set(sys.modules)))"
+    with tempfile.TemporaryDirectory() as folder:
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        command = [sys.executable, "-c", probe, "--collect-only", "-q", "-p", "no:cacheprovider", *arguments]
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    spent = after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
+    return spent, done.stdout.rpartition("heavy:")[2].split()
+
+
+def suites() -> None:
+    """Print a table of the published suites."""
+    nothing = [collecting() for _ in range(3)]
+    empty = min(spent for spent, _ in nothing)
+    print(f"\na pytest that collects nothing: {empty:.2f} s")
+    print(f"{'suite':<34}{'tasks':>6}{'json.loads':>11}{'load_suite':>11}{'collected':>12}{'more':>9}  imported")
+    for name in SUITES:
+        try:
+            suite = load_suite(name)
+        except UsageError as error:
+            print(f"{name:<34}{'':>6} {error}")
+            continue
+        text = suite.path.read_bytes()
+        raw = cost(lambda text=text: json.loads(text))  # type: ignore[misc]
+        load = cost(lambda name=name: load_suite(name))  # type: ignore[misc]
+        runs = [collecting(f"--suite={name}") for _ in range(3)]
+        best = min(spent for spent, _ in runs)
+        heavy = ", ".join(set(runs[0][1]) - set(nothing[0][1])) or "nothing heavy"
+        print(f"{name:<34}{len(suite.tasks):>6}{raw:>11.3f}{load:>11.3f}{best:>12.2f}{best - empty:>9.2f}  {heavy}")
+
+
 def main() -> None:
-    """Print a table."""
+    """Print the tables."""
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     print(f"CPU seconds, best of 3; PyYAML {yaml.__version__} with {loader.__name__}")
     print(f"{'corpus':<34}{'MB':>6}{'yaml.load':>11}{'our parse':>11}{'load_tasks':>12}{'µs/task':>9}")
@@ -103,6 +148,7 @@ def main() -> None:
             count = sum(len(load_tasks(path)) for path in paths)
             megabytes = sum(map(len, texts)) / 1e6
         print(f"{name:<34}{megabytes:>6.2f}{raw:>11.3f}{parse:>11.3f}{load:>12.3f}{load / count * 1e6:>9.0f}")
+    suites()
 
 
 if __name__ == "__main__":

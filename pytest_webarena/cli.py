@@ -109,6 +109,10 @@ def _parser() -> argparse.ArgumentParser:
     add_commands(commands)
     add_site_commands(commands)
 
+    from pytest_webarena.results import tables
+
+    tables.add_arguments(commands.add_parser("tables", help="success rates of runs as the papers tabulate them"))
+
     agents = commands.add_parser("agents", help="list what --agent understands")
     agents.set_defaults(run=_agents)
     return parser

@@ -115,8 +115,7 @@ class TaskFile(pytest.Module):
         except (TaskFileError, UsageError) as error:
             raise self.CollectError(_relative_to_here(str(error), self.path)) from None
         labels = self.config.pluginmanager.hasplugin("allure_pytest")
-        again = self.config.stash[SETTINGS].rescore is not None  # which needs no sites
-        known = known_sites(self.config) if self.skips_missing_sites and not again else None
+        known = known_sites(self.config) if self.skips_missing_sites else None
         for task in tasks:
             missing = [site for site in task.sites if known is not None and site not in known]
             function = _as_function(task, allure_labels=labels, missing=missing, refused=refusal(task, self.config))
@@ -193,17 +192,22 @@ class TaskItem(pytest.Function):
         if isinstance(excinfo.value, TaskFailed | TrialError):
             error = excinfo.value
             text = f"error ({error.cause}): {error}" if isinstance(error, TrialError) else str(error)
+            if self.task.known_issue:
+                text += f"\nknown issue of this task: {self.task.known_issue}"
             style = self.config.getoption("tbstyle", "auto")
             path = self.file.shown_path(self.task)
             return outcomes.failure_text(text, path, self.task.location.line, style=style)
         return super().repr_failure(excinfo)
 
 
-def known_sites(config: pytest.Config) -> Mapping[str, Collection[str]]:
+def known_sites(config: pytest.Config) -> Mapping[str, Collection[str]] | None:
     """The catalogue's sites with the names of their accounts.
 
-    Read once; a bad catalogue ends the run before anything is collected.
+    Read once; a bad catalogue ends the run before anything is collected. None when a finished run is judged again: that
+    needs no sites, nor the catalogue that it was run with.
     """
+    if config.stash[SETTINGS].rescore is not None:
+        return None
     if SITES not in config.stash:
         from pytest_webarena.sites.manifest import load_catalogue
 
@@ -218,9 +222,8 @@ def known_sites(config: pytest.Config) -> Mapping[str, Collection[str]]:
 
 def refusal(task: Task, config: pytest.Config) -> str:
     """Why this run must not run ``task`` on its sites, which can't be reset; empty when it may."""
-    if config.stash[SETTINGS].allow_unreset:
+    if config.stash[SETTINGS].allow_unreset or known_sites(config) is None:
         return ""
-    known_sites(config)
     return why_not_lent(config.stash[CATALOGUE], task)
 
 

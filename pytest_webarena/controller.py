@@ -29,8 +29,9 @@ from pytest_webarena.results import Attempt, RunDir, TrialKey, TrialRecord, summ
 from pytest_webarena.results.export import export
 from pytest_webarena.results.rundir import read_steps
 from pytest_webarena.selection import LeftOut, finished_trials
-from pytest_webarena.stash import LEFT_OUT
-from pytest_webarena.suites.published import SUITES
+from pytest_webarena.stash import LEFT_OUT, SUITES
+from pytest_webarena.suites.published import SUITES as PUBLISHED
+from pytest_webarena.suites.published import data_facts, find_suite
 from pytest_webarena.trials.run_info import RunInfo
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Controller"]
 
-_TASK_FILE = re.compile(rf"\.(?:ya?ml|json)::|^(?:{'|'.join(SUITES)})::")
+_TASK_FILE = re.compile(rf"\.(?:ya?ml|json)::|^(?:{'|'.join(PUBLISHED)})::")
 _RECORDED_PACKAGES = (
     "pytest-webarena",
     "pytest",
@@ -212,6 +213,7 @@ class Controller:
             "catalogue": settings.catalogue,
             "site_urls": dict(settings.site_urls),
             "allow_unreset": settings.allow_unreset,
+            "suites": [data_facts(find_suite(name)) for name in self._config.stash[SUITES]],
             "limits": {"steps": settings.max_steps, "seconds": settings.time_limit, "stop_rule": settings.stop_rule},
             "overrides": _given(asdict(settings.overrides)),
             "models": _given(asdict(settings.models)),

@@ -39,9 +39,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if settings.rescore is not None:
         rescoring.name_files(config, RunDir(settings.rescore))
     try:
-        config.stash[SUITES] = suite_options.claim_arguments(
-            config, settings.suites, explicit=settings.rescore is not None
-        )
+        config.stash[SUITES] = suite_options.claim_arguments(config, settings.suites)
     except UsageError as error:
         raise pytest.UsageError(str(error)) from None
     if xdist.is_worker(config):

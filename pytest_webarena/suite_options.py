@@ -80,18 +80,15 @@ def read_suites(config: pytest.Config) -> SuiteSettings:
     )
 
 
-def claim_arguments(
-    config: pytest.Config, settings: SuiteSettings, *, explicit: bool = False
-) -> dict[str, tuple[str, ...]]:
+def claim_arguments(config: pytest.Config, settings: SuiteSettings) -> dict[str, tuple[str, ...]]:
     """The suites to collect with the items wanted of each (none: all), by option or by argument.
 
     Arguments like ``webarena::webarena.12``, as node ids have them, name no file: they are taken from what pytest
-    looks for. With ``--suite``, and without files, pytest looks for nothing else. ``explicit``: the arguments are
-    wanted, although nobody typed them.
+    looks for. With ``--suite``, and without files, pytest looks for nothing else.
     """
     wanted: dict[str, tuple[str, ...]] = {}
     paths: list[str] = []
-    explicit = explicit or config.args_source is pytest.Config.ArgsSource.ARGS
+    explicit = config.args_source is pytest.Config.ArgsSource.ARGS
     for argument in config.args:
         name, colons, item = argument.partition("::")
         if name in SUITES and not (config.invocation_params.dir / name).exists():

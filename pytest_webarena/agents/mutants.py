@@ -54,8 +54,12 @@ MUTANTS = {
 """Agents that must fail as well: each replays a solution that is wrong for its task."""
 AUDIT_AGENTS = (ORACLE, *NULL_FAMILY, *MUTANTS)
 
-_ANSWERLESS = frozenset({"url", "page", "state", "network"})
+_ANSWERS = frozenset({"answer", "string_match"})
+"""Kinds of checks that look at nothing but the answer."""
+_ANSWERLESS = frozenset({"url", "page", "state", "network", "url_match", "program_html"})
 """Kinds of checks that can't tell one answer from another."""
+_PLACES = frozenset({"url", "page", "url_match", "program_html"})
+"""Kinds of checks that look at where the agent ends up, unless they open pages for the purpose."""
 _IDLE = (Stop, Scroll, Hover, Noop, Invalid)
 """Steps that only look, or end."""
 
@@ -123,7 +127,7 @@ def last_effective_step(task: Task) -> int | None:
     A task that can't be done has none.
     """
     solution = task.solution or ()
-    checks = [check for check in _leaves(task.checks) if check.kind != "answer"]
+    checks = [check for check in _leaves(task.checks) if check.kind not in _ANSWERS]
     at_end = any(_looks_at_place(check) for check in checks)
     asks = len(checks) < len(list(_leaves(task.checks)))
     if not checks or is_unachievable(task) or (asks and task.mutates is not True and not at_end):
@@ -196,7 +200,7 @@ def _kinds(checks: Sequence[TaskCheck]) -> set[str]:
 
 
 def _only_answers(task: Task) -> bool:
-    return _kinds(task.checks) == {"answer"}
+    return _kinds(task.checks) <= _ANSWERS
 
 
 def is_unachievable(task: Task) -> bool:
@@ -205,11 +209,12 @@ def is_unachievable(task: Task) -> bool:
 
 
 def _is_data(check: TaskCheck) -> bool:
-    return check.kind == "state" or (check.kind == "page" and getattr(check.spec, "open", None) is not None)
+    opens = getattr(check.spec, "open", None) is not None or getattr(check.spec, "opens", False)
+    return check.kind == "state" or (check.kind in ("page", "program_html") and opens)
 
 
 def _looks_at_place(check: TaskCheck) -> bool:
-    return check.kind in ("url", "page") and not _is_data(check)
+    return check.kind in _PLACES and not _is_data(check)
 
 
 def _may_change_data(step: Action) -> bool:

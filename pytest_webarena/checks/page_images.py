@@ -115,6 +115,6 @@ PAGE_IMAGE_QUERY: Kind[tuple[ImageQuery, ...]] = Kind(
     form=FORM,
     judge=judge,
     examples=(
-        "- page_image_query:\n    - {eval_image_url: last, eval_image_class: .photos, eval_vqa: [{question: Is it red?}]}",
+        "- page_image_query:\n    - {eval_image_url: last, eval_image_class: .photos, eval_vqa: [{question: Red?}]}",
     ),
 )

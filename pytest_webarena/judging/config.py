@@ -89,8 +89,12 @@ class JudgeSettings:
             raise UsageError(
                 "--judge: expected the package 'openai', it is not installed; pip install 'pytest-webarena[openai]'"
             )
-        _ = self.endpoint.url
-        self.endpoint.key()
+        try:
+            _ = self.endpoint.url
+            self.endpoint.key()
+        except UsageError as error:
+            told = str(error).partition("; for an endpoint without keys")[0]
+            raise UsageError(f"--judge: {told}; an endpoint without keys wants --judge-key-env=none") from None
         if models.max_cost is not None and read_prices(models.prices).price(self.model) is None:
             raise UsageError(
                 f"--judge: expected a price for model {self.model!r}, because --max-cost is to be held; "

@@ -67,7 +67,10 @@ def header(config: pytest.Config) -> str | None:
         return "\n".join([line, *(f"webarena: {line.text}" for line in judge_lines(settings.judge))])
     if not settings.agents_given:
         return None
-    line = f"webarena: agent {', '.join(settings.agents)} · trials {settings.trials} · sites {settings.catalogue}"
+    agents = ", ".join(settings.agents)
+    line = (
+        f"webarena: agent {agents} · trials {settings.trials} · sites {settings.catalogue} · grading {settings.grading}"
+    )
     return "\n".join([line, *(f"webarena: {line.text}" for line in judge_lines(settings.judge))])
 
 
@@ -261,7 +264,8 @@ def _rate_lines(summary: Summary) -> Iterator[Line]:
         yield Line(f"{summary.agent}: no trial was judged{errors}", "bold")
         return
     low, high = rate.interval
-    first = f"{summary.agent}: {rate.passed}/{rate.judged} passed = {rate.value:.1%}"
+    graded = f", grading {' and '.join(summary.gradings)}" if summary.gradings else ""
+    first = f"{summary.agent}: {rate.passed}/{rate.judged} passed = {rate.value:.1%}{graded}"
     second = f"(95% interval {low:.1%} to {high:.1%}){errors}"
     if len(first) + 1 + len(second) <= _WIDTH:
         yield Line(f"{first} {second}", "bold")

@@ -14,7 +14,7 @@ from dataclasses import asdict
 from typing import Any
 
 from pytest_webarena.llm.ledger import LEDGER, read_ledger
-from pytest_webarena.results.gradings import Comparison, compare
+from pytest_webarena.results.gradings import WORDS, Comparison, compare, verdicts_of
 from pytest_webarena.results.records import TrialRecord
 from pytest_webarena.results.rundir import RunDir, write_atomically
 from pytest_webarena.results.statistics import Rate, Summary, summarise
@@ -27,6 +27,7 @@ COLUMNS = (
     "task", "agent", "trial", "outcome", "score", "stop_reason", "cause", "sites", "category", "template", "tags",
     "steps", "attempts", "seconds", "episode_seconds", "started", "answer", "intent", "folder",
     "model", "model_calls", "cached_calls", "input_tokens", "output_tokens", "cost",
+    "grading", "original", "repaired", "verified", "judge", "judge_questions", "judge_cost",
 )  # fmt: skip
 
 
@@ -74,7 +75,14 @@ def results_csv(records: Sequence[TrialRecord]) -> str:
 
 def _row(record: TrialRecord) -> dict[str, Any]:
     used = record.usage
+    verdicts = {name: WORDS[passed] for name, passed in verdicts_of(record).items()}
+    judge = record.judge
     return {
+        "judge": judge.model if judge else None,
+        "judge_questions": judge.questions if judge else None,
+        "judge_cost": judge.usage.cost if judge else None,
+        "grading": record.grading if verdicts else "",
+        **{name: verdicts.get(name) for name in ("original", "repaired", "verified")},
         "model": record.model,
         "model_calls": used.calls if used else None,
         "cached_calls": used.cached_calls if used else None,

@@ -50,6 +50,9 @@ def merge_runs(sources: Sequence[Path], target: Path) -> Merge:
     merged.trials.mkdir(parents=True, exist_ok=True)
     for _, folder in best.values():
         shutil.copytree(folder, merged.trials / folder.name)
+    for source in sources:  # what judges said is kept by what was asked: judging the merged run again stays free
+        if (judged := source / "judged").is_dir():
+            shutil.copytree(judged, target / "judged", dirs_exist_ok=True)
     merged.describe(
         {**facts[0], "merged": [{"run": source.name, **fact} for source, fact in zip(sources, facts, strict=True)]}
     )

@@ -263,8 +263,9 @@ def read_steps(attempt: Path) -> tuple[StepRecord, ...]:
 def _json_lines(path: Path) -> list[Any]:
     if not path.exists():
         return []
-    with path.open(encoding="utf-8", errors="surrogatepass") as file:
-        return [json.loads(line) for line in file if line.strip()]
+    lines = [line for line in path.read_text(encoding="utf-8", errors="surrogatepass").split("\n") if line.strip()]
+    values: list[Any] = json.loads(f"[{','.join(lines)}]")  # at once: several times as fast as line by line
+    return values
 
 
 def _record(folder: Path) -> TrialRecord | None:

@@ -106,6 +106,8 @@ class Summary:
     """US dollars of the trials whose cost is known."""
     memory: tuple[str, ...] = ()
     """Scopes of the memory across trials: with one, trials depend on those before, and intervals don't know that."""
+    gradings: tuple[str, ...] = ()
+    """Of trials that know gradings: those by which the rate goes, with the repairs that were left out."""
 
 
 def summarise(records: Iterable[TrialRecord]) -> dict[str, Summary]:
@@ -153,6 +155,7 @@ def _summary(agent: str, records: Sequence[TrialRecord]) -> Summary:
         judge_cached=sum(judge.cached for judge in asked),
         judge_usage=sum((judge.usage for judge in asked), Usage()) if asked else None,
         unjudged=sum(record.cause == "judge" and record.judge is None for record in records),
+        gradings=tuple(sorted({name for each in records if (name := str((each.verdict or {}).get("grading", "")))})),
         priced=len(costs := [usage.cost for usage in used if usage.cost is not None]),
         known_cost=sum(costs),
         memory=tuple(sorted({record.memory.scope for record in records if record.memory is not None})),

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 
 from pytest_webarena.evidence import StepRecord, Usage
-from pytest_webarena.results.records import MemoryUse
+from pytest_webarena.results.records import JudgeRecord, MemoryUse
 
 __all__ = [
     "CAUSE_WORDS",
     "STOP_WORDS",
     "action_words",
     "dollars",
+    "judge_words",
     "memory_words",
     "printable",
     "seconds_words",
@@ -115,6 +116,18 @@ def dollars(amount: float | None) -> str:
     if amount is None:
         return "unknown cost"
     return f"${amount:.2f}" if amount >= 1 else f"${amount:.4f}" if amount else "$0"
+
+
+def judge_words(judge: JudgeRecord) -> list[str]:
+    """Which judge was asked for one trial, and what that used."""
+    asked = f"{judge.questions} question{'s' * (judge.questions != 1)}"
+    cached = f"{judge.cached} of them answered before" if judge.cached else ""
+    warmth = f"temperature {judge.temperature:g}" if judge.temperature is not None else "the endpoint's temperature"
+    return [
+        part
+        for part in (judge.model, f"prompt {judge.prompt}", warmth, asked, cached, dollars(judge.usage.cost))
+        if part
+    ]
 
 
 def usage_words(used: Usage) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from typing import Literal
 
 from pytest_webarena.errors import UsageError, closest
 
-__all__ = ["SUITES", "DataFile", "Format", "Suite", "find_data", "find_suite", "subset_ids"]
+__all__ = ["SUITES", "DataFile", "Format", "Suite", "data_facts", "find_data", "find_suite", "subset_ids"]
 
 Format = Literal["webarena", "webarena-lite", "visualwebarena", "webarena-verified"]
 """The JSON formats; the first three differ in a few keys and in their evaluators."""
@@ -120,6 +121,14 @@ def installed(file: DataFile) -> Path | None:
     except metadata.PackageNotFoundError:
         return None
     return path if path.is_file() else None
+
+
+def data_facts(suite: Suite) -> dict[str, str]:
+    """Which data was read, for the record of a run: the package's file, its version and SHA-256."""
+    path = find_data(suite)
+    file = next(file for file in suite.data if installed(file) == path)
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    return {"name": suite.name, "package": file.package, "version": metadata.version(file.package), "sha256": digest}
 
 
 def subset_ids(suite: Suite) -> frozenset[int] | None:

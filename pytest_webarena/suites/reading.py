@@ -153,8 +153,10 @@ def _tasks(rows: Rows, name: str, suite: Suite | None, forms: list[Form]) -> tup
         form = {"id": f"{name}.{number}", **form, "template": templates.name(row), "source": source}
         if number in issues:
             form["known_issue"] = issues[number]
-        if "images" in source:
-            form["tags"] = ["input-images"]
+        tags = ["known-issue"] if "known_issue" in form else []
+        tags += ["input-images"] if "images" in source else []
+        if tags:
+            form["tags"] = tags
         task = make_task(form, rows, row)
         if task is not None:
             tasks.append(task)

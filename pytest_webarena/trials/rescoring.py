@@ -14,7 +14,7 @@ from pytest_webarena.errors import HarnessError, TrialError
 from pytest_webarena.judging import Judge
 from pytest_webarena.results.records import TrialKey, TrialRecord
 from pytest_webarena.results.rundir import RunDir, read_evidence
-from pytest_webarena.secrets import scrub_plain
+from pytest_webarena.secrets import scrub, scrub_plain
 from pytest_webarena.tasks.model import Task
 from pytest_webarena.trials.outcome import Decided, decide
 
@@ -48,7 +48,8 @@ class Rescorer:
             return record  # it broke before there was anything to judge, and stays the error it was
         if _said(judged) == _said(record):
             return record
-        before = {name: record.to_json()[name] for name in _VERDICT}
+        before = {name: getattr(record, name) for name in _VERDICT}
+        before["judge"] = asdict(record.judge) if record.judge is not None else None
         judged = replace(judged, history=(*record.history, {**before, "until": round(time.time(), 3)}))
         judged = TrialRecord.from_json(scrub_plain(judged.to_json()))
         folder.finish(judged)
@@ -73,13 +74,15 @@ class Rescorer:
         cleared: dict[str, Any] = {"score": None, "verdict": None, "verdicts": {}, "grading": ""}
         try:
             verdicts = judge_all(task, evidence, headline=self._grading, asker=session)
-            verdict = next(iter(verdicts.values()))
+            name, verdict = next(iter(verdicts.items()))
+            if not verdict.grading and record.grading:  # the task knows one verdict, whatever it is asked for
+                name, verdicts = record.grading, {record.grading: verdict}
             decided = decide(verdict, stop_reason=evidence.stop_reason, stop_detail=record.stop_detail)
             cleared = {
                 "score": verdict.score,
                 "verdict": verdict.to_json(),
-                "grading": next(iter(verdicts)),
-                "verdicts": {name: each.to_json() for name, each in verdicts.items()},
+                "grading": name,
+                "verdicts": {each: its.to_json() for each, its in verdicts.items()},
             }
         except TrialError as error:
             decided = Decided("error", error.cause, str(error))
@@ -102,7 +105,7 @@ class _NothingCollected(Exception):
 
 def _said(record: TrialRecord) -> str:
     """What the record says of the verdict, as text: the cost of asking a judge again is no news."""
-    said = {name: value for name, value in scrub_plain(record.to_json()).items() if name in _VERDICT}
-    if record.judge is not None:
-        said["judge"] = {name: asdict(record.judge)[name] for name in ("model", "prompt", "temperature")}
-    return json.dumps(said, sort_keys=True)
+    said = {name: getattr(record, name) for name in _VERDICT}
+    if (judge := record.judge) is not None:
+        said["judge"] = [judge.model, judge.prompt, judge.temperature]
+    return scrub(json.dumps(said, sort_keys=True))

@@ -6,6 +6,7 @@ import json
 import time
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -193,6 +194,32 @@ def test_items_without_a_record_are_left_out(pytester: pytest.Pytester, store: S
     result = pytester.runpytest_inprocess("--rescore=run", ".")
     result.assert_outcomes(passed=3, deselected=2)
     result.stdout.fnmatch_lines(["left out       2 items that the run has no record of"])
+
+
+def test_another_grading_is_no_news_for_tasks_that_know_none(pytester: pytest.Pytester, store: Store) -> None:
+    run = store(capital="Paris", length="11", colour="red")
+    before = files(run)
+    pytester.runpytest_inprocess("--rescore=run", "--grading=original").assert_outcomes(passed=2, failed=1)
+    assert files(run) == before
+
+
+def test_another_grading_of_a_published_suite(pytester: pytest.Pytester) -> None:
+    suites = pytest.importorskip("pytest_webarena.suites")
+    pytest.importorskip("webarena_verified")
+    (task,) = (task for task in suites.load_suite("webarena").tasks if task.id == "webarena.65")
+    run = RunDir(pytester.path / "run")
+    run.describe({"started": 1.0, "agents": ["gone"], "trials": 1, "catalogue": "webarena", "grading": None})
+    _store(run, task, "gone", 1, "there is no such review", several=False)
+    record = record_of(run, task.id)
+    moved = replace(record, node_id=f"webarena::{task.id}[chromium]")
+    run.folder(record.key).finish(moved)
+    pytester.runpytest_inprocess("--rescore=run", "-v").stdout.fnmatch_lines(["webarena::webarena.65*"])
+    assert record_of(run, task.id).history == ()
+    result = pytester.runpytest_inprocess("--rescore=run", "--grading=original")
+    result.stdout.fnmatch_lines(["judged again *"])
+    now = record_of(run, task.id)
+    assert (now.grading, record.grading) == ("original", "repaired")
+    assert [earlier["grading"] for earlier in now.history] == ["repaired"]
 
 
 def test_a_judge_can_be_asked_later_and_is_asked_once(pytester: pytest.Pytester, store: Store) -> None:

@@ -52,6 +52,23 @@ def test_a_changed_task_is_run_again(canned: pytest.Pytester, make_tasks: MakeTa
     assert attempts(canned) == {"a": 2, "b": 1}
 
 
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ("--answer-format=verified", "--resume: expected the run's own --answer-format, auto, found verified"),
+        ("--grading=original", "--resume: expected the run's own --grading, repaired, found original"),
+    ],
+)
+def test_a_run_is_resumed_as_it_was_begun(
+    canned: pytest.Pytester, make_tasks: MakeTasks, option: str, message: str
+) -> None:
+    make_tasks("right")
+    canned.runpytest("--run-dir=run").assert_outcomes(passed=1)
+    result = canned.runpytest("--resume=run", option)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([f"*{message}*"])
+
+
 def test_a_finished_run_has_nothing_to_resume_and_that_is_fine(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
     make_tasks("a")
     canned.runpytest("--run-dir=run")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from typing import Any, Protocol, runtime_checkable
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote, urlparse
 
 from pytest_webarena.checks.kind import Live
 from pytest_webarena.checks.upstream.calls import LAST_URL, Call
@@ -53,7 +53,7 @@ def post_url(url: str) -> str:
     >>> post_url("http://r.test/f/books/12/a-title/-/comment/3")
     'http://r.test/f/books/12/'
     """
-    parts = urlsplit(url)
+    parts = urlparse(url)
     path = parts.path.split("/")
     if len(path) < 4 or path[1] != "f":
         return url

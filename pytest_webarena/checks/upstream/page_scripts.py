@@ -16,17 +16,26 @@ PAGE_SOURCE = (
 
 # A result keeps its JavaScript type, for the original writes it as Python would.
 _TAGGED = """
+const plain = (value, above) => {
+  if (value instanceof Node) return 'ref: <Node>';
+  if (value === undefined || typeof value === 'function' || typeof value === 'symbol') return null;
+  if (typeof value === 'bigint') return value.toString();
+  if (value instanceof Error) return value.message;
+  if (value === null || typeof value !== 'object') return value;
+  if (above.includes(value)) return '{...}';
+  const inside = [...above, value];
+  if (Array.isArray(value)) return value.map(each => plain(each, inside));
+  return Object.fromEntries(Object.keys(value).map(key => [key, plain(value[key], inside)]));
+};
 const tagged = value => {
-  if (value === undefined || value === null) return ['none'];
   if (typeof value === 'number' && !Number.isFinite(value)) {
     return ['text', Number.isNaN(value) ? 'nan' : value > 0 ? 'inf' : '-inf'];
   }
   if (Object.is(value, -0)) return ['text', '-0.0'];
-  if (value instanceof Node) return ['text', 'ref: <Node>'];
-  if (typeof value === 'function' || typeof value === 'symbol') return ['none'];
-  try { JSON.stringify(value); return ['value', value]; } catch (error) { return ['text', String(value)]; }
+  const made = plain(value, []);
+  return made === null ? ['none'] : ['value', made];
 };
-const tried = read => { try { return tagged(read()); } catch (error) { return ['error', String(error)]; } };
+const tried = async read => { try { return tagged(await read()); } catch (error) { return ['error', String(error)]; } };
 """
 
 _ORDERED = """
@@ -122,7 +131,7 @@ def locator_source(locator: str) -> str:
         both = [f"{run} return typeof made === 'function' ? made() : made; }})()"]
     else:
         both = [each.rstrip("; \n") for each in dict.fromkeys((locator, close_selectors(locator)))]
-    reads = ", ".join(f"tried(() => {each}\n)" for each in both)
+    reads = ", ".join(f"await tried(() => {each}\n)" for each in both)
     return _source(f"[{reads}]")
 
 
@@ -133,11 +142,11 @@ def helper_source(call: Call) -> str:
         f"(() => {{ const args = {json.dumps(call.arguments)}; try {{ {body} }} "
         f"catch (error) {{ return {json.dumps(otherwise)}; }} }})()"
     )
-    return _source(f"[tried(() => {work})]")
+    return _source(f"[await tried(() => {work})]")
 
 
 def _source(expression: str) -> str:
-    return f"js=(() => {{ {_TAGGED} return JSON.stringify({expression}); }})()"
+    return f"js=(async () => {{ {_TAGGED} return JSON.stringify({expression}); }})()"
 
 
 def close_selectors(locator: str) -> str:

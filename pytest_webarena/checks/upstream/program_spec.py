@@ -80,6 +80,11 @@ class ProgramSpec:
     targets: tuple[Target, ...]
     dialect: Dialect = "webarena"
 
+    @property
+    def opens(self) -> bool:
+        """Whether every page is opened for the purpose, so that it makes no difference where the agent ends up."""
+        return all(target.url != LAST and "func:" not in target.url for target in self.targets)
+
     def __str__(self) -> str:
         return "; ".join(map(str, self.targets))
 

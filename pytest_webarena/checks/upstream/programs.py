@@ -63,6 +63,8 @@ def _seen(target: Target, look: dict[str, Any], spec: ProgramSpec, rules: Rules)
     locator = target.locator.strip()
     if locator.startswith("lambda:"):
         value = found_value(found, null="")
+        if found[0] == "text":
+            value = float(value)  # not a text for the evaluators that see it as it is
         return _Seen(value or None)
     value = found_value(found, null="" if rules("js-null") or locator.startswith("func:") else "None")
     if not locator.startswith("func:"):
@@ -90,7 +92,7 @@ def judge(spec: ProgramSpec, view: View) -> Judgement:
         if rules("corrections") and target.corrected is not None:
             contents = target.corrected.required_contents or contents
         part = _part(seen, _resolved(contents, view), spec, view)
-        actual.append(seen.error or _shown(seen.value))
+        actual.append("no page" if seen.error else _shown(seen.value))
         if part.holds is None:
             undecided = undecided or part
         elif not part.holds:

@@ -13,7 +13,9 @@ from pytest_webarena.checks.upstream.text import ALTERNATIVE, clean, equals, inc
 __all__ = [
     "alternatives",
     "contains",
+    "has_value",
     "is_number",
+    "is_short_word",
     "is_shotgun",
     "plain",
     "same",
@@ -23,6 +25,7 @@ __all__ = [
 ]
 
 _NUMBER = re.compile(r"-?\d[\d,]*(?:\.\d+)?")
+_FREE = re.compile(r"(?<![\w.,/-])[0-9][0-9,]*(?:\.[0-9]+)?(?![\w/-]|[.,]\d)")
 _DISTANCE = re.compile(r"(?<=\d) (?=(?:km|mi|m)\b)")
 _SSH = re.compile(r"(?<=ssh://git@)[^/\s]+(?=/)")
 _QUOTES = str.maketrans(
@@ -41,6 +44,14 @@ Rules = Callable[[str], bool]
 def is_number(text: str) -> bool:
     """Whether a cleaned reference is one number."""
     return _NUMBER.fullmatch(text) is not None
+
+
+def is_short_word(text: str) -> bool:
+    """Whether a cleaned reference is yes, no or a word of two letters.
+
+    Longer ones may well be right as parts of others: dry in drying, top in tops.
+    """
+    return text == "yes" or re.fullmatch(r"[^\W\d]{1,2}", text) is not None
 
 
 def alternatives(reference: str, rules: Rules) -> list[str]:
@@ -68,6 +79,18 @@ def whole_number(reference: str, text: str) -> bool:
     more = r"\d*" if len(reference.partition(".")[2]) >= 3 else ""
     before = "" if reference.startswith("-") else r"(?<!\d-)(?<!\d)(?<!\d[.,])(?<![a-z])0*"
     return re.search(rf"{before}{digits}{more}(?!\d)(?![.,]\d)(?![a-z]*\d)", text) is not None
+
+
+def has_value(reference: str, text: str) -> bool:
+    """``number-values``: whether a number of this value stands by itself in ``text``; in words where it has no digits.
+
+    >>> [has_value("0", text) for text in ("it was $0.00", "zero", "0-star", "0th", "10")]
+    [True, True, False, False, False]
+    """
+    wanted = _value(reference)
+    if not any(character.isdigit() for character in text):
+        return any(token.value == wanted for token in numbers_in(text))
+    return any(_value(match[0]) == wanted for match in _FREE.finditer(text))
 
 
 def stands_alone(word: str, text: str) -> bool:
@@ -131,11 +154,11 @@ def _contains(reference: str, answer: str, rules: Rules, *, tokens: bool) -> boo
         reference, answer = plain(reference), plain(answer)
     wanted, text = clean(reference), clean(clean(answer))
     if _NUMBER.fullmatch(wanted):
-        if rules("number-values") and any(token.value == _value(wanted) for token in numbers_in(text)):
+        if rules("number-values") and has_value(wanted, text):
             return True
         if rules("whole-numbers") and not (tokens and len(wanted) == 1):
             return whole_number(wanted, text)
-    if rules("whole-words") and re.fullmatch(r"[^\W\d]{1,3}", wanted):
+    if rules("whole-words") and is_short_word(wanted):
         return stands_alone(wanted, text)
     return includes(reference, answer, tokens=tokens and len(wanted) == 1)
 

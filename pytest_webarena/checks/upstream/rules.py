@@ -53,14 +53,15 @@ _TABLE = (
         name="number-values",
         part="string_match",
         defect="Numbers are compared as text: $0.00 is not 0, 3,053.97 is not 3053.97, $745 is not 745.00.",
-        repair="Numbers are compared by value.",
+        repair="Numbers that stand by themselves are compared by value, those in words too.",
         source="web-arena-x/webarena#211",
     ),
     Rule(
         name="whole-words",
         part="string_match",
-        defect="'Yes', 'No' and names of two or three letters pass as parts of other words: 'yes' in 'yesterday'.",
-        repair="One word of at most three letters has to stand by itself.",
+        defect="'Yes', 'No' and names of two letters pass as parts of other words: 'yes' in 'yesterday', "
+        "'Lo' in 'Lola'.",
+        repair="They have to stand by themselves.",
         source=_OWN,
     ),
     Rule(

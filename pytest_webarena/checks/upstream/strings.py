@@ -62,6 +62,11 @@ class StringSpec:
         return "; ".join(parts)
 
     @property
+    def unachievable(self) -> str:
+        """Why the task can't be done; empty when it can."""
+        return (self.note or "N/A") if isinstance(self.fuzzy_match, str) else ""
+
+    @property
     def texts(self) -> tuple[str, ...]:
         """All references that are to be found in the answer."""
         exact = (self.exact_match,) if self.exact_match is not None else ()

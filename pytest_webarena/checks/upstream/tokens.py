@@ -57,16 +57,18 @@ def word_tokens(text: str) -> list[str]:
     >>> word_tokens('it costs $0, "free". 5% off')
     ['it', 'costs', '$', '0', ',', '``', 'free', "''", '.', '5', '%', 'off']
     """
-    found: list[str] = []
-    for sentence in sentences(text):
-        for pattern, replacement in _STEPS:
-            sentence = pattern.sub(replacement, sentence)
-        found += sentence.split()
-    return found
+    return [token for sentence in sentences(text) for token in _cut(sentence)]
 
 
 def has_token(token: str, text: str) -> bool:
     """Whether ``token`` is one of the words of ``text``."""
-    if token not in text and not set(token) <= set("`'"):  # quotes are rewritten, nothing else is
+    rewritten = set(token) <= set("`'")  # quotes are, nothing else is
+    if not rewritten and token not in text:
         return False
-    return token in word_tokens(text)
+    return any(token in _cut(sentence) for sentence in sentences(text) if rewritten or token in sentence)
+
+
+def _cut(sentence: str) -> list[str]:
+    for pattern, replacement in _STEPS:
+        sentence = pattern.sub(replacement, sentence)
+    return sentence.split()

@@ -9,7 +9,7 @@ from pytest_webarena.checks.upstream.addresses import UrlMatchSpec
 from pytest_webarena.checks.upstream.calls import LAST_URL
 from pytest_webarena.checks.upstream.page_scripts import close_selectors
 from pytest_webarena.checks.upstream.program_spec import LAST, ProgramSpec, Target
-from pytest_webarena.checks.upstream.references import is_number, same_place_of_clone
+from pytest_webarena.checks.upstream.references import is_number, is_short_word, same_place_of_clone
 from pytest_webarena.checks.upstream.rules import RULES
 from pytest_webarena.checks.upstream.strings import STOP_WORDS, StringSpec
 from pytest_webarena.checks.upstream.text import ALTERNATIVE, clean, equals, includes
@@ -96,11 +96,14 @@ def _null(target: Target) -> bool:
 
 
 def _moves(spec: object) -> bool:
-    moved = False
+    """Whether what an earlier target has opened decides where a later one looks."""
+    opened: set[str] = set()
     for target in spec.targets if isinstance(spec, ProgramSpec) else ():
-        if moved and (target.url == LAST or LAST_URL in target.url):
+        if opened and target.url == LAST:
             return True
-        moved = moved or target.url != LAST
+        if LAST_URL in target.url and opened - {target.url}:  # the post of a post's address is that post
+            return True
+        opened |= {target.url} - {LAST}
     return False
 
 
@@ -130,7 +133,7 @@ _TESTS: Mapping[str, Callable[[object], bool]] = {
     ),
     "whole-numbers": _strings(_whole_number),
     "number-values": _strings(_number),
-    "whole-words": _strings(lambda spec: any(re.fullmatch(r"[^\W\d]{1,3}", each) for each in _included(spec))),
+    "whole-words": _strings(lambda spec: any(map(is_short_word, _included(spec)))),
     "shotgun": _strings(lambda spec: bool(spec.texts)),
     "plain-text": _strings(lambda spec: bool(spec.texts)),
     "early-stops": _strings(_stop_words),

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -16,6 +17,8 @@ from pytest_webarena.evidence import Evidence, RequestRecord
 from pytest_webarena.tasks.nodes import clip
 
 __all__ = ["VERIFIED", "VerifiedSpec"]
+
+_ASSETS = (".css", ".js", ".png", ".jpg", ".jpeg", ".gif", ".svg", ".woff", ".woff2", ".ttf", ".ico", ".webp")
 
 
 def judge(spec: VerifiedSpec, view: View) -> Judgement:
@@ -36,7 +39,8 @@ def judge(spec: VerifiedSpec, view: View) -> Judgement:
         why = _undecided(failed[0], evidence) if failed else result.problem
         return Judgement.unknown(expected=expected, why=why)
     why = "; ".join(finding.why for finding in failed) or result.problem
-    return Judgement.of(result.passed, expected=expected, actual=_actual(spec, evidence), why=clip(why, 600))
+    actual = _actual(spec, evidence, failed)
+    return Judgement.of(result.passed, expected=expected, actual=actual, why=clip(why, 600))
 
 
 def _not_computed(spec: VerifiedSpec, evidence: Evidence) -> str:
@@ -84,9 +88,31 @@ def _answer_lost(request: RequestRecord) -> bool:
     )
 
 
-def _actual(spec: VerifiedSpec, evidence: Evidence) -> str:
-    answer = "no answer" if evidence.answer is None else clip(evidence.answer, 200)
-    return f"{answer}; {len(evidence.requests)} requests" if spec.network else answer
+def _actual(spec: VerifiedSpec, evidence: Evidence, failed: Sequence[Finding]) -> str:
+    """The answer, the number of requests, and of those that were missed the nearest."""
+    parts = ["no answer" if evidence.answer is None else clip(evidence.answer, 200)]
+    if spec.network:
+        parts.append(f"{len(evidence.requests)} requests")
+        parts += [_nearest(finding, evidence) for finding in failed if finding.evaluator == NETWORK]
+    return "; ".join(dict.fromkeys(filter(None, parts)))
+
+
+def _nearest(finding: Finding, evidence: Evidence) -> str:
+    """The last request with the expected method and path, else with the method; empty when there is none."""
+    method = str(finding.expected.get("http_method", "GET")).upper()
+    alike = [each for each in evidence.requests if each.method.upper() == method and not _is_asset(each.url)]
+    found = next((each for each in reversed(alike) if _may_be(finding.expected.get("url"), each.url)), None)
+    found = found or (alike[-1] if alike else None)
+    if found is None:
+        return f"no {method}"
+    body = f" {clip(found.request_body, 120)}" if found.request_body else ""
+    status = "refused" if found.refused else "no response" if found.status is None else found.status
+    return f"last {method}: {clip(found.url, 120)} ({status}){body}"
+
+
+def _is_asset(url: str) -> bool:
+    """Whether the package leaves such a request out of account."""
+    return urlsplit(url).path.endswith(_ASSETS)
 
 
 def _category(spec: VerifiedSpec) -> str:
@@ -99,7 +125,7 @@ VERIFIED: Kind[VerifiedSpec] = Kind(
     name="verified",
     doc=(
         "WebArena-Verified's checks: the answer is a typed response, and the browser made certain requests. Judged by "
-        "the evaluators of the package `webarena-verified` (`pip install 'pytest-webarena[suites]'`)."
+        "the evaluators of the package `webarena-verified`, extra `suites`; see [WebArena-Verified](verified.md)."
     ),
     form=FORM,
     judge=judge,

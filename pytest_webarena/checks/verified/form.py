@@ -131,6 +131,14 @@ def _evaluators(value: Any, reading: Reading) -> tuple[Mapping[str, Any], ...] |
     return eval_fault(value) or tuple(value)
 
 
+_EXAMPLE = """\
+- verified:
+    {first}
+    eval:
+      - evaluator: AgentResponseEvaluator
+        results_schema: {{type: array, items: {{type: string}}}}
+        expected: {{task_type: retrieve, status: SUCCESS, retrieved_data: [Coffee Grinder]}}"""
+
 FORM: Record[VerifiedSpec] = Record(
     "verified check",
     VerifiedSpec,
@@ -139,7 +147,7 @@ FORM: Record[VerifiedSpec] = Record(
             key="sites",
             shape=ListOf(Choice(*SITES), low=1),
             doc="The sites whose placeholders (`__SHOPPING__` …) stand for their addresses.",
-            example="- verified: {sites: [shopping], eval: […]}",
+            example=_EXAMPLE.format(first="sites: [shopping, wikipedia]"),
         ),
         Field(
             key="eval",
@@ -164,7 +172,7 @@ FORM: Record[VerifiedSpec] = Record(
             shape=Int("a task's number", low=0),
             default=0,
             doc="The task's number in the data set, for messages.",
-            example="- verified: {task_id: 21, sites: [shopping], eval: […]}",
+            example=_EXAMPLE.format(first="task_id: 21\n    sites: [shopping]"),
         ),
     ],
     doc="The evaluators of one task of WebArena-Verified.",

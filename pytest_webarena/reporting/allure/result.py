@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from allure_commons.model2 import Label, Parameter, StatusDetails, TestResult
@@ -19,6 +19,7 @@ from pytest_webarena.results.wording import (
     CAUSE_WORDS,
     STOP_WORDS,
     dollars,
+    judge_words,
     memory_words,
     printable,
     seconds_words,
@@ -176,6 +177,8 @@ def _description(trial: Reported) -> Iterator[str]:
         "model": f"`{record.model}`" if record.model else "",
         "model use": ", ".join(usage_words(record.usage)) if record.usage is not None else "",
         "memory": _inline(memory_words(record.memory)) if record.memory is not None else "",
+        "judge": ", ".join(judge_words(record.judge)) if record.judge is not None else "",
+        "judged before": ", then ".join(_before(each) for each in record.history),
         "isolation": record.isolation,
         "browser": record.browser,
         "time": ", ".join(
@@ -184,6 +187,13 @@ def _description(trial: Reported) -> Iterator[str]:
         "record": f"`{trial.folder.name}`",
     }
     yield "\n".join(f"- {name}: {value}" for name, value in facts.items() if value)
+
+
+def _before(earlier: Mapping[str, Any]) -> str:
+    """One line of a record's history."""
+    cause = f" ({earlier['cause']})" if earlier["cause"] else ""
+    judge = f" with judge {earlier['judge']['model']}" if earlier["judge"] else ""
+    return f"{earlier['outcome']}{cause}{judge}"
 
 
 def _summary(record: TrialRecord) -> str:

@@ -145,6 +145,11 @@ def _rule(name: str, outcome: str, groups: Sequence[Any]) -> dict[str, Any]:
     }
 
 
+def _grading(facts: Mapping[str, Any]) -> str:
+    without = f" without {', '.join(facts['without'])}" if facts.get("without") else ""
+    return f"{facts.get('name', '')}{without}"
+
+
 def environment_properties(facts: Mapping[str, Any], agents: Sequence[str]) -> dict[str, str]:
     """What was run, in words. Nothing that differs between the shards of a run."""
     limits = facts.get("limits", {})
@@ -153,6 +158,7 @@ def environment_properties(facts: Mapping[str, Any], agents: Sequence[str]) -> d
         "agents": ", ".join(agents),
         "sites": facts.get("catalogue", ""),
         "trials per task": facts.get("trials", ""),
+        "grading": _grading(facts.get("grading") or {}),
         "most steps": limits.get("steps", ""),
         "time limit": f"{limits['seconds']:g} s" if "seconds" in limits else "",
         "stop rule": limits.get("stop_rule", ""),

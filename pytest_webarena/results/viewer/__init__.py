@@ -28,6 +28,7 @@ from pytest_webarena.results.wording import (
     CAUSE_WORDS,
     STOP_WORDS,
     action_words,
+    judge_words,
     memory_words,
     usage_words,
 )
@@ -139,6 +140,7 @@ def _detail(record: TrialRecord, folder: TrialFolder, pictures: _Pictures) -> di
         )
     words = {
         "model use": ", ".join(usage_words(record.usage)) if record.usage is not None else "",
+        "judge": ", ".join(judge_words(record.judge)) if record.judge is not None else "",
         "memory": memory_words(record.memory) if record.memory is not None else "",
     }
     return {"record": record.to_json(), "words": words, "attempts": attempts}

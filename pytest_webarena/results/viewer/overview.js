@@ -5,6 +5,10 @@ function head() {
   const facts = [];
   if (run.started) facts.push(new Date(1000 * run.started).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" }));
   facts.push(plural(index.trials.length, "trial"), `sites: ${run.catalogue ?? "unknown"}`);
+  if (run.grading) {
+    const without = run.grading.without?.length ? ` without ${run.grading.without.join(", ")}` : "";
+    facts.push(`grading: ${run.grading.name}${without}`);
+  }
   const times = index.trials.filter((trial) => trial.started);
   if (times.length) {
     const from = Math.min(...times.map((trial) => trial.started)), to = Math.max(...times.map((trial) => trial.started + trial.seconds));

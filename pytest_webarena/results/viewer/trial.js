@@ -85,7 +85,9 @@ function summaryOf(trial, record, words) {
     ["score", record.score === null ? "" : String(Math.round(1000 * record.score) / 1000)],
     ["took", `${duration(trial.seconds)}, ${plural(trial.steps, "step")}`],
     ["phases", Object.entries(record.seconds ?? {}).filter(([name]) => name !== "total").map(([name, value]) => `${name} ${value.toFixed(1)} s`).join(", ")],
-    ["model", record.model], ...Object.entries(words), ["isolation", record.isolation], ["browser", record.browser], ["node id", record.node_id],
+    ["model", record.model], ...Object.entries(words),
+    ["judged before", (record.history ?? []).map((earlier) => `${earlier.cause ? `${earlier.cause} error` : earlier.outcome}, until ${new Date(1000 * earlier.until).toLocaleString()}`).join("; ")],
+    ["isolation", record.isolation], ["browser", record.browser], ["node id", record.node_id],
   ].filter(([, text]) => text);
   return make("dl", { className: "facts" }, facts.map(([term, text]) => [make("dt", {}, term), make("dd", {}, text)]));
 }

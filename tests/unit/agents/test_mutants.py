@@ -78,6 +78,20 @@ def test_without_a_solution_there_is_nothing_to_get_wrong(family: Any) -> None:
     assert agents(family(f"checks:\n  {STATE}")) == ["oracle", "null"]
 
 
+def test_checks_of_published_benchmarks_count_as_what_they_look_at(family: Any) -> None:
+    answer = "- string_match: {exact_match: a}"
+    hopeless = "- string_match: {fuzzy_match: N/A, note: there is none}"
+    place = "- url_match: {reference_url: __SHOP__/x}"
+    opened = "- program_html: [{url: __SHOP__/x, required_contents: {exact_match: a}}]"
+    assert agents(family(f"checks:\n  {answer}")) == ["oracle", "null", "na", "echo", "dump"]
+    assert "na" not in agents(family(f"checks:\n  {hopeless}"))
+    assert agents(family(f"checks:\n  {place}")) == ["oracle", "null"]
+    steps = "solution: [{goto: /a}, {click: text=a}, {goto: /b}]"
+    assert last_effective_step(family(f"checks:\n  {place}\n{steps}")[0]) == 2
+    assert last_effective_step(family(f"checks:\n  {opened}\n{steps}")[0]) == 1
+    assert last_effective_step(family(f"checks:\n  {answer}\n{steps}")[0]) is None
+
+
 def test_a_skipped_task_is_collected_once(family: Any) -> None:
     assert agents(family(f"checks:\n  {STATE}\nskip: later\n{STEPS}")) == ["oracle"]
 

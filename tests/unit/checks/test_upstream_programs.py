@@ -238,6 +238,7 @@ def test_a_helper_that_fails_is_no_verdict(answers: dict[str, tuple[int, Any]]) 
     [
         (f"{R}/f/books/12/a-title", f"{R}/f/books/12/"),
         (f"{R}/f/books/12", f"{R}/f/books/12/"),
+        (f"{R}/f/books/12;a=b", f"{R}/f/books/12/"),
         (f"{R}/f/books", f"{R}/f/books"),
         (f"{R}/user/a/b/c", f"{R}/user/a/b/c"),
         ("about:blank", "about:blank"),

@@ -116,6 +116,7 @@ REPAIRS = [
     ("number-values", {"exact_match": "7"}, ["7"], ["7.0"]),
     ("whole-words", {"must_include": ["Yes"]}, ["Yes", "yes.", "Well, yes, it is"], ["yesterday"]),
     ("whole-words", {"must_include": ["Lo", "Chen"]}, ["Lo and Chen", "Lo's, Chen's"], ["Lola Chen"]),
+    ("whole-words", {"must_include": ["Dry", "Top"]}, ["dry, top", "drying out; tops"], []),
     ("shotgun", {"must_include": ["Yes"]}, ["Yes", "Yes, there is no problem", "No doubt: yes"],
      ["yes/no", "Yes or no."]),
     ("shotgun", {"must_include": ["3"]}, ["3", "3 of 12 in 2022", "Of 1, 2, 5, 7 and 9 only: 3"], ["0 1 2 3 4 5"]),
@@ -148,6 +149,7 @@ def test_repairs(rule: str, spec: object, kept: list[str], changed: list[str]) -
         ({"exact_match": "06516"}, "6516"),
         ({"exact_match": "git clone ssh://git@metis.lti.cs.cmu.edu:2222/a/b.git"}, "git clone ssh://git@x:22/a/c.git"),
         ({"must_include": ["0"]}, "10"),
+        ({"must_include": ["0"]}, "4 reviews, none of them 0-star, rated 0/5, the 0th"),
         ({"must_include": ["65 |OR| 3"]}, "3.1"),
     ],
 )

@@ -263,6 +263,21 @@ def test_reasons_name_the_evaluator() -> None:
     assert got.expected == "MUTATE SUCCESS; POST __SHOPPING__/cart/add/"
 
 
+def test_what_was_seen_names_the_nearest_request() -> None:
+    written = network_check(
+        url="__SHOPPING__/cart/add/", http_method="POST", response_status=302, post_data={"sku": "B07"}
+    )
+    said = response(kind="MUTATE")
+    other = request("POST", "/search", status=200)
+    got = verdict(written, said, post("sku=B08"), other, request("GET", "/"))
+    assert got.actual == f"{said}; 3 requests; last POST: http://shopping.test/cart/add/ (302) sku=B08"
+    assert verdict(written, said, other).actual.endswith("last POST: http://shopping.test/search (200)")
+    assert verdict(written, said, request("GET", "/")).actual.endswith("no POST")
+    visits = [request("GET", path, request_headers=PAGE) for path in ("/orders/?page=3", "/a.css")]
+    got = verdict(network_check("navigate", url="__SHOPPING__/orders/?page=2"), response(kind="NAVIGATE"), *visits)
+    assert got.actual.endswith("last GET: http://shopping.test/orders/?page=3 (200)")
+
+
 def test_responses_are_kept_only_for_checks_that_look_at_them() -> None:
     assert signals(task(f"- {network_check(**TOTALS)}").checks).responses
     assert not signals(task(f"- {check(answer_check([1], NUMBER))}").checks).responses

@@ -9,17 +9,20 @@ from typing import Any
 import pytest
 
 from pytest_webarena.evidence import Usage
+from pytest_webarena.judging import JudgeSettings
 from pytest_webarena.llm.config import ModelSettings
 from pytest_webarena.llm.ledger import LedgerLine
 from pytest_webarena.reporting.terminal import (
     Line,
     budget_lines,
     grading_lines,
+    judge_lines,
     left_out_lines,
+    rescored_lines,
     site_lines,
     summary_lines,
 )
-from pytest_webarena.results import TrialKey, TrialRecord, summarise
+from pytest_webarena.results import JudgeRecord, TrialKey, TrialRecord, summarise
 from pytest_webarena.results.records import MemoryUse
 from pytest_webarena.selection import LeftOut
 from pytest_webarena.sites.report import AppReport, BrokerReport, Durations
@@ -211,3 +214,47 @@ def test_trials_that_remember_earlier_ones_are_no_independent_ones() -> None:
         "  note         trials remember earlier ones (memory: task),"
     ]
     assert "               the interval takes them for independent" in summary(remembering)
+
+
+def judged_record(task: str, outcome: Any, **more: Any) -> TrialRecord:
+    return TrialRecord(key=TrialKey(task, "a", 1), outcome=outcome, **more)
+
+
+def test_judges_have_a_line_of_their_own_and_so_has_their_absence() -> None:
+    judge = JudgeRecord(
+        model="some-judge", prompt="teacher@0123456789ab", temperature=0.0, questions=2, cached=1,
+        usage=Usage(calls=2, cached_calls=1, input_tokens=600, output_tokens=40, cost=0.25),
+    )  # fmt: skip
+    records = [judged_record("1", "passed", judge=judge), judged_record("2", "error", cause="judge")]
+    text = "\n".join(line.text for line in summary_lines(summarise(records).values()))
+    assert "some-judge (prompt teacher@0123456789ab)" in text
+    assert "2 questions on 1 trial, 1 from the cache" in text
+    assert "$0.25" in text
+    assert "1 of 2 trials need one: --judge=MODEL" in text
+    assert max(map(len, text.splitlines())) <= 80
+
+
+def test_what_judging_again_changed_is_counted() -> None:
+    def earlier(outcome: str, until: float, digest: str = "d") -> dict[str, Any]:
+        return {"outcome": outcome, "until": until, "task_digest": digest}
+
+    records = [
+        judged_record("1", "passed", task_digest="d", history=(earlier("failed", 50),)),
+        judged_record("2", "passed", task_digest="e", history=(earlier("failed", 1), earlier("failed", 50))),
+        judged_record("3", "error", task_digest="d", history=(earlier("passed", 60),)),
+        judged_record("4", "failed", task_digest="d", history=(earlier("failed", 60),)),
+        judged_record("5", "failed", task_digest="d", history=(earlier("passed", 2),)),  # by somebody else, before
+        judged_record("6", "failed"),
+    ]
+    first, *rest = [line.text for line in rescored_lines(records, since=10)]
+    text = " ".join([first, *rest])
+    assert first.startswith("judged again   2 failed → passed, 1 passed → error")
+    assert "1 with the same outcome" in text
+    assert "1 trial of tasks that were edited since" in text
+
+
+def test_a_judges_standing_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("WEBARENA_CACHE_DIR", str(tmp_path))
+    (line,) = judge_lines(JudgeSettings(model="m"))
+    assert (line.text, line.mark) == ("judge m, not measured (webarena judge m)", "yellow")
+    assert list(judge_lines(JudgeSettings())) == []

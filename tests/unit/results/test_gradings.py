@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 from pathlib import Path
 from typing import Any
@@ -11,7 +13,7 @@ import pytest
 from pytest_webarena.checks.verdict import CheckResult, Verdict
 from pytest_webarena.cli import main
 from pytest_webarena.results import RunDir, TrialKey, TrialRecord
-from pytest_webarena.results.export import summary_json
+from pytest_webarena.results.export import results_csv, summary_json
 from pytest_webarena.results.gradings import compare, render, verdicts_of
 
 
@@ -121,3 +123,13 @@ def test_summary_file_holds_them_too() -> None:
     told = summary_json(RECORDS)["gradings"]["cot"]
     assert told["rates"]["original"]["value"] == 0.5
     assert [each["task"] for each in told["disagreements"]] == ["webarena.2", "webarena.3"]
+
+
+def test_table_has_a_column_for_each() -> None:
+    rows = list(csv.DictReader(io.StringIO(results_csv(RECORDS))))
+    names = ("grading", "original", "repaired", "verified")
+    assert [tuple(row[name] for name in names) for row in (rows[1], rows[3], rows[4])] == [
+        ("repaired", "passed", "failed", "not computed"),
+        ("repaired", "failed", "failed", ""),
+        ("", "", "", ""),
+    ]

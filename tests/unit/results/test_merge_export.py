@@ -54,6 +54,15 @@ def test_changed_tasks_and_agents_are_not_mixed(tmp_path: Path) -> None:
         merge_runs([first, make_run(tmp_path / "3", record("a", agent_digest="other"))], tmp_path / "out2")
 
 
+def test_what_judges_said_comes_along(tmp_path: Path) -> None:
+    sources = [make_run(tmp_path / name, record(name)) for name in ("1", "2")]
+    for source in sources:
+        (source / "judged" / source.name).mkdir(parents=True)
+        (source / "judged" / source.name / "x.json").write_text("{}")
+    merge_runs(sources, tmp_path / "out")
+    assert {path.parent.name for path in (tmp_path / "out" / "judged").rglob("*.json")} == {"1", "2"}
+
+
 def test_nothing_is_overwritten(tmp_path: Path) -> None:
     first = make_run(tmp_path / "1", record("a"))
     with pytest.raises(UsageError, match="new or empty directory"):

@@ -1,0 +1,195 @@
+"""The papers' metrics over trials: success rates by achievability, category, site and template. Pure functions.
+
+After Zhou et al., WebArena (arXiv 2307.13854): success rates overall, on achievable and on unachievable tasks (their
+table 2), and how they are distributed over templates (their table 3). Errors are counted beside each rate, never in it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from pytest_webarena.answers import as_text
+from pytest_webarena.checks.answer import says_unachievable
+from pytest_webarena.results.records import Outcome, TrialRecord
+from pytest_webarena.results.statistics import Z95, Rate
+
+__all__ = ["BUCKETS", "Metrics", "TemplateKey", "Templates", "clustered_interval", "measure", "outcome_by"]
+
+TemplateKey = Literal["text", "id"]
+"""What makes a template: its text (WebArena has 241), or the number that its file gives it (190, some with several
+texts)."""
+
+BUCKETS = ("0", "1-20", "21-40", "41-60", "61-80", "81-99", "100")
+"""Success rates of templates, in per cent: bounds are inclusive, and nothing is rounded into ``0`` or ``100``."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Templates:
+    """How success is distributed over the templates of the judged tasks."""
+
+    count: int
+    mean: float | None
+    """Mean of the templates' success rates: each counts the same, however many instances it has."""
+    buckets: Mapping[str, int]
+    """Number of templates by their success rate, one entry per `BUCKETS`."""
+
+    @property
+    def solved_once(self) -> int:
+        """Templates with at least one success."""
+        return self.count - self.buckets["0"]
+
+    @property
+    def solved_always(self) -> int:
+        """Templates without a failure."""
+        return self.buckets["100"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Metrics:
+    """What one agent did."""
+
+    rate: Rate
+    """SR: over all judged trials."""
+    interval: tuple[float, float]
+    """95 % interval of SR that takes the instances of a template for related, not for independent."""
+    achievable: Rate
+    """SR_AC."""
+    unachievable: Rate
+    """SR_UA."""
+    given_up: Rate
+    """Of the achievable tasks, those that the agent called unachievable (``passed`` counts them)."""
+    information: Rate
+    """Tasks that ask for information, achievable ones."""
+    others: Rate
+    """Achievable tasks of all other categories."""
+    by_category: Mapping[str, Rate]
+    by_site: Mapping[str, Rate]
+    """By the whole set of sites that a task needs, joined by ``+`` in alphabetical order."""
+    templates: Templates
+    steps: float | None
+    """Mean over judged trials."""
+    steps_passed: float | None
+    seconds: float | None
+    """Mean wall time over judged trials."""
+    seconds_passed: float | None
+    errors: Mapping[str, int]
+    """Trials without a verdict, by cause."""
+    trials: int
+
+
+def outcome_by(record: TrialRecord, grading: str = "") -> tuple[Outcome, str]:
+    """Outcome and cause of an error, as recorded or by another grading whose verdict the record holds.
+
+    A trial of a task that knows gradings, but not this one, is an error with the cause ``grading``.
+    """
+    if not grading or grading == record.grading or not record.verdicts or record.stop_reason == "agent_crash":
+        return record.outcome, record.cause or ""
+    if not any(verdict.get("grading") for verdict in record.verdicts.values()):
+        return record.outcome, record.cause or ""  # its task knows one verdict only
+    verdict = record.verdicts.get(grading)
+    if verdict is None:
+        return "error", "grading"
+    passed = verdict.get("passed")
+    if passed is None:
+        return "error", record.cause or "judge"
+    return ("passed" if passed else "failed"), ""
+
+
+def measure(records: Iterable[TrialRecord], *, grading: str = "", templates: TemplateKey = "text") -> Metrics:
+    """The metrics of one agent's trials, by the grading that counts or by another one."""
+    trials = [(record, *outcome_by(record, grading)) for record in records]
+    judged = [(record, outcome == "passed") for record, outcome, _ in trials if outcome != "error"]
+    passed = [record for record, won in judged if won]
+
+    def rate(keep: Callable[[TrialRecord], bool] = lambda record: True) -> Rate:
+        return _rate(outcome for record, outcome, _ in trials if keep(record))
+
+    def grouped(key: Callable[[TrialRecord], str]) -> dict[str, Rate]:
+        groups: dict[str, list[Outcome]] = {}
+        for record, outcome, _ in trials:
+            groups.setdefault(key(record), []).append(outcome)
+        return {name: _rate(groups[name]) for name in sorted(groups)}
+
+    clusters: dict[object, list[bool]] = {}
+    for record, won in judged:
+        clusters.setdefault(_template(record, templates), []).append(won)
+    achievable = [record for record, _ in judged if _achievable(record)]
+    gave_up = sum(says_unachievable(as_text(record.answer) or "") for record in achievable)
+    return Metrics(
+        rate=rate(),
+        interval=clustered_interval(list(clusters.values())),
+        achievable=rate(_achievable),
+        unachievable=rate(lambda record: not _achievable(record)),
+        given_up=Rate(passed=gave_up, failed=len(achievable) - gave_up, errors=rate(_achievable).errors),
+        information=rate(lambda record: record.category == "information"),
+        others=rate(lambda record: _achievable(record) and record.category != "information"),
+        by_category=grouped(lambda record: record.category or "(none)"),
+        by_site=grouped(lambda record: "+".join(sorted(record.sites)) or "(no site)"),
+        templates=_distribution(list(clusters.values())),
+        steps=_mean([record.steps for record, _ in judged]),
+        steps_passed=_mean([record.steps for record in passed]),
+        seconds=_mean([record.seconds.get("total", 0.0) for record, _ in judged]),
+        seconds_passed=_mean([record.seconds.get("total", 0.0) for record in passed]),
+        errors=dict(Counter(cause for _, outcome, cause in trials if outcome == "error").most_common()),
+        trials=len(trials),
+    )
+
+
+def clustered_interval(clusters: Sequence[Sequence[bool]], z: float = Z95) -> tuple[float, float]:
+    """95 % interval of the share of true values when those of a cluster go together; (0, 1) for less than two clusters.
+
+    The variance between clusters (a ratio estimator's, Cochran 1977, section 9A.2) sets the effective number of trials
+    for Wilson's interval, which keeps the bounds inside [0, 1] and sensible at 0 and 1. Never narrower than Wilson's.
+
+    >>> tuple(round(bound, 2) for bound in clustered_interval([[True] * 5] * 5 + [[False] * 5] * 5))
+    (0.23, 0.77)
+    """
+    total = sum(map(len, clusters))
+    if len(clusters) < 2 or not total:
+        return 0.0, 1.0
+    p = sum(map(sum, clusters)) / total
+    plain = p * (1 - p) / total
+    count = len(clusters)
+    between = count / (count - 1) * sum((sum(each) - p * len(each)) ** 2 for each in clusters) / total**2
+    effective = total * min(1.0, plain / between) if between else float(total)
+    centre = p + z * z / (2 * effective)
+    spread = z * math.sqrt(p * (1 - p) / effective + z * z / (4 * effective * effective))
+    scale = 1 + z * z / effective
+    return max(0.0, (centre - spread) / scale), min(1.0, (centre + spread) / scale)
+
+
+def _achievable(record: TrialRecord) -> bool:
+    return record.category != "unachievable"
+
+
+def _template(record: TrialRecord, key: TemplateKey) -> tuple[str, object]:
+    """What the instances of one template share; a task that is no instance of any is alone."""
+    suite = str(record.source.get("suite", "")) or record.node_id.partition("::")[0]
+    if key == "id" and (number := record.source.get("template_id")) is not None:
+        return suite, number
+    return suite, record.template or record.key.task
+
+
+def _distribution(clusters: Sequence[Sequence[bool]]) -> Templates:
+    rates = [sum(each) / len(each) for each in clusters]
+    counts = Counter(_bucket(rate) for rate in rates)
+    return Templates(count=len(rates), mean=_mean(rates), buckets={name: counts[name] for name in BUCKETS})
+
+
+def _bucket(rate: float) -> str:
+    if rate in (0.0, 1.0):
+        return "100" if rate else "0"
+    return BUCKETS[min(5, math.ceil(rate * 5 - 1e-9))]
+
+
+def _rate(outcomes: Iterable[Outcome]) -> Rate:
+    counts = Counter(outcomes)
+    return Rate(passed=counts["passed"], failed=counts["failed"], errors=counts["error"])
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return sum(values) / len(values) if values else None

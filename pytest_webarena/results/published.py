@@ -1,0 +1,36 @@
+"""Published success rates, read from the package's table of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+
+__all__ = ["Published", "published"]
+
+_FILE = Path(__file__).with_name("published.yaml")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Published:
+    """One published figure."""
+
+    suite: str
+    name: str
+    rate: float
+    """Success rate in per cent."""
+    source: str
+    """Where it can be looked up."""
+    plus_minus: float | None = None
+    achievable: float | None = None
+    """SR_AC in per cent, where the source has it."""
+    unachievable: float | None = None
+    """SR_UA in per cent, where the source has it."""
+    note: str = ""
+
+
+def published(suite: str) -> tuple[Published, ...]:
+    """All figures on a suite's tasks, best first."""
+    rows = (Published(**row) for row in yaml.safe_load(_FILE.read_text(encoding="utf-8"))["rows"])
+    return tuple(sorted((row for row in rows if row.suite == suite), key=lambda row: -row.rate))

@@ -1,0 +1,342 @@
+"""Tables of the papers' metrics from any set of runs, published figures beside them: text, Markdown, CSV, JSON."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import io
+import json
+import textwrap
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from pytest_webarena.checks.grading import GRADINGS
+from pytest_webarena.errors import UsageError
+from pytest_webarena.results.metrics import BUCKETS, Metrics, TemplateKey, measure
+from pytest_webarena.results.published import published
+from pytest_webarena.results.records import TrialRecord
+from pytest_webarena.results.rundir import RunDir
+from pytest_webarena.results.statistics import Rate
+
+__all__ = ["Row", "Table", "add_arguments", "as_csv", "as_json", "as_markdown", "as_text", "gather", "tables"]
+
+_WIDTH = 80
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One agent of one run, measured."""
+
+    name: str
+    """The agent's id; with the run's name where several runs have it."""
+    run: str
+    agent: str
+    grading: str
+    """The grading of these figures; several, joined, where the run itself is mixed."""
+    suite: str
+    """The published suite that all its tasks are of; empty for other tasks."""
+    metrics: Metrics
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """Cells of text; the first column is the widest, the others are flush right."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    notes: tuple[str, ...] = ()
+
+
+def gather(runs: Sequence[Path], *, grading: str = "", templates: TemplateKey = "text") -> list[Row]:
+    """The agents of all runs. `UsageError` when one is no run directory or has no records."""
+    found: list[tuple[str, str, list[TrialRecord]]] = []
+    for path in runs:
+        run = RunDir(path)
+        run.facts()
+        groups: dict[str, list[TrialRecord]] = {}
+        for record in run.records():
+            groups.setdefault(record.key.agent, []).append(record)
+        if not groups:
+            raise UsageError(f"{path}: expected a run with finished trials, found none")
+        found += [(path.resolve().name, agent, records) for agent, records in groups.items()]
+    agents = [agent for _, agent, _ in found]
+    return [
+        Row(
+            name=agent if agents.count(agent) == 1 else f"{agent} ({run})",
+            run=run,
+            agent=agent,
+            grading=grading or _grading(records),
+            suite=_only({str(record.source.get("suite", "")) for record in records}),
+            metrics=measure(records, grading=grading, templates=templates),
+        )
+        for run, agent, records in found
+    ]
+
+
+def _grading(records: Sequence[TrialRecord]) -> str:
+    """Under which grading the outcomes of these trials stand, if their tasks know any."""
+    known = {
+        verdict.get("grading") or ""
+        for record in records
+        if (verdict := record.verdicts.get(record.grading)) is not None
+    }
+    return " + ".join(sorted(known - {""}))
+
+
+def _only(names: set[str]) -> str:
+    return names.pop() if len(names) == 1 else ""
+
+
+def tables(rows: Sequence[Row], *, templates: TemplateKey = "text") -> list[Table]:
+    """Success rates, published ones, templates, categories and sites, effort."""
+    return [_rates(rows), *_published(rows), _templates(rows, templates), *_groups(rows), _effort(rows)]
+
+
+def _rates(rows: Sequence[Row]) -> Table:
+    cells: list[tuple[str, ...]] = [
+        (
+            row.name,
+            _percent(row.metrics.rate.value),
+            _interval(row.metrics.interval, row.metrics.rate),
+            _percent(row.metrics.achievable.value),
+            _percent(row.metrics.unachievable.value),
+            _percent(row.metrics.given_up.value),
+            str(row.metrics.rate.judged),
+            str(row.metrics.rate.errors),
+        )
+        for row in rows
+    ]
+    notes = [
+        "SR: success rate, its 95% interval clustered by template; AC, UA: on achievable and unachievable tasks; "
+        "gave up: achievable tasks that the agent called unachievable; errors stand beside all rates.",
+    ]
+    gradings = {row.grading for row in rows}
+    if gradings != {""}:
+        notes.insert(
+            0, "Grading: " + "; ".join(sorted(f"{each or 'the tasks have but one'}" for each in gradings)) + "."
+        )
+    if (suite := _suite(rows)) and published(suite) and gradings != {"original"}:
+        notes.append(f"Published rates on {suite} were graded by its original evaluators: see --grading=original.")
+    columns = ("agent", "SR", "95% interval", "SR_AC", "SR_UA", "gave up", "judged", "errors")
+    return Table(title="Success rates", columns=columns, rows=tuple(cells), notes=tuple(notes))
+
+
+def _suite(rows: Sequence[Row]) -> str:
+    return _only({row.suite for row in rows})
+
+
+def _published(rows: Sequence[Row]) -> Iterator[Table]:
+    """What others measured, beside figures by the same evaluators and no others."""
+    found = published(_suite(rows)) if {row.grading for row in rows} == {"original"} else ()
+    if not found:
+        return
+    sources = list(dict.fromkeys(each.source for each in found))
+    remarks = [f"{each.name}: {each.note}." for each in found if each.note]
+    yield Table(
+        title=f"Published on {_suite(rows)}",
+        columns=("agent", "SR", "±", "SR_AC", "SR_UA", "source"),
+        rows=tuple(
+            (
+                each.name,
+                f"{each.rate:g}%",
+                "" if each.plus_minus is None else f"{each.plus_minus:g}",
+                "" if each.achievable is None else f"{each.achievable:g}%",
+                "" if each.unachievable is None else f"{each.unachievable:g}%",
+                f"[{sources.index(each.source) + 1}]",
+            )
+            for each in found
+        ),
+        notes=(*(f"[{number}] {source}." for number, source in enumerate(sources, start=1)), *remarks),
+    )
+
+
+def _templates(rows: Sequence[Row], key: TemplateKey) -> Table:
+    by = "text" if key == "text" else "number"
+    return Table(
+        title=f"Templates (by {by}) by their success rate in per cent",
+        columns=("agent", "templates", "mean", *BUCKETS),
+        rows=tuple(
+            (
+                row.name,
+                str(row.metrics.templates.count),
+                _percent(row.metrics.templates.mean),
+                *(str(row.metrics.templates.buckets[name]) for name in BUCKETS),
+            )
+            for row in rows
+        ),
+        notes=("The mean counts every template the same, whatever the number of its instances.",),
+    )
+
+
+def _groups(rows: Sequence[Row]) -> Iterator[Table]:
+    for row in rows:
+        metrics = row.metrics
+        groups: list[tuple[str, Mapping[str, Rate]]] = [
+            ("", {"information seeking": metrics.information, "other achievable tasks": metrics.others}),
+            ("category: ", metrics.by_category),
+            ("site: ", metrics.by_site),
+        ]
+        yield Table(
+            title=f"{row.name} by kind of task",
+            columns=("tasks", "SR", "95% interval", "passed", "judged", "errors"),
+            rows=tuple(
+                (
+                    f"{prefix}{name}",
+                    _percent(rate.value),
+                    _interval(rate.interval, rate),
+                    str(rate.passed),
+                    str(rate.judged),
+                    str(rate.errors),
+                )
+                for prefix, rates in groups
+                for name, rate in rates.items()
+                if rate.judged or rate.errors
+            ),
+        )
+
+
+def _effort(rows: Sequence[Row]) -> Table:
+    return Table(
+        title="Effort per trial",
+        columns=("agent", "steps", "if passed", "seconds", "if passed", "errors by cause"),
+        rows=tuple(
+            (
+                row.name,
+                _number(row.metrics.steps),
+                _number(row.metrics.steps_passed),
+                _number(row.metrics.seconds),
+                _number(row.metrics.seconds_passed),
+                ", ".join(f"{cause} {count}" for cause, count in row.metrics.errors.items()) or "none",
+            )
+            for row in rows
+        ),
+    )
+
+
+def _percent(value: float | None) -> str:
+    return "–" if value is None else f"{100 * value:.1f}%"
+
+
+def _interval(interval: tuple[float, float], rate: Rate) -> str:
+    return f"{100 * interval[0]:.1f}–{100 * interval[1]:.1f}" if rate.judged else "–"
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:.1f}"
+
+
+# --- forms
+
+
+def as_text(found: Sequence[Table]) -> str:
+    """At most 80 columns: long names go on a line of their own, long notes are wrapped."""
+    return "\n\n".join("\n".join(_text(table)) for table in found)
+
+
+def _text(table: Table) -> Iterator[str]:
+    widths = [max(map(len, cells)) for cells in zip(table.columns[1:], *(row[1:] for row in table.rows), strict=True)]
+    first = max(12, _WIDTH - sum(width + 2 for width in widths))
+    first = min(first, max(len(row[0]) for row in (table.columns, *table.rows)))
+    yield table.title
+    for row in (table.columns, *table.rows):
+        cells = "".join(f"  {cell:>{width}}" for cell, width in zip(row[1:], widths, strict=True))
+        *above, last = textwrap.wrap(row[0], first, break_on_hyphens=False) or [""]
+        yield from above
+        yield f"{last:<{first}}{cells}".rstrip()
+    for note in table.notes:
+        yield from textwrap.wrap(note, _WIDTH, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False)
+
+
+def as_markdown(found: Sequence[Table]) -> str:
+    """GitHub's tables, each below a heading."""
+    return "\n\n".join("\n".join(_markdown(table)) for table in found)
+
+
+def _markdown(table: Table) -> Iterator[str]:
+    yield f"### {table.title}\n"
+    yield _line(table.columns)
+    yield _line(["---", *("---:" for _ in table.columns[1:])])
+    yield from map(_line, table.rows)
+    if table.notes:
+        yield ""
+        yield from (f"- {note}" for note in table.notes)
+
+
+def _line(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def as_csv(rows: Sequence[Row]) -> str:
+    """One line per run, agent and group of tasks, in numbers."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["run", "agent", "grading", "group", "passed", "judged", "errors", "rate", "low", "high"])
+    for row in rows:
+        for group, rate, interval in _all_rates(row.metrics):
+            value = "" if rate.value is None else f"{rate.value:.6f}"
+            bounds = [f"{bound:.6f}" for bound in interval]
+            writer.writerow(
+                [row.run, row.agent, row.grading, group, rate.passed, rate.judged, rate.errors, value, *bounds]
+            )
+    return text.getvalue()
+
+
+def _all_rates(metrics: Metrics) -> Iterator[tuple[str, Rate, tuple[float, float]]]:
+    yield "all", metrics.rate, metrics.interval
+    named = {
+        name: getattr(metrics, name) for name in ("achievable", "unachievable", "given_up", "information", "others")
+    }
+    groups = [
+        *named.items(),
+        *((f"category:{name}", rate) for name, rate in metrics.by_category.items()),
+        *((f"site:{name}", rate) for name, rate in metrics.by_site.items()),
+    ]
+    for name, rate in groups:
+        yield name, rate, rate.interval
+
+
+def as_json(rows: Sequence[Row]) -> str:
+    """Everything, with a ``schema_version``."""
+    data = [
+        {
+            **asdict(row),
+            "rates": {
+                name: {**asdict(rate), "judged": rate.judged, "value": rate.value, "interval95": list(interval)}
+                for name, rate, interval in _all_rates(row.metrics)
+            },
+            "published": [asdict(each) for each in published(row.suite)] if row.grading == "original" else [],
+        }
+        for row in rows
+    ]
+    return json.dumps({"schema_version": 1, "agents": data}, indent=1)
+
+
+# --- webarena tables
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the command's arguments."""
+    parser.add_argument("runs", nargs="+", type=Path, metavar="RUN_DIR")
+    parser.add_argument(
+        "--grading", choices=GRADINGS, default="", help="by these verdicts of the records (default: those that counted)"
+    )
+    parser.add_argument(
+        "--templates", choices=("text", "id"), default="text", help="what makes a template (default: text)"
+    )
+    parser.add_argument("--format", choices=("text", "markdown", "csv", "json"), default="text", help="default: text")
+    parser.set_defaults(run=_run)
+
+
+def _run(options: argparse.Namespace) -> int:
+    rows = gather(options.runs, grading=options.grading, templates=options.templates)
+    forms: dict[str, Callable[[], Any]] = {
+        "text": lambda: as_text(tables(rows, templates=options.templates)),
+        "markdown": lambda: as_markdown(tables(rows, templates=options.templates)),
+        "csv": lambda: as_csv(rows).rstrip("\n"),
+        "json": lambda: as_json(rows),
+    }
+    print(forms[options.format]())
+    return 0

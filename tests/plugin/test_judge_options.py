@@ -1,0 +1,62 @@
+"""Options and ini keys that name the judge."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pytest_webarena.judging import JudgeSettings
+from pytest_webarena.stash import SETTINGS
+
+
+def judge(pytester: pytest.Pytester, *arguments: str) -> JudgeSettings:
+    return pytester.parseconfigure(*arguments).stash[SETTINGS].judge
+
+
+def test_none_is_the_default(pytester: pytest.Pytester) -> None:
+    settings = judge(pytester)
+    assert (settings.model, settings.temperature, settings.bar, settings.cache) == ("", 0.0, 0.8, None)
+    assert judge(pytester, "--judge=none").model == ""
+
+
+def test_options_win_over_the_ini_file(pytester: pytest.Pytester) -> None:
+    (pytester.path / "prompts").mkdir()
+    (pytester.path / "prompts" / "own.j2").write_text("--- user\n{{ answer }}")
+    pytester.makeini(
+        "[pytest]\nwebarena_judge = kept\nwebarena_judge_prompt = prompts/own.j2\nwebarena_judge_bar = 0.5\n"
+        "webarena_judge_cache = verdicts\nwebarena_judge_temperature = none\nwebarena_judge_key_env = none\n"
+        "webarena_judge_url = http://127.0.0.1:1/v1\n"
+    )
+    settings = judge(pytester)
+    assert (settings.model, settings.bar, settings.temperature) == ("kept", 0.5, None)
+    assert settings.identity().prompt.startswith("own@")
+    assert settings.cache == pytester.path / "verdicts"
+    assert (settings.endpoint.url, settings.endpoint.key_env) == ("http://127.0.0.1:1/v1", None)
+    given = judge(pytester, "--judge=other", "--judge-prompt=teacher", "--judge-temperature=0.3", "--judge-bar=0")
+    assert (given.model, given.prompt, given.temperature, given.bar) == ("other", "teacher", 0.3, 0.0)
+    assert judge(pytester, "--judge=none").model == ""
+    assert judge(pytester, "--judge-cache=there").cache == Path.cwd() / "there"
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ("--judge-bar=2", "--judge-bar: expected a kappa from 0 to 1"),
+        ("--judge-bar=high", "--judge-bar: expected a kappa from 0 to 1"),
+        ("--judge-temperature=warm", "--judge-temperature: expected a number from 0 or none"),
+    ],
+)
+def test_what_cannot_be_used_is_said(pytester: pytest.Pytester, option: str, message: str) -> None:
+    with pytest.raises(pytest.UsageError, match=message):
+        judge(pytester, "--judge=m", option)
+
+
+def test_a_judge_without_a_key_ends_the_run_before_it_begins(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    result = pytester.runpytest_inprocess("--judge=m", "--agent=null")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["ERROR: --judge: model endpoint: expected an API key*--judge-key-env=none"])
+    assert pytester.runpytest_inprocess("--judge=m", "--agent=null", "--co").ret != pytest.ExitCode.USAGE_ERROR

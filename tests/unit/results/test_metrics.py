@@ -1,0 +1,218 @@
+"""The papers' metrics and their tables."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_webarena.cli import main
+from pytest_webarena.errors import UsageError
+from pytest_webarena.results import RunDir, TrialKey, TrialRecord
+from pytest_webarena.results.metrics import BUCKETS, clustered_interval, measure, outcome_by
+from pytest_webarena.results.published import published
+from pytest_webarena.results.statistics import wilson_interval
+from pytest_webarena.results.tables import gather
+
+
+def record(task: str, outcome: Any = "passed", *, agent: str = "a", trial: int = 1, **more: Any) -> TrialRecord:
+    facts: dict[str, Any] = {"category": "content", "template": task, "node_id": "f.yaml::x", **more}
+    return TrialRecord(key=TrialKey(task, agent, trial), outcome=outcome, **facts)
+
+
+def graded(task: str, headline: str = "repaired", **passed: bool | None) -> TrialRecord:
+    """A trial of a suite's task with these verdicts."""
+    verdicts = {name: {"passed": each, "grading": name} for name, each in passed.items()}
+    outcome = {True: "passed", False: "failed", None: "error"}[passed[headline]]
+    cause = "judge" if outcome == "error" else None
+    source = {"suite": "webarena", "task_id": 1, "template_id": 7}
+    return record(task, outcome, cause=cause, grading=headline, verdicts=verdicts, source=source)
+
+
+def test_rates_by_achievability_with_errors_beside() -> None:
+    records = [
+        record("1", category="information"),
+        record("2", "failed", category="information"),
+        record("3", category="content"),
+        record("4", "error", category="content", cause="site"),
+        record("5", category="unachievable"),
+        record("6", "failed", category="unachievable"),
+        record("7", "failed", category="unachievable"),
+    ]
+    found = measure(records)
+    rates = {name: getattr(found, name) for name in ("rate", "achievable", "unachievable", "information", "others")}
+    assert {name: (rate.passed, rate.judged, rate.errors) for name, rate in rates.items()} == {
+        "rate": (3, 6, 1),
+        "achievable": (2, 3, 1),
+        "unachievable": (1, 3, 0),
+        "information": (1, 2, 0),
+        "others": (1, 1, 1),
+    }
+    assert (found.errors, found.trials) == ({"site": 1}, 7)
+    assert {name: rate.judged for name, rate in found.by_category.items()} == {
+        "content": 1, "information": 2, "unachievable": 3
+    }  # fmt: skip
+
+
+def test_giving_up_counts_on_achievable_tasks_only() -> None:
+    records = [
+        record("1", "failed", answer="N/A"),
+        record("2", "failed", answer="n/a: no such page"),
+        record("3", "failed", answer='{"task_type": "RETRIEVE", "status": "NOT_FOUND_ERROR", "retrieved_data": null}'),
+        record("4", answer="12"),
+        record("5", "failed", answer=None),
+        record("6", category="unachievable", answer="N/A"),
+        record("7", "error", cause="site", answer="N/A"),
+    ]
+    rate = measure(records).given_up
+    assert (rate.passed, rate.judged) == (3, 5)
+
+
+def test_sites_are_sets() -> None:
+    records = [record("1", sites=("reddit", "gitlab")), record("2", "failed", sites=("gitlab", "reddit")), record("3")]
+    found = measure(records).by_site
+    assert {name: (rate.passed, rate.judged) for name, rate in found.items()} == {
+        "gitlab+reddit": (1, 2), "(no site)": (1, 1)
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("passed", "of", "bucket"),
+    [
+        (0, 5, "0"), (1, 5, "1-20"), (1, 100, "1-20"), (21, 100, "21-40"), (2, 5, "21-40"), (3, 5, "41-60"),
+        (4, 5, "61-80"), (81, 100, "81-99"), (99, 100, "81-99"), (5, 5, "100"), (1, 1, "100"),
+    ],
+)  # fmt: skip
+def test_templates_by_their_success_rate(passed: int, of: int, bucket: str) -> None:
+    records = [record(str(n), "passed" if n < passed else "failed", template="t") for n in range(of)]
+    found = measure(records).templates
+    assert found.count == 1
+    assert found.buckets == {name: int(name == bucket) for name in BUCKETS}
+    assert found.mean == pytest.approx(passed / of)
+
+
+def test_templates_by_text_or_by_number() -> None:
+    records = [
+        record(text, outcome, template=text, source={"suite": "webarena", "template_id": number})
+        for text, number, outcome in (("t1-1", 1, "passed"), ("t1-2", 1, "failed"), ("t2", 2, "passed"))
+    ]
+    by_text, by_id = measure(records).templates, measure(records, templates="id").templates
+    assert (by_text.count, by_text.solved_once, by_text.solved_always) == (3, 2, 2)
+    assert (by_id.count, by_id.solved_once, by_id.solved_always) == (2, 2, 1)
+    assert by_id.mean == pytest.approx(0.75)
+
+
+def test_templates_of_different_files_are_different() -> None:
+    records = [record("x", template="t", node_id=f"{name}.yaml::x", trial=n) for n, name in enumerate("ab", start=1)]
+    assert measure(records).templates.count == 2
+
+
+def test_effort_is_that_of_judged_trials() -> None:
+    records = [
+        record("1", steps=4, seconds={"total": 10.0}),
+        record("2", "failed", steps=8, seconds={"total": 30.0}),
+        record("3", "error", cause="site", steps=100, seconds={"total": 999.0}),
+    ]
+    found = measure(records)
+    assert (found.steps, found.steps_passed, found.seconds, found.seconds_passed) == (6, 4, 20, 10)
+
+
+def test_an_interval_is_wider_when_instances_go_together() -> None:
+    alike = [[True] * 5] * 6 + [[False] * 5] * 14
+    mixed = [[True, True, False, False, False]] * 10 + [[True, False, False, False, False]] * 10
+    assert sum(map(sum, alike)) == sum(map(sum, mixed)) == 30
+    low, high = clustered_interval(alike)
+    assert high - low > 1.5 * (wilson_interval(30, 100)[1] - wilson_interval(30, 100)[0])
+    assert clustered_interval(mixed) == pytest.approx(wilson_interval(30, 100))  # never narrower
+    # Clusters of one are independent trials, but for the correction of small numbers.
+    assert clustered_interval([[True]] * 30 + [[False]] * 70) == pytest.approx(wilson_interval(30, 100), abs=2e-3)
+    assert clustered_interval([]) == clustered_interval([[True, False]]) == (0, 1)
+    assert clustered_interval([[True]] * 10) == pytest.approx(wilson_interval(10, 10))
+
+
+def test_another_grading_is_read_from_the_same_records() -> None:
+    one = graded("1", repaired=True, original=False)
+    other = graded("2", repaired=False, original=None)
+    plain = record("3", "failed", verdicts={"repaired": {"passed": False, "grading": ""}}, grading="repaired")
+    crashed = record("4", "failed", stop_reason="agent_crash", verdicts=one.verdicts, grading="repaired")
+    broken = record("5", "error", cause="site")
+    assert outcome_by(one) == ("passed", "")
+    assert outcome_by(one, "original") == ("failed", "")
+    assert outcome_by(other, "original") == ("error", "judge")
+    assert outcome_by(one, "verified") == ("error", "grading")
+    for each in (plain, crashed, broken):
+        assert outcome_by(each, "original")[0] == each.outcome
+    found = measure([one, other], grading="original")
+    assert (found.rate.passed, found.rate.judged, found.rate.errors) == (0, 1, 1)
+
+
+def run_of(folder: Path, *records: TrialRecord) -> Path:
+    run = RunDir(folder)
+    run.describe({"started": 1.0})
+    for each in records:
+        run.folder(each.key).path.mkdir(parents=True)
+        run.folder(each.key).finish(each)
+    return folder
+
+
+def test_tables_of_several_runs_fit_80_columns(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    name = "an-agent-whose-name-is-longer-than-any-table-should-have-to-bear"
+    one = run_of(tmp_path / "one", record("1", agent=name, sites=("shopping_admin", "reddit")), record("2", "failed"))
+    two = run_of(tmp_path / "two", record("1", agent="a", sites=("map",)), record("2", "error", cause="site"))
+    assert main(["tables", str(one), str(two)]) == 0
+    out = capsys.readouterr().out
+    assert max(map(len, out.splitlines())) <= 80
+    assert "a (one)" in out
+    assert "a (two)" in out
+    assert "site 1" in out
+
+
+def test_published_rates_stand_beside_the_original_grading_only(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = run_of(tmp_path / "run", graded("webarena.1", repaired=True, original=False))
+    main(["tables", str(run)])
+    repaired = capsys.readouterr().out
+    assert "100.0%" in repaired
+    assert "14.41%" not in repaired
+    assert "see --grading=original" in " ".join(repaired.split())
+    main(["tables", str(run), "--grading=original"])
+    original = capsys.readouterr().out
+    assert "Published on webarena" in original
+    assert "14.41%" in original
+    assert "arXiv 2307.13854" in original
+    main(["tables", str(run), "--grading=original", "--format=markdown"])
+    assert "| Human | 78.24% |" in capsys.readouterr().out
+    main(["tables", str(run_of(tmp_path / "yaml", record("1"))), "--grading=original"])
+    assert "Published" not in capsys.readouterr().out
+
+
+def test_programs_get_numbers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = run_of(tmp_path / "run", record("1", sites=("map",)), record("2", "failed", category="unachievable"))
+    main(["tables", str(run), "--format=csv"])
+    rows = {row["group"]: row for row in csv.DictReader(io.StringIO(capsys.readouterr().out))}
+    assert (rows["all"]["passed"], rows["all"]["judged"], rows["all"]["rate"]) == ("1", "2", "0.500000")
+    assert rows["unachievable"]["passed"] == "0"
+    assert rows["site:map"]["judged"] == "1"
+    main(["tables", str(run), "--format=json"])
+    data = json.loads(capsys.readouterr().out)
+    assert data["agents"][0]["rates"]["all"]["value"] == 0.5
+    assert data["agents"][0]["metrics"]["templates"]["count"] == 2
+
+
+def test_what_is_no_run_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["tables", str(tmp_path)]) == 2
+    assert "expected a run directory" in capsys.readouterr().err
+    with pytest.raises(UsageError, match="expected a run with finished trials"):
+        gather([run_of(tmp_path / "empty")])
+
+
+def test_every_published_figure_has_a_source() -> None:
+    rows = (*published("webarena"), *published("visualwebarena"))
+    assert len(rows) > 5
+    assert all(row.source and 0 < row.rate < 100 for row in rows)
+    assert published("nothing") == ()

@@ -1,0 +1,49 @@
+"""The table of repairs: as `docs/grading.md` prints it, and on the command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pytest_webarena.checks.upstream.corrections import corrections
+from pytest_webarena.checks.upstream.rules import RULES
+from pytest_webarena.cli import main
+from pytest_webarena.suites import load_suite
+from pytest_webarena.suites.repairs import markdown, numbers, ranges
+
+DOC = Path(__file__).parents[3] / "docs/grading.md"
+
+
+def test_the_table_is_up_to_date() -> None:
+    found = numbers(load_suite("webarena").tasks)
+    assert markdown(found) in DOC.read_text("utf-8")
+    assert found["corrections"] == tuple(sorted(task for each in corrections() for task in each.tasks))
+    assert found["string-alternatives"] == (386,)
+    assert 144 in found["number-values"]
+
+
+def test_ranges() -> None:
+    assert ranges([1, 2, 3, 7, 9, 10]) == "1-3, 7, 9-10"
+    assert ranges([]) == ""
+
+
+def test_the_command_lists_rules(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["repairs", "site-hosts"]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("site-hosts  (string_match)\n  original")
+    assert "tasks     5: 293-297" in said
+    assert max(map(len, said.splitlines())) <= 80
+
+
+def test_the_command_knows_rules_without_the_tasks(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["repairs", "--suite=nowhere"]) == 0
+    captured = capsys.readouterr()
+    assert all(f"{rule}  (" in captured.out for rule in RULES)
+    assert "tasks  " not in captured.out
+    assert "nowhere" in captured.err
+
+
+def test_unknown_rules_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["repairs", "shotgum"]) == 2
+    assert "did you mean 'shotgun'" in capsys.readouterr().err

@@ -1,0 +1,75 @@
+"""Trials whose verdict takes a judge model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pytest_webarena.actions import Stop
+from pytest_webarena.agents import AgentDefinition
+from pytest_webarena.episode import EpisodeLimits
+from pytest_webarena.judging import Judge, JudgeSettings
+from pytest_webarena.llm.config import ModelSettings
+from pytest_webarena.llm.ledger import LEDGER, read_ledger
+from pytest_webarena.results import RunDir, TrialKey, TrialRecord, summarise
+from pytest_webarena.testing import ScriptedAgent, make_task
+from pytest_webarena.trials.trial import TrialPlan, run_trial
+from tests.model_server import model_server, say
+from tests.unit.judging.helpers import judge_at
+from tests.unit.llm.helpers import prices
+from tests.unit.trials.test_trial import FakeResources
+
+TASK = make_task(
+    "intent: What do reviewers complain about?\nsites: []\nchecks: [{string_match: {fuzzy_match: [the zip breaks]}}]",
+    id="t",
+)
+
+
+def run(folder: Path, judge: Judge) -> TrialRecord:
+    agent = AgentDefinition(id="a", make=lambda assignment: ScriptedAgent(Stop("The zip is poor")), digest="d")
+    plan = TrialPlan(
+        task=TASK, agent=agent, trial=1, limits=EpisodeLimits(seconds=5), asker=judge.session("t.a.1"), env_retries=0
+    )
+    record = run_trial(plan, FakeResources(), RunDir(folder).folder(TrialKey("t", "a", 1)))
+    (kept,) = RunDir(folder).records()
+    assert kept.judge == record.judge
+    return record
+
+
+def test_the_judges_word_is_the_verdict_and_its_cost_its_own(tmp_path: Path) -> None:
+    models = ModelSettings(ledger=tmp_path / LEDGER, prices=prices(tmp_path))
+    with model_server([say("It is the zip.\nGRADE: correct")]) as server:
+        record = run(tmp_path, judge_at(server, models=models))
+        asked = server.requests
+    assert (record.outcome, record.score) == ("passed", 1.0)
+    assert record.judge is not None
+    assert (record.judge.model, record.judge.temperature, record.judge.questions) == ("priced", 0.0, 1)
+    assert record.judge.prompt.startswith("teacher@")
+    assert asked == record.judge.usage.calls == 1  # all gradings share it
+    assert record.usage is None  # the agent's
+    (line,) = read_ledger(tmp_path / LEDGER)
+    assert line.purpose == "judge"
+    summary = summarise([record])["a"]
+    assert (summary.judged, summary.judge_questions, summary.unjudged, summary.usage) == (1, 1, 0, None)
+
+
+def test_a_grade_that_is_not_correct_fails(tmp_path: Path) -> None:
+    with model_server([say("Only in part.\nGRADE: partially correct")]) as server:
+        record = run(tmp_path, judge_at(server))
+    assert (record.outcome, record.cause) == ("failed", None)
+
+
+def test_a_judge_that_cannot_be_read_gives_no_verdict(tmp_path: Path) -> None:
+    with model_server([say("That is not correct.")]) as server:
+        record = run(tmp_path, judge_at(server))
+        assert server.requests == 3
+    assert (record.outcome, record.cause, record.score) == ("error", "judge", None)
+    assert record.judge is not None
+    assert record.judge.usage.calls == 3
+
+
+def test_without_a_judge_there_is_no_verdict_and_the_summary_counts_it(tmp_path: Path) -> None:
+    record = run(tmp_path, Judge(JudgeSettings()))
+    assert (record.outcome, record.cause, record.judge) == ("error", "judge", None)
+    assert "--judge=MODEL" in record.message
+    summary = summarise([record])["a"]
+    assert (summary.unjudged, summary.rate.errors, summary.rate.judged) == (1, 1, 0)

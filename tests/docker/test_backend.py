@@ -88,8 +88,13 @@ def test_a_replica_answers_and_is_confined(
     assert host["Init"] is True
     assert not host["Privileged"]
     assert not host["PortBindings"]
-    assert not any(container.attrs["NetworkSettings"]["Ports"].values())
-    assert list(container.attrs["NetworkSettings"]["Networks"]) == [f"pytest-webarena-{broker.run}"]
+    assert not any((container.attrs["NetworkSettings"]["Ports"] or {}).values())
+    kind, _, keeper = host["NetworkMode"].partition(":")
+    assert kind == "container"
+    place = engine.containers.get(keeper)
+    assert list(place.attrs["NetworkSettings"]["Networks"]) == [f"pytest-webarena-{broker.run}"]
+    assert not any(place.attrs["NetworkSettings"]["Ports"].values())
+    assert "A_SETTING=of the manifest" not in place.attrs["Config"]["Env"]
 
 
 def test_nothing_gets_out(
@@ -259,7 +264,7 @@ def test_what_can_not_run_says_so(
 
 def wait_until_gone(engine: DockerClient, backend: DockerBackend, run: Callable[..., Any] = asyncio.run) -> None:
     """Failed starts are undone in the background; it must not take long."""
-    labels = [f"{key}={value}" for key, value in backend.leftovers().items()]
+    labels = [*(f"{key}={value}" for key, value in backend.leftovers().items()), "pytest-webarena.replica"]
     deadline = time.monotonic() + 10
     while left := engine.containers.list(all=True, filters={"label": labels}, ignore_removed=True):
         assert time.monotonic() < deadline, left

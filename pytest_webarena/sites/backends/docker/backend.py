@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, TypeVar
 from pytest_webarena.errors import HarnessError, SiteError, TaskError
 from pytest_webarena.sites.backends.base import Replica, Rows
 from pytest_webarena.sites.backends.docker import containers, snapshots, volumes
-from pytest_webarena.sites.backends.docker.containers import Executed, Order, Running
+from pytest_webarena.sites.backends.docker.containers import Executed, Order, Place, Running
 from pytest_webarena.sites.backends.docker.databases import query_argv, rows_from
 from pytest_webarena.sites.backends.docker.engine import connect
 from pytest_webarena.sites.backends.docker.inside import program
@@ -290,6 +290,7 @@ class DockerBackend:
         labels = {**self._room.labels, APP: app.name, REPLICA: name}
         own = [volume for volume in docker.volumes if volume.mutable and not app.read_only]
         copies: dict[str, str] = {}
+        place: Place | None = None
         try:
             for volume in own:
                 copies[volume.target] = volumes.copy_volume(client, volume, image.reference, labels)
@@ -309,8 +310,11 @@ class DockerBackend:
                 joint=self._room.joint_network() if meets else "",
                 aliases=[site.host for site in app.sites] if app.name in self._needed else [],
             )
-            return containers.launch(client, order)
+            place = self._room.places.take(client, app.name, order)
+            return containers.launch(client, replace(order, place=place))
         except BaseException:
+            if place is not None:
+                self._room.places.give_up(client, place)
             volumes.remove_volumes(client, list(copies.values()))
             raise
 

@@ -18,7 +18,9 @@ from pytest_webarena.sites.manifest import DockerManifest
 
 __all__ = [
     "Executed",
+    "NoSuchProgram",
     "Order",
+    "Place",
     "Running",
     "create_network",
     "end_of",
@@ -34,6 +36,22 @@ _LOG_LINES = 20
 _NANO = 1_000_000_000
 
 
+class NoSuchProgram(SiteError):
+    """The image lacks the program that was to be its container's first."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """One network namespace, and the container that keeps it open (`places.Places`)."""
+
+    app: str
+    """Whose containers run there: their host names belong to it."""
+    keeper: str
+    """Id of that container."""
+    ip: str
+    """Its address on the run's network."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
     """A container to be made."""
@@ -44,10 +62,16 @@ class Order:
     name: str
     labels: Mapping[str, str]
     network: str
+    place: Place | None = None
+    """Where it is to run; None: with an address of its own on ``network``, and the names below."""
+    entrypoint: Sequence[str] = ()
+    """Empty: the image's."""
     command: Sequence[str] = ()
     """Empty: the image's."""
     environment: Mapping[str, str] = field(default_factory=dict)
     mounts: Sequence[Mount] = ()
+    tmpfs: Sequence[str] = ()
+    """Paths of empty file systems in memory."""
     volumes: Sequence[str] = ()
     """Names of the volumes among ``mounts`` that go with the container."""
     own_hosts: Sequence[str] = ()
@@ -68,6 +92,8 @@ class Running:
     """Its address on the run's network."""
     volumes: tuple[str, ...] = ()
     """Volumes made for it alone."""
+    place: Place | None = None
+    """Where it runs, if not on the network itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,36 +123,52 @@ def launch(client: DockerClient, order: Order) -> Running:
     container = None
     try:
         container = client.containers.create(
-            order.image, list(order.command) or None, name=name, labels=dict(order.labels), network=order.network,
-            environment=dict(order.environment),
+            order.image, list(order.command) or None, name=name, labels=dict(order.labels),
+            environment=dict(order.environment), entrypoint=list(order.entrypoint) or None,
+            tmpfs=dict.fromkeys(order.tmpfs, ""),
             # Process 1 of most images ignores TERM and reaps no children.
             init=order.manifest.init,
             mounts=list(order.mounts),
-            extra_hosts=dict.fromkeys(order.own_hosts, "127.0.0.1"),
-            # Names other than the container's own can't be found. Without this every attempt would take ten
-            # seconds, because the network drops the questions.
-            dns=["127.0.0.1"], dns_opt=["timeout:1", "attempts:1"],
             # Whatever the engine's default: error messages need logs, and disks have an end.
             log_config=LogConfig(type=LogConfig.types.JSON, config={"max-size": "10m", "max-file": "2"}),
+            **_networking(order),
             **_limits(order.manifest),
         )  # fmt: skip
-        if order.joint:
+        if order.joint and order.place is None:
             client.api.connect_container_to_network(str(container.id), order.joint, aliases=list(order.aliases))
         container.start()
         container.reload()
         if why := end_of(client, str(container.id)):
             raise SiteError(why)
-        ip = container.attrs["NetworkSettings"]["Networks"][order.network]["IPAddress"]
+        if order.place is not None:
+            ip = order.place.ip
+        else:
+            ip = container.attrs["NetworkSettings"]["Networks"][order.network]["IPAddress"]
         if not ip:
             raise SiteError(f"the container {name} got no address on {order.network}")
-        return Running(id=str(container.id), name=name, ip=ip, volumes=tuple(order.volumes))
+        return Running(id=str(container.id), name=name, ip=ip, volumes=tuple(order.volumes), place=order.place)
     except BaseException as error:
         if container is not None:
             with suppress(*ENGINE_ERRORS):
                 container.remove(force=True, v=True)
+        if isinstance(error, APIError) and order.entrypoint and "executable file not found" in str(error):
+            raise NoSuchProgram(f"{order.image} has no {order.entrypoint[0]}") from None
         if isinstance(error, ENGINE_ERRORS):
             raise SiteError(f"can't start a container of {order.image}: {explain(error)}") from None
         raise
+
+
+def _networking(order: Order) -> dict[str, Any]:
+    if order.place is not None:  # its names and its resolver are the place's
+        return {"network_mode": f"container:{order.place.keeper}"}
+    return {
+        "network": order.network,
+        "extra_hosts": dict.fromkeys(order.own_hosts, "127.0.0.1"),
+        # Names other than the container's own can't be found. Without this every attempt would take ten seconds,
+        # because the network drops the questions.
+        "dns": ["127.0.0.1"],
+        "dns_opt": ["timeout:1", "attempts:1"],
+    }
 
 
 def _limits(manifest: DockerManifest) -> dict[str, Any]:

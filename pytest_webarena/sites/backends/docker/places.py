@@ -1,0 +1,85 @@
+"""Places where containers run: network namespaces that stay while an app's containers come and go, as in a pod.
+
+Each container with a network of its own gives the machine an interface, and that an address some time later. A browser
+drops what it is asking for whenever an address comes or goes, so a reset for one trial would disturb another's pages.
+A container that joins a place changes nothing, keeps the address of the one before it, and starts sooner.
+"""
+
+from __future__ import annotations
+
+import threading
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from pytest_webarena.errors import SiteError
+from pytest_webarena.sites.backends.docker import containers
+from pytest_webarena.sites.backends.docker.containers import Place
+from pytest_webarena.sites.backends.docker.engine import ENGINE_ERRORS
+from pytest_webarena.sites.backends.docker.labels import APP, PLACE, REPLICA
+from pytest_webarena.sites.backends.docker.snapshots import declared_volumes
+
+if TYPE_CHECKING:
+    from docker import DockerClient
+
+    from pytest_webarena.sites.backends.docker.containers import Order
+
+__all__ = ["Places"]
+
+_SLEEP = ("sleep", "2147483647")
+"""What keeps a place open; longer, in seconds, than any run."""
+
+
+class Places:
+    """The places of a run, made when they are first needed. Threads share it; all calls block."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._free: dict[str, list[Place]] = {}
+        self._without: set[str] = set()
+        """Images without a program to keep a place open with."""
+
+    def take(self, client: DockerClient, app: str, order: Order) -> Place | None:
+        """A place for a container of ``app``, to itself; None when its image can't keep one open.
+
+        The container then needs a network of its own.
+        """
+        with self._lock:
+            if order.image in self._without:
+                return None
+            if free := self._free.get(app):
+                return free.pop()
+        try:
+            kept = containers.launch(client, _keeping(client, app, order))
+        except containers.NoSuchProgram:
+            with self._lock:
+                self._without.add(order.image)
+            return None
+        return Place(app=app, keeper=kept.id, ip=kept.ip)
+
+    def give_back(self, place: Place) -> None:
+        """The container there is gone."""
+        with self._lock:
+            self._free.setdefault(place.app, []).append(place)
+
+    def give_up(self, client: DockerClient, place: Place) -> None:
+        """Nothing would start there, perhaps for want of its keeper: the next one gets another place."""
+        with suppress(SiteError, *ENGINE_ERRORS):
+            containers.remove(client, place.keeper)
+
+
+def _keeping(client: DockerClient, app: str, order: Order) -> Order:
+    """A container that keeps a place open: the app's own image, which is there, with nothing of the app in it."""
+    labels = {key: value for key, value in order.labels.items() if key not in (APP, REPLICA)}
+    return replace(
+        order,
+        name=f"{order.name}-place",
+        entrypoint=_SLEEP[:1],
+        command=_SLEEP[1:],
+        labels={**labels, PLACE: app},
+        manifest=replace(order.manifest, init=False, memory="", shm_size="", cpus=None),
+        environment={},
+        mounts=(),
+        volumes=(),
+        tmpfs=declared_volumes(client, order.image),  # else the engine would copy what the image holds there
+    )

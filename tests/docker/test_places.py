@@ -1,0 +1,108 @@
+"""Containers come and go in places that stay: nothing changes on the machine when a replica is reset."""
+
+from __future__ import annotations
+
+import io
+import shutil
+import tarfile
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_webarena.sites.backends.base import Replica
+from pytest_webarena.sites.manifest import AppManifest, DockerManifest, HttpReady
+from tests.docker.test_backend import get, wait_until_gone
+
+if TYPE_CHECKING:
+    from docker import DockerClient
+
+    from pytest_webarena.sites.backends.docker import DockerBackend
+
+pytestmark = pytest.mark.docker
+
+Run = Callable[..., Any]
+
+
+def interfaces() -> set[str]:
+    """The machine's network interfaces."""
+    return {path.name for path in Path("/sys/class/net").iterdir()}
+
+
+def places(engine: DockerClient, backend: DockerBackend) -> list[Any]:
+    """Containers that keep a place open."""
+    labels = [*(f"{key}={value}" for key, value in backend.leftovers().items()), "pytest-webarena.place"]
+    return list(engine.containers.list(all=True, filters={"label": labels}, ignore_removed=True))
+
+
+def test_a_reset_changes_nothing_on_the_machine(
+    engine: DockerClient, backend: DockerBackend, homepage: AppManifest, run: Run
+) -> None:
+    run(backend.prepare(homepage))
+    replica: Replica = run(backend.start(homepage, "homepage-1"))
+    run(backend.reset(homepage, replica))  # while the old one is removed, the new one needs a second place
+    wait_until_one(engine, backend, run)
+    before, addresses = interfaces(), {replica.host}
+    for _ in range(2):
+        run(backend.reset(homepage, replica))
+        wait_until_one(engine, backend, run)
+        addresses.add(replica.host)
+        assert get(replica, "/healthz")[0] == 200
+    assert interfaces() == before
+    assert len(addresses) == len(places(engine, backend)) == 2
+    run(backend.stop(homepage, replica))
+    wait_until_gone(engine, backend, run)
+
+
+def wait_until_one(engine: DockerClient, backend: DockerBackend, run: Run) -> None:
+    """Old containers are removed in the background."""
+    labels = [*(f"{key}={value}" for key, value in backend.leftovers().items()), "pytest-webarena.replica"]
+    while len(engine.containers.list(all=True, filters={"label": labels}, ignore_removed=True)) > 1:
+        run(pause())
+
+
+async def pause() -> None:
+    import asyncio
+
+    await asyncio.sleep(0.05)
+
+
+def test_a_lost_place_is_replaced(
+    engine: DockerClient, backend: DockerBackend, homepage: AppManifest, run: Run
+) -> None:
+    run(backend.prepare(homepage))
+    replica: Replica = run(backend.start(homepage, "homepage-1"))
+    (place,) = places(engine, backend)
+    run(backend.stop(homepage, replica))
+    place.remove(force=True)
+    with pytest.raises(Exception, match="can't start a container"):
+        run(backend.start(homepage, "homepage-2"))
+    again: Replica = run(backend.start(homepage, "homepage-3"))
+    assert get(again, "/healthz")[0] == 200
+
+
+def test_an_image_that_can_keep_no_place_gets_a_network_of_its_own(
+    engine: DockerClient, backend: DockerBackend, run: Run
+) -> None:
+    """Nothing is in it but its server."""
+    busybox = shutil.which("busybox")
+    assert busybox is not None, "expected busybox-static, as scripts/docker-engine installs it"
+    context = io.BytesIO()
+    with tarfile.open(fileobj=context, mode="w") as archive:
+        archive.add(busybox, "httpd")
+        recipe = b'FROM scratch\nCOPY httpd /bin/httpd\nCMD ["/bin/httpd", "-f", "-p", "80"]\n'
+        entry = tarfile.TarInfo("Dockerfile")
+        entry.size = len(recipe)
+        archive.addfile(entry, io.BytesIO(recipe))
+    context.seek(0)
+    name = "localhost/pytest-webarena-bare"
+    engine.images.build(fileobj=context, custom_context=True, tag=name, rm=True)
+    app = AppManifest(name="bare", backend="docker", sites=(), ready=(HttpReady(status=(404,)),), start_timeout=20,
+                      docker=replace(DockerManifest(image=name), port=80))  # fmt: skip
+    run(backend.prepare(app))
+    for number in (1, 2):
+        replica: Replica = run(backend.start(app, f"bare-{number}"))
+        assert get(replica, "/")[0] == 404
+    assert not places(engine, backend)

@@ -71,11 +71,17 @@ def doubles(engine: DockerClient, python_image: str) -> Iterator[None]:
     taken = {tag.removesuffix(":latest") for image in engine.images.list() for tag in image.tags}
     if real := taken & {name for both in names.values() for name in both}:
         pytest.skip(f"this engine has images of that name: {', '.join(sorted(real))}")
+    made = set()
     for app, both in names.items():
         image, _ = engine.images.build(path=str(DOUBLES), buildargs={"BASE": python_image, "APP": app}, rm=True)
+        made.add(image.id)
         for name in both:
             image.tag(name)
     yield
+    for app in APPS:
+        for snapshot in engine.images.list(name=f"localhost/pytest-webarena-snapshot-{app}"):
+            if snapshot.attrs["Parent"] in made:
+                engine.images.remove(str(snapshot.id), force=True)
     for both in names.values():
         for name in both:
             engine.images.remove(name, force=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_webarena.errors import UsageError, closest
+from pytest_webarena.errors import SiteMissing, UsageError, closest
 from pytest_webarena.trials.live import absolute_url
 
 if TYPE_CHECKING:
@@ -76,5 +76,9 @@ def lease_for_test(request: pytest.FixtureRequest, runtime: Runtime) -> Iterator
     users = mark.kwargs.get("user", {}) if mark else {}
     if isinstance(users, str):
         users = dict.fromkeys(sites, users)
-    with runtime.lease(sites, users=users, holder=request.node.name) as lease:
+    try:
+        lease = runtime.lease(sites, users=users, holder=request.node.name)
+    except SiteMissing as missing:
+        pytest.skip(str(missing).partition("\n")[0])
+    with lease:
         yield WebArena(lease, runtime.login_state(lease, users))

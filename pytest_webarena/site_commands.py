@@ -79,7 +79,9 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     build.set_defaults(run=_build)
     homepage = building.add_parser("homepage", help="WebArena's start page, from a checkout of its repository")
     homepage.add_argument("folder", type=Path, metavar="FOLDER", help="its environment_docker/webarena-homepage")
-    homepage.add_argument("--base", default="python:3.11-slim", metavar="IMAGE", help="default: python:3.11-slim")
+    homepage.add_argument(
+        "--base", default="python:3.11-slim", metavar="IMAGE", help="default: python:3.11-slim; 'host' as above"
+    )
     homepage.set_defaults(run=_homepage)
 
 
@@ -228,7 +230,7 @@ def _wait(client: StandingClient, hints: Mapping[str, float], apps: Sequence[str
         status = client.status()
         starting = [site for site in status.apps if site.app in apps and site.state == "starting"]
         done = {site.app for site in status.apps if site.app in apps} - {site.app for site in starting}
-        text = ", ".join(f"{s.app} {s.seconds:.0f} s of about {hints.get(s.app, 0):.0f}" for s in starting)
+        text = ", ".join(_progress(site, hints.get(site.app, 0.0)) for site in starting)
         if fancy:
             width = shutil.get_terminal_size().columns - 1
             print(f"\r{('starting: ' + text if starting else '')[:width]:<{width}}", end="" if starting else "\r")
@@ -239,6 +241,10 @@ def _wait(client: StandingClient, hints: Mapping[str, float], apps: Sequence[str
         if not starting:
             return
         time.sleep(_POLL)
+
+
+def _progress(site: StandingSite, hint: float) -> str:
+    return f"{site.app} {site.seconds:.0f} s of about {hint:.0f}" + (f" ({site.doing})" if site.doing else "")
 
 
 # --- visiting
@@ -273,7 +279,10 @@ def _show_window(options: argparse.Namespace, proxy: str, site: SiteAccess, user
     from pytest_webarena.browser.login import login, login_headers
 
     state = None
-    config = EngineConfig(executable=options.browser_executable, launch_args={"headless": False})
+    config = EngineConfig(
+        executable=options.browser_executable,
+        launch_args={"headless": False},
+    )
     with BrowserEngine(config) as engine:
         if user and site.login is not None:
             if headers := login_headers(site.login, site.users[user]):

@@ -80,6 +80,7 @@ class Fleet:
         self.missing = False
         """Whether that was because what it needs is not on this machine."""
         self._failures = 0
+        self._latest: Exception | None = None
         self._preparation = Preparation(app, backend)
         self._clock, self._spawn, self._changed = clock, spawn, changed
         self._closing = False
@@ -267,7 +268,7 @@ class Fleet:
             return
         try:
             await (backend.pause if paused else backend.resume)(self.app, slot.running())
-        except SiteError as error:
+        except WebArenaError as error:
             if paused:  # it has died, which will be noticed, or this engine can't pause
                 _log.warning("%s", error)
                 self._may_pause = False
@@ -318,7 +319,9 @@ class Fleet:
         slot.to(State.PRISTINE, now)
 
     def _fail(self, slot: Slot, error: Exception, what: str) -> None:
-        self._failures += 1
+        if error is not self._latest:  # all that waited for one preparation fail by the same error
+            self._failures += 1
+        self._latest = error
         text = str(error) if isinstance(error, WebArenaError) else f"{type(error).__name__}: {error}"
         if not isinstance(error, WebArenaError):
             _log.error("unexpected failure of %s", slot.id, exc_info=error)

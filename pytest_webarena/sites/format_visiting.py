@@ -171,7 +171,9 @@ SITE: Record[Mapping[str, Any]] = Record(
         key(
             "host",
             HOST,
-            "What the browser calls it; the same in every run. Required, but for sites with a `url`.",
+            "What the browser calls it; the same in every run. Required, but for sites with a `url`. Browsers take "
+            "hosts below `.localhost` for secure contexts, as if they came by https: for pages that need the "
+            "clipboard, crypto or service workers.",
             "host: shopping.test",
             default="",
         ),
@@ -213,13 +215,6 @@ SITE: Record[Mapping[str, Any]] = Record(
             "Where it listens inside, if not on the app's port.",
             "port: 3000",
             default=0,
-        ),
-        key(
-            "secure_context",
-            Bool(),
-            "Browsers treat it as if it came by https, for pages that need the clipboard, crypto or service workers.",
-            "secure_context: true",
-            default=False,
         ),
         key(
             "api",

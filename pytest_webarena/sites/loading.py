@@ -195,7 +195,7 @@ def _manifest(name: str, values: Mapping[str, Any], source: _Source, reading: Re
 
 
 def _site(app: str, name: str, given: Mapping[str, Any]) -> SiteManifest:
-    own = {key: given[key] for key in ("host", "port", "secure_context", "api")}
+    own = {key: given[key] for key in ("host", "port", "api")}
     root, url = given["root"].rstrip("/"), given["url"].rstrip("/")
     if url:
         own["host"] = urlsplit(url).hostname or ""

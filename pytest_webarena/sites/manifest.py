@@ -109,7 +109,8 @@ class SiteManifest:
 
     name: str
     host: str
-    """What the browser calls it, e.g. ``homepage.test``. Served as ``http://<host>`` by the gateway."""
+    """What the browser calls it, e.g. ``homepage.test``. Served as ``http://<host>`` by the gateway. Below
+    ``.localhost`` browsers take it for a secure context, otherwise they don't."""
     app: str
     root: str = ""
     """Path below which the site's addresses are meant, e.g. ``/admin``; ``url`` ends with it. Empty: the whole host."""
@@ -121,8 +122,6 @@ class SiteManifest:
     """Of a site that runs elsewhere: its own address, without a trailing slash. Empty: ``http://<host>``."""
     port: int = 0
     """Where it listens in its container, if not on the app's port: one container may serve several sites."""
-    secure_context: bool = False
-    """Browsers treat it as if it came by https: for pages that use the clipboard, crypto, service workers, …"""
     api: ApiRecipe | None = None
     """How checks call its API; None: with the visitor's cookies only."""
 

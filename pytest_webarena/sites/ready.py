@@ -44,7 +44,7 @@ async def wait_ready(
             if why := await died():
                 raise SiteError(why)
             if time.monotonic() + pause >= deadline:
-                raise SiteError(f"it was not ready within {timeout:g} s (start_timeout): {problem}")
+                raise SiteError(f"it was not ready within {timeout:.3g} s (start_timeout): {problem}")
             await asyncio.sleep(pause)
             pause = min(2 * pause, _LAST_PAUSE)
 

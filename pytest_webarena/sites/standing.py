@@ -62,6 +62,8 @@ class StandingSite:
     """For how long it has been so."""
     problem: str = ""
     """Why it failed."""
+    doing: str = ""
+    """What takes long at present, e.g. pulling its image."""
     access: Mapping[str, SiteAccess] = field(default_factory=dict)
 
 
@@ -229,6 +231,7 @@ class _Standing:
         with self._lock:
             leases, problems, since = dict(self._leases), dict(self._problems), dict(self._since)
         now = time.monotonic()
+        doing = {app.app: app.doing for app in self._client.status().apps}
         apps = []
         for app, sites in self._settings.apps.items():
             state: Literal["starting", "up", "failed"]
@@ -242,9 +245,10 @@ class _Standing:
             access = leases[app].sites if state == "up" else {}
             apps.append(
                 StandingSite(
-                    app=app, sites=sites, state=state, seconds=now - since[app], problem=problem, access=access
+                    app=app, sites=sites, state=state, seconds=now - since[app], problem=problem,
+                    doing=doing.get(app, ""), access=access,
                 )
-            )
+            )  # fmt: skip
         return StandingStatus(
             pid=os.getpid(),
             catalogue=self._settings.catalogue,

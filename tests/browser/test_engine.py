@@ -240,3 +240,11 @@ def test_a_run_that_has_ended_gets_no_files_again(browser_executable: str, tmp_p
         pass
     engine.close()
     assert not gone.parent.exists()
+
+
+def test_hosts_below_localhost_are_secure_contexts_others_are_not(web: Web, open_session: OpenSession) -> None:
+    script = "<script>document.title = window.isSecureContext ? 'secure' : 'plain'</script>"
+    urls = [web.put("http://shop.localhost/", script), web.put("http://shop.test/", script)]
+    session = open_session()
+    session.open_tabs(urls)
+    assert [tab.title for tab in session.tabs()] == ["secure", "plain"]

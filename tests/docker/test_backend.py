@@ -196,6 +196,13 @@ def test_stopping_waits_for_nobody(
 EXITING = "print('no licence found'); raise SystemExit(3)"
 GREEDY = "print('allocating'); hog = b'x' * (200 << 20)"
 SLOW = "import time; print('still loading'); time.sleep(60)"
+HANGING = """
+import socket, time
+door = socket.create_server(("", 8080))
+print("listening")
+while True:
+    time.sleep(60)
+"""
 ILL = """
 import http.server
 class Failing(http.server.BaseHTTPRequestHandler):
@@ -211,6 +218,7 @@ http.server.HTTPServer(("", 8080), Failing).serve_forever()
         pytest.param(EXITING, {}, ["exit code 3", "no licence found"], id="exits"),
         pytest.param(GREEDY, {"memory": "32m"}, ["more memory", "allocating"], id="greedy"),
         pytest.param(SLOW, {"start_timeout": 2.0}, ["not ready within", "still loading"], id="slow"),
+        pytest.param(HANGING, {"start_timeout": 2.0}, ["GET / got no answer", "listening"], id="hangs"),
         pytest.param(ILL, {"start_timeout": 2.0}, ["answered 500", "GET / HTTP"], id="ill"),
     ],
 )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_webarena.cli import main
 from pytest_webarena.sites.manifest import load_catalogue
 
 if TYPE_CHECKING:
@@ -70,30 +71,75 @@ def doubles(engine: DockerClient, python_image: str) -> Iterator[None]:
     taken = {tag.removesuffix(":latest") for image in engine.images.list() for tag in image.tags}
     if real := taken & {name for both in names.values() for name in both}:
         pytest.skip(f"this engine has images of that name: {', '.join(sorted(real))}")
+    made = set()
     for app, both in names.items():
         image, _ = engine.images.build(path=str(DOUBLES), buildargs={"BASE": python_image, "APP": app}, rm=True)
+        made.add(image.id)
         for name in both:
             image.tag(name)
     yield
+    for app in APPS:
+        for snapshot in engine.images.list(name=f"localhost/pytest-webarena-snapshot-{app}"):
+            if snapshot.attrs["Parent"] in made:
+                engine.images.remove(str(snapshot.id), force=True)
     for both in names.values():
         for name in both:
             engine.images.remove(name, force=True)
 
 
-def run(pytester: pytest.Pytester, catalogue: str, tasks: str, **outcomes: int) -> dict[str, Any]:
+HOMEPAGE = """
+tasks:
+  - id: homepage
+    intent: Where do the shop and the wiki live?
+    sites: [homepage]
+    checks:
+      - page: {locate: "css=a[href='http://shopping.test']", includes: Shop}
+      - page: {locate: "css=a[href='http://gitlab.test/explore']", includes: Gitlab}
+      - page: {locate: "css=a[href='http://wikipedia.test/wiki']", includes: Wiki}
+    solution: [stop]
+"""
+PAGE = """<a href="<your-server-hostname>:7770">Shop</a> <a href="http://<your-server-hostname>:8023/explore">Gitlab</a>
+<a href="http://metis.lti.cs.cmu.edu:8888/wiki">Wiki</a>"""
+
+
+def test_the_homepage_is_built_from_its_source(pytester: pytest.Pytester, engine: DockerClient) -> None:
+    if any("webarena-homepage:latest" in image.tags for image in engine.images.list()):
+        pytest.skip("this engine has an image webarena-homepage")
+    source = pytester.mkdir("webarena-homepage")
+    (source / "templates").mkdir()
+    (source / "templates" / "index.html").write_text(PAGE)
+    (source / "app.py").write_text(
+        "from flask import Flask, render_template\napp = Flask(__name__)\n"
+        "@app.route('/')\ndef index():\n    return render_template('index.html')\n"
+    )
+    try:
+        assert main(["images", "homepage", str(source), "--base=host"]) == 0
+        run(pytester, "webarena", HOMEPAGE, passed=1)
+    finally:
+        engine.images.remove("webarena-homepage", force=True)
+
+
+def run(pytester: pytest.Pytester, catalogue: str, tasks: str, *more: str, **outcomes: int) -> dict[str, Any]:
     (pytester.path / "real.tasks.yaml").write_text(tasks)
-    options = (f"--sites={catalogue}", f"--run-dir={catalogue}", "--replicas=1")
+    options = (f"--sites={catalogue}", f"--run-dir={catalogue}", "--replicas=1", *more)
     result = pytester.runpytest_subprocess(*options, timeout=280)
-    result.assert_outcomes(**outcomes)
+    found = result.parseoutcomes()
+    assert {name: found.get(name, 0) for name in ("passed", "failed", "errors")} == {
+        "failed": 0,
+        "errors": 0,
+        **outcomes,
+    }
     files = (pytester.path / catalogue / "trials").glob("*/trial.json")
     return {record["key"]["task"]: record for record in (json.loads(file.read_text()) for file in files)}
 
 
-@pytest.mark.parametrize("catalogue", ["webarena", "webarena-verified"])
+@pytest.mark.parametrize(
+    ("catalogue", "which", "count"), [("webarena", "", 4), ("webarena-verified", "shopping and not admin or gitlab", 2)]
+)
 def test_manifests_configure_sign_in_query_and_call(
-    pytester: pytest.Pytester, engine: DockerClient, doubles: None, catalogue: str
+    pytester: pytest.Pytester, engine: DockerClient, doubles: None, catalogue: str, which: str, count: int
 ) -> None:
-    records = run(pytester, catalogue, TASKS, passed=4)
+    records = run(pytester, catalogue, TASKS, f"-k={which}", passed=count)
     assert all(digest.startswith("sha256:") for record in records.values() for digest in record["replicas"].values())
     # The header that signs in is nowhere on disk, and what a page could have seen of it neither.
     kept = [path for path in (pytester.path / catalogue).rglob("*") if path.is_file()]

@@ -44,6 +44,10 @@ def test_a_missing_site_skips_its_tasks_once_in_the_summary(pytester: pytest.Pyt
             "SKIPPED [[]2[]]*expected the image example/shop, found none.",
         ]
     )
+    pytester.makepyfile(
+        "import pytest\n@pytest.mark.webarena(sites=['shop'])\ndef test_shop(webarena):\n    assert False\n"
+    )
+    pytester.runpytest_subprocess("--sites=./sites.yaml").assert_outcomes(skipped=3)
     assert not list((pytester.path / "run" / "trials").iterdir())  # nothing was tried, so --resume tries it
 
 

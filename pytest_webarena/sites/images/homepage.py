@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 from docker.errors import APIError, BuildError
 
 from pytest_webarena.errors import SiteError, UsageError
+from pytest_webarena.sites.images.bases import HOST, HostBase
+from pytest_webarena.sites.images.host_python import host_python
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -31,9 +33,14 @@ _LOG_LINES = 20
 
 
 def build_homepage(client: DockerClient, folder: Path, *, base: str) -> str:
-    """Build the image from the repository's folder ``webarena-homepage``; its name. `SiteError` with the log's end."""
+    """Build the image from the repository's folder ``webarena-homepage``; its name. `SiteError` with the log's end.
+
+    ``base`` is an image with Python and pip, or ``host`` for this machine's Python and Flask.
+    """
     if not (folder / "app.py").is_file() or not (folder / "templates" / "index.html").is_file():
         raise UsageError(f"expected app.py and templates/index.html in {folder}, as in WebArena's repository")
+    if base == HOST:
+        base = HostBase(python=host_python(("flask",))).provide(client)
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w") as archive:
         info = tarfile.TarInfo("Dockerfile")

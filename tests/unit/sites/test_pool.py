@@ -77,6 +77,20 @@ def test_standbys_are_started_beside_what_is_asked_for() -> None:
     run(work, replicas=5, standbys=2)
 
 
+def test_one_failed_preparation_is_one_attempt_however_many_waited_for_it() -> None:
+    async def work(house: House) -> None:
+        house.backend.preparation = "the registry does not answer"
+        asked = [house.ask("a") for _ in range(3)]
+        await rest()
+        for task in asked:
+            with pytest.raises(SiteError, match=r"attempt 1 of 3\): the registry does not answer"):
+                await task
+        house.backend.preparation = ""
+        await house.lease("a")
+
+    run(work, replicas=3)
+
+
 def test_never_more_replicas_than_the_limit() -> None:
     async def work(house: House) -> None:
         asked = [house.ask("a") for _ in range(5)]

@@ -478,6 +478,21 @@ def test_unknown_sites_are_known_by_the_catalogue() -> None:
     assert not problems(task_text("sites: [shopping, gitlab]"), sites=["shopping", "gitlab"])
 
 
+def test_accounts_are_known_by_the_catalogue() -> None:
+    accounts = {"shopping": ("emma", "admin"), "reddit": ()}
+    text = (
+        "sites: [shopping, reddit]\nuser: {shopping: ema, reddit: ''}\nsetup: [browser: {user: bob, steps: [back]}]"
+    )
+    assert [str(problem) for problem in problems(task_text(text), sites=accounts)] == [
+        "t.yaml:6:22: expected an account of shopping, found 'ema' (did you mean 'emma'?)",
+        "t.yaml:7:29: expected an account of shopping, reddit, found 'bob' (known: admin, emma)",
+    ]
+    [problem] = problems(task_text("sites: [shopping]\nuser: bob"), sites=accounts)
+    assert str(problem) == "t.yaml:6:11: expected an account of shopping, found 'bob' (known: admin, emma)"
+    assert not problems(task_text("sites: [shopping]\nuser: admin"), sites=accounts)
+    assert not problems(task_text("sites: [shopping]\nuser: bob"), sites=list(accounts))
+
+
 def test_reading_stops_after_many_problems() -> None:
     assert len(problems("tasks: [" + ",".join(f"x{n}" for n in range(1000)) + "]")) == 200
 

@@ -43,6 +43,7 @@ _PROGRAM_SECONDS = 30.0
 """Limit that programs inside containers keep themselves."""
 _GRACE = 10.0
 """Seconds beyond that limit until the container counts as hung."""
+_MOMENT = 1.0
 _SLOW = 4 * 3600.0
 """Seconds for requests that move whole images."""
 
@@ -275,7 +276,8 @@ class DockerBackend:
         try:
             configured = image.snapshot or not docker.post_start
             first = app.ready if configured else docker.booted or app.ready
-            await self._wait_until_ready(app, running, deadline - time.monotonic(), first)
+            # However long the engine took, the app gets a moment: what it then says helps more than silence.
+            await self._wait_until_ready(app, running, max(deadline - time.monotonic(), _MOMENT), first)
             if not configured:
                 await self._steps(app, running)
                 # Configuring takes as long as its steps may; then it has to come up again.

@@ -19,6 +19,9 @@ __all__ = ["Removed", "remove_labelled", "sweep"]
 
 _PATIENCE = 30.0
 """Seconds for removals that the engine refuses at first, e.g. because a container is just starting."""
+_SWEEP_PATIENCE = 1.0
+"""The same for what dead runs left. The engine may have lost count of a network's endpoints, and then it refuses for
+good: no run should begin with a long wait for that."""
 _POLL = 0.05
 
 
@@ -35,11 +38,14 @@ class Removed:
         return bool(self.containers or self.networks or self.volumes or self.images)
 
 
-def remove_labelled(label: str, *, client: DockerClient | None = None, settle: float = 1.0) -> Removed:
+def remove_labelled(
+    label: str, *, client: DockerClient | None = None, settle: float = 1.0, patience: float = _PATIENCE
+) -> Removed:
     """Remove everything with the label ``key=value``: containers first, then networks, volumes and images.
 
     Keeps looking for ``settle`` seconds after its start, because the engine may still be carrying out a request of an
-    owner that has just died. Raises `SiteError` when something can't be removed, or no engine answers.
+    owner that has just died. Raises `SiteError` when something can't be removed within ``patience`` seconds, or no
+    engine answers.
     """
     if "=" not in label or label.endswith("="):
         raise ValueError(f"expected a label as key=value, found {label!r}")
@@ -59,7 +65,7 @@ def remove_labelled(label: str, *, client: DockerClient | None = None, settle: f
             now = time.monotonic() - begin
             if not left and now >= settle:
                 break
-            if now >= _PATIENCE:
+            if now >= patience:
                 raise SiteError("\n".join([f"can't remove from the Docker engine what is labelled {label}:", *left]))
             time.sleep(_POLL)
     kinds = {kind: tuple(name for one, name in removed if one == kind) for kind in _KINDS}
@@ -73,7 +79,7 @@ def sweep(client: DockerClient | None = None) -> Removed:
         runs = {labels[RUN] for _, _, thing in _labelled(engine, RUN) if is_orphan(labels := _labels(thing))}
         for run in sorted(runs):
             with suppress(SiteError):  # somebody else's sweep may be at it
-                gone = remove_labelled(f"{RUN}={run}", client=engine, settle=0)
+                gone = remove_labelled(f"{RUN}={run}", client=engine, settle=0, patience=_SWEEP_PATIENCE)
                 total = {kind: total[kind] + getattr(gone, kind) for kind in _KINDS}
     return Removed(**total)
 

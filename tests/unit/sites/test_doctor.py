@@ -1,0 +1,52 @@
+"""What the doctor finds where no engine is asked: programs, modules, addresses, memory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pytest_webarena.errors import SiteMissing
+from pytest_webarena.sites.doctor import examine
+from pytest_webarena.sites.external import external_app
+from pytest_webarena.sites.manifest import AppManifest, DockerManifest, ProcessManifest, load_catalogue
+
+
+def found(*apps: AppManifest) -> dict[str, tuple[str, str]]:
+    return {finding.subject: (finding.state, finding.text) for finding in examine(apps)}
+
+
+def process(factory: str, folder: Path = Path()) -> AppManifest:
+    return AppManifest(name="app", backend="process", sites=(), process=ProcessManifest(factory=factory), folder=folder)
+
+
+def test_python_apps_need_their_modules(tmp_path: Path) -> None:
+    assert found(process("no_such_module:app"))["app"] == (
+        "missing",
+        "the Python module no_such_module is not installed\npip install what provides no_such_module",
+    )
+    (tmp_path / "beside.py").write_text("")
+    assert found(process("beside:app", tmp_path))["app"][0] == "ok"
+    assert found(process("no.such.package:app"))["app"][0] == "missing"
+    assert found(load_catalogue("embedded").apps["homepage"])["homepage"][0] == "ok"
+
+
+def test_sites_elsewhere_have_to_answer() -> None:
+    state, text = found(external_app("shop", "http://127.0.0.1:9", None, None))["shop"]
+    assert (state, text) == ("missing", "nobody answers at http://127.0.0.1:9: Connection refused")
+
+
+def test_without_an_engine_that_is_all_that_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    from pytest_webarena.sites.backends.docker import survey
+
+    def none(*_: object) -> None:
+        raise SiteMissing("expected a Docker engine, found none")
+
+    monkeypatch.setattr(survey, "survey", none)
+    app = AppManifest(name="shop", backend="docker", sites=(), docker=DockerManifest(image="shop", memory="900000g"))
+    findings = found(app)
+    assert findings["docker"] == ("missing", "expected a Docker engine, found none")
+    assert "shop" not in findings
+    state, text = findings["memory"]
+    assert state == "note"
+    assert text.endswith("may use 966367.6 GB")

@@ -1,0 +1,109 @@
+"""HTTP without a browser: cookies, redirects, tokens, and what is said when there are none."""
+
+from __future__ import annotations
+
+import http.server
+import json
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from pytest_webarena.errors import SiteError
+from pytest_webarena.sites.manifest import ApiRecipe
+from pytest_webarena.sites.visitor import Visitor
+
+BEARER = {"Authorization": "Bearer {token}"}
+
+
+@pytest.fixture(scope="module")
+def site() -> Iterator[str]:
+    """The address of a site with a door, a guarded page and three ways to hand out tokens."""
+
+    class Site(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            if self.path == "/in":
+                self.send_response(302)
+                self.send_header("Set-Cookie", "who=ada; Path=/; HttpOnly; SameSite=Strict")
+                self.send_header("Location", "/me")
+                self.end_headers()
+            elif self.path == "/round":
+                self.send_response(302)
+                self.send_header("Location", "/round")
+                self.end_headers()
+            else:
+                self.answer(200, f"{self.command} {self.path} {self.headers.get('Cookie')}")
+
+        def do_POST(self) -> None:
+            sent = self.rfile.read(int(self.headers.get("Content-Length") or 0)).decode()
+            if self.path == "/wrong":
+                self.answer(401, "no")
+            elif self.path == "/html":
+                self.answer(200, "<p>hello")
+            else:
+                self.answer(
+                    200, json.dumps({"access_token": f"for {sent}"} if self.path == "/keyed" else f"for {sent}")
+                )
+
+        def answer(self, status: int, text: str) -> None:
+            self.send_response(status)
+            self.end_headers()
+            self.wfile.write(text.encode())
+
+        def log_message(self, *args: object) -> None:
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Site)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def test_cookies_are_kept_and_become_a_storage_state(site: str) -> None:
+    visitor = Visitor(site, proxy=None)
+    answer = visitor.call("GET", "/in")
+    assert (answer.status, answer.text, answer.url) == (200, "GET /me who=ada", f"{site}/me")
+    (cookie,) = visitor.state()["cookies"]
+    assert cookie == {
+        "name": "who", "value": "ada", "domain": "127.0.0.1", "path": "/", "expires": -1, "httpOnly": True,
+        "secure": False, "sameSite": "Strict",
+    }  # fmt: skip
+    assert Visitor(site, proxy=None, state=visitor.state()).call("GET", "/x").text == "GET /x who=ada"
+    assert Visitor(site, proxy=None).call("GET", "/in", follow=False).status == 302
+
+
+def test_tokens_are_found_where_the_recipe_says(site: str) -> None:
+    visitor = Visitor(site, proxy=None)
+    assert visitor.authenticated(ApiRecipe(headers=BEARER, path="/plain", body={"a": 1})) == {
+        "Authorization": 'Bearer for {"a": 1}'
+    }
+    keyed = ApiRecipe(headers=BEARER, path="/keyed", body=[], token="access_token")
+    assert visitor.authenticated(keyed) == {"Authorization": "Bearer for []"}
+    assert visitor.authenticated(ApiRecipe(headers={"X-Key": "abc"})) == {"X-Key": "abc"}
+
+
+@pytest.mark.parametrize(
+    ("path", "token", "message"),
+    [
+        ("/wrong", "", "POST /wrong: expected a token for its API, found status 401: no"),
+        ("/html", "", "POST /html: expected a token as JSON, found '<p>hello'"),
+        ("/keyed", "", "POST /keyed: expected the token in a JSON string, found "),
+        ("/plain", "access_token", "POST /plain: expected the token in the key 'access_token', found "),
+    ],
+)
+def test_what_is_no_token(site: str, path: str, token: str, message: str) -> None:
+    with pytest.raises(SiteError) as caught:
+        Visitor(site, proxy=None).authenticated(ApiRecipe(headers=BEARER, path=path, token=token))
+    assert str(caught.value).startswith(message)
+
+
+def test_no_answer_and_no_end(site: str) -> None:
+    with pytest.raises(SiteError, match="GET /round: expected an answer, found more than 10 redirects"):
+        Visitor(site, proxy=None).call("GET", "/round")
+    with pytest.raises(
+        SiteError, match=r"GET http://127\.0\.0\.1:9/: expected an answer within 30 s, found Connection"
+    ):
+        Visitor("http://127.0.0.1:9", proxy=None).call("GET", "/")

@@ -71,9 +71,7 @@ def test_bodies() -> None:
         [
             request("PUT", request_body=binary, request_bytes=6),
             request("PUT", request_body="abc", request_bytes=100),
-            request(
-                response_body='{"a": 1}', response_headers=(("content-type", "text/json"),), response_bytes=8
-            ),
+            request(response_body='{"a": 1}', response_headers=(("content-type", "text/json"),), response_bytes=8),
         ]
     )
     assert sent["request"]["postData"] == {"mimeType": "application/octet-stream", "params": [], "text": "�name\0"}

@@ -180,7 +180,7 @@ def _format(rows: Iterable[Row]) -> Format:
     """Which format a file is in, by its first row."""
     row = next(iter(rows), None)
     data: Mapping[str, Any] = row.data if row is not None else {}
-    if isinstance(data.get("eval"), list) or "start_urls" in data:
+    if "start_urls" in data or (isinstance(data.get("eval"), list) and "start_url" not in data):
         return "webarena-verified"
     if "old_task_id" in data:
         return "webarena-lite"

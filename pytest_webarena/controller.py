@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_webarena import auditing, xdist
+from pytest_webarena import auditing, rescoring, xdist
 from pytest_webarena.checks.grading import find_grading
 from pytest_webarena.errors import UsageError
 from pytest_webarena.judging import judge_facts
@@ -198,6 +198,8 @@ class Controller:
         allure.report_lost(self._config, run, [record for record in lost if record.worker != "main"])
         if not self._reported:
             self._reported = True
+            if self._settings.rescore is not None:
+                rescoring.note(run, self._settings, self._config.invocation_params.args)
             problems = self.broker_report.problems if self.broker_report is not None else ()
             allure.report_run(self._config, run, problems)
 

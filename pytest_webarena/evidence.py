@@ -241,5 +241,5 @@ class Evidence:
 
 
 def _request(data: Mapping[str, Any]) -> RequestRecord:
-    pairs = {key: tuple((name, value) for name, value in data[key]) for key in ("request_headers", "response_headers")}
+    pairs = {key: tuple(map(tuple, data[key])) for key in ("request_headers", "response_headers")}
     return RequestRecord(**{**data, **pairs})

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import json
+import time
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,8 +13,10 @@ import pytest
 
 from pytest_webarena.agents.registry import agent_id
 from pytest_webarena.errors import UsageError
+from pytest_webarena.judging import judge_facts
 from pytest_webarena.llm.endpoint import Endpoint
 from pytest_webarena.results import RunDir, TrialKey
+from pytest_webarena.results.rundir import write_atomically
 from pytest_webarena.suites.published import SUITES
 
 if TYPE_CHECKING:
@@ -20,8 +24,9 @@ if TYPE_CHECKING:
     from pytest_webarena.judging import JudgeSettings
     from pytest_webarena.options import Settings
 
-__all__ = ["StoredRun", "agent_ids", "files_of", "name_files", "read_stored_run", "stored_trials"]
+__all__ = ["StoredRun", "agent_ids", "files_of", "name_files", "note", "read_stored_run", "stored_trials"]
 
+_NOTES = "rescored.json"
 _NAMED = "webarena_rescored_files"
 _ALONE = ("--run-dir", "--resume", "--audit", "--shard")
 
@@ -39,7 +44,7 @@ class StoredRun:
     without: tuple[str, ...]
     """Repairs that were switched off."""
     judge: Mapping[str, Any] | None
-    facts: Mapping[str, Any]
+    """As `judging.judge_facts` told it. Grading and judge are the latest ones: those of the last time it was judged."""
 
     def judged_by(self, settings: JudgeSettings, *, none: bool) -> JudgeSettings:
         """The judge to ask: the one that was asked for, else the run's own, whose verdicts are in its cache."""
@@ -68,7 +73,8 @@ def read_stored_run(config: pytest.Config) -> StoredRun | None:
     parts: list[Mapping[str, Any]] = [facts, *facts.get("merged", ())]
     if any(part.get("audit") for part in parts):
         raise UsageError(f"--rescore: expected a run of agents, found an audit in {path}; run the audit anew")
-    grading = facts.get("grading") or {}
+    latest = {**facts, **_latest(path)}
+    grading = latest.get("grading") or {}
     return StoredRun(
         path=path,
         agents=tuple(dict.fromkeys(agent for part in parts for agent in part.get("agents", ()))),
@@ -76,9 +82,30 @@ def read_stored_run(config: pytest.Config) -> StoredRun | None:
         catalogue=facts.get("catalogue", ""),
         grading=grading.get("name", ""),
         without=tuple(grading.get("without", ())),
-        judge=facts.get("judge"),
-        facts=facts,
+        judge=latest.get("judge"),
     )
+
+
+def note(run: RunDir, settings: Settings, argv: Sequence[str]) -> None:
+    """Write down beside ``run.json`` how a run was judged again: the next time begins from there."""
+    grading = {"name": settings.grading.name, "without": list(settings.grading.left_out)}
+    entry = {"at": round(time.time(), 3), "argv": list(argv), "grading": grading, "judge": judge_facts(settings.judge)}
+    write_atomically(run.path / _NOTES, json.dumps([*_notes(run.path), entry], indent=1))
+
+
+def _notes(path: Path) -> list[Mapping[str, Any]]:
+    try:
+        notes = json.loads((path / _NOTES).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return []
+    return notes if isinstance(notes, list) else []
+
+
+def _latest(path: Path) -> Mapping[str, Any]:
+    """Grading and judge of the last time; a judge stays the run's until another one is named."""
+    notes = _notes(path)
+    judges = [note["judge"] for note in notes if note.get("judge")]
+    return {**({"grading": notes[-1]["grading"]} if notes else {}), **({"judge": judges[-1]} if judges else {})}
 
 
 def agent_ids(settings: Settings) -> dict[str, str]:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from pytest_webarena.collection import TaskFile, TaskItem
+from pytest_webarena.errors import UsageError
 from pytest_webarena.stash import SETTINGS, SUITES
 from pytest_webarena.suite_options import shortened
 from pytest_webarena.suites import load_suite, read_suite_file
 from pytest_webarena.suites.selecting import one_per_template
+from pytest_webarena.xdist import is_worker
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -79,7 +82,13 @@ def narrow(config: pytest.Config, items: list[pytest.Item]) -> None:
     ours = [item for item in items if isinstance(item, TaskItem)]
     kept = ours
     for choice in suites.choices:
-        choice.check(item.task for item in ours)
+        try:
+            choice.check(item.task for item in ours)
+        except UsageError as error:
+            if not is_worker(config):
+                raise
+            # An error here would end the workers and, with a traceback, the run: nothing is selected, and said why.
+            warnings.warn(pytest.PytestWarning(str(error)), stacklevel=1)
         kept = [item for item in kept if choice.holds(item.task)]
     if suites.sample is not None:
         sample = one_per_template((item.task for item in kept), suites.sample)

@@ -15,6 +15,7 @@ from pytest_webarena.episode import EpisodeLimits
 from pytest_webarena.errors import TaskFileError, TrialError, UsageError, closest
 from pytest_webarena.sites.launcher import BrokerConfig, BrokerLauncher
 from pytest_webarena.sites.manifest import load_catalogue
+from pytest_webarena.suites import is_suite, load_suite
 from pytest_webarena.tasks import Task, load_tasks
 from pytest_webarena.trials.run_info import RunInfo
 from pytest_webarena.trials.runtime import Runtime, RuntimeConfig
@@ -88,12 +89,16 @@ def _config(options: argparse.Namespace) -> RuntimeConfig:
 
 
 def _find(name: str, catalogue: str) -> Task:
-    """The task called ``file::id``; an instance's ``[…]`` from a node id is left out of it."""
+    """The task called ``file::id`` or ``suite::id``; an instance's ``[…]`` from a node id is left out of it."""
     file, _, id = name.partition("::")
     try:
-        tasks = {task.id: task for task in load_tasks(Path(file), sites=load_catalogue(catalogue).accounts)}
+        if is_suite(file):
+            found = load_suite(file).tasks
+        else:
+            found = load_tasks(Path(file), sites=load_catalogue(catalogue).accounts)
     except TaskFileError as error:
         raise UsageError(str(error)) from None
+    tasks = {task.id: task for task in found}
     id = id.partition("[")[0]
     if not id and len(tasks) == 1:
         return next(iter(tasks.values()))

@@ -26,6 +26,7 @@ from pytest_webarena.gym.house import Guest, HouseKey, enter
 from pytest_webarena.gym.rollout import Rollout
 from pytest_webarena.gym.spaces import AnyText
 from pytest_webarena.sites.manifest import load_catalogue
+from pytest_webarena.suites import is_suite, load_suite
 from pytest_webarena.tasks import Task, load_tasks
 from pytest_webarena.tasks.placeholders import resolve_placeholders
 from pytest_webarena.trials.stage import Stage, set_stage
@@ -250,6 +251,13 @@ def _find_tasks(given: str | Path | Task | Sequence[str | Path | Task], sites: s
         if isinstance(part, Task):
             found[part.id] = part
             continue
+        if is_suite(str(part)):
+            try:
+                suite = load_suite(str(part)).tasks
+            except TaskFileError as error:
+                raise UsageError(str(error)) from None
+            found |= {task.id: task for task in suite if all(site in known for site in task.sites)}
+            continue
         path = Path(part)
         files = sorted(path.rglob("*.yaml")) if path.is_dir() else [path]
         for file in files:
@@ -258,7 +266,9 @@ def _find_tasks(given: str | Path | Task | Sequence[str | Path | Task], sites: s
             except TaskFileError as error:
                 raise UsageError(str(error)) from None
     if not found:
-        raise UsageError(f"tasks: expected task files, folders of them or tasks, found none in {given!r}")
+        raise UsageError(
+            f"tasks: expected suites, task files, folders of them or tasks on these sites, found none in {given!r}"
+        )
     return found
 
 

@@ -19,7 +19,10 @@ from pytest_webarena.llm.messages import Message, ModelReply, Request, Sampling
 from pytest_webarena.llm.templates import Template
 from pytest_webarena.results.records import JudgeRecord
 
-__all__ = ["NO_JUDGE", "Judge", "JudgeSession"]
+__all__ = ["LONGEST", "NO_JUDGE", "Judge", "JudgeSession"]
+
+LONGEST = 20_000
+"""Characters of an answer that a judge is shown. Nobody who knows the answer needs more to say it."""
 
 NO_JUDGE = "this needs a judge and there is none: name one with --judge=MODEL (for a finished run, with --rescore)"
 
@@ -126,8 +129,8 @@ class JudgeSession:
     def _put(self, question: Question) -> Kept:
         """Put the question until a reply can be read."""
         settings = self._judge.settings
-        values = {"kind": question.kind, "intent": question.intent, "reference": question.reference}
-        messages = self._judge.prompt.messages({**values, "answer": question.answer, "quote": _quote})
+        texts = {name: _sendable(getattr(question, name)) for name in ("intent", "reference", "answer")}
+        messages = self._judge.prompt.messages({"kind": question.kind, **texts, "quote": _quote})
         replies: list[str] = []
         used = Usage()
         while len(replies) < settings.asks:
@@ -169,6 +172,14 @@ class JudgeSession:
             raise JudgeError(f"judge {settings.model}: {error}") from None
         except ModelError as error:
             raise JudgeError(f"judge: {error}; the trial is recorded and can be judged again with --rescore") from error
+
+
+def _sendable(text: str) -> str:
+    """``text`` as an endpoint takes it: an answer that is too long or broken must not end as the judge's error."""
+    text = text.encode("utf-8", "replace").decode()
+    if len(text) <= LONGEST:
+        return text
+    return f"{text[:LONGEST]} […] (cut here; {len(text) - LONGEST} more characters)"
 
 
 def _quote(text: str) -> str:

@@ -31,7 +31,7 @@ def standing(settings: JudgeSettings) -> Standing:
     known = find_measurement(settings.identity())
     if known is None:
         return Standing(known=None, off="", told=f"{settings.model}, not measured (webarena judge {settings.model})")
-    if known.kappa < settings.bar:
+    if settings.bar and known.kappa < settings.bar:
         off = f"judge {settings.model}: {known} is below the bar of {settings.bar:g} (--judge-bar)"
         return Standing(known=known, off=off, told=f"{settings.model}, below the bar of {settings.bar:g}: {known}")
     return Standing(known=known, off="", told=f"{settings.model}, {known}")

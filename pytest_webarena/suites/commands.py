@@ -7,8 +7,7 @@ from pathlib import Path
 
 from pytest_webarena.errors import TaskFileError, UsageError
 from pytest_webarena.suites.export import export
-from pytest_webarena.suites.published import SUITES
-from pytest_webarena.suites.reading import load_suite
+from pytest_webarena.suites.reading import is_suite, load_suite
 from pytest_webarena.suites.stats import distribution
 from pytest_webarena.tasks import validate
 from pytest_webarena.tasks.model import Task
@@ -47,7 +46,7 @@ def run_stats(sources: Sequence[str]) -> int:
 
 def _tasks(source: str) -> tuple[Task, ...]:
     path = Path(source)
-    if source in SUITES or source.endswith(".json") or not path.exists():
+    if is_suite(source) or not path.exists():
         return load_suite(source).tasks
     report = validate([path])
     if report.problems:

@@ -19,7 +19,7 @@ from pytest_webarena.suites.published import SUITES, Format, Suite, find_data, f
 from pytest_webarena.suites.rows import Row, Rows, read_rows
 from pytest_webarena.tasks.model import Task
 
-__all__ = ["Loaded", "LoadedForms", "load_forms", "load_suite", "looks_like_suite", "read_suite_file"]
+__all__ = ["Loaded", "LoadedForms", "is_suite", "load_forms", "load_suite", "read_suite_file"]
 
 _READERS: Mapping[Format, Callable[[Fields], Form | None]] = {
     "webarena": webarena.read_row,
@@ -28,7 +28,6 @@ _READERS: Mapping[Format, Callable[[Fields], Form | None]] = {
     "webarena-verified": verified.read_row,
 }
 _MARKS = {"viewport_size", "image", "reasoning_difficulty", "visual_difficulty", "overall_difficulty"}
-_SNIFFED = re.compile(rb'"(?:eval|eval_types|evaluator)"\s*:')
 _ID = re.compile(r"[^A-Za-z0-9._-]+")
 
 
@@ -78,21 +77,17 @@ def load_suite(source: str, forms: list[Form] | None = None) -> Loaded:
     return Loaded(suite.name, path, tasks)
 
 
+def is_suite(source: str) -> bool:
+    """Whether ``source`` names a published suite or a JSON file, rather than YAML or a folder."""
+    return source.endswith(".json") or (source in SUITES and not Path(source).exists())
+
+
 def read_suite_file(path: Path, forms: list[Form] | None = None) -> tuple[Task, ...]:
     """The tasks of a JSON file. Raises `TaskFileError` with all problems."""
     tasks, problems = _read(path, _stem(str(path)), None, forms)
     if problems:
         raise TaskFileError(problems)
     return tasks
-
-
-def looks_like_suite(path: Path) -> bool:
-    """Whether a JSON file begins like a list of such tasks."""
-    try:
-        with path.open("rb") as file:
-            return _SNIFFED.search(file.read(65536)) is not None
-    except OSError:
-        return False
 
 
 def _stem(path: str) -> str:
@@ -180,7 +175,7 @@ def _format(rows: Iterable[Row]) -> Format:
     """Which format a file is in, by its first row."""
     row = next(iter(rows), None)
     data: Mapping[str, Any] = row.data if row is not None else {}
-    if isinstance(data.get("eval"), list) or "start_urls" in data:
+    if "start_urls" in data or (isinstance(data.get("eval"), list) and "start_url" not in data):
         return "webarena-verified"
     if "old_task_id" in data:
         return "webarena-lite"

@@ -10,11 +10,12 @@ from typing import Any
 __all__ = ["yaml_lines", "yaml_scalar"]
 
 _WIDTH = 110
-_BARE = re.compile(r"[A-Za-z][A-Za-z0-9_.,()/+$%'-]*(?: [A-Za-z0-9_.,()/+$%'-]+)*")
+_WORD = r"(?:[A-Za-z0-9_.,()/+$%'?!;=&@\"-]|:(?=[^\s\"']))"
+_BARE = re.compile(rf"[A-Za-z]{_WORD}*(?: {_WORD}+)*")
 """Text that no YAML reader takes for anything but text: words, no ': ', no ' #', no brackets, no quotes in front."""
 _WORDS = frozenset(("y", "n", "yes", "no", "on", "off", "true", "false", "null", "none", "nan", "inf"))
 _NUMBER = re.compile(r"[-+]?(?:\.?[0-9]|\.(?:inf|nan))", re.IGNORECASE)
-_IN_FLOW = re.compile(r"[,\[\]{}]")
+_IN_FLOW = re.compile(r"[,\[\]{}:?]")
 _SIGNS = re.compile(r"\{\{|\{%|\r")
 _ESCAPED = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 

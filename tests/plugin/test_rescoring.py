@@ -242,6 +242,23 @@ def test_a_judge_can_be_asked_later_and_is_asked_once(pytester: pytest.Pytester,
     assert list((run.path / "judged").rglob("*.json"))
 
 
+def test_grading_and_judge_stay_the_last_ones(pytester: pytest.Pytester, store: Store) -> None:
+    run = store(JUDGED, why="poor zip")
+    with model_server([say("GRADE: correct")]) as server:
+        judge = ("--judge=some-model", f"--judge-url={server.url}", "--judge-key-env=none")
+        pytester.runpytest_inprocess("--rescore=run", *judge).assert_outcomes(passed=1)
+        pytester.runpytest_inprocess("--rescore=run", "--grading=original").assert_outcomes(passed=1)
+        result = pytester.runpytest_inprocess("--rescore=run")
+        assert server.requests == 1
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["webarena: judging run again · grading original", "webarena: judge some-model*"])
+    assert record_of(run, "why").grading == "original"
+    notes = json.loads((run.path / "rescored.json").read_text())
+    assert [note["grading"]["name"] for note in notes] == ["repaired", "original", "original"]
+    assert {note["judge"]["model"] for note in notes} == {"some-model"}
+    pytester.runpytest_inprocess("--rescore=run", "--judge=none").assert_outcomes(errors=1)
+
+
 def test_without_a_judge_what_needs_one_stays_open(pytester: pytest.Pytester, store: Store) -> None:
     run = store(JUDGED, why="poor zip")
     result = pytester.runpytest_inprocess("--rescore=run")

@@ -122,6 +122,12 @@ def test_workers_collect_the_same(project: pytest.Pytester) -> None:
     result.assert_outcomes(passed=2, skipped=1)
 
 
+def test_wrong_words_are_told_with_workers_too(project: pytest.Pytester) -> None:
+    result = project.runpytest("--suite=webarena", "-n2", "--select=site=gitlba")
+    assert result.ret == pytest.ExitCode.NO_TESTS_COLLECTED
+    result.stdout.fnmatch_lines(["*--select: expected a site of the collected tasks, found 'gitlba'; did you mean*"])
+
+
 def test_a_json_file_is_collected_by_path(project: pytest.Pytester) -> None:
     write(project.path, *ROWS[:2], name="own.json")
     expected = ["own.json::own.0", "own.json::own.1"]

@@ -15,6 +15,7 @@ from pytest_webarena.checks.asking import JudgeOff, JudgeUnreadable
 from pytest_webarena.errors import JudgeError, UsageError
 from pytest_webarena.evidence import Usage
 from pytest_webarena.judging import Judge, JudgeSettings
+from pytest_webarena.judging.judge import LONGEST
 from pytest_webarena.llm.config import ModelSettings
 from pytest_webarena.llm.ledger import read_ledger
 from tests.model_server import Answer, fail, model_server, say
@@ -51,6 +52,17 @@ def test_an_answer_stays_inside_its_quotes_and_its_message() -> None:
     assert [message["role"] for message in messages] == ["system", "user"]
     assert json.dumps(evil) in messages[1]["content"]
     assert not any(line.startswith(("You must", 'Reference answer: "x')) for line in messages[1]["content"].split("\n"))
+
+
+def test_neither_endless_nor_broken_answers_reach_the_endpoint_as_they_are() -> None:
+    with model_server([say("GRADE: incorrect")]) as server:
+        session = judge_at(server).session("t")
+        session.ask(question("a lone \ud800 surrogate"))
+        session.ask(question("page after page " * 100_000))
+        broken, endless = server.prompt(0), server.prompt(1)
+    assert '"a lone ? surrogate"' in broken
+    assert len(endless) < LONGEST + 5_000
+    assert "more characters)" in endless
 
 
 def test_the_prompt_is_pinned_by_its_content(tmp_path: Path) -> None:

@@ -87,6 +87,7 @@ def without(row: dict[str, Any], key: str) -> dict[str, Any]:
         (verified(3, eval=[]), "expected a list of objects, at least one in 'eval' of task 3, found an empty list"),
         (verified(3, eval=[{"evaluator": "Guess", "expected": {}}]), "found the text 'Guess'"),
         (verified(3, start_urls="__SHOPPING__"), "expected a list of texts, at least one in 'start_urls' of task 3"),
+        (raw(3, eval=[]), "expected an object in 'eval' of task 3, found an empty list"),
         (7, "2:3: expected an object as the 1st task, found the number 7"),
     ],
 )

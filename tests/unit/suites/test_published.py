@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -61,6 +63,19 @@ def test_a_suite_reads_as_tasks_and_comes_back_equal_from_yaml(name: str, tmp_pa
     files = export(name, tmp_path / "out")
     assert sum(file.tasks for file in files) == len(suite.tasks)
     assert by_id(task for file in files for task in load_tasks(file.path)) == by_id(suite.tasks)
+
+
+def test_reading_imports_neither_the_package_nor_anything_heavy() -> None:
+    heavy = {"webarena_verified", "pydantic", "jsonschema", "jinja2", "openai", "docker", "playwright", "pytest"}
+    suites = [installed(name) for name in ("webarena", "webarena-verified")]
+    code = f"""
+import sys
+from pytest_webarena.suites import load_suite
+for name in {suites}: load_suite(name)
+print(*sorted({heavy} & set(sys.modules)))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []
 
 
 def test_webarena_as_the_paper_counts_it() -> None:

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from pytest_webarena.cli import main
+from pytest_webarena.errors import UsageError
 from pytest_webarena.suites import load_suite, read_suite_file
 from pytest_webarena.suites.selecting import evaluation_types
 from pytest_webarena.tasks import Start, Task
@@ -144,3 +146,18 @@ def test_template_signs_in_texts_are_only_text(tmp_path: Path) -> None:
 def test_the_source_is_not_part_of_the_digest(tmp_path: Path) -> None:
     assert one(tmp_path, raw(1)).digest == one(tmp_path, raw(2, intent_template="another text")).digest
     assert one(tmp_path, raw(1)).digest != one(tmp_path, raw(1, intent="How much is it?")).digest
+
+
+def test_tasks_of_suites_can_be_tried_out_by_name(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write(tmp_path, raw(0), raw(1))
+    assert main(["try", f"{path}::mine.7"]) == 2
+    assert "expected FILE::ID of a task" in (said := capsys.readouterr().err)
+    assert "known: mine.0, mine.1" in said
+
+
+def test_environments_take_the_tasks_whose_sites_are_there(tmp_path: Path) -> None:
+    gym = pytest.importorskip("pytest_webarena.gym")
+    far = raw(1, sites=["gitlab"], start_url="__GITLAB__")
+    gym.TasksEnv(tasks=write(tmp_path, raw(0, sites=["homepage"], start_url="__HOMEPAGE__"), far)).close()
+    with pytest.raises(UsageError, match="on these sites, found none"):
+        gym.TasksEnv(tasks=write(tmp_path, far))

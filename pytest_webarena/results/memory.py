@@ -12,7 +12,6 @@ A version is written whole and never changed. The lock goes with the process tha
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import re
@@ -57,6 +56,8 @@ class Memory:
     @contextmanager
     def taken(self) -> Iterator[None]:
         """Wait until no other trial, of whichever process, has it, and keep others waiting meanwhile."""
+        import fcntl  # not on every system, and few runs need it
+
         self._folder.mkdir(parents=True, exist_ok=True)
         with (self._folder / "lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)

@@ -83,10 +83,10 @@ def left(engine: DockerClient, label: str) -> list[Any]:
 def test_a_reaper_removes_by_label(engine: DockerClient, orphaned: str) -> None:
     from pytest_webarena.sites.backends.docker import remove_labelled
 
-    assert len(left(engine, orphaned)) == 3  # two containers, one network
+    assert len(left(engine, orphaned)) == 5  # two containers, each in its place, one network
     began = time.monotonic()
     removed = remove_labelled(orphaned, settle=0)
-    assert (len(removed.containers), len(removed.networks)) == (2, 1)
+    assert (len(removed.containers), len(removed.networks)) == (4, 1)
     assert not left(engine, orphaned)
     assert not remove_labelled(orphaned, settle=0)
     assert time.monotonic() - began < 10

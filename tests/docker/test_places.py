@@ -26,9 +26,11 @@ pytestmark = pytest.mark.docker
 Run = Callable[..., Any]
 
 
-def interfaces() -> set[str]:
-    """The machine's network interfaces."""
-    return {path.name for path in Path("/sys/class/net").iterdir()}
+def interfaces(engine: DockerClient, backend: DockerBackend) -> set[str]:
+    """The machine's network interfaces that lead to the run's containers."""
+    (run,) = backend.leftovers().values()
+    bridge = str(engine.networks.get(f"pytest-webarena-{run}").id)[:12]
+    return {path.name for path in Path(f"/sys/class/net/br-{bridge}/brif").iterdir()}
 
 
 def places(engine: DockerClient, backend: DockerBackend) -> list[Any]:
@@ -44,13 +46,14 @@ def test_a_reset_changes_nothing_on_the_machine(
     replica: Replica = run(backend.start(homepage, "homepage-1"))
     run(backend.reset(homepage, replica))  # while the old one is removed, the new one needs a second place
     wait_until_one(engine, backend, run)
-    before, addresses = interfaces(), {replica.host}
+    before, addresses = interfaces(engine, backend), {replica.host}
+    assert len(before) == 2
     for _ in range(2):
         run(backend.reset(homepage, replica))
         wait_until_one(engine, backend, run)
         addresses.add(replica.host)
         assert get(replica, "/healthz")[0] == 200
-    assert interfaces() == before
+    assert interfaces(engine, backend) == before
     assert len(addresses) == len(places(engine, backend)) == 2
     run(backend.stop(homepage, replica))
     wait_until_gone(engine, backend, run)

@@ -480,9 +480,7 @@ def test_unknown_sites_are_known_by_the_catalogue() -> None:
 
 def test_accounts_are_known_by_the_catalogue() -> None:
     accounts = {"shopping": ("emma", "admin"), "reddit": ()}
-    text = (
-        "sites: [shopping, reddit]\nuser: {shopping: ema, reddit: ''}\nsetup: [browser: {user: bob, steps: [back]}]"
-    )
+    text = "sites: [shopping, reddit]\nuser: {shopping: ema, reddit: ''}\nsetup: [browser: {user: bob, steps: [back]}]"
     assert [str(problem) for problem in problems(task_text(text), sites=accounts)] == [
         "t.yaml:6:22: expected an account of shopping, found 'ema' (did you mean 'emma'?)",
         "t.yaml:7:29: expected an account of shopping, reddit, found 'bob' (known: admin, emma)",

@@ -39,7 +39,7 @@ def main() -> int:
     parser.add_argument("--only", choices=tuple(VICTIMS))
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--between", type=float, nargs=2, default=(2.0, 9.0), help="seconds into the run")
-    parser.add_argument("--from-broker", action="store_true", help="count these seconds from the broker's start")
+    parser.add_argument("--from-broker", action="store_true", help="count from its start, or its first container")
     options = parser.parse_args()
     chance = random.Random(options.seed)
     bad = 0
@@ -83,7 +83,7 @@ def one_kill(victim: str, sites: str, after: float, *, from_broker: bool) -> tup
         )
         with watching(mark) as pids:
             patience = time.monotonic() + 2 * PATIENCE
-            while from_broker and time.monotonic() < patience and VICTIMS["broker"](run.pid, marked(mark)) is None:
+            while from_broker and time.monotonic() < patience and not _begun(run.pid, mark, sites):
                 time.sleep(0.05)
             time.sleep(after)  # the moment is what is being varied
             made = len(on_the_engine(set(marked(mark)))) if sites == DOCKER else 0
@@ -109,6 +109,12 @@ def one_kill(victim: str, sites: str, after: float, *, from_broker: bool) -> tup
         for process in marked(mark):
             os.kill(process, signal.SIGKILL)
     return pid is not None, made, left, time.monotonic() - began
+
+
+def _begun(controller: int, mark: str, sites: str) -> bool:
+    """Whether there is a broker, and something on the engine if there is going to be."""
+    pids = marked(mark)
+    return VICTIMS["broker"](controller, pids) is not None and (sites != DOCKER or bool(on_the_engine(set(pids))))
 
 
 @contextmanager

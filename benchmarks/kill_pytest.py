@@ -150,7 +150,7 @@ def on_the_engine(pids: set[int]) -> list[str]:
         ]
         found += [("network", one.name, one.attrs["Labels"]) for one in client.networks.list(filters=chosen)]
         found += [("volume", one.name, one.attrs["Labels"] or {}) for one in client.volumes.list(filters=chosen)]
-        found += [("image", str(one.tags), one.labels) for one in client.images.list(filters=chosen)]
+        found += [("image", one["Id"], one["Labels"] or {}) for one in client.api.images(filters=chosen)]
     finally:
         client.close()
     owners = {str(pid) for pid in pids}

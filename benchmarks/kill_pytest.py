@@ -40,7 +40,7 @@ def main() -> int:
     parser.add_argument("--only", choices=tuple(VICTIMS))
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--between", type=float, nargs=2, default=(2.0, 9.0), help="seconds into the run")
-    parser.add_argument("--from-broker", action="store_true", help="count these seconds from the broker's start")
+    parser.add_argument("--from-broker", action="store_true", help="count from its start, or its first container")
     options = parser.parse_args()
     chance = random.Random(options.seed)
     bad = 0
@@ -88,7 +88,7 @@ def one_kill(
         )
         with watching(mark) as pids:
             patience = time.monotonic() + 2 * PATIENCE
-            while from_broker and time.monotonic() < patience and VICTIMS["broker"](run.pid, marked(mark)) is None:
+            while from_broker and time.monotonic() < patience and not _begun(run.pid, mark, sites):
                 time.sleep(0.05)
             time.sleep(after)  # the moment is what is being varied
             made = len(on_the_engine(set(marked(mark)))) if sites == DOCKER else 0
@@ -114,6 +114,12 @@ def one_kill(
         for process in marked(mark):
             os.kill(process, signal.SIGKILL)
     return pid is not None, made, left, time.monotonic() - began
+
+
+def _begun(controller: int, mark: str, sites: str) -> bool:
+    """Whether there is a broker, and something on the engine if there is going to be."""
+    pids = marked(mark)
+    return VICTIMS["broker"](controller, pids) is not None and (sites != DOCKER or bool(on_the_engine(set(pids))))
 
 
 @contextmanager
@@ -149,7 +155,7 @@ def on_the_engine(pids: set[int]) -> list[str]:
         ]
         found += [("network", one.name, one.attrs["Labels"]) for one in client.networks.list(filters=chosen)]
         found += [("volume", one.name, one.attrs["Labels"] or {}) for one in client.volumes.list(filters=chosen)]
-        found += [("image", str(one.tags), one.labels) for one in client.images.list(filters=chosen)]
+        found += [("image", one["Id"], one["Labels"] or {}) for one in client.api.images(filters=chosen)]
     finally:
         client.close()
     owners = {str(pid) for pid in pids}

@@ -145,6 +145,28 @@ def test_queries(backend: DockerBackend, replica: Replica, homepage: AppManifest
         run(backend.query(nowhere, replica, "", "select 1", write=False))
 
 
+def test_one_program_inside_answers_all_queries_and_may_die(
+    engine: DockerClient, backend: DockerBackend, replica: Replica, homepage: AppManifest, run: Callable[..., Any]
+) -> None:
+    def programs() -> list[str]:
+        lines = [" ".join(line) for line in container_of(engine, backend, replica).top()["Processes"]]
+        return [line for line in lines if "sqlite3" in line]
+
+    first = run(backend.query(homepage, replica, "", COUNT, write=False))
+    assert run(backend.query(homepage, replica, "", "select 'a\nb'", write=False)).rows == (("a\nb",),)
+    run(backend.query(homepage, replica, "", "delete from notes", write=True))
+    assert run(backend.query(homepage, replica, "", COUNT, write=False)).rows == ((0,),) != first.rows
+    assert len(programs()) == 1
+    kill = """
+import os
+for pid in filter(str.isdigit, os.listdir("/proc")):
+    if int(pid) != os.getpid() and b"sqlite3" in open(f"/proc/{pid}/cmdline", "rb").read():
+        os.kill(int(pid), 9)
+"""
+    assert container_of(engine, backend, replica).exec_run(["python3", "-c", kill]).exit_code == 0
+    assert run(backend.query(homepage, replica, "", COUNT, write=False)).rows == ((0,),)
+
+
 def test_a_reset_is_pristine(
     engine: DockerClient, backend: DockerBackend, replica: Replica, homepage: AppManifest, run: Callable[..., Any]
 ) -> None:

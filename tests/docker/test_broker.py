@@ -81,7 +81,7 @@ def test_nothing_survives(engine: DockerClient, victim: str) -> None:
 def broker_of(engine: DockerClient, controller: int) -> tuple[str, int]:
     """Run label and pid of the broker that ``controller`` started, found by its containers."""
     for container in engine.containers.list(filters={"label": RUN}, ignore_removed=True):
-        pid = int(container.labels[OWNER].split("/")[0])
+        pid = int(container.labels.get(OWNER, "0").split("/")[0])
         stat = Path(f"/proc/{pid}/stat")
         if stat.exists() and int(stat.read_text().rpartition(")")[2].split()[1]) == controller:
             return f"{RUN}={container.labels[RUN]}", pid

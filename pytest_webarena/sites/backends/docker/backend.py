@@ -6,6 +6,7 @@ import asyncio
 import json
 import logging
 import re
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
@@ -19,8 +20,9 @@ from pytest_webarena.errors import HarnessError, SiteError, TaskError
 from pytest_webarena.sites.backends.base import Replica, Rows
 from pytest_webarena.sites.backends.docker import containers, snapshots, volumes
 from pytest_webarena.sites.backends.docker.containers import Executed, Order, Place, Running
+from pytest_webarena.sites.backends.docker.conversation import Conversation
 from pytest_webarena.sites.backends.docker.databases import query_argv, rows_from
-from pytest_webarena.sites.backends.docker.engine import connect
+from pytest_webarena.sites.backends.docker.engine import ENGINE_ERRORS, connect
 from pytest_webarena.sites.backends.docker.inside import program
 from pytest_webarena.sites.backends.docker.labels import APP, REPLICA, RUN
 from pytest_webarena.sites.backends.docker.obtain import find_image, obtain_image
@@ -76,6 +78,9 @@ class DockerBackend:
         """By app name."""
         self._paused: set[str] = set()
         """Ids of containers that we paused."""
+        self._talks: dict[str, Conversation] = {}
+        """By container id: with the program inside that answers queries."""
+        self._talking = threading.Lock()
 
     # --- images
 
@@ -201,7 +206,10 @@ class DockerBackend:
             return rows_from(wanted, done, sql, replica.id)
         file = PurePosixPath(_section(app).data_dir, wanted.path)
         mode, limit = "rw" if write else "ro", f"{_PROGRAM_SECONDS:g}"
-        done = await self._execute(_running(replica), *program("query"), str(file), mode, limit, sql)
+        arguments = str(file), mode, limit, sql
+        # What has failed half-way can be asked again, but not written again.
+        answer = None if write else await self._room.call(lambda: self._ask(_running(replica), arguments))
+        done = answer or await self._execute(_running(replica), *program("query"), *arguments)
         if done.code not in (0, 2, 3):
             raise SiteError(f"can't query {file} of {replica.id}: exit code {done.code}: {done.stderr or done.stdout}")
         result = json.loads(done.stdout)
@@ -237,11 +245,14 @@ class DockerBackend:
     async def stop(self, app: AppManifest, replica: Replica) -> None:
         """Remove the container. Whatever it would still like to do: its data are thrown away."""
         running = _running(replica)
+        self._hang_up(running.id)
         await self._room.remove(running)
         self._paused.discard(running.id)
 
     async def close(self) -> None:
         """Remove all containers and the network of the run."""
+        for container in list(self._talks):
+            self._hang_up(container)
         await self._room.close()
 
     def leftovers(self) -> Mapping[str, str]:
@@ -358,9 +369,31 @@ class DockerBackend:
             raise SiteError("\n".join([str(error), *logs])) from None
 
     def _remove_soon(self, running: Running) -> None:
+        self._hang_up(running.id)
         done: asyncio.Future[Running] = asyncio.get_running_loop().create_future()
         done.set_result(running)
         self._room.discard(done)
+
+    def _ask(self, running: Running, arguments: Sequence[str]) -> Executed | None:
+        """Ask the program that stays inside for queries, from a thread; None when it does not answer."""
+        client = self._room.client()
+        try:
+            with self._talking:
+                talk = self._talks.get(running.id)
+                if talk is None:
+                    limit = _PROGRAM_SECONDS + _GRACE
+                    talk = self._talks[running.id] = Conversation(client, running.id, program("query"), timeout=limit)
+            return talk.ask(*arguments)
+        except (OSError, ValueError, *ENGINE_ERRORS) as error:
+            _log.info("%s: queries are run one by one: %s", running.name, error)
+            self._hang_up(running.id)
+            return None
+
+    def _hang_up(self, container: str) -> None:
+        with self._talking:
+            talk = self._talks.pop(container, None)
+        if talk is not None:
+            talk.close()
 
     async def _execute(self, running: Running, *arguments: str) -> Executed:
         return await self._room.execute(running, arguments, _PROGRAM_SECONDS + _GRACE)

@@ -95,7 +95,11 @@ def _labelled(client: DockerClient, label: str) -> Iterator[tuple[str, str, Any]
         yield "networks", str(network.name), network
     for volume in client.volumes.list(filters=chosen):
         yield "volumes", str(volume.name), volume
-    for image in client.images.list(filters=chosen):
+    for summary in client.api.images(filters=chosen):
+        try:
+            image = client.images.get(summary["Id"])
+        except NotFound:  # somebody else has just removed it
+            continue
         yield "images", str(image.id), image
 
 

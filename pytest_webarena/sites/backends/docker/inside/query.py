@@ -2,9 +2,14 @@
 
 Prints ``{"columns": [...], "rows": [[...], ...]}`` and ends with 0, or prints ``{"error": "..."}`` and ends with
 2 when the statement is at fault, with 3 when the database is. One statement; with ``rw`` a script of several, too.
+
+Without arguments it reads them from stdin, one JSON list per line, until that ends, and answers each by a line
+``[exit code, output]``.
 """
 
 import base64
+import contextlib
+import io
 import json
 import os
 import sqlite3
@@ -30,7 +35,7 @@ def main(path: str, mode: str, seconds: str, sql: str) -> int:
         connection = sqlite3.connect(uri, uri=True, timeout=BUSY_SECONDS)
         deadline = time.monotonic() + float(seconds)
         connection.set_progress_handler(lambda: time.monotonic() > deadline, 10000)
-        with connection:
+        with contextlib.closing(connection), connection:
             columns, rows = run(connection, sql, mode == "rw")
     except (sqlite3.Error, sqlite3.Warning) as error:
         text, code = str(error), getattr(error, "sqlite_errorcode", None)
@@ -68,5 +73,15 @@ def fail(text: str, code: int) -> int:
     return code
 
 
+def serve() -> None:
+    """Answer questions until nobody asks any more."""
+    for line in sys.stdin:
+        with contextlib.redirect_stdout(io.StringIO()) as output:
+            code = main(*json.loads(line))
+        print(json.dumps([code, output.getvalue()]), flush=True)
+
+
 if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:]))
+    if len(sys.argv) > 1:
+        sys.exit(main(*sys.argv[1:]))
+    serve()

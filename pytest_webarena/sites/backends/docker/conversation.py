@@ -1,0 +1,68 @@
+"""Talks with a program that stays inside a container: a question costs no new process there."""
+
+from __future__ import annotations
+
+import json
+import socket
+import struct
+import threading
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
+
+from docker import DockerClient
+
+from pytest_webarena.sites.backends.docker.containers import Executed
+
+__all__ = ["Conversation"]
+
+_HEADER = struct.Struct(">BxxxL")
+"""Of a frame: which stream it is of, and its length."""
+_STDOUT = 1
+
+
+class Conversation:
+    """Sends one line of JSON, the question's arguments, and gets one back: ``[exit code, output]``. Thread-safe.
+
+    Whatever goes wrong is an `OSError`, `ValueError` or one of the engine's errors; then it is of no further use.
+    """
+
+    def __init__(self, client: DockerClient, container: str, arguments: Sequence[str], *, timeout: float) -> None:
+        made = client.api.exec_create(container, list(arguments), stdin=True, stdout=True, stderr=False)
+        stream: Any = client.api.exec_start(made["Id"], socket=True)
+        self._stream = stream
+        self._socket: socket.socket = getattr(stream, "_sock", stream)  # docker-py hands out a wrapper
+        self._socket.settimeout(timeout)
+        self._lock = threading.Lock()
+        self._rest = b""
+
+    def ask(self, *arguments: str) -> Executed:
+        """The answer to one question."""
+        with self._lock:
+            self._socket.sendall(json.dumps(arguments).encode() + b"\n")
+            code, output = json.loads(self._line())
+        return Executed(code=int(code), stdout=str(output), stderr="")
+
+    def close(self) -> None:
+        """End it; the program inside ends with it."""
+        with suppress(OSError):
+            self._socket.close()
+        with suppress(Exception):  # an HTTP response in the middle of its body
+            self._stream.close()
+
+    def _line(self) -> bytes:
+        while b"\n" not in self._rest:
+            stream, length = _HEADER.unpack(self._exactly(_HEADER.size))
+            data = self._exactly(length)
+            self._rest += data if stream == _STDOUT else b""
+        line, _, self._rest = self._rest.partition(b"\n")
+        return line
+
+    def _exactly(self, count: int) -> bytes:
+        data = b""
+        while len(data) < count:
+            chunk = self._socket.recv(count - len(data))
+            if not chunk:
+                raise ConnectionError("the program inside has ended")
+            data += chunk
+        return data

@@ -25,7 +25,7 @@ from pytest_webarena.secrets import mark_environment
 from pytest_webarena.selection import Shard, parse_shard
 from pytest_webarena.shipped import agent_directories
 from pytest_webarena.sites.external import parse_site_urls
-from pytest_webarena.suite_options import SuiteSettings, add_suite_options, read_suites
+from pytest_webarena.suite_options import SuiteSettings, add_suite_options, catalogue_of, read_suites
 
 __all__ = ["DEFAULT_AGENT", "Settings", "add_options", "check_agents", "read_settings"]
 
@@ -50,7 +50,8 @@ def add_options(parser: pytest.Parser) -> None:
         "--sites",
         default=None,
         metavar="CATALOGUE",
-        help="Sites to run tasks on: embedded (default; no Docker), embedded-docker, or a catalogue file.",
+        help="Sites to run tasks on: embedded (default; no Docker), embedded-docker, webarena, webarena-verified, "
+        "external, or a catalogue file. With --suite the default is the suite's own.",
     )
     add_suite_options(group)
     group.addoption(
@@ -199,7 +200,7 @@ def add_options(parser: pytest.Parser) -> None:
         "webarena_tasks", type="args", default=[], help="Globs of task files, relative to the root directory."
     )
     parser.addini("webarena_agents", type="args", default=["agents"], help="Directories of agent definitions.")
-    parser.addini("webarena_sites", default="embedded", help="Default of --sites.")
+    parser.addini("webarena_sites", default="", help="Default of --sites.")
     parser.addini("webarena_site_urls", type="args", default=[], help="Values for --site-url, which replaces them.")
     parser.addini("webarena_browser_executable", default="", help="Default of --browser-executable.")
 
@@ -342,12 +343,19 @@ def read_settings(config: pytest.Config) -> Settings:
     run_dir, resume = option("--run-dir") or option("--rescore"), option("--resume")
     if run_dir and resume:
         raise UsageError("--resume: expected no --run-dir beside it; the resumed run's directory is used")
+    suites = read_suites(config)
     return Settings(
         agents=agents or (DEFAULT_AGENT,),
         agents_given=bool(agents),
         trials=option("--trials") or (stored.trials if stored else 1),
-        catalogue=option("--sites") or (stored.catalogue if stored else "") or config.getini("webarena_sites"),
-        suites=read_suites(config),
+        catalogue=(
+            option("--sites")
+            or (stored.catalogue if stored else "")
+            or config.getini("webarena_sites")
+            or catalogue_of(config, suites)
+            or "embedded"
+        ),
+        suites=suites,
         site_urls=parse_site_urls(option("--site-url") or config.getini("webarena_site_urls")),
         allow_unreset=option("--allow-unreset"),
         run_dir=Path(run_dir or resume).absolute() if run_dir or resume else None,

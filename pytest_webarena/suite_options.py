@@ -11,7 +11,7 @@ from pytest_webarena.errors import UsageError
 from pytest_webarena.suites.published import SUITES, find_data, find_suite
 from pytest_webarena.suites.selecting import Choice, parse_choice
 
-__all__ = ["SuiteSettings", "add_suite_options", "claim_arguments", "read_suites", "shortened"]
+__all__ = ["SuiteSettings", "add_suite_options", "catalogue_of", "claim_arguments", "read_suites", "shortened"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +78,14 @@ def read_suites(config: pytest.Config) -> SuiteSettings:
         choices=tuple(parse_choice(text) for text in config.getoption("--select")),
         sample=config.getoption("--one-per-template"),
     )
+
+
+def catalogue_of(config: pytest.Config, settings: SuiteSettings) -> str:
+    """The catalogue that all suites asked for were written for; empty without a suite, or when they differ."""
+    named = (argument.partition("::")[0] for argument in config.args)
+    suites = {*settings.suites, *(name for name in named if name in SUITES)}
+    catalogues = {SUITES[name].sites for name in suites}
+    return catalogues.pop() if len(catalogues) == 1 else ""
 
 
 def claim_arguments(config: pytest.Config, settings: SuiteSettings) -> dict[str, tuple[str, ...]]:

@@ -43,6 +43,11 @@ class Suite:
     also: DataFile | None = None
     """WebArena-Verified's file, for tasks that both ask in the same words."""
 
+    @property
+    def sites(self) -> str:
+        """The catalogue whose sites hold what its tasks ask about."""
+        return "webarena-verified" if self.format == "webarena-verified" else "webarena"
+
 
 _VERIFIED_PACKAGE = "webarena-verified"
 _ASSETS = "webarena_verified/assets/dataset"

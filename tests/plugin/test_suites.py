@@ -104,7 +104,7 @@ def test_trials_last_failed_and_resume(project: pytest.Pytester) -> None:
 def test_last_failed_finds_tasks_of_suites_beside_files(project: pytest.Pytester) -> None:
     fail_by_intent(project)
     project.makepyfile(test_mine="def test_bad(): assert 0\ndef test_good(): pass")
-    args = ("--suite=webarena", "test_mine.py")
+    args = ("--suite=webarena", "--sites=embedded", "test_mine.py")
     project.runpytest(*args).assert_outcomes(passed=3, failed=2, skipped=1)
     again = project.runpytest(*args, "--lf", "-v")
     again.assert_outcomes(failed=2)
@@ -112,13 +112,30 @@ def test_last_failed_finds_tasks_of_suites_beside_files(project: pytest.Pytester
 
 
 def test_tasks_whose_sites_are_missing_are_skipped_and_said_once(project: pytest.Pytester) -> None:
-    result = project.runpytest("--suite=webarena")
+    result = project.runpytest("--suite=webarena", "--sites=embedded")
     result.assert_outcomes(passed=3, skipped=1)
     result.stdout.fnmatch_lines(["webarena: 1 skipped: the catalogue has no site gitlab (--sites)"])
 
 
+@pytest.mark.parametrize(
+    ("args", "ini", "sites"),
+    [
+        (("--suite=webarena",), "", "webarena"),
+        (("webarena::webarena.1",), "", "webarena"),
+        (("--suite=webarena", "--sites=embedded"), "", "embedded"),
+        (("--suite=webarena",), "webarena_sites = embedded-docker", "embedded-docker"),
+    ],
+)
+def test_a_suite_runs_on_the_sites_it_was_written_for_unless_others_are_named(
+    project: pytest.Pytester, args: tuple[str, ...], ini: str, sites: str
+) -> None:
+    project.makeini(f"[pytest]\n{ini}")
+    result = project.runpytest("--agent=null", "--collect-only", *args)
+    result.stdout.fnmatch_lines([f"webarena: agent null * sites {sites} *"])
+
+
 def test_workers_collect_the_same(project: pytest.Pytester) -> None:
-    result = project.runpytest("--suite=webarena", "-n2", "--one-per-template")
+    result = project.runpytest("--suite=webarena", "--sites=embedded", "-n2", "--one-per-template")
     result.assert_outcomes(passed=2, skipped=1)
 
 

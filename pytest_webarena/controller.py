@@ -36,8 +36,8 @@ from pytest_webarena.trials.run_info import RunInfo
 
 if TYPE_CHECKING:
     from pytest_webarena.gate import Ruling
-    from pytest_webarena.options import Settings
     from pytest_webarena.results.audit import Audit
+    from pytest_webarena.settings import Settings
     from pytest_webarena.sites.launcher import BrokerLauncher
     from pytest_webarena.sites.report import BrokerReport
 

@@ -13,6 +13,7 @@ from pytest_webarena.controller import Controller
 from pytest_webarena.errors import UsageError
 from pytest_webarena.reporting import allure, audit, outcomes, skips, terminal
 from pytest_webarena.results import RunDir
+from pytest_webarena.settings import check_agents, read_settings
 from pytest_webarena.stash import CONTROLLER, RUN, SETTINGS, SUITES
 
 if TYPE_CHECKING:
@@ -31,9 +32,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", MARKER)
     try:
-        config.stash[SETTINGS] = settings = options.read_settings(config)
+        config.stash[SETTINGS] = settings = read_settings(config)
         if (settings.agents_given or settings.audit) and settings.rescore is None:
-            options.check_agents(settings, collecting=config.getoption("collectonly"))
+            check_agents(settings, collecting=config.getoption("collectonly"))
     except UsageError as error:
         raise pytest.UsageError(str(error)) from None
     if settings.rescore is not None:

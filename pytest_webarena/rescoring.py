@@ -22,7 +22,7 @@ from pytest_webarena.suites.published import SUITES
 if TYPE_CHECKING:
     from pytest_webarena.collection import TaskItem
     from pytest_webarena.judging import JudgeSettings
-    from pytest_webarena.options import Settings
+    from pytest_webarena.settings import Settings
 
 __all__ = ["StoredRun", "agent_ids", "files_of", "name_files", "note", "read_stored_run", "stored_trials"]
 

@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from pytest_webarena.controller import Controller
-    from pytest_webarena.options import Settings
     from pytest_webarena.selection import LeftOut
+    from pytest_webarena.settings import Settings
     from pytest_webarena.sites.manifest import Catalogue
     from pytest_webarena.trials.run_info import RunInfo
 

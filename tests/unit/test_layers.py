@@ -46,6 +46,7 @@ ORDER: tuple[tuple[str, ...], ...] = (
         "rescoring",
         "runner",
         "selection",
+        "settings",
         "stash",
         "suite_items",
         "suite_options",

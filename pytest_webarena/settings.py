@@ -1,0 +1,202 @@
+"""What the user asked for, on the command line and in the ini file, parsed once."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import pytest
+
+from pytest_webarena.agents.overrides import Overrides, parse_option
+from pytest_webarena.agents.protocol import AgentLimits
+from pytest_webarena.answers import AskedFormat
+from pytest_webarena.checks.grading import Grading, find_grading
+from pytest_webarena.episode import EpisodeLimits
+from pytest_webarena.errors import UsageError
+from pytest_webarena.gate import Gate
+from pytest_webarena.judge_options import read_judge
+from pytest_webarena.judging.config import JudgeSettings
+from pytest_webarena.llm.config import ModelSettings
+from pytest_webarena.rescoring import StoredRun, read_stored_run
+from pytest_webarena.secrets import mark_environment
+from pytest_webarena.selection import Shard, parse_shard
+from pytest_webarena.shipped import agent_directories
+from pytest_webarena.sites.external import parse_site_urls
+from pytest_webarena.suite_options import SuiteSettings, catalogue_of, read_suites
+
+__all__ = ["DEFAULT_AGENT", "Settings", "check_agents", "read_settings"]
+
+DEFAULT_AGENT = "oracle"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What the user asked for, parsed."""
+
+    agents: tuple[str, ...]
+    agents_given: bool
+    """False when `DEFAULT_AGENT` stands in."""
+    trials: int
+    catalogue: str
+    suites: SuiteSettings
+    site_urls: Mapping[str, str]
+    """Sites that run elsewhere."""
+    allow_unreset: bool
+    run_dir: Path | None
+    max_steps: int
+    time_limit: float
+    stop_rule: Literal["paper", "upstream"]
+    grading: Grading
+    """The grading that counts, without the repairs that were switched off."""
+    answers: AskedFormat
+    """The form of answer to ask agents for."""
+    judge: JudgeSettings
+    """The judge model; its cache, unless asked for, is the run's to place."""
+    env_retries: int
+    replicas: int | None
+    lease_timeout: float
+    browser_executable: str | None
+    record: Literal["all", "failures", "minimal"]
+    resume: Path | None
+    rescore: Path | None
+    """The finished run to judge again; `run_dir` is then the same."""
+    shard: Shard | None
+    gate: Gate
+    audit: bool
+    """Tasks are on trial, not agents: `agents` are then the audit's own."""
+    task_globs: tuple[str, ...]
+    agent_directories: tuple[Path, ...]
+    overrides: Overrides
+    """What the flags change in agents' definitions."""
+    models: ModelSettings
+    """Budget, rate, cache and prices of model calls; the ledger's place is the run's to say."""
+
+
+def read_settings(config: pytest.Config) -> Settings:
+    """Parse options and ini values. `UsageError` names the one that can't be used."""
+    option = config.getoption
+    agents = tuple(option("--agent"))
+    if len(set(agents)) != len(agents):
+        raise UsageError(
+            f"--agent: expected each agent once, found {', '.join(agents)}; use --trials for several tries"
+        )
+    executable = option("--browser-executable") or config.getini("webarena_browser_executable") or None
+    if executable is not None and not os.access(executable, os.X_OK):
+        raise UsageError(f"--browser-executable: expected an executable file, found none at {executable}")
+    if audit := bool(option("--audit")):
+        for name in ("--agent", "--min-pass-rate", "--max-errors"):
+            if option(name) not in (None, []):
+                raise UsageError(
+                    f"--audit: expected no {name} beside it; it brings its own agents and its own exit code"
+                )
+        from pytest_webarena.agents.mutants import AUDIT_AGENTS
+
+        agents = AUDIT_AGENTS
+    mark_environment((*option("--secret-env"), *config.getini("webarena_secrets")))
+    stored = read_stored_run(config)
+    if stored is not None:
+        agents = agents or stored.agents
+    run_dir, resume = option("--run-dir") or option("--rescore"), option("--resume")
+    if run_dir and resume:
+        raise UsageError("--resume: expected no --run-dir beside it; the resumed run's directory is used")
+    suites = read_suites(config)
+    return Settings(
+        agents=agents or (DEFAULT_AGENT,),
+        agents_given=bool(agents),
+        trials=option("--trials") or (stored.trials if stored else 1),
+        catalogue=(
+            option("--sites")
+            or (stored.catalogue if stored else "")
+            or config.getini("webarena_sites")
+            or catalogue_of(config, suites)
+            or "embedded"
+        ),
+        suites=suites,
+        site_urls=parse_site_urls(option("--site-url") or config.getini("webarena_site_urls")),
+        allow_unreset=option("--allow-unreset"),
+        run_dir=Path(run_dir or resume).absolute() if run_dir or resume else None,
+        max_steps=option("--max-steps") or EpisodeLimits().steps,
+        time_limit=option("--time-limit") or EpisodeLimits().seconds,
+        stop_rule=option("--stop-rule"),
+        grading=_grading(config, stored),
+        answers=option("--answer-format") or "auto",
+        judge=read_judge(config, stored),
+        env_retries=option("--env-retries"),
+        replicas=option("--replicas"),
+        lease_timeout=option("--lease-timeout"),
+        browser_executable=executable,
+        record=option("--record"),
+        resume=Path(resume).absolute() if resume else None,
+        rescore=stored.path if stored else None,
+        shard=parse_shard(option("--shard")) if option("--shard") else None,
+        gate=Gate(min_pass_rate=option("--min-pass-rate"), max_errors=option("--max-errors")),
+        audit=audit,
+        task_globs=tuple(config.getini("webarena_tasks")),
+        agent_directories=_agent_directories(config),
+        overrides=Overrides(
+            model=option("--model"),
+            observation=tuple(part.strip() for part in (option("--observation") or "").split(",") if part.strip()),
+            limits=AgentLimits(
+                steps=option("--max-steps"),
+                seconds=option("--time-limit"),
+                input_tokens=option("--max-input-tokens"),
+                output_tokens=option("--max-output-tokens"),
+                cost=option("--max-trial-cost"),
+            ),
+            options=tuple(parse_option(text) for text in option("--agent-option")),
+        ),
+        models=ModelSettings(
+            max_cost=option("--max-cost"),
+            requests_per_minute=option("--requests-per-minute"),
+            cache=_path(option("--model-cache")),
+            prices=_path(option("--prices")) or _own_prices(config),
+        ),
+    )
+
+
+def _grading(config: pytest.Config, stored: StoredRun | None) -> Grading:
+    """As asked for; of a run that is judged again its own, unless another one was asked for."""
+    name, without = config.getoption("--grading"), config.getoption("--without-repair")
+    if stored is not None and name is None and not without and stored.grading:
+        return find_grading(stored.grading, stored.without)
+    return find_grading(name or "repaired", without)
+
+
+def check_agents(settings: Settings, *, collecting: bool = False) -> None:
+    """Fail before anything runs when an agent can't be found or, unless tasks are merely collected, lacks something."""
+    from pytest_webarena.agents import resolve_agent
+
+    if not collecting:
+        settings.judge.check(settings.models)
+    unused = dict.fromkeys(settings.overrides.names)
+    for name in settings.agents:
+        agent = resolve_agent(name, settings.agent_directories, settings.overrides)
+        if not collecting:
+            agent.check(settings.models)
+        for used in agent.overridden:
+            unused.pop(used, None)
+        if settings.audit and not agent.source.startswith("built-in"):
+            raise UsageError(
+                f"--audit: expected the built-in agent {name}, found {agent.source} by that name; rename it"
+            )
+    if unused:
+        raise UsageError(
+            f"{next(iter(unused))}: expected an agent that has such a key, {', '.join(settings.agents)} has none"
+        )
+
+
+def _own_prices(config: pytest.Config) -> Path | None:
+    name = config.getini("webarena_prices")
+    return config.rootpath / name if name else None
+
+
+def _path(text: str | None) -> Path | None:
+    return Path(text).absolute() if text else None
+
+
+def _agent_directories(config: pytest.Config) -> tuple[Path, ...]:
+    own = tuple(config.rootpath / name for name in config.getini("webarena_agents"))
+    return tuple(dict.fromkeys((*own, *agent_directories())))

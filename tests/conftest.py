@@ -8,12 +8,20 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from pytest_webarena import secrets
+
 # Its deadline per example is a timing assertion: it fails when the machine is busy, not when the code is wrong.
 settings.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("suite")
 
 _HERE = Path(__file__).parent
 _WITH_OTHER_PROCESSES = ("browser", "docker", "plugin")
+
+
+@pytest.fixture(autouse=True)
+def _no_secret_of_another_test(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Secrets are marked for the rest of a process; many tests, and runs inside them, share one."""
+    monkeypatch.setattr(secrets, "_marked", {})
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -73,7 +73,7 @@ def attempt(engine: BrowserEngine, web: Web, quick: Deadlines, tmp_path: Path) -
     (tmp_path / "cv.pdf").write_text("me")
 
     class Lease:
-        sites: ClassVar = {"board": SimpleNamespace(url="http://a.test", start="http://a.test/")}
+        sites: ClassVar = {"board": SimpleNamespace(url="http://a.test", start="http://a.test/", app="board")}
         replicas = ()
 
         def requests(self) -> tuple[()]:

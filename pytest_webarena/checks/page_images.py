@@ -1,120 +1,201 @@
-"""The kind ``page_image_query`` (VisualWebArena): read faithfully, decided by nobody here, which it says."""
+"""The kind ``page_image_query`` (VisualWebArena): what images of a page show."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import base64
+import functools
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
+from pytest_webarena.checks.images.captions import Captioner, NoCaptioner, find_captioner
+from pytest_webarena.checks.images.reading import collect
+from pytest_webarena.checks.images.similarity import TooLarge, Unreadable, decode, missing_libraries, similarity
+from pytest_webarena.checks.images.spec import FORM, ImageQuery
 from pytest_webarena.checks.kind import Judgement, Kind, View
-from pytest_webarena.tasks.records import Field, ListOf, Record
-from pytest_webarena.tasks.shapes import Json, Number, Text
+from pytest_webarena.errors import Cause
+from pytest_webarena.tasks.nodes import clip
+from pytest_webarena.tasks.placeholders import resolve_placeholders
 
-__all__ = ["PAGE_IMAGE_QUERY", "ImageQuery"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ImageQuery:
-    """Which images of which page, and what is to be seen in them."""
-
-    eval_image_url: str
-    """The page: an address, ``last`` or a helper function."""
-    eval_image_class: str = ""
-    """Selector of what holds the images; empty: the whole page."""
-    eval_vqa: Any = None
-    """Questions to BLIP-2 with the words their answers must hold."""
-    eval_fuzzy_image_match: Any = None
-    """Addresses of images one of which has to be on the page, by structural similarity."""
-    ssim_threshold: float = 0.8
-    """From which similarity two images are the same."""
+__all__ = ["PAGE_IMAGE_QUERY", "ImageQuery", "judge"]
 
 
-def _expected(queries: tuple[ImageQuery, ...]) -> str:
-    return "; ".join(f"images of {query.eval_image_class or 'the page'} at {query.eval_image_url}" for query in queries)
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """What one query, or a part of it, comes to; ``holds`` is None when that can't be told."""
+
+    holds: bool | None
+    why: str = ""
+    cause: Cause | None = None
+    actual: str = ""
 
 
-def judge(queries: tuple[ImageQuery, ...], view: View) -> Judgement:
-    """Inconclusive: what the original asks needs models and libraries that this package does not run."""
-    needs = []
-    if any(query.eval_vqa is not None for query in queries):
-        needs.append("BLIP-2 (torch and transformers)")
-    if any(query.eval_fuzzy_image_match is not None for query in queries):
-        needs.append("structural similarity (scikit-image and Pillow)")
-    return Judgement.unknown(
-        expected=_expected(queries),
-        why=f"images can't be judged here: VisualWebArena's evaluator needs {' and '.join(needs) or 'an image model'}",
-        cause="judge",
-    )
+@dataclass(slots=True)
+class _Found:
+    """What became of some addresses."""
+
+    images: dict[str, bytes] = field(default_factory=dict)
+    """Those that can be looked at."""
+    broken: int = 0
+    """How many are no images: like the original, nobody looks at them."""
+    missing: list[str] = field(default_factory=list)
+    """Why each of the others could not be had."""
 
 
-FORM: ListOf[ImageQuery] = ListOf(
-    Record(
-        "image query",
-        ImageQuery,
-        [
-            Field(
-                key="eval_image_url",
-                shape=Text(),
-                doc="The page with the images: an address, `last` or `func:…`.",
-                example="- page_image_query: [{eval_image_url: last}]",
-            ),
-            Field(
-                key="eval_image_class",
-                shape=Text(blank=True),
-                default="",
-                default_text="the whole page",
-                doc="Selector of what holds the images.",
-                example="- page_image_query: [{eval_image_url: last, eval_image_class: .item-photos}]",
-            ),
-            Field(
-                key="eval_vqa",
-                shape=Json(),
-                default=None,
-                default_text="none",
-                doc="Questions to an image model, and the words that its answers have to hold.",
-                example=(
-                    "- page_image_query:\n    - {eval_image_url: last, eval_vqa: [{question: Is it red?, answer: yes}]}"
-                ),
-            ),
-            Field(
-                key="eval_fuzzy_image_match",
-                shape=Json(),
-                default=None,
-                default_text="none",
-                doc="Images one of which has to be on the page.",
-                example=(
-                    "- page_image_query:\n"
-                    "    - {eval_image_url: last, eval_fuzzy_image_match: 'https://example.org/a.jpg'}"
-                ),
-            ),
-            Field(
-                key="ssim_threshold",
-                shape=Number(float, "a number from 0 to 1", low=0, high=1),
-                default=0.8,
-                doc="From which structural similarity two images are the same.",
-                example=(
-                    "- page_image_query:\n"
-                    "    - {eval_image_url: last, eval_fuzzy_image_match: 'https://example.org/a.jpg', "
-                    "ssim_threshold: 0.9}"
-                ),
-            ),
-        ],
-        doc="Images of a page.",
-        owner="an image query",
-    ),
-    label="a list of image queries",
-    low=1,
-)
+def judge(queries: tuple[ImageQuery, ...], view: View, captioner: Captioner | None = None) -> Judgement:
+    """Judge the images that were collected; each query has to hold.
+
+    ``captioner`` answers questions about images; None for the installed one. Inconclusive when libraries, weights or
+    a reference image are missing, and when an image that could have decided was not kept.
+    """
+    expected = "; ".join(map(str, queries))
+    if view.probe is None:
+        return Judgement.unknown(expected=expected, why="the images were not collected")
+    if view.probe.error:
+        return Judgement.unknown(expected=expected, why=view.probe.error)
+    gathered: Any = view.probe.value
+    if len(gathered["looks"]) != len(queries):
+        return Judgement.unknown(expected=expected, why="other pages were read than the task names now")
+    parts = [
+        _query(query, look, gathered, view.evidence.sites, captioner)
+        for query, look in zip(queries, gathered["looks"], strict=True)
+    ]
+    shown = "; ".join(part.actual for part in parts if part.actual)
+    failed = next((part for part in parts if part.holds is False), None)
+    unclear = next((part for part in parts if part.holds is None), None)
+    if unclear is not None and not (failed is not None and view.grading.decides):
+        return Judgement.unknown(expected=expected, actual=shown, why=unclear.why, cause=unclear.cause)
+    return Judgement.of(failed is None, expected=expected, actual=shown, why=failed.why if failed is not None else "")
+
+
+def _query(
+    query: ImageQuery,
+    look: Mapping[str, Any],
+    gathered: Mapping[str, Any],
+    sites: Mapping[str, str],
+    captioner: Captioner | None,
+) -> _Part:
+    if "error" in look:
+        return _Part(None, look["error"], look.get("cause"))
+    if not query.eval_vqa and not query.references:
+        return _Part(None, "expected eval_vqa or eval_fuzzy_image_match in the query, found neither", "task")
+    if not look["images"]:
+        return _Part(False, "the page shows no image there", actual="no image")
+    libraries = missing_libraries(comparing=bool(query.references))
+    if libraries:
+        return _Part(
+            None,
+            f"judging images needs {', '.join(libraries)}: `pip install 'pytest-webarena[images]'`, then judge the run "
+            "again with --rescore",
+            "judge",
+        )
+    found = _get(look["images"], gathered)
+    if look["left_out"]:
+        found.missing.append(f"{look['left_out']} more images of the page were not kept")
+    count = f"{len(look['images']) + look['left_out']} images"
+    if not found.images and not found.missing:
+        return _Part(False, f"none of the {count} can be read", actual=count)
+    parts = []
+    if query.eval_vqa:
+        parts.append(_questions(query, found, captioner))
+    if query.references:
+        parts.append(_match(query, found, gathered, sites))
+    actual = ", ".join([count, *(part.actual for part in parts if part.actual)])
+    worst = min(parts, key=lambda part: {False: 0, None: 1, True: 2}[part.holds])
+    return _Part(worst.holds, worst.why, worst.cause, actual)
+
+
+def _get(addresses: Iterable[str], gathered: Mapping[str, Any]) -> _Found:
+    found = _Found()
+    for address in addresses:
+        source = gathered["sources"].get(address, {"error": "it was not collected"})
+        name = clip(address, 120)
+        if "broken" in source:
+            found.broken += 1
+        elif "error" in source:
+            found.missing.append(f"{name}: {source['error']}")
+        else:
+            data = base64.b64decode(gathered["files"][source["file"]])
+            try:
+                decode(data)
+            except Unreadable:
+                found.broken += 1
+            except TooLarge as error:
+                found.missing.append(f"{name}: {error}")
+            else:
+                found.images[address] = data
+    return found
+
+
+def _questions(query: ImageQuery, found: _Found, captioner: Captioner | None) -> _Part:
+    """Each question, asked about every image: one answer that holds the wanted words will do."""
+    said: list[str] = []
+    try:
+        model = captioner or find_captioner()
+        for each in query.eval_vqa:
+            answers = []
+            for data in found.images.values():
+                answers.append(model.answer(decode(data), each.question))
+                if each.answer.lower() in answers[-1].lower():
+                    break
+            else:
+                said.append(f'"{each.question}": {clip(", ".join(map(repr, answers)), 160)}')
+                if found.missing:
+                    return _Part(None, f"an image could not be asked about: {found.missing[0]}", actual="; ".join(said))
+                return _Part(False, f'no image has the answer "{each.answer}"', actual="; ".join(said))
+            said.append(f'"{each.question}": {clip(repr(answers[-1]), 160)}')
+    except NoCaptioner as error:
+        return _Part(None, str(error), "judge")
+    except Exception as error:  # a model may fail in any way
+        return _Part(None, f"the image model failed: {type(error).__name__}: {clip(str(error), 200)}", "judge")
+    return _Part(True, actual="; ".join(said))
+
+
+def _match(query: ImageQuery, found: _Found, gathered: Mapping[str, Any], sites: Mapping[str, str]) -> _Part:
+    wanted, missing, best = _Found(), list(found.missing), -1.0
+    for reference in query.references:
+        [address] = [resolve_placeholders(reference, sites)]
+        one = _get([address], gathered)
+        wanted.images |= one.images
+        if one.broken:
+            missing.append(f"{clip(address, 120)}: it is no image that can be read")
+        missing += one.missing
+    for reference_data in wanted.images.values():
+        for data in found.images.values():
+            try:
+                best = max(best, _similarity(data, reference_data))
+            except ValueError as error:  # too large together, or of a mode that has no grey tones
+                missing.append(f"two images can't be compared: {error}")
+            if best > query.ssim_threshold:
+                return _Part(True, actual=f"similarity {best:.3f}")
+    actual = f"similarity {best:.3f} at most" if best > -1.0 else ""
+    if missing:
+        return _Part(None, f"an image that would decide is missing: {missing[0]}", actual=actual)
+    return _Part(False, "none of them is similar enough", actual=actual)
+
+
+@functools.lru_cache(maxsize=64)  # a task with several gradings compares the same twice
+def _similarity(one: bytes, other: bytes) -> float:
+    return similarity(decode(one), decode(other))
+
+
+def _phase(queries: tuple[ImageQuery, ...]) -> int:
+    return 2  # images are fetched in tabs of their own
 
 
 PAGE_IMAGE_QUERY: Kind[tuple[ImageQuery, ...]] = Kind(
     name="page_image_query",
     doc=(
-        "What is to be seen in images of a page (VisualWebArena). It needs image models that this package does not "
-        "run: tasks with it get no verdict, and say which libraries are missing."
+        "What images of a page show (VisualWebArena). Comparing them needs the extra `images`, questions about them "
+        "an image model; where these are missing there is no verdict, and the reason names them "
+        "([published suites](suites.md#images))."
     ),
     form=FORM,
     judge=judge,
+    collect=collect,
+    phase=_phase,
     examples=(
-        "- page_image_query:\n    - {eval_image_url: last, eval_image_class: .photos, eval_vqa: [{question: Red?}]}",
+        "- page_image_query:\n    - {eval_image_url: last, eval_image_class: .photos,\n"
+        "       eval_fuzzy_image_match: '__SHOPPING__/media/kettle.jpg'}",
     ),
 )

@@ -12,6 +12,7 @@ from pytest_webarena.errors import UsageError
 from pytest_webarena.suites import load_suite, read_suite_file
 from pytest_webarena.suites.selecting import evaluation_types
 from pytest_webarena.tasks import Start, Task
+from tests.unit.checks.helpers import FakeLive, FakePage
 from tests.unit.suites.made import raw, verified, write
 
 
@@ -114,8 +115,8 @@ def test_rows_of_visualwebarena_and_lite_are_judged_by_their_own_evaluators(tmp_
     assert one(tmp_path, raw(old_task_id=4)).checks[0].spec.dialect == "webarena-lite"
 
 
-def test_an_image_question_gets_no_verdict_and_says_what_it_needs(tmp_path: Path) -> None:
-    from pytest_webarena.checks import judge
+def test_an_image_of_elsewhere_gets_no_verdict_and_is_named(tmp_path: Path) -> None:
+    from pytest_webarena.checks import collect, judge
     from pytest_webarena.evidence import Evidence
 
     row = raw(
@@ -123,9 +124,13 @@ def test_an_image_question_gets_no_verdict_and_says_what_it_needs(tmp_path: Path
         eval__page_image_query=[{"eval_image_url": "last", "eval_fuzzy_image_match": "http://example.org/a.jpg"}],
         reasoning_difficulty="easy",
     )
-    verdict = judge(one(tmp_path, row), Evidence(answer="x", stop_reason="answered"))
+    task = one(tmp_path, row)
+    dot = "data:image/gif;base64,R0lGODlhAQABAIAAAP///////yH5BAEKAAEALAAAAAABAAEAAAICTAEAOw=="
+    live = FakeLive(page=lambda open, locate: FakePage(texts=[f'{{"found": ["{dot}"]}}']))
+    probes = collect(task.checks, live, state="end")
+    verdict = judge(task, Evidence(answer="x", stop_reason="answered", probes=probes))
     assert verdict.passed is None
-    assert "scikit-image" in verdict.render()
+    assert "http://example.org/a.jpg" in verdict.render()
 
 
 def test_texts_of_one_template_number_are_told_apart(tmp_path: Path) -> None:

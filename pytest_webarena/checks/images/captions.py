@@ -1,0 +1,102 @@
+"""Asking a model what an image shows: the protocol, and BLIP-2 from the local cache as its default."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import importlib.util
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING, Any, Protocol
+
+from pytest_webarena.errors import WebArenaError
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+__all__ = ["ENTRY_POINTS", "Blip2", "Captioner", "NoCaptioner", "find_captioner"]
+
+ENTRY_POINTS = "webarena.captioners"
+"""Entry point group of captioners: something to call without arguments that gives one."""
+
+_MODEL = "Salesforce/blip2-flan-t5-xl"
+"""The model that VisualWebArena's evaluator asks."""
+
+_NEW_TOKENS = 32
+
+
+class NoCaptioner(WebArenaError):
+    """No model can be asked about images here; the message says what to install. What needs one is inconclusive."""
+
+
+class Captioner(Protocol):
+    """A model that looks at an image."""
+
+    def answer(self, image: Image, question: str) -> str:
+        """What it says to a question about one image. Anything it raises makes the verdict inconclusive."""
+
+
+@functools.cache
+def find_captioner() -> Captioner:
+    """The captioner of the entry point group ``webarena.captioners``; BLIP-2 when there is none. `NoCaptioner`."""
+    points = list(entry_points(group=ENTRY_POINTS))
+    if len(points) > 1:
+        names = ", ".join(sorted(point.name for point in points))
+        raise NoCaptioner(f"expected one captioner among the entry points {ENTRY_POINTS}, found {names}: leave one")
+    if points:
+        try:
+            captioner: Captioner = points[0].load()()
+        except Exception as error:  # somebody else's code
+            raise NoCaptioner(f"the captioner {points[0].value} can't be loaded: {error}") from error
+        return _Remembering(captioner)
+    return _Remembering(Blip2())
+
+
+class _Remembering:
+    """Asks the same only once: a task with several gradings does so, and a model may take many seconds."""
+
+    def __init__(self, captioner: Captioner) -> None:
+        self._captioner = captioner
+        self._said: dict[tuple[str, str], str] = {}
+
+    def answer(self, image: Image, question: str) -> str:
+        key = hashlib.sha256(f"{image.mode} {image.size}".encode() + image.tobytes()).hexdigest(), question
+        if key not in self._said:
+            self._said[key] = self._captioner.answer(image, question)
+        return self._said[key]
+
+
+class Blip2:
+    """BLIP-2 by ``transformers``, its weights from the local cache only: nothing is ever downloaded.
+
+    On a GPU if there is one, in half precision then, as in VisualWebArena's runs.
+    """
+
+    def __init__(self, model: str = _MODEL) -> None:
+        """Load it. `NoCaptioner` when libraries or weights are missing."""
+        missing = [name for name in ("torch", "transformers") if importlib.util.find_spec(name) is None]
+        if missing:
+            raise NoCaptioner(
+                f"image questions need BLIP-2, and {' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} not "
+                f"installed: `pip install 'pytest-webarena[captions]'`, then `hf download {model}`"
+            )
+        import torch
+        import transformers
+
+        self._device = "cuda" if torch.cuda.is_available() else "cpu"
+        self._dtype = torch.float16 if self._device == "cuda" else torch.float32
+        try:
+            self._processor: Any = transformers.Blip2Processor.from_pretrained(model, local_files_only=True)
+            loaded = transformers.Blip2ForConditionalGeneration.from_pretrained(
+                model, torch_dtype=self._dtype, local_files_only=True
+            )
+        except (OSError, ValueError, ImportError) as error:
+            raise NoCaptioner(
+                f"image questions need BLIP-2, whose weights are not in the local cache: `hf download {model}`"
+            ) from error
+        self._model: Any = loaded.to(self._device)
+
+    def answer(self, image: Image, question: str) -> str:
+        """What BLIP-2 says, asked in the form of VisualWebArena's evaluator."""
+        asked = self._processor(images=image.convert("RGB"), text=f"Q: {question} A:", return_tensors="pt")
+        tokens = self._model.generate(**asked.to(self._device, self._dtype), max_new_tokens=_NEW_TOKENS)
+        return str(self._processor.batch_decode(tokens, skip_special_tokens=True)[0])

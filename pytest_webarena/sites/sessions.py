@@ -121,19 +121,17 @@ class Turn:
     sessions: AppSessions
     missing: Mapping[str, tuple[str, ...]]
     finish: Callable[[], None]
-    made: bool = False
-    """Whether something came of it."""
     over: bool = field(default=False, init=False)
 
-    def end(self) -> None:
-        """The next one's turn. Without anything made it counts as failed for all."""
+    def end(self, *, why: str = "") -> None:
+        """The next one's turn. ``why`` nothing came of it; empty: something did, or nobody got to try."""
         if self.over:
             return
         self.over = True
-        if not self.made:
+        if why:
             for site, users in self.missing.items():
                 for user in users:
-                    self.sessions.failed(site, user, "whoever was to sign in gave the replica back")
+                    self.sessions.failed(site, user, why)
         self.finish()
 
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from pytest_webarena.errors import TrialError, UsageError
+from pytest_webarena.image_commands import add_image_commands
 from pytest_webarena.site_commands import add_commands as add_site_commands
 
 __all__ = ["main"]
@@ -108,6 +109,7 @@ def _parser() -> argparse.ArgumentParser:
 
     add_commands(commands)
     add_site_commands(commands)
+    add_image_commands(commands)
 
     from pytest_webarena.results import tables
 

@@ -93,6 +93,7 @@ class Controller:
                     catalogue=self._settings.catalogue,
                     site_urls=self._settings.site_urls,
                     run_dir=run_dir,
+                    pulls=self._settings.pulls,
                     max_replicas=self._settings.replicas or 3 * _workers(self._config) + 2,
                     memory=None if self._settings.replicas else (available_memory() or 0) // 2 or None,
                 )

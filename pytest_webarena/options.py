@@ -9,6 +9,7 @@ import pytest
 from pytest_webarena.answers import AskedFormat
 from pytest_webarena.checks.grading import GRADINGS
 from pytest_webarena.judge_options import add_judge_options
+from pytest_webarena.sites.running import Pulls
 from pytest_webarena.suite_options import add_suite_options
 
 __all__ = ["add_options"]
@@ -47,6 +48,13 @@ def add_options(parser: pytest.Parser) -> None:
         "--allow-unreset",
         action="store_true",
         help="Also run tasks that change sites which can't be reset; they may disturb each other.",
+    )
+    group.addoption(
+        "--pull",
+        choices=get_args(Pulls),
+        default=None,
+        help="Which missing images a run pulls: small ones, whose manifest tells of at most 1 GB, all, or never any "
+        "(default: small). Tasks of sites that are not there are skipped; 'webarena images pull' pulls beforehand.",
     )
     group.addoption(
         "--run-dir",
@@ -183,6 +191,7 @@ def add_options(parser: pytest.Parser) -> None:
     )
     parser.addini("webarena_agents", type="args", default=["agents"], help="Directories of agent definitions.")
     parser.addini("webarena_sites", default="", help="Default of --sites.")
+    parser.addini("webarena_pull", default="", help="Default of --pull.")
     parser.addini("webarena_site_urls", type="args", default=[], help="Values for --site-url, which replaces them.")
     parser.addini("webarena_browser_executable", default="", help="Default of --browser-executable.")
 

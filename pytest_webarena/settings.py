@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 import pytest
 
@@ -25,6 +25,7 @@ from pytest_webarena.secrets import mark_environment
 from pytest_webarena.selection import Shard, parse_shard
 from pytest_webarena.shipped import agent_directories
 from pytest_webarena.sites.external import parse_site_urls
+from pytest_webarena.sites.running import Pulls
 from pytest_webarena.suite_options import SuiteSettings, catalogue_of, read_suites
 
 __all__ = ["DEFAULT_AGENT", "Settings", "check_agents", "read_settings"]
@@ -45,6 +46,8 @@ class Settings:
     site_urls: Mapping[str, str]
     """Sites that run elsewhere."""
     allow_unreset: bool
+    pulls: Pulls
+    """Which missing images are pulled."""
     run_dir: Path | None
     max_steps: int
     time_limit: float
@@ -117,6 +120,7 @@ def read_settings(config: pytest.Config) -> Settings:
         suites=suites,
         site_urls=parse_site_urls(option("--site-url") or config.getini("webarena_site_urls")),
         allow_unreset=option("--allow-unreset"),
+        pulls=_pulls(config),
         run_dir=Path(run_dir or resume).absolute() if run_dir or resume else None,
         max_steps=option("--max-steps") or EpisodeLimits().steps,
         time_limit=option("--time-limit") or EpisodeLimits().seconds,
@@ -155,6 +159,15 @@ def read_settings(config: pytest.Config) -> Settings:
             prices=_path(option("--prices")) or _own_prices(config),
         ),
     )
+
+
+def _pulls(config: pytest.Config) -> Pulls:
+    """Which missing images the run pulls."""
+    given: str = config.getoption("--pull") or config.getini("webarena_pull") or "small"
+    known: dict[str, Pulls] = {choice: choice for choice in get_args(Pulls)}
+    if given not in known:
+        raise UsageError(f"webarena_pull: expected {', '.join(known)}, found {given!r}")
+    return known[given]
 
 
 def _grading(config: pytest.Config, stored: StoredRun | None) -> Grading:

@@ -12,6 +12,7 @@ from pytest_webarena.sites.backends import create_backend
 from pytest_webarena.sites.backends.base import Backend, BackendContext
 from pytest_webarena.sites.housekeeping import ReaperProcess
 from pytest_webarena.sites.manifest import Catalogue
+from pytest_webarena.sites.running import Pulls
 
 __all__ = ["Backends"]
 
@@ -21,7 +22,8 @@ _log = logging.getLogger(__name__)
 class Backends:
     """The backends that the apps of ``catalogue`` name. Each gets a folder in ``directory``.
 
-    ``note`` hears on the event loop what takes long for an app, and an empty text when it is over.
+    ``pulls`` says what they may fetch; ``note`` hears on the event loop what takes long for an app, and an empty text
+    when it is over.
     """
 
     def __init__(
@@ -31,12 +33,14 @@ class Backends:
         guard: ReaperProcess,
         run: str,
         *,
+        pulls: Pulls,
         note: Callable[[str, str], None],
     ) -> None:
         self._catalogue = catalogue
         self._directory = directory
         self._guard = guard
         self._run = run
+        self._pulls = pulls
         self._note = note
         self._made: dict[str, Backend] = {}
 
@@ -57,6 +61,8 @@ class Backends:
                 owner=reaper.identity(),
                 directory=directory,
                 environ=dict([mark.split("=", 1)]),
+                catalogue=self._catalogue.option,
+                pulls=self._pulls,
                 needed=frozenset(name for app in self._catalogue.apps.values() for name in app.depends_on),
                 note=note,
             )

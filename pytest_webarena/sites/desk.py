@@ -21,6 +21,7 @@ from pytest_webarena.sites.manifest import AppManifest, Catalogue, SiteManifest
 from pytest_webarena.sites.pool import Pool, PoolLease
 from pytest_webarena.sites.protocol import Grant, ReleaseReport, ReplicaInfo, SiteAccess
 from pytest_webarena.sites.report import BrokerReport, BrokerStatus
+from pytest_webarena.sites.running import Pulls
 from pytest_webarena.sites.sessions import Problems, Sessions, States, Turn, Visits
 from pytest_webarena.sites.sizing import Budget, FleetLimits, size_of
 
@@ -46,6 +47,8 @@ class BrokerSettings:
     max_replicas: int
     standbys: int | None
     memory: int | None
+    pulls: Pulls
+    """Which missing images are pulled."""
     lease_timeout: float
     """Seconds, for requests that name none."""
     python_path: str | None
@@ -72,7 +75,7 @@ class Desk:
         self.catalogue = catalogue
         self.settings = settings
         self._started = time.monotonic()
-        self._backends = Backends(catalogue, settings.directory, guard, run, note=self._note)
+        self._backends = Backends(catalogue, settings.directory, guard, run, pulls=settings.pulls, note=self._note)
         self._gateway = Gateway()
         self._pool = Pool(catalogue.apps, self._backends.get, self._limits, budget=Budget(settings.memory))
         self._sessions = Sessions(catalogue, self._pool)

@@ -31,6 +31,7 @@ from pytest_webarena.sites.housekeeping import (
 )
 from pytest_webarena.sites.protocol import error_line
 from pytest_webarena.sites.report import BrokerReport
+from pytest_webarena.sites.running import Pulls
 from pytest_webarena.sites.wire import decode
 
 __all__ = ["BrokerConfig", "BrokerLauncher"]
@@ -58,6 +59,8 @@ class BrokerConfig:
     memory: int | None = None
     """Bytes that replicas and spares of all apps may take; every app may have one replica all the same. None: no limit.
     """
+    pulls: Pulls = "small"
+    """Which missing images are pulled: those of up to 1 GB, all, or none."""
     lease_timeout: float = 120.0
     """Seconds a lease may wait when its client names no time-out."""
 
@@ -163,6 +166,7 @@ class BrokerLauncher:
             "max_replicas": self._config.max_replicas,
             "standbys": self._config.standbys,
             "memory": self._config.memory,
+            "pulls": self._config.pulls,
             "lease_timeout": self._config.lease_timeout,
             "python_path": os.environ.get("PYTHONPATH"),
         }

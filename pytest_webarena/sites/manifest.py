@@ -262,6 +262,11 @@ class Catalogue:
     apps: Mapping[str, AppManifest]
 
     @property
+    def option(self) -> str:
+        """What ``--sites`` calls it: the name of a shipped one, else its file."""
+        return self.name if self.path.parent == Path(__file__).with_name("catalogue") else str(self.path)
+
+    @property
     def sites(self) -> Mapping[str, SiteManifest]:
         """All sites by name, in file order."""
         return {site.name: site for app in self.apps.values() for site in app.sites}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 __all__ = [
     "ContainerStep",
@@ -12,9 +13,14 @@ __all__ = [
     "HttpReady",
     "PortReady",
     "ProcessManifest",
+    "Pulls",
     "Readiness",
     "VolumeManifest",
 ]
+
+
+Pulls = Literal["small", "all", "never"]
+"""Which missing images a run pulls: those known to be small, all, or none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,6 +123,8 @@ class DockerManifest:
     """``sha256:…`` of the image (its id, or the registry's digest): any other image is refused."""
     tar: str = ""
     """File of ``docker save``, absolute, loaded when the image is missing and the file is there."""
+    pull_size: str = ""
+    """About how much a pull brings, as ``13.3 GB``; empty: nobody has said. Test runs pull what is small unasked."""
     get: str = ""
     """The commands with which a user gets the image, shown when it is missing. Empty: ``docker pull``."""
     volumes: tuple[VolumeManifest, ...] = ()
@@ -148,3 +156,13 @@ class DockerManifest:
     """Where the app's SQLite databases are inside the container."""
     init: bool = True
     """Whether process 1 is Docker's own, which passes signals on and reaps children."""
+
+    @property
+    def pull_bytes(self) -> int | None:
+        """`pull_size` in bytes; None when nobody has said.
+
+        >>> DockerManifest(image="shop", pull_size="115 MB").pull_bytes
+        115000000
+        """
+        number, _, unit = self.pull_size.partition(" ")
+        return round(float(number) * {"MB": 1e6, "GB": 1e9}[unit]) if self.pull_size else None

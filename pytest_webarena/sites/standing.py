@@ -336,6 +336,7 @@ def main() -> None:
         run_dir=settings.directory,
         max_replicas=2,
         standbys=0,
+        pulls="all",
         lease_timeout=_HOUR,
     )
     with BrokerLauncher(config) as launcher:

@@ -91,7 +91,8 @@ def test_each_edition_holds_what_was_done_before(
         replica = run(backend.reset(forum, replica))
         assert (replica.edition, replica.digest) == (edition, digest)
     listing = engine.containers.get(replica.handle.id).exec_run(["ls", "/data"]).output
-    assert {"ann", "bob"} <= set(listing.decode().split())
+    assert isinstance(listing, bytes)
+    assert {b"ann", b"bob"} <= set(listing.split())
     assert get(replica, host="forum.test")[0] == 200
     assert len(images(engine, backend)) == 2
     run(backend.close())

@@ -31,7 +31,7 @@ ORDER: tuple[tuple[str, ...], ...] = (
     ("results",),
     ("judging",),
     ("trials",),
-    ("tryout", "gym", "site_commands"),
+    ("tryout", "gym", "image_commands", "site_commands"),
     (
         "auditing",
         "collection",

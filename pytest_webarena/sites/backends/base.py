@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from pytest_webarena.evidence import JsonValue
+from pytest_webarena.sites.running import Pulls
 
 if TYPE_CHECKING:
     from pytest_webarena.sites.manifest import AppManifest
@@ -61,6 +62,10 @@ class BackendContext:
     """Private scratch directory; removed when the broker ends, however it ends."""
     environ: Mapping[str, str]
     """Environment for every process that is started: the reaper knows them by it."""
+    catalogue: str = ""
+    """The catalogue, as its user names it."""
+    pulls: Pulls = "small"
+    """What may be fetched from elsewhere without asking."""
     needed: frozenset[str] = frozenset()
     """Apps that other apps depend on, and must be able to call."""
     note: Callable[[str, str], None] = lambda app, text: None

@@ -60,6 +60,7 @@ class DockerBackend:
     def __init__(self, context: BackendContext) -> None:
         self._room = EngineRoom(context)
         self._starter = Starter(self._room, context.needed)
+        self._context = context
         self._tell = context.note
         self._building = asyncio.Lock()
         self._built: dict[str, str] = {}
@@ -86,8 +87,13 @@ class DockerBackend:
                 source = await self._room.call(lambda: find_image(client, reference)) or reference
             else:
                 reference = docker.image
-                source = await self._slowly(lambda slow: obtain_image(slow, docker, partial(self._note, app)))
-            await self._room.call(lambda: volumes.require_volumes(client, docker))
+                # First what costs nothing to look for: nobody wants to pull for hours what then lacks its data.
+                await self._room.call(lambda: volumes.require_volumes(client, docker))
+                sites = f"--sites={self._context.catalogue} {app.sites[0].name}" if app.sites else ""
+                note = partial(self._note, app)
+                source = await self._slowly(
+                    lambda slow: obtain_image(slow, docker, note, pulls=self._context.pulls, sites=sites)
+                )
             image = Image(reference=reference, digest=source)
             if docker.post_start:
                 image = replace(image, digest=f"{source}+{snapshots.config_hash(app)}")

@@ -43,7 +43,7 @@ class _Found:
 
 
 def judge(queries: tuple[ImageQuery, ...], view: View, captioner: Captioner | None = None) -> Judgement:
-    """Judge the images that were collected; each query has to hold.
+    """Judge the images that were collected; each query has to hold, or what the original makes of several.
 
     ``captioner`` answers questions about images; None for the installed one. Inconclusive when libraries, weights or
     a reference image are missing, and when an image that could have decided was not kept.
@@ -56,10 +56,13 @@ def judge(queries: tuple[ImageQuery, ...], view: View, captioner: Captioner | No
     gathered: Any = view.probe.value
     if len(gathered["looks"]) != len(queries):
         return Judgement.unknown(expected=expected, why="other pages were read than the task names now")
-    parts = [
-        _query(query, look, gathered, view.evidence.sites, captioner)
-        for query, look in zip(queries, gathered["looks"], strict=True)
-    ]
+    rules = view.grading.repairs
+    parts: list[_Part] = []
+    for number, (query, look) in enumerate(zip(queries, gathered["looks"], strict=True), start=1):
+        decides = rules("image-queries") or number == len(queries)
+        parts.append(_query(query, look, gathered, view.evidence.sites, captioner, decides=decides))
+        if not rules("image-queries") and parts[-1].holds is not True:
+            break  # as the original, which ends here with no score or with an error
     shown = "; ".join(part.actual for part in parts if part.actual)
     failed = next((part for part in parts if part.holds is False), None)
     unclear = next((part for part in parts if part.holds is None), None)
@@ -74,14 +77,17 @@ def _query(
     gathered: Mapping[str, Any],
     sites: Mapping[str, str],
     captioner: Captioner | None,
+    *,
+    decides: bool,
 ) -> _Part:
+    """What becomes of one query; of one that does not decide it is enough that there are images."""
     if "error" in look:
         return _Part(None, look["error"], look.get("cause"))
     if not query.eval_vqa and not query.references:
         return _Part(None, "expected eval_vqa or eval_fuzzy_image_match in the query, found neither", "task")
     if not look["images"]:
         return _Part(False, "the page shows no image there", actual="no image")
-    libraries = missing_libraries(comparing=bool(query.references))
+    libraries = missing_libraries(comparing=decides and bool(query.references))
     if libraries:
         return _Part(
             None,
@@ -95,6 +101,8 @@ def _query(
     count = f"{len(look['images']) + look['left_out']} images"
     if not found.images and not found.missing:
         return _Part(False, f"none of the {count} can be read", actual=count)
+    if not decides:
+        return _Part(True, actual=count) if found.images else _Part(None, f"no image could be had: {found.missing[0]}")
     parts = []
     if query.eval_vqa:
         parts.append(_questions(query, found, captioner))
@@ -188,7 +196,7 @@ PAGE_IMAGE_QUERY: Kind[tuple[ImageQuery, ...]] = Kind(
     doc=(
         "What images of a page show (VisualWebArena). Comparing them needs the extra `images`, questions about them "
         "an image model; where these are missing there is no verdict, and the reason names them "
-        "([published suites](suites.md#images))."
+        "([published suites](suites.md#images-in-checks))."
     ),
     form=FORM,
     judge=judge,

@@ -205,6 +205,8 @@ def _includes(reference: str, text: str, spec: StringSpec, view: View) -> bool:
 def ask(kind: QuestionKind, reference: str, answer: str, view: View, *, intent: str = "") -> Part:
     """What a judge model says; read as the original reads replies, or strictly."""
     intent = intent or resolve_placeholders(view.intent, view.evidence.sites)
+    if view.grading.repairs("equal-answers") and references.is_copy(reference, answer):
+        return Part(True, "it is the reference itself")
     question = Question(kind=kind, intent=intent, reference=reference, answer=answer)
     if view.asker is None:
         return Part(None, "it needs a judge model, and there is none (--judge)", "judge")

@@ -49,6 +49,12 @@ def add_options(parser: pytest.Parser) -> None:
         help="Also run tasks that change sites which can't be reset; they may disturb each other.",
     )
     group.addoption(
+        "--fetch-images",
+        action="store_true",
+        help="Load tasks' input images also from addresses that are on none of their sites, over the network (default: "
+        "such tasks are skipped).",
+    )
+    group.addoption(
         "--run-dir",
         default=None,
         metavar="DIR",

@@ -45,6 +45,8 @@ class Settings:
     site_urls: Mapping[str, str]
     """Sites that run elsewhere."""
     allow_unreset: bool
+    fetch_images: bool
+    """Whether images of intents may be loaded from elsewhere than the task's sites."""
     run_dir: Path | None
     max_steps: int
     time_limit: float
@@ -117,6 +119,7 @@ def read_settings(config: pytest.Config) -> Settings:
         suites=suites,
         site_urls=parse_site_urls(option("--site-url") or config.getini("webarena_site_urls")),
         allow_unreset=option("--allow-unreset"),
+        fetch_images=option("--fetch-images"),
         run_dir=Path(run_dir or resume).absolute() if run_dir or resume else None,
         max_steps=option("--max-steps") or EpisodeLimits().steps,
         time_limit=option("--time-limit") or EpisodeLimits().seconds,

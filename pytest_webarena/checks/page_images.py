@@ -13,21 +13,11 @@ from pytest_webarena.checks.images.reading import collect
 from pytest_webarena.checks.images.similarity import TooLarge, Unreadable, decode, missing_libraries, similarity
 from pytest_webarena.checks.images.spec import FORM, ImageQuery
 from pytest_webarena.checks.kind import Judgement, Kind, View
-from pytest_webarena.errors import Cause
+from pytest_webarena.checks.upstream.parts import Part, judgement_of
 from pytest_webarena.tasks.nodes import clip
 from pytest_webarena.tasks.placeholders import resolve_placeholders
 
 __all__ = ["PAGE_IMAGE_QUERY", "ImageQuery", "judge"]
-
-
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """What one query, or a part of it, comes to; ``holds`` is None when that can't be told."""
-
-    holds: bool | None
-    why: str = ""
-    cause: Cause | None = None
-    actual: str = ""
 
 
 @dataclass(slots=True)
@@ -57,18 +47,14 @@ def judge(queries: tuple[ImageQuery, ...], view: View, captioner: Captioner | No
     if len(gathered["looks"]) != len(queries):
         return Judgement.unknown(expected=expected, why="other pages were read than the task names now")
     rules = view.grading.repairs
-    parts: list[_Part] = []
+    parts: list[Part] = []
     for number, (query, look) in enumerate(zip(queries, gathered["looks"], strict=True), start=1):
         decides = rules("image-queries") or number == len(queries)
         parts.append(_query(query, look, gathered, view.evidence.sites, captioner, decides=decides))
         if not rules("image-queries") and parts[-1].holds is not True:
             break  # as the original, which ends here with no score or with an error
     shown = "; ".join(part.actual for part in parts if part.actual)
-    failed = next((part for part in parts if part.holds is False), None)
-    unclear = next((part for part in parts if part.holds is None), None)
-    if unclear is not None and not (failed is not None and view.grading.decides):
-        return Judgement.unknown(expected=expected, actual=shown, why=unclear.why, cause=unclear.cause)
-    return Judgement.of(failed is None, expected=expected, actual=shown, why=failed.why if failed is not None else "")
+    return judgement_of(parts, view, expected=expected, actual=shown)
 
 
 def _query(
@@ -79,17 +65,17 @@ def _query(
     captioner: Captioner | None,
     *,
     decides: bool,
-) -> _Part:
+) -> Part:
     """What becomes of one query; of one that does not decide it is enough that there are images."""
     if "error" in look:
-        return _Part(None, look["error"], look.get("cause"))
+        return Part(None, look["error"], look.get("cause"))
     if not query.eval_vqa and not query.references:
-        return _Part(None, "expected eval_vqa or eval_fuzzy_image_match in the query, found neither", "task")
+        return Part(None, "expected eval_vqa or eval_fuzzy_image_match in the query, found neither", "task")
     if not look["images"]:
-        return _Part(False, "the page shows no image there", actual="no image")
+        return Part(False, "the page shows no image there", actual="no image")
     libraries = missing_libraries(comparing=decides and bool(query.references))
     if libraries:
-        return _Part(
+        return Part(
             None,
             f"judging images needs {', '.join(libraries)}: `pip install 'pytest-webarena[images]'`, then judge the run "
             "again with --rescore",
@@ -100,9 +86,9 @@ def _query(
         found.missing.append(f"{look['left_out']} more images of the page were not kept")
     count = f"{len(look['images']) + look['left_out']} images"
     if not found.images and not found.missing:
-        return _Part(False, f"none of the {count} can be read", actual=count)
+        return Part(False, f"none of the {count} can be read", actual=count)
     if not decides:
-        return _Part(True, actual=count) if found.images else _Part(None, f"no image could be had: {found.missing[0]}")
+        return Part(True, actual=count) if found.images else Part(None, f"no image could be had: {found.missing[0]}")
     parts = []
     if query.eval_vqa:
         parts.append(_questions(query, found, captioner))
@@ -110,7 +96,7 @@ def _query(
         parts.append(_match(query, found, gathered, sites))
     actual = ", ".join([count, *(part.actual for part in parts if part.actual)])
     worst = min(parts, key=lambda part: {False: 0, None: 1, True: 2}[part.holds])
-    return _Part(worst.holds, worst.why, worst.cause, actual)
+    return Part(worst.holds, worst.why, worst.cause, actual)
 
 
 def _get(addresses: Iterable[str], gathered: Mapping[str, Any]) -> _Found:
@@ -135,7 +121,7 @@ def _get(addresses: Iterable[str], gathered: Mapping[str, Any]) -> _Found:
     return found
 
 
-def _questions(query: ImageQuery, found: _Found, captioner: Captioner | None) -> _Part:
+def _questions(query: ImageQuery, found: _Found, captioner: Captioner | None) -> Part:
     """Each question, asked about every image: one answer that holds the wanted words will do."""
     said: list[str] = []
     try:
@@ -149,17 +135,17 @@ def _questions(query: ImageQuery, found: _Found, captioner: Captioner | None) ->
             else:
                 said.append(f'"{each.question}": {clip(", ".join(map(repr, answers)), 160)}')
                 if found.missing:
-                    return _Part(None, f"an image could not be asked about: {found.missing[0]}", actual="; ".join(said))
-                return _Part(False, f'no image has the answer "{each.answer}"', actual="; ".join(said))
+                    return Part(None, f"an image could not be asked about: {found.missing[0]}", actual="; ".join(said))
+                return Part(False, f'no image has the answer "{each.answer}"', actual="; ".join(said))
             said.append(f'"{each.question}": {clip(repr(answers[-1]), 160)}')
     except NoCaptioner as error:
-        return _Part(None, str(error), "judge")
+        return Part(None, str(error), "judge")
     except Exception as error:  # a model may fail in any way
-        return _Part(None, f"the image model failed: {type(error).__name__}: {clip(str(error), 200)}", "judge")
-    return _Part(True, actual="; ".join(said))
+        return Part(None, f"the image model failed: {type(error).__name__}: {clip(str(error), 200)}", "judge")
+    return Part(True, actual="; ".join(said))
 
 
-def _match(query: ImageQuery, found: _Found, gathered: Mapping[str, Any], sites: Mapping[str, str]) -> _Part:
+def _match(query: ImageQuery, found: _Found, gathered: Mapping[str, Any], sites: Mapping[str, str]) -> Part:
     wanted, missing, best = _Found(), list(found.missing), -1.0
     for reference in query.references:
         [address] = [resolve_placeholders(reference, sites)]
@@ -175,11 +161,11 @@ def _match(query: ImageQuery, found: _Found, gathered: Mapping[str, Any], sites:
             except ValueError as error:  # too large together, or of a mode that has no grey tones
                 missing.append(f"two images can't be compared: {error}")
             if best > query.ssim_threshold:
-                return _Part(True, actual=f"similarity {best:.3f}")
+                return Part(True, actual=f"similarity {best:.3f}")
     actual = f"similarity {best:.3f} at most" if best > -1.0 else ""
     if missing:
-        return _Part(None, f"an image that would decide is missing: {missing[0]}", actual=actual)
-    return _Part(False, "none of them is similar enough", actual=actual)
+        return Part(None, f"an image that would decide is missing: {missing[0]}", actual=actual)
+    return Part(False, "none of them is similar enough", actual=actual)
 
 
 @functools.lru_cache(maxsize=64)  # a task with several gradings compares the same twice

@@ -50,7 +50,7 @@ def judge(queries: tuple[ImageQuery, ...], view: View, captioner: Captioner | No
     parts: list[Part] = []
     for number, (query, look) in enumerate(zip(queries, gathered["looks"], strict=True), start=1):
         decides = rules("image-queries") or number == len(queries)
-        parts.append(_query(query, look, gathered, view.evidence.sites, captioner, decides=decides))
+        parts.append(_query(query, look, gathered, view, captioner, decides=decides))
         if not rules("image-queries") and parts[-1].holds is not True:
             break  # as the original, which ends here with no score or with an error
     shown = "; ".join(part.actual for part in parts if part.actual)
@@ -61,7 +61,7 @@ def _query(
     query: ImageQuery,
     look: Mapping[str, Any],
     gathered: Mapping[str, Any],
-    sites: Mapping[str, str],
+    view: View,
     captioner: Captioner | None,
     *,
     decides: bool,
@@ -87,13 +87,16 @@ def _query(
     count = f"{len(look['images']) + look['left_out']} images"
     if not found.images and not found.missing:
         return Part(False, f"none of the {count} can be read", actual=count)
+    wanted = _wanted(query, gathered, view.evidence.sites)
+    if wanted.broken and not view.grading.repairs("image-queries"):
+        return Part(None, wanted.missing[0], actual=count)  # where the original raises, whatever else is found
     if not decides:
         return Part(True, actual=count) if found.images else Part(None, f"no image could be had: {found.missing[0]}")
     parts = []
     if query.eval_vqa:
         parts.append(_questions(query, found, captioner))
     if query.references:
-        parts.append(_match(query, found, gathered, sites))
+        parts.append(_match(query, found, wanted))
     actual = ", ".join([count, *(part.actual for part in parts if part.actual)])
     worst = min(parts, key=lambda part: {False: 0, None: 1, True: 2}[part.holds])
     return Part(worst.holds, worst.why, worst.cause, actual)
@@ -145,15 +148,20 @@ def _questions(query: ImageQuery, found: _Found, captioner: Captioner | None) ->
     return Part(True, actual="; ".join(said))
 
 
-def _match(query: ImageQuery, found: _Found, gathered: Mapping[str, Any], sites: Mapping[str, str]) -> Part:
-    wanted, missing, best = _Found(), list(found.missing), -1.0
+def _wanted(query: ImageQuery, gathered: Mapping[str, Any], sites: Mapping[str, str]) -> _Found:
+    """The images to compare with; those that are no images are among the missing, too."""
+    wanted = _Found()
     for reference in query.references:
-        [address] = [resolve_placeholders(reference, sites)]
+        address = resolve_placeholders(reference, sites)
         one = _get([address], gathered)
         wanted.images |= one.images
-        if one.broken:
-            missing.append(f"{clip(address, 120)}: it is no image that can be read")
-        missing += one.missing
+        wanted.broken += one.broken
+        wanted.missing += [f"{clip(address, 120)}: it is no image that can be read"] if one.broken else one.missing
+    return wanted
+
+
+def _match(query: ImageQuery, found: _Found, wanted: _Found) -> Part:
+    missing, best = [*found.missing, *wanted.missing], -1.0
     for reference_data in wanted.images.values():
         for data in found.images.values():
             try:

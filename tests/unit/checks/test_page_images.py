@@ -166,7 +166,10 @@ def several(*queries: dict[str, Any], shown: list[list[str]]) -> tuple[Any, Prob
 
 
 RIGHT, WRONG = ({"eval_image_url": "last", "eval_fuzzy_image_match": each} for each in (A, B))
-BROKEN = {"eval_image_url": "last", "eval_fuzzy_image_match": REF}
+BROKEN, GONE, EITHER = (
+    {"eval_image_url": "last", "eval_fuzzy_image_match": each}
+    for each in (REF, "https://elsewhere.example.org/a.png", f"{REF} |OR| {A}")
+)
 
 
 @pytest.mark.parametrize(
@@ -175,7 +178,9 @@ BROKEN = {"eval_image_url": "last", "eval_fuzzy_image_match": REF}
         ((RIGHT, RIGHT), [[A], [A]], 1.0, 1.0),
         ((WRONG, RIGHT), [[A], [A]], 1.0, 0.0),
         ((RIGHT, WRONG), [[A], [A]], 0.0, 0.0),
-        ((BROKEN, RIGHT), [[A], [A]], 1.0, None),  # what it is compared with makes no difference
+        ((BROKEN, RIGHT), [[A], [A]], None, None),
+        ((GONE, RIGHT), [[A], [A]], 1.0, None),  # whatever it would have been compared with
+        ((EITHER, RIGHT), [[A], [A]], None, 1.0),  # one of the two is no image
         ((WRONG, RIGHT), [[], [A]], 0.0, 0.0),
         ((BROKEN, RIGHT), [[REF], [A]], 0.0, 0.0),  # what is shown is no image
         ((RIGHT, RIGHT), [["http://shopping.test/never.png"], [A]], None, None),

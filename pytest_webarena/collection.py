@@ -219,6 +219,14 @@ def known_sites(config: pytest.Config) -> Mapping[str, Collection[str]] | None:
     return config.stash[SITES]
 
 
+def expected_visits(config: pytest.Config, items: Iterable[pytest.Item]) -> Mapping[str, Mapping[str, int]]:
+    """Site to account to how many trials among ``items`` visit the site so."""
+    from pytest_webarena.trials.visits import count_visits
+
+    trials = [item.task for item in items if isinstance(item, TaskItem)]
+    return count_visits(trials, config.stash[CATALOGUE]) if CATALOGUE in config.stash else {}
+
+
 def refusal(task: Task, config: pytest.Config) -> str:
     """Why this run must not run ``task``: its sites can't be reset, its images not be loaded; empty when it may."""
     settings = config.stash[SETTINGS]

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 
+from pytest_webarena.collection import expected_visits
 from pytest_webarena.episode import EpisodeLimits
 from pytest_webarena.errors import BrowserError, UsageError
 from pytest_webarena.stash import SETTINGS, run_info
@@ -65,6 +66,7 @@ def webarena_run(pytestconfig: pytest.Config) -> RunInfo:
 
 @pytest.fixture(scope="session")
 def webarena_runtime(
+    request: pytest.FixtureRequest,
     pytestconfig: pytest.Config,
     webarena_run: RunInfo,
     browser_name: Literal["chromium", "firefox", "webkit"],
@@ -105,6 +107,7 @@ def webarena_runtime(
         record=settings.record,
         overrides=settings.overrides,
         models=replace(settings.models, ledger=webarena_run.run_dir / LEDGER),
+        visits=expected_visits(pytestconfig, request.session.items),
     )
     with Runtime(webarena_run, config) as runtime:
         yield runtime

@@ -158,6 +158,8 @@ def site_lines(report: BrokerReport) -> Iterator[Line]:
         yield from _row(app.app, _app(app), indent=0)
     for problem in report.problems:
         yield Line(f"sites: {problem}", "red")
+    for note in report.notes:
+        yield Line(f"sites: {note}", "yellow")
 
 
 def rescored_lines(records: Sequence[TrialRecord], *, since: float) -> Iterator[Line]:

@@ -46,12 +46,16 @@ class _Client:
         self._work: set[asyncio.Task[None]] = set()
         self._operations: dict[str, Callable[..., Awaitable[Any]]] = {
             "check": desk.check,
+            "ended": desk.ended,
             "gateway": self._gateway,
             "headers": desk.headers,
             "hello": self._hello,
             "join": desk.join,
+            "keep": self._keep,
             "lease": self._lease,
             "logs": desk.logs,
+            "look": desk.look,
+            "prepare": self._prepare,
             "query": desk.query,
             "release": self._release,
             "requests": desk.requests,
@@ -101,6 +105,14 @@ class _Client:
     async def _lease(self, sites: list[str], holder: str, timeout: float | None) -> Any:
         who = f"{self._name} ({holder})"
         return await self._desk.lease(sites, holder=who, timeout=timeout, register=self._leases.add)
+
+    async def _prepare(self, visits: dict[str, dict[str, int]], holder: str, timeout: float | None) -> Any:
+        who = f"{self._name} ({holder})"
+        return await self._desk.prepare(visits, holder=who, timeout=timeout, register=self._leases.add)
+
+    async def _keep(self, lease: str, made: Any, problems: Any) -> None:
+        self._leases.discard(lease)
+        await self._desk.keep(lease, made, problems)
 
     async def _gateway(self) -> Any:
         return await self._desk.gateway(register=self._leases.add)

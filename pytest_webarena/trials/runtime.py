@@ -61,6 +61,8 @@ class RuntimeConfig:
     """Whether images of intents may be loaded from elsewhere than the task's sites."""
     record: Literal["all", "failures", "minimal"] = "all"
     """Which trials keep screenshots and observations."""
+    visits: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """Site to account to how many trials of the run visit the site so (`visits.count_visits`)."""
 
 
 class Runtime:
@@ -74,7 +76,15 @@ class Runtime:
         self._engine: BrowserEngine | None = None
         self._agents: dict[str, AgentDefinition] = {}
         self._judge = Judge(config.judge, config.models, worker=config.worker, off=standing(config.judge).off)
-        self._logins = Logins(self.engine, lambda sites, holder: self._lend(sites, holder=holder))
+        self._logins = Logins(
+            self.engine,
+            lambda sites, holder: self._lend(sites, holder=holder),
+            look=lambda sites: self._connected().look(sites),
+            visits=config.visits,
+            prepare=lambda visits, holder: self._connected().prepare(
+                visits, holder=holder, timeout=config.lease_timeout
+            ),
+        )
 
     def __enter__(self) -> Runtime:
         return self
@@ -131,9 +141,12 @@ class Runtime:
         return self._lend(sites, holder=holder)
 
     def _lend(self, sites: Sequence[str], *, holder: str) -> Lease:
+        return self._connected().lease(sites, holder=holder, timeout=self._config.lease_timeout)
+
+    def _connected(self) -> BrokerClient:
         if self._client is None:
             self._client = BrokerClient(self._info.broker, name=self._config.worker)
-        return self._client.lease(sites, holder=holder, timeout=self._config.lease_timeout)
+        return self._client
 
     def engine(self) -> BrowserEngine:
         """The worker's browser."""

@@ -16,7 +16,7 @@ from pytest_webarena.evidence import JsonValue
 if TYPE_CHECKING:
     from pytest_webarena.sites.manifest import AppManifest
 
-__all__ = ["Backend", "BackendContext", "PausingBackend", "Replica", "Rows"]
+__all__ = ["Backend", "BackendContext", "KeepingBackend", "KeepsLogs", "PausingBackend", "Replica", "Rows"]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -35,6 +35,8 @@ class Replica:
     """What it runs: image id or digest of the app's code and seed."""
     fingerprint: str | None = None
     """Digest of its pristine state, when the backend can compute one cheaply."""
+    edition: int = 0
+    """Which of its app's states it started with: 0 is the app's own, later ones are from `KeepingBackend.keep`."""
     handle: object = field(default=None, repr=False)
     """The backend's own: process id, container id, …"""
 
@@ -113,3 +115,17 @@ class PausingBackend(Protocol):
 
     async def resume(self, app: AppManifest, replica: Replica) -> None:
         """Go on as if nothing had happened."""
+
+
+@runtime_checkable
+class KeepingBackend(Protocol):
+    """What a backend offers besides if what somebody has made of a replica can be what all later ones start with."""
+
+    def keeps(self, app: AppManifest) -> bool:
+        """Whether that is so for this app, which need not have been prepared."""
+
+    async def keep(self, app: AppManifest, replica: Replica) -> int:
+        """End the replica in good order and have those to come start from its state; the number of that edition.
+
+        Later ones have higher numbers. The replica's place is reset afterwards, also when this fails.
+        """

@@ -20,7 +20,6 @@ import argparse
 import http.client
 import json
 import multiprocessing
-import os
 import random
 import socket
 import sys
@@ -209,7 +208,8 @@ def difference(pristine: Mapping[str, Any], found: Mapping[str, Any]) -> str:
 
 def first_difference(expected: str, seen: str) -> str:
     """A few words of each, from where they part."""
-    at = len(os.path.commonprefix([expected, seen]))
+    pairs = enumerate(zip(expected, seen, strict=False))
+    at = next((place for place, (one, other) in pairs if one != other), min(len(expected), len(seen)))
     return f"expected {expected[at : at + 60]!r}, found {seen[at : at + 60]!r}"
 
 

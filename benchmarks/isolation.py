@@ -82,11 +82,11 @@ def main() -> int:
                 endings[ending] += 1
                 leaks += [leak] if leak else []
                 errors += [error] if error else []
+                if text := leak or error:
+                    print(f"  {text}", flush=True)
                 if done % 100 == 0:
                     print(f"  {done} trials, {len(leaks)} leaks, {time.monotonic() - began:.0f} s", flush=True)
             (app,) = launcher.stop().apps.values()
-    for text in [*leaks[:20], *errors[:20]]:
-        print(text)
     print(
         f"{options.catalogue}: {options.trials} mutating trials by {options.workers} workers on at most "
         f"{app.most_replicas} replicas in {time.monotonic() - began:.0f} s: {len(leaks)} leaks, {len(errors)} errors\n"
@@ -202,7 +202,15 @@ def marks(found: Mapping[str, Any]) -> set[str]:
 def difference(pristine: Mapping[str, Any], found: Mapping[str, Any]) -> str:
     """Where they differ, and whose doing that is."""
     places = [name for name in pristine if pristine[name] != found[name]]
-    return f"changed {', '.join(places)}, with {sorted(marks(found)) or 'nobody'}'s marks"
+    shown = ", ".join(f"{name} ({first_difference(str(pristine[name]), str(found[name]))})" for name in places)
+    return f"changed {shown}, with {sorted(marks(found)) or 'nobody'}'s marks"
+
+
+def first_difference(expected: str, seen: str) -> str:
+    """A few words of each, from where they part."""
+    pairs = enumerate(zip(expected, seen, strict=False))
+    at = next((place for place, (one, other) in pairs if one != other), min(len(expected), len(seen)))
+    return f"expected {expected[at : at + 60]!r}, found {seen[at : at + 60]!r}"
 
 
 if __name__ == "__main__":

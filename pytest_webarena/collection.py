@@ -6,7 +6,7 @@ import re
 import types
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -19,6 +19,8 @@ from pytest_webarena.sites.external import why_not_lent
 from pytest_webarena.stash import CATALOGUE, SETTINGS, SITES
 from pytest_webarena.suites.selecting import evaluation_types, is_achievable, suite_of
 from pytest_webarena.tasks import load_tasks
+from pytest_webarena.tasks.images import why_not_shown
+from pytest_webarena.tasks.placeholders import readable
 
 if TYPE_CHECKING:
     from pytest_webarena.agents.mutants import AuditTrial
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["MISSING_SITES", "TaskFile", "TaskItem", "collect_task_file", "parametrize_tasks"]
 
 MISSING_SITES = "the catalogue has no site"
-"""How the reason begins for which tasks of suites are skipped."""
+"""How the reason begins for which tasks of suites are skipped, those that were imported included."""
 
 _SUFFIXES = (".yaml", ".yml")
 _OWN_NAME = re.compile(r".+\.tasks?\.ya?ml$")
@@ -93,9 +95,6 @@ def _parametrize(metafunc: pytest.Metafunc, name: str, values: Iterable[object],
 class TaskFile(pytest.Module):
     """One YAML file, shown to pytest as a module that holds one test function per task."""
 
-    skips_missing_sites: ClassVar[bool] = False
-    """Whether tasks are skipped whose sites the catalogue lacks; otherwise that is an error of the file."""
-
     def load(self) -> Sequence[Task]:
         """The file's tasks. Raises `TaskFileError`, or `UsageError` when there is nothing to read."""
         return load_tasks(self.path, sites=known_sites(self.config))
@@ -115,9 +114,9 @@ class TaskFile(pytest.Module):
         except (TaskFileError, UsageError) as error:
             raise self.CollectError(_relative_to_here(str(error), self.path)) from None
         labels = self.config.pluginmanager.hasplugin("allure_pytest")
-        known = known_sites(self.config) if self.skips_missing_sites else None
+        known = known_sites(self.config)
         for task in tasks:
-            missing = [site for site in task.sites if known is not None and site not in known]
+            missing = [site for site in task.leased if known is not None and site not in known]
             function = _as_function(task, allure_labels=labels, missing=missing, refused=refusal(task, self.config))
             setattr(module, task.id, function)
         if self.config.stash[SETTINGS].audit:
@@ -229,10 +228,16 @@ def expected_visits(config: pytest.Config, items: Iterable[pytest.Item]) -> Mapp
 
 
 def refusal(task: Task, config: pytest.Config) -> str:
-    """Why this run must not run ``task`` on its sites, which can't be reset; empty when it may."""
-    if config.stash[SETTINGS].allow_unreset or known_sites(config) is None:
+    """Why this run must not run ``task``: its sites can't be reset, its images not be loaded; empty when it may."""
+    settings = config.stash[SETTINGS]
+    if known_sites(config) is None:
         return ""
-    return why_not_lent(config.stash[CATALOGUE], task)
+    catalogue = config.stash[CATALOGUE]
+    if not settings.allow_unreset and (refused := why_not_lent(catalogue, task)):
+        return refused
+    if settings.fetch_images or not task.images:
+        return ""
+    return why_not_shown(task, {catalogue.sites[site].host for site in task.leased if site in catalogue.sites})
 
 
 def _as_function(
@@ -264,7 +269,7 @@ def _as_function(
     if task.xfail:
         marks.append(pytest.mark.xfail(reason=task.xfail, raises=TaskFailed))
     function.__dict__.update(task=task, refused=refused, __test__=True, pytestmark=[mark.mark for mark in marks])
-    function.__doc__ = task.intent
+    function.__doc__ = readable(task.intent, task.leased)
     return function
 
 

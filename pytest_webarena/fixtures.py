@@ -103,6 +103,7 @@ def webarena_runtime(
         grading=settings.grading,
         answers=settings.answers,
         judge=placed(settings.judge, webarena_run.run_dir),
+        fetch_images=settings.fetch_images,
         record=settings.record,
         overrides=settings.overrides,
         models=replace(settings.models, ledger=webarena_run.run_dir / LEDGER),

@@ -57,6 +57,12 @@ def add_options(parser: pytest.Parser) -> None:
         "(default: small). Tasks of sites that are not there are skipped; 'webarena images pull' pulls beforehand.",
     )
     group.addoption(
+        "--fetch-images",
+        action="store_true",
+        help="Load tasks' input images also from addresses that are on none of their sites, over the network (default: "
+        "such tasks are skipped).",
+    )
+    group.addoption(
         "--run-dir",
         default=None,
         metavar="DIR",

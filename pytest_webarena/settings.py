@@ -48,6 +48,8 @@ class Settings:
     allow_unreset: bool
     pulls: Pulls
     """Which missing images are pulled."""
+    fetch_images: bool
+    """Whether images of intents may be loaded from elsewhere than the task's sites."""
     run_dir: Path | None
     max_steps: int
     time_limit: float
@@ -121,6 +123,7 @@ def read_settings(config: pytest.Config) -> Settings:
         site_urls=parse_site_urls(option("--site-url") or config.getini("webarena_site_urls")),
         allow_unreset=option("--allow-unreset"),
         pulls=_pulls(config),
+        fetch_images=option("--fetch-images"),
         run_dir=Path(run_dir or resume).absolute() if run_dir or resume else None,
         max_steps=option("--max-steps") or EpisodeLimits().steps,
         time_limit=option("--time-limit") or EpisodeLimits().seconds,

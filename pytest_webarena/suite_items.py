@@ -27,8 +27,6 @@ __all__ = ["SuiteFile", "SuiteModule", "add_suites", "narrow"]
 class SuiteFile(TaskFile):
     """A JSON file of tasks in one of the published formats."""
 
-    skips_missing_sites = True
-
     def load(self) -> Sequence[Task]:
         return read_suite_file(self.path)
 
@@ -36,7 +34,6 @@ class SuiteFile(TaskFile):
 class SuiteModule(TaskFile):
     """A published suite. It has a place in the tree of tests, and none in the file system."""
 
-    skips_missing_sites = True
     wanted: tuple[str, ...] = ()
     """Names of items, with or without what stands in brackets; none: all."""
 

@@ -207,10 +207,11 @@ def _judge_rows(summary: Summary) -> Iterator[Line]:
         cached = f", {summary.judge_cached} from the cache" if summary.judge_cached else ""
         asked = f"{_plural(summary.judge_questions, 'question')} on {_plural(summary.judged, 'trial')}{cached}"
         yield from _row("judge", [*summary.judges, asked, dollars(used.cost), f"{used.input_tokens:,} tokens in"])
-    if summary.unjudged:
-        trials = summary.rate.judged + summary.rate.errors
-        needs = f"{summary.unjudged} of {_plural(trials, 'trial')} need one: --judge=MODEL, or --rescore later"
-        yield from _row("no judge", [needs], mark="yellow")
+    for reason, count in summary.unjudged.items():
+        of = _plural(summary.rate.judged + summary.rate.errors, "trial")
+        told = f"{count} of {of}: {reason}"
+        for text in textwrap.wrap(told, _WIDTH - _LABEL, break_on_hyphens=False, break_long_words=False):
+            yield Line(f"{'  not judged' if told.startswith(text) else '':<{_LABEL}}{text}", "yellow")
 
 
 def skipped_lines(skipped: Mapping[str, int]) -> Iterator[Line]:

@@ -9,7 +9,7 @@
       trials/<slug>-<hash>/
         trial.json                 written last and atomically: its presence means "finished"
         started.json               who is (or was) at it, so that a crashed worker can be told from a missing trial
-        attempt-1/                 steps.jsonl network.jsonl evidence.json tabs/ observations/ shots/
+        attempt-1/                 steps.jsonl network.jsonl evidence.json tabs/ observations/ shots/ inputs/
 
 One process owns one trial folder: there are no locks. Merging runs is a union of folders.
 """
@@ -21,7 +21,7 @@ import os
 import shutil
 import time
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -33,11 +33,14 @@ from pytest_webarena.results.records import TrialKey, TrialRecord
 from pytest_webarena.secrets import scrub, scrub_plain
 
 if TYPE_CHECKING:
+    from pytest_webarena.agents.protocol import InputImage
     from pytest_webarena.browser.observation import Observation
 
-__all__ = ["AttemptWriter", "RunDir", "TrialFolder", "read_evidence", "read_steps", "write_atomically"]
+__all__ = ["INPUTS", "AttemptWriter", "RunDir", "TrialFolder", "read_evidence", "read_steps", "write_atomically"]
 
 RUN_SCHEMA_VERSION = 1
+INPUTS = "inputs"
+"""Folder of an attempt's with the pictures that belong to the intent: ``0.png``, …"""
 
 
 def write_atomically(path: Path, text: str) -> None:
@@ -168,7 +171,7 @@ class TrialFolder:
     def drop_pictures(self) -> None:
         """Remove screenshots, observation texts and prompts of all attempts; steps, evidence and verdict stay."""
         for attempt in self.path.glob("attempt-*"):
-            for name in ("shots", "observations", "exchanges"):
+            for name in ("shots", "observations", "exchanges", INPUTS):
                 shutil.rmtree(attempt / name, ignore_errors=True)
 
     def record(self) -> TrialRecord | None:
@@ -195,6 +198,12 @@ class AttemptWriter:
     def screenshot(self, name: str, data: bytes) -> str:
         """Keep a screenshot outside the steps, e.g. of the final page."""
         return self._write(f"shots/{name}.{_image_suffix(data)}", data)
+
+    def given(self, images: Sequence[InputImage]) -> None:
+        """Keep the pictures that belong to the intent."""
+        for number, image in enumerate(images):
+            suffix = image.media_type.rpartition("/")[2].replace("jpeg", "jpg")
+            self._write(f"{INPUTS}/{number}.{suffix}", image.data)
 
     def stepped(self, step: StepRecord) -> None:
         """Append a finished step."""

@@ -6,8 +6,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from pytest_webarena.tasks.addresses import SITE_NAME, Address, AddressShape, SiteShape
+from pytest_webarena.tasks.addresses import SITE_NAME, Address, AddressShape, SiteShape, known_site_fault
 from pytest_webarena.tasks.check_form import CHECKS, CheckList
+from pytest_webarena.tasks.images import ImageShape
 from pytest_webarena.tasks.kinds import find_kind
 from pytest_webarena.tasks.model import Check, Limits, Start
 from pytest_webarena.tasks.nodes import MapNode, Node, clip, near
@@ -62,9 +63,7 @@ class _Sites(Shape[tuple[str, ...]]):
     def _fault(name: str, reading: Reading) -> Fault | None:
         if not SITE_NAME.fullmatch(name):
             return Fault("a site's name", f"'{clip(name)}'")
-        if reading.catalogue is not None and name not in reading.catalogue:
-            return Fault("a known site", f"'{clip(name)}'", near(name, reading.catalogue))
-        return None
+        return known_site_fault(name, reading)
 
     def read(self, node: Node, reading: Reading) -> tuple[str, ...] | Invalid:
         names = self.names.read(node, reading)
@@ -246,6 +245,18 @@ TASK_FIELDS = (
         shape=_Sites(),
         doc="The sites the task needs. The first one is where `/path` leads. `[]` for a question that needs none.",
         example="sites: [shopping, homepage]",
+    ),
+    Field(
+        key="images",
+        shape=ListOf(ImageShape(), or_one=True, low=1, label="an image or a list of them"),
+        default=(),
+        default_text="none",
+        doc=(
+            "Pictures that belong to the intent, for agents that can see: files beside the task file, or on a site "
+            "(`/path` on the first one, `site:/path` on any other), or full addresses. Of the latter, those that lead "
+            "to no site of the task are loaded with `--fetch-images` only. PNG, JPEG, GIF or WebP."
+        ),
+        example="images: [kettle.jpg, homepage:/static/kettle.png]",
     ),
     Field(
         key="start",

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from pytest_webarena.results.records import NO_VERDICT, Outcome
+
 if TYPE_CHECKING:
     from pytest_webarena.checks import Verdict
     from pytest_webarena.errors import Cause
     from pytest_webarena.evidence import StopReason
-    from pytest_webarena.results.records import Outcome
 
 __all__ = ["Decided", "decide"]
 
@@ -26,5 +27,7 @@ def decide(verdict: Verdict, *, stop_reason: StopReason | None, stop_detail: str
     if stop_reason == "agent_crash":
         return Decided("failed", None, f"the agent crashed: {stop_detail}\n{verdict.render()}")
     if verdict.passed is None:
-        return Decided("error", verdict.cause, f"no verdict: a check could not be judged\n{verdict.render()}")
+        return Decided(
+            "error", verdict.cause, f"{NO_VERDICT}{' '.join(verdict.open_because.split())}\n{verdict.render()}"
+        )
     return Decided("passed", None, "") if verdict.passed else Decided("failed", None, verdict.render())

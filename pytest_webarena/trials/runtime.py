@@ -57,6 +57,8 @@ class RuntimeConfig:
     """The form of answer to ask agents for."""
     judge: JudgeSettings = field(default_factory=JudgeSettings)
     """The judge model."""
+    fetch_images: bool = False
+    """Whether images of intents may be loaded from elsewhere than the task's sites."""
     record: Literal["all", "failures", "minimal"] = "all"
     """Which trials keep screenshots and observations."""
     visits: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
@@ -116,6 +118,7 @@ class Runtime:
             asker=self._judge.session(TrialKey(task.id, definition.id, trial).folder),
             temp_dir=self._info.temp_dir,
             memory=memory,
+            fetch_images=self._config.fetch_images,
             env_retries=self._config.env_retries,
             node_id=node_id,
             worker=self._config.worker,

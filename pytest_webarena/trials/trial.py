@@ -21,7 +21,7 @@ from pytest_webarena.errors import Cause, HarnessError, SiteMissing, TrialError
 from pytest_webarena.evidence import Evidence, Probe, StepRecord, Usage
 from pytest_webarena.results.records import Attempt, Outcome, TrialKey, TrialRecord
 from pytest_webarena.secrets import scrub_plain
-from pytest_webarena.tasks.placeholders import resolve_placeholders
+from pytest_webarena.tasks.placeholders import readable, resolve_placeholders
 from pytest_webarena.trials.outcome import decide
 from pytest_webarena.trials.remembering import Recollection, recollection
 from pytest_webarena.trials.self_driving import run_self_driven
@@ -69,6 +69,8 @@ class TrialPlan:
     """For files of agents that go with the run."""
     memory: Memory | None = None
     """What the agent keeps from trial to trial, if its definition asks for that."""
+    fetch_images: bool = False
+    """Whether images of intents may be loaded from elsewhere than the task's sites."""
     env_retries: int = 1
     """How often an environment error is tried again, each time on a fresh replica."""
     node_id: str = ""
@@ -103,6 +105,7 @@ class _Progress:
     verdicts: Mapping[str, Verdict] = field(default_factory=dict)
     """By grading, the one that counts first."""
     replicas: dict[str, str] = field(default_factory=dict)
+    sites: Mapping[str, str] = field(default_factory=dict)
     browser: str = ""
     environment: dict[str, Any] = field(default_factory=dict)
     steps: int = 0
@@ -216,13 +219,15 @@ def _gather(
                 timed=progress.timed,
                 tailor=partial(_tailored, plan),
                 self_driving=plan.agent.self_driving,
+                fetch_images=plan.fetch_images,
             )
         )
-        progress.replicas = stage.replicas
+        progress.replicas, progress.sites = stage.replicas, stage.live.sites
         progress.browser = stage.session.browser_version
         progress.environment = stage.session.environment
         if external := stage.external_sites:
             progress.environment["external_sites"] = external
+        writer.given(stage.images)
         recorder = _Recorder(writer, task, stage, progress)
         with progress.timed("episode"):
             stage.open_first_pages()
@@ -265,7 +270,7 @@ def _run_agent(
     limits = plan.effective_limits
     sites = stage.live.sites
     view = TaskView(
-        intent=resolve_placeholders(plan.task.intent, sites),
+        intent=resolve_placeholders(plan.task.intent, sites), images=stage.images,
         sites=sites, start=stage.start, max_steps=limits.steps, seed=plan.seed, answer_format=plan.answer_format,
         memory=recalled.begun.text if recalled is not None else None,
     )  # fmt: skip
@@ -388,15 +393,15 @@ def _record(
         started=round(started, 3),
         node_id=plan.node_id,
         worker=plan.worker,
-        **_task_facts(plan),
+        **_task_facts(plan, progress.sites),
     )
 
 
-def _task_facts(plan: TrialPlan) -> dict[str, Any]:
-    """The fields of a record that are known before the trial begins."""
+def _task_facts(plan: TrialPlan, sites: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """The fields of a record that are known before the trial begins; ``sites``: their addresses, once known."""
     task, agent = plan.task, plan.agent
     return {
-        "intent": task.intent,
+        "intent": readable(task.intent, task.leased, sites or {}),
         "sites": task.sites,
         "category": task.category,
         "template": task.template,

@@ -263,7 +263,7 @@ def test_without_a_judge_what_needs_one_stays_open(pytester: pytest.Pytester, st
     run = store(JUDGED, why="poor zip")
     result = pytester.runpytest_inprocess("--rescore=run")
     result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines(["  no judge     1 of 1 trial need*"])
+    result.stdout.fnmatch_lines(["  not judged   1 of 1 trial: it needs a judge, and there is none:*"])
     assert record_of(run, "why").history == ()
 
 

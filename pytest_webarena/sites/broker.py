@@ -111,8 +111,8 @@ class _Client:
         return await self._desk.prepare(visits, holder=who, timeout=timeout, register=self._leases.add)
 
     async def _keep(self, lease: str, made: Any, problems: Any) -> None:
-        self._leases.discard(lease)
         await self._desk.keep(lease, made, problems)
+        self._leases.discard(lease)
 
     async def _gateway(self) -> Any:
         return await self._desk.gateway(register=self._leases.add)

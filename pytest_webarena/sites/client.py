@@ -185,8 +185,8 @@ class Lease:
         with self._lock:
             if self._report is None:
                 answer = self._connection.send("keep", lease=self.id, made=made, problems=problems)
-                self._report = ReleaseReport(clean=False, reason="later replicas start from it")
                 self._connection.wait_long(answer)
+                self._report = ReleaseReport(clean=False, reason="later replicas start from it")
 
     def session_ended(self, site: str, user: str, number: int, why: str) -> None:
         """Tell that a session with which the replica started (`SiteAccess.sessions`) is not accepted."""

@@ -159,8 +159,8 @@ class Desk:
         for site, users in turn.missing.items():
             for user in set(users) - set(made.get(site, ())):
                 sessions.failed(site, user, problems.get(site, {}).get(user, "nobody has signed in"))
-        turn.made = True
         if not any(made.values()):
+            turn.end()
             await self._release(held)
             return
         born = held.lease.replicas[name].edition
@@ -203,7 +203,7 @@ class Desk:
             reasons = await self._pool.release(held.lease, unsafe=unsafe)
         finally:
             if held.turn is not None:
-                held.turn.end()
+                held.turn.end(why="whoever was to sign in gave the replica back")
         return ReleaseReport(clean=not reasons, reason="; ".join(f"{app}: {reason}" for app, reason in reasons.items()))
 
     async def requests(self, lease: str) -> list[RequestRecord]:

@@ -35,8 +35,8 @@ _LASTING = 600.0
 """Seconds that a session must last for another one to be made when it has ended."""
 _TRIALS = 2
 _BOOT = 10.0
-"""A state is made for `_TRIALS` trials and one more for every so many seconds that the app takes to boot: the first
-replica with the new state has to boot once more, while signing in takes seconds in each trial."""
+"""A state is made for `_TRIALS` trials, and one more for every so many full seconds that the app takes to boot: the
+first replica with the new state has to boot once more, while signing in takes seconds in each trial."""
 
 
 class AppSessions:
@@ -70,7 +70,7 @@ class AppSessions:
             trials += sum(accounts[user] for user in wanted)
             if wanted:
                 found[site] = tuple(wanted)
-        return found if trials >= _TRIALS + self.app.boot_seconds / _BOOT else {}
+        return found if trials >= _TRIALS + self.app.boot_seconds // _BOOT else {}
 
     def of(self, site: str, edition: int) -> dict[str, StoredSession]:
         """Account to the session that replicas of this edition have from the start."""
@@ -121,19 +121,17 @@ class Turn:
     sessions: AppSessions
     missing: Mapping[str, tuple[str, ...]]
     finish: Callable[[], None]
-    made: bool = False
-    """Whether something came of it."""
     over: bool = field(default=False, init=False)
 
-    def end(self) -> None:
-        """The next one's turn. Without anything made it counts as failed for all."""
+    def end(self, *, why: str = "") -> None:
+        """The next one's turn. ``why`` nothing came of it; empty: something did, or nobody got to try."""
         if self.over:
             return
         self.over = True
-        if not self.made:
+        if why:
             for site, users in self.missing.items():
                 for user in users:
-                    self.sessions.failed(site, user, "whoever was to sign in gave the replica back")
+                    self.sessions.failed(site, user, why)
         self.finish()
 
 

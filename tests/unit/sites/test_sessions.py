@@ -230,6 +230,17 @@ def test_one_signs_in_and_all_later_replicas_know_the_session(launcher: BrokerLa
     assert note.startswith("forum: each trial signs in as ann by itself, for that can't be kept: after ")
 
 
+def test_a_site_that_is_not_there_is_told_by_whoever_leases_it(tmp_path: Path) -> None:
+    (tmp_path / "sites.yaml").write_text(SITES)  # and no forum.py
+    with BrokerLauncher(BrokerConfig(catalogue=str(tmp_path / "sites.yaml"))) as launcher:
+        with BrokerClient(launcher.address, name="gw0") as client:
+            assert client.look(["forum"])["forum"].default_user == "ann"
+            for _ in range(3):
+                with pytest.raises(SiteError, match="No module named 'forum'"):
+                    client.prepare({"forum": {"ann": 5}}, holder="first", timeout=DEADLINE)
+        assert launcher.stop().notes == ()
+
+
 def test_whoever_dies_while_signing_in_leaves_the_turn_to_the_next(launcher: BrokerLauncher) -> None:
     visits = {"forum": {"ann": 5, "bob": 5}}
     with BrokerClient(launcher.address, name="gw1") as second:

@@ -9,7 +9,7 @@ import pytest
 
 from pytest_webarena.cli import main
 from pytest_webarena.errors import UsageError
-from pytest_webarena.suites import load_suite, read_suite_file
+from pytest_webarena.suites.reading import load_suite, read_suite_file
 from pytest_webarena.suites.selecting import evaluation_types
 from pytest_webarena.tasks import Start, Task
 from tests.unit.checks.helpers import FakeLive, FakePage

@@ -183,6 +183,8 @@ def _merge(options: argparse.Namespace) -> int:
         f"{merged.trials} trials in {options.output}"
         + (f", {merged.replaced} superseded left out" if merged.replaced else "")
     )
+    if merged.memories_replaced:
+        print(f"memories in several runs: {merged.memories_replaced} left out for ones with a longer history")
     return 0
 
 
@@ -205,7 +207,7 @@ def _try(options: argparse.Namespace) -> int:
 def _repairs(options: argparse.Namespace) -> int:
     from pytest_webarena.checks.grading import find_grading
     from pytest_webarena.checks.upstream.rules import RULES
-    from pytest_webarena.suites import load_suite
+    from pytest_webarena.suites.reading import load_suite
     from pytest_webarena.suites.repairs import numbers, render
 
     find_grading("repaired", options.rule)  # names that don't exist are told there

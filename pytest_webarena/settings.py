@@ -72,7 +72,6 @@ class Settings:
     gate: Gate
     audit: bool
     """Tasks are on trial, not agents: `agents` are then the audit's own."""
-    task_globs: tuple[str, ...]
     agent_directories: tuple[Path, ...]
     overrides: Overrides
     """What the flags change in agents' definitions."""
@@ -141,7 +140,6 @@ def read_settings(config: pytest.Config) -> Settings:
         shard=parse_shard(option("--shard")) if option("--shard") else None,
         gate=Gate(min_pass_rate=option("--min-pass-rate"), max_errors=option("--max-errors")),
         audit=audit,
-        task_globs=tuple(config.getini("webarena_tasks")),
         agent_directories=_agent_directories(config),
         overrides=Overrides(
             model=option("--model"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 from pathlib import Path
 
@@ -13,6 +14,11 @@ from pytest_webarena import secrets
 # Its deadline per example is a timing assertion: it fails when the machine is busy, not when the code is wrong.
 settings.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("suite")
+
+# Runs inside tests (pytester) forget what was first imported in them, and would import all of it again: slow, and more
+# than compiled modules such as PyYAML's bear.
+for _module in ("hooks", "suites.reading"):
+    importlib.import_module(f"pytest_webarena.{_module}")
 
 _HERE = Path(__file__).parent
 _WITH_OTHER_PROCESSES = ("browser", "docker", "plugin")

@@ -26,7 +26,7 @@ from pytest_webarena.gym.house import Guest, HouseKey, enter
 from pytest_webarena.gym.rollout import Rollout
 from pytest_webarena.gym.spaces import AnyText
 from pytest_webarena.sites.manifest import load_catalogue
-from pytest_webarena.suites import is_suite, load_suite
+from pytest_webarena.suites.reading import is_suite, load_suite
 from pytest_webarena.tasks import Task, load_tasks
 from pytest_webarena.tasks.placeholders import resolve_placeholders
 from pytest_webarena.trials.stage import Stage, set_stage

@@ -257,6 +257,8 @@ class _Composer:
                 continue
             elif kind is events.StreamEndEvent:
                 return self.whole(root)
+            elif event is None:  # after the end, which we have not recognised
+                raise RuntimeError("PyYAML's events are not of its own classes: its modules were loaded twice")
             else:
                 continue
             if total > limits.nodes:

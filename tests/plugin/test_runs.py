@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from pytest_webarena import controller
 from pytest_webarena.cli import main
+from pytest_webarena.results import RunDir
 
 MakeTasks = Callable[..., None]
 
@@ -133,6 +137,22 @@ def test_thresholds_hold_with_workers(canned: pytest.Pytester, make_tasks: MakeT
     make_tasks("a", "b", "wrong")
     assert canned.runpytest_subprocess("-n2", "--min-pass-rate=0.6").ret == 0
     assert canned.runpytest_subprocess("-n2", "--min-pass-rate=0.7").ret == 10
+
+
+def test_a_run_is_read_and_exported_once(
+    canned: pytest.Pytester, make_tasks: MakeTasks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done: Counter[str] = Counter()
+
+    def counted(owner: Any, name: str) -> None:
+        real = getattr(owner, name)
+        monkeypatch.setattr(owner, name, lambda *args, **kwargs: (done.update([name]), real(*args, **kwargs))[1])
+
+    make_tasks("a", "wrong")
+    counted(controller, "export")
+    counted(RunDir, "records")
+    canned.runpytest("--run-dir=run", "--min-pass-rate=0.5", "--alluredir=allure").assert_outcomes(passed=1, failed=1)
+    assert done == {"export": 1, "records": 1}
 
 
 def test_exports_are_written_at_the_end(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:

@@ -18,7 +18,8 @@ from pytest_webarena.errors import BrowserError, TaskError
 from pytest_webarena.evidence import TabState
 from pytest_webarena.results import RunDir, TrialKey, TrialRecord
 from pytest_webarena.testing import ScriptedAgent, make_task
-from pytest_webarena.trials.trial import TrialPlan, run_trial
+from pytest_webarena.trials.plan import TrialPlan
+from pytest_webarena.trials.trial import run_trial
 
 TASK = make_task("intent: How many?\nsites: []\nchecks: [{answer: {number: 42}}]", id="t")
 

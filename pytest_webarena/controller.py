@@ -125,7 +125,7 @@ class Controller:
                 self.progress = Progress(
                     writer._file,
                     fancy=trials > 5 and has_foot(writer._file),
-                    log=reporter.write_line,
+                    log=lambda text: _write_line(reporter, text),
                     markup=lambda text: str(writer.markup(text, invert=True)),
                 )
         if self.progress is not None:
@@ -229,6 +229,14 @@ class Controller:
             "platform": platform.platform(),
             "git": _git_revision(self._config.rootpath),
         }
+
+
+def _write_line(reporter: Any, text: str) -> None:
+    """A line of its own; with xdist the reporter itself would put it behind the dots."""
+    reporter.ensure_newline()
+    if reporter._tw.width_of_current_line:
+        reporter._tw.line()
+    reporter.write_line(text)
 
 
 def _check_resumable(run: RunDir, settings: Settings) -> None:

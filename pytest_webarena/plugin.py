@@ -13,7 +13,7 @@ from pytest_webarena.controller import Controller
 from pytest_webarena.errors import UsageError
 from pytest_webarena.reporting import allure, audit, outcomes, skips, terminal
 from pytest_webarena.results import RunDir
-from pytest_webarena.settings import check_agents, read_settings
+from pytest_webarena.settings import check_agents, check_run_dir, read_settings
 from pytest_webarena.stash import CONTROLLER, RUN, SETTINGS, SUITES
 
 if TYPE_CHECKING:
@@ -33,10 +33,14 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", MARKER)
     try:
         config.stash[SETTINGS] = settings = read_settings(config)
-        if (settings.agents_given or settings.audit) and settings.rescore is None:
+        if settings.asks_for_agents and settings.rescore is None:
             check_agents(settings, collecting=config.getoption("collectonly"))
+        if not (config.getoption("collectonly") or xdist.is_worker(config)):
+            check_run_dir(settings)
     except UsageError as error:
         raise pytest.UsageError(str(error)) from None
+    if config.getoption("--sites"):
+        collection.known_sites(config)  # a typo is told once, and before workers start
     if settings.rescore is not None:
         rescoring.name_files(config, RunDir(settings.rescore))
     try:

@@ -79,7 +79,7 @@ class TaskFile(pytest.Module):
         module = types.ModuleType(self.path.stem)
         try:
             tasks = self.load()
-        except (TaskFileError, UsageError) as error:
+        except (TaskFileError, UsageError, pytest.UsageError) as error:
             raise self.CollectError(_relative_to_here(str(error), self.path)) from None
         labels = self.config.pluginmanager.hasplugin("allure_pytest")
         known = known_sites(self.config)
@@ -170,7 +170,8 @@ class TaskItem(pytest.Function):
 def known_sites(config: pytest.Config) -> Mapping[str, Collection[str]] | None:
     """The catalogue's sites with the names of their accounts.
 
-    Read once; a bad catalogue ends the run before anything is collected. None when a finished run is judged again: that
+    Read once. Raises `pytest.UsageError` for a bad catalogue, which ends the run at its start if it was named on the
+    command line, and else is an error of each task file. None when a finished run is judged again: that
     needs no sites, nor the catalogue that it was run with.
     """
     if config.stash[SETTINGS].rescore is not None:

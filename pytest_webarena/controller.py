@@ -72,7 +72,7 @@ class Controller:
                 self.progress = Progress(
                     writer._file,
                     fancy=trials > 5 and has_foot(writer._file),
-                    log=reporter.write_line,
+                    log=lambda text: _write_line(reporter, text),
                     markup=lambda text: str(writer.markup(text, invert=True)),
                 )
         if self.progress is not None:
@@ -150,6 +150,14 @@ class Controller:
             rescoring.note(run, self._settings, self._config.invocation_params.args)
         problems = self.broker_report.problems if self.broker_report is not None else ()
         allure.report_run(self._config, run, self.records, problems)
+
+
+def _write_line(reporter: Any, text: str) -> None:
+    """A line of its own; with xdist the reporter itself would put it behind the dots."""
+    reporter.ensure_newline()
+    if reporter._tw.width_of_current_line:
+        reporter._tw.line()
+    reporter.write_line(text)
 
 
 def _close_unfinished(run: RunDir, since: float, *, interrupted: bool) -> list[TrialRecord]:

@@ -12,7 +12,7 @@ from pytest_webarena.controller import Controller
 from pytest_webarena.errors import UsageError
 from pytest_webarena.reporting import allure, audit, outcomes, skips, terminal
 from pytest_webarena.results import RunDir
-from pytest_webarena.settings import check_agents, read_settings
+from pytest_webarena.settings import check_agents, check_run_dir, read_settings
 from pytest_webarena.stash import CONTROLLER, SETTINGS, SUITES, run_start
 
 if TYPE_CHECKING:
@@ -25,14 +25,19 @@ def prepare(config: pytest.Config) -> None:
     """What these hooks rely on: settings, suites and, in the process that the user started, a controller."""
     try:
         settings = read_settings(config)
-        if (settings.agents_given or settings.audit) and settings.rescore is None:
-            check_agents(settings, collecting=config.getoption("collectonly"))
+        collecting = config.getoption("collectonly")
+        if settings.asks_for_agents and settings.rescore is None:
+            check_agents(settings, collecting=collecting)
+        if not (collecting or xdist.is_worker(config)):
+            check_run_dir(settings)
         if settings.rescore is not None:
             rescoring.name_files(config, RunDir(settings.rescore))
         config.stash[SUITES] = suite_options.claim_arguments(config, settings.suites)
     except UsageError as error:
         raise pytest.UsageError(str(error)) from None
     config.stash[SETTINGS] = settings
+    if config.getoption("--sites"):
+        collection.known_sites(config)  # a typo is told once, and before workers start
     if not xdist.is_worker(config):
         start = run_start(config)
         start.guard()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import argparse
+from collections.abc import Callable
 from typing import Any, Literal
 
 import pytest
@@ -293,35 +295,31 @@ def _add_agent_options(group: pytest.OptionGroup) -> None:
 
 
 def _positive_int(text: str) -> int:
-    return _bounded(int(text), 1, text)
+    return int(_number(text, "a whole number from 1 on", lambda value: value >= 1, read=int))
 
 
 def _natural_int(text: str) -> int:
-    return _bounded(int(text), 0, text)
+    return int(_number(text, "a whole number from 0 on", lambda value: value >= 0, read=int))
 
 
 def _positive_float(text: str) -> float:
-    value = float(text)
-    if not 0 < value < float("inf"):
-        raise ValueError(text)
-    return value
+    return _number(text, "a number above 0", lambda value: 0 < value < float("inf"))
 
 
 def _share(text: str) -> float:
-    value = float(text)
-    if not 0 <= value <= 1:
-        raise ValueError(text)
-    return value
+    return _number(text, "a share from 0 to 1, as 0.3", lambda value: 0 <= value <= 1)
 
 
 def _natural_float(text: str) -> float:
-    value = float(text)
-    if not 0 <= value < float("inf"):
-        raise ValueError(text)
-    return value
+    return _number(text, "a number from 0 on", lambda value: 0 <= value < float("inf"))
 
 
-def _bounded(value: int, least: int, text: str) -> int:
-    if value < least:
-        raise ValueError(text)
+def _number(text: str, expected: str, fits: Callable[[float], bool], read: Callable[[str], float] = float) -> float:
+    """The number in ``text``; otherwise what argparse tells the user as it is."""
+    try:
+        value = read(text)
+    except ValueError:
+        value = float("nan")
+    if not fits(value):
+        raise argparse.ArgumentTypeError(f"expected {expected}, found {text!r}")
     return value

@@ -185,6 +185,8 @@ def _run_agent(
     try:
         worker = AgentWorker(lambda: plan.agent.make(assignment), name=name, timeout=limits.seconds)
     except AgentCrashed as crash:
+        if crash.__cause__ is not None:
+            writer.note_traceback(crash.__cause__, name="agent-traceback.txt")
         return Episode(answer=None, ending=Ending("agent_crash", f"when it was made: {crash}"), steps=(), seconds=0.0)
     except AgentTimeout:
         return Episode(
@@ -200,6 +202,8 @@ def _run_agent(
                 stage.session, worker, parse=parse, limits=limits, recorder=recorder,
                 spend=spending.spend if spending is not None else lambda usage: None,
             )  # fmt: skip
+        if worker.crash is not None:
+            writer.note_traceback(worker.crash, name="agent-traceback.txt")
         if recalled is not None:
             recalled.ask(worker, episode.ending.reason, writer)
             if recalled.usage is not None:

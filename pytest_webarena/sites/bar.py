@@ -9,7 +9,7 @@ from typing import TextIO
 
 __all__ = ["Bar"]
 
-_CELLS = 20
+_CELLS, _FEWEST = 20, 5
 _EVERY = 0.1
 """Seconds between two looks of a terminal's line."""
 _SAY_AGAIN = 15.0
@@ -50,8 +50,14 @@ class Bar:
             pace += f", {_duration((total - done) / speed)} left"
         amount = f"{self._words(done)} of {self._words(total)}"
         if self._fancy:
-            filled = round(share * _CELLS)
-            self._latest = f"{self._what} [{'#' * filled}{'.' * (_CELLS - filled)}] {share:4.0%} {amount}  {pace}"
+            width = shutil.get_terminal_size().columns - 1
+            figures = f"{share:4.0%} {amount}  {pace}"
+            cells = min(width - len(f"{self._what} [] {figures}"), _CELLS)
+            filled = round(share * max(cells, 0))
+            bar = f" [{'#' * filled}{'.' * (cells - filled)}]" if cells >= _FEWEST else ""
+            room = width - len(f"{bar} {figures}")
+            what = self._what if len(self._what) <= room else f"…{self._what[1 - room :]}"
+            self._latest = f"{what}{bar} {figures}"
         else:
             self._latest = f"{self._what}: {share:.0%}, {amount}, {pace}"
         if now - self._shown >= (_EVERY if self._fancy else _SAY_AGAIN):

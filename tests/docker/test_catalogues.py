@@ -160,6 +160,8 @@ def test_manifests_configure_sign_in_query_and_call(
         assert all(
             digest.startswith("sha256:") for record in records.values() for digest in record["replicas"].values()
         )
+        log = (pytester.path / catalogue / "broker.log").read_text()
+        assert ("committing gitlab with its users signed in" in log) == (catalogue == "webarena")
         # The header that signs in is nowhere on disk, and what a page could have seen of it neither.
         kept = [path for path in (pytester.path / catalogue).rglob("*") if path.is_file()]
         assert kept

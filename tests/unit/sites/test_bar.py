@@ -36,6 +36,21 @@ def test_a_terminal_has_one_line_that_changes(monkeypatch: pytest.MonkeyPatch) -
     ]
 
 
+@pytest.mark.parametrize(
+    ("columns", "expected"),
+    [
+        (64, "pulling shop [####...]  50% 500 MB of 1.0 GB  25 MB/s, 20 s left"),
+        (58, "pulling shop  50% 500 MB of 1.0 GB  25 MB/s, 20 s left"),
+        (50, "…ng shop  50% 500 MB of 1.0 GB  25 MB/s, 20 s left"),
+    ],
+)
+def test_a_narrow_one_keeps_the_figures(monkeypatch: pytest.MonkeyPatch, columns: int, expected: str) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns + 1))
+    states = [state.rstrip() for state in told(Terminal())[0].split("\r")[1:]]
+    assert states[1] == expected
+    assert max(map(len, states)) <= columns
+
+
 def test_elsewhere_it_is_a_line_now_and_then() -> None:
     assert told(io.StringIO()) == [
         "pulling shop: 50%, 500 MB of 1.0 GB, 25 MB/s, 20 s left",

@@ -209,6 +209,7 @@ class Session:
     async def _observe(self) -> Observation:
         budget = self._budget()
         await self._tabs.sync()
+        elsewhere = False
         for attempt in range(1, _LOOKS + 1):
             tab = self._tabs.current
             try:
@@ -220,13 +221,18 @@ class Session:
             except TabClosed:
                 await self._tabs.sync()
             except PlaywrightError:  # it went elsewhere each time it was looked at
+                elsewhere = True
                 if attempt == _LOOKS:
                     observation = await unread(self._tabs, "it keeps going elsewhere")
                     break
                 tab.stop_loading()
             except Unresponsive:
                 if attempt == _LOOKS:
-                    raise
+                    if not elsewhere:
+                        raise
+                    # No time was left for the last look; the page itself may be quick enough.
+                    observation = await unread(self._tabs, "it keeps going elsewhere")
+                    break
                 await self._recover(tab, 0.5)
                 budget = Deadline(self._limits.step * _RESERVE / 2)
         else:

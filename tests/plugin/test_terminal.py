@@ -144,7 +144,7 @@ def run_in_terminal(pytester: pytest.Pytester, *arguments: str) -> str:
     command = [sys.executable, "-m", "pytest", *arguments]
     process = subprocess.Popen(command, cwd=pytester.path, stdin=theirs, stdout=theirs, stderr=theirs, env=environment)
     os.close(theirs)
-    output, deadline = b"", time.monotonic() + 60
+    output, deadline = b"", time.monotonic() + 100
     try:
         while time.monotonic() < deadline:
             if select.select([ours], [], [], 0.5)[0]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
@@ -195,9 +195,8 @@ def add_options(parser: pytest.Parser) -> None:
     )
     _defaults.update((option.dest, option.attrs().get("default")) for option in group.options)
     for name, default, text in _INI:
-        parser.addini(
-            f"webarena_{name}", type="args" if isinstance(default, list) else None, default=default, help=text
-        )
+        kind: Literal["args", "string"] = "args" if isinstance(default, list) else "string"
+        parser.addini(f"webarena_{name}", type=kind, default=default, help=text)
 
 
 def asked_for(config: pytest.Config) -> bool:

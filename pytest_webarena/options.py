@@ -212,7 +212,7 @@ def add_options(parser: pytest.Parser) -> None:
     )
     _defaults.update((option.dest, option.attrs().get("default")) for option in group.options)
     for name, default, text in _INI:
-        kind: Literal["args"] | None = "args" if isinstance(default, list) else None
+        kind: Literal["args", "string"] = "args" if isinstance(default, list) else "string"
         parser.addini(f"webarena_{name}", type=kind, default=default, help=text)
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import datetime
 import secrets
 import time
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pytest_webarena.errors import UsageError
 from pytest_webarena.stash import SETTINGS
@@ -64,21 +65,18 @@ class RunStart:
         from pytest_webarena.sites.launcher import BrokerConfig, BrokerLauncher
         from pytest_webarena.sites.memory import available_memory
 
-        asked: dict[str, Any] = {}
-        if settings is not None:
-            asked = {"catalogue": settings.catalogue, "site_urls": settings.site_urls, "pulls": settings.pulls}
-        replicas = settings.replicas if settings is not None else None
+        run_dir = settings.run_dir if settings is not None else None
+        run_dir = run_dir or _default_run_dir(self._config.rootpath)
         finished = _finished(settings) if settings is not None and settings.resume is not None else ()
-        run_dir = (settings.run_dir if settings is not None else None) or _default_run_dir(self._config.rootpath)
-        self._launcher = BrokerLauncher(
-            BrokerConfig(
-                **asked,
-                run_dir=run_dir,
-                max_replicas=replicas or 3 * worker_count(self._config) + 2,
-                memory=None if replicas else (available_memory() or 0) // 2 or None,
-            ),
-            guarded=settings is not None,
+        replicas = settings.replicas if settings is not None else None
+        config = BrokerConfig(
+            run_dir=run_dir,
+            max_replicas=replicas or 3 * worker_count(self._config) + 2,
+            memory=None if replicas else (available_memory() or 0) // 2 or None,
         )
+        if settings is not None:
+            config = replace(config, catalogue=settings.catalogue, site_urls=settings.site_urls, pulls=settings.pulls)
+        self._launcher = BrokerLauncher(config, guarded=settings is not None)
         return RunInfo(
             run_dir=run_dir,
             broker=self._launcher.address,

@@ -21,6 +21,7 @@ import http.client
 import json
 import multiprocessing
 import random
+import re
 import socket
 import sys
 import tempfile
@@ -182,13 +183,17 @@ def end(client: BrokerClient, lease: Lease, mark: str, ending: str) -> None:
 
 
 def ask(proxy: str, method: str, path: str, **form: str) -> str:
-    """The page, whatever its status; redirects are not followed."""
+    """The page; redirects are not followed. A fault of site or gateway is an `OSError`: it tells nothing of others."""
     connection = http.client.HTTPConnection(proxy.removeprefix("http://"), timeout=30)
     try:
         body = urllib.parse.urlencode(form) if method == "POST" else None
         headers = {"Content-Type": "application/x-www-form-urlencoded"} if body is not None else {}
         connection.request(method, f"http://{HOST}{path}", body=body, headers=headers)
-        return connection.getresponse().read().decode()
+        response = connection.getresponse()
+        text = response.read().decode()
+        if response.status >= 500:
+            raise OSError(f"{method} {path}: {response.status}: {' '.join(re.sub('<[^>]*>', ' ', text).split())[:300]}")
+        return text
     finally:
         connection.close()
 

@@ -234,7 +234,7 @@ def _wait(client: StandingClient, hints: Mapping[str, float], apps: Sequence[str
 
 
 def _progress(site: StandingSite, hint: float) -> str:
-    return f"{site.app} {site.seconds:.0f} s of about {hint:.0f}" + (f" ({site.doing})" if site.doing else "")
+    return f"{site.app} {site.seconds:.0f} s of about {max(1, hint):.0f}" + (f" ({site.doing})" if site.doing else "")
 
 
 # --- visiting

@@ -26,7 +26,7 @@ from pytest_webarena.gym.house import Guest, HouseKey, enter
 from pytest_webarena.gym.rollout import Rollout
 from pytest_webarena.gym.spaces import AnyText
 from pytest_webarena.sites.manifest import load_catalogue
-from pytest_webarena.suites import is_suite, load_suite
+from pytest_webarena.suites.reading import is_suite, load_suite
 from pytest_webarena.tasks import Task, load_tasks
 from pytest_webarena.tasks.placeholders import resolve_placeholders
 from pytest_webarena.trials.stage import Stage, set_stage
@@ -141,7 +141,8 @@ class TasksEnv(gymnasium.Env[dict[str, Any], "str | Action"]):
         self._rollout = Rollout(stage.session, parse=self._parse, limits=limits, stepped=stepped)
         first = self._rollout.first()
         observation = stage.session.observe() if isinstance(first, Episode) else first
-        return self._shown(observation), {**self._info(), "images": [image.data for image in stage.images]}
+        given = {"images": tuple(image.data for image in stage.images)} if stage.images else {}
+        return self._shown(observation), {**self._info(), **given}
 
     def step(self, action: str | Action) -> tuple[dict[str, Any], float, bool, bool, dict[str, Any]]:
         """Carry out an action: text in the environment's grammar, or an `Action`."""

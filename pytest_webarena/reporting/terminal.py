@@ -83,14 +83,14 @@ def write_summary(reporter: TerminalReporter, controller: Controller) -> None:
             _write(reporter, skipped_lines(controller.skipped))
         return
     reporter.write_sep("=", "webarena")
-    lines = list(summary_lines(summarise(run.records()).values()))
-    lines += grading_lines(run.records(), run.path)
+    lines = list(summary_lines(summarise(controller.records).values()))
+    lines += grading_lines(controller.records, run.path)
     if controller.broker_report is not None:
         lines += site_lines(controller.broker_report)
     lines += budget_lines(read_ledger(run.path / LEDGER), reporter.config.stash[SETTINGS].models)
     lines += judge_lines(reporter.config.stash[SETTINGS].judge)
     if reporter.config.stash[SETTINGS].rescore is not None:
-        lines += rescored_lines(run.records(), since=controller.started)
+        lines += rescored_lines(controller.records, since=controller.started)
     lines += left_out_lines(controller.left_out)
     lines += skipped_lines(controller.skipped)
     if controller.ruling is not None:

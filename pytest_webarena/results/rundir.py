@@ -82,6 +82,8 @@ class RunDir:
         """What ``run.json`` says. `UsageError` when this is no run directory."""
         try:
             data: dict[str, Any] = json.loads((self.path / "run.json").read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            raise UsageError(f"{self.path}: expected a run directory with a run.json, found none") from None
         except (OSError, ValueError) as error:
             raise UsageError(
                 f"{self.path}: expected a run directory with a run.json, found none that can be read: {error}"
@@ -216,9 +218,9 @@ class AttemptWriter:
             if text:
                 self._write(f"memory-{name}.txt", scrub(text).encode("utf-8", "replace"))
 
-    def note_traceback(self, error: BaseException) -> None:
+    def note_traceback(self, error: BaseException, *, name: str = "traceback.txt") -> None:
         """Keep the traceback of an unexpected error; the user sees one sentence."""
-        self._write("traceback.txt", scrub("".join(traceback.format_exception(error))).encode("utf-8", "replace"))
+        self._write(name, scrub("".join(traceback.format_exception(error))).encode("utf-8", "replace"))
 
     def finish(self, evidence: Evidence) -> None:
         """Keep the evidence. Steps are there already; pages and traffic get files of their own."""

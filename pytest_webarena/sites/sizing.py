@@ -1,4 +1,4 @@
-"""How many pristine spares an app needs, and how much memory all apps may take for them."""
+"""How many pristine spares an app needs, and the memory that all apps share for them."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ import re
 import statistics
 from collections import deque
 from dataclasses import dataclass
-from pathlib import Path
 
 from pytest_webarena.sites.manifest import AppManifest
 
-__all__ = ["Budget", "Demand", "FleetLimits", "Recent", "available_memory", "size_of"]
+__all__ = ["Budget", "Demand", "FleetLimits", "Recent", "size_of"]
 
 _LATEST = 20
 """Starts and resets that tell how long the next one takes."""
@@ -20,7 +19,6 @@ _MEMORY = 30.0
 """Seconds for which demand is remembered; for the number of spares, five times what a replacement takes besides."""
 _PROCESS, _CONTAINER = 64 << 20, 1 << 30
 _UNITS = {"": 1, "b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
-_MEMINFO = Path("/proc/meminfo")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,14 +127,3 @@ def size_of(app: AppManifest) -> int:
         return _PROCESS
     match = re.fullmatch(r"(\d+)([bkmg]?)b?", app.docker.memory.lower())
     return int(match[1]) * _UNITS[match[2]] if match else _CONTAINER
-
-
-def available_memory() -> int | None:
-    """Bytes that programs may still take without swapping; None where the system doesn't tell."""
-    try:
-        for line in _MEMINFO.read_text().splitlines():
-            if line.startswith("MemAvailable:"):
-                return int(line.split()[1]) * 1024
-    except (OSError, ValueError):
-        pass
-    return None

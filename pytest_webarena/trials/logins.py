@@ -57,7 +57,8 @@ class Logins:
     Where sessions are portable, signing in happens on a replica of its own that is handed back at once: it leaves no
     trace on the replica that a trial gets. That is why `prepare` comes before the trial's own lease, which must not be
     held while waiting for another one. A state that has not been used for some minutes is looked at before it is used,
-    on the trial's own lease, and made anew when the site has ended it.
+    on the trial's own lease, and made anew when the site has ended it. So is, once, whether another replica of a site
+    accepts a session at all: one that keeps its sessions in its database would show the agent the sign-in form.
 
     Where sessions are not portable, accounts are signed in on a replica that later ones start from, if the run's
     ``visits`` are worth it; else on the trial's own lease, each time.
@@ -85,6 +86,8 @@ class Logins:
         """When a session that replicas have from their start was last seen to be good; by site, account and number."""
         self._states: dict[tuple[str, str], _Kept] = {}
         self._access: dict[str, SiteAccess] = {}
+        self._accepting: dict[str, bool] = {}
+        """Of sites whose sessions ought to be portable, by name: whether another replica took one."""
         self._held: WeakKeyDictionary[Lease, _Held] = WeakKeyDictionary()
 
     def prepare(self, sites: Sequence[str], users: Mapping[str, str]) -> None:
@@ -119,7 +122,10 @@ class Logins:
     def _wanted(self, site: SiteAccess, users: Mapping[str, str]) -> str:
         """The account to sign in and keep; empty when there is nothing to do."""
         user = _user(site, users)
-        return user if site.login_state_portable and (site.name, user) not in self._states else ""
+        return user if self._portable(site) and (site.name, user) not in self._states else ""
+
+    def _portable(self, site: SiteAccess) -> bool:
+        return site.login_state_portable and self._accepting.get(site.name, True)
 
     def state(self, lease: Lease, users: Mapping[str, str]) -> dict[str, Any] | None:
         """The storage state for a context on ``lease``; None when nobody is signed in anywhere.
@@ -159,7 +165,7 @@ class Logins:
         """Sign the site's user in again on ``lease``; the new state of this site."""
         access = lease.sites[site]
         user = _user(access, users)
-        if access.login_state_portable:
+        if self._portable(access):
             self._states.pop((site, user), None)
             return self._signed_in(access, user, lease)
         # Other replicas may accept the session that this one started with; the next trial looks.
@@ -169,7 +175,7 @@ class Logins:
 
     def _signed_in(self, site: SiteAccess, user: str, lease: Lease) -> Mapping[str, Any]:
         key = site.name, user
-        if not site.login_state_portable:
+        if not self._portable(site):
             own = self._of(lease).states
             if key not in own:
                 own[key] = self._from_the_start(site, user, lease) or self._sign_in(site, user, lease)
@@ -179,6 +185,12 @@ class Logins:
             self._keep(site, user, self._sign_in(site, user, lease))
         else:
             self._send_headers(lease, site, self._headers_of(site, user))
+            if site.name not in self._accepting:
+                state = self._looked_at(kept.state, site, user, lease)
+                self._accepting[site.name] = state is kept.state
+                if state is not kept.state:
+                    self._of(lease).states[key] = state
+                    return state
             if self._clock() - kept.proved > _FRESH or _expired(kept.state):
                 self._keep(site, user, self._looked_at(kept.state, site, user, lease))
         return self._states[key].state

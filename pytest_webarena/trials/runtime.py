@@ -20,8 +20,9 @@ from pytest_webarena.results import RunDir, TrialKey, TrialRecord
 from pytest_webarena.results.memory import Memory, memory_folder
 from pytest_webarena.sites.client import BrokerClient, Lease
 from pytest_webarena.trials.logins import Logins
+from pytest_webarena.trials.plan import TrialPlan
 from pytest_webarena.trials.renewal import renew_ended_session
-from pytest_webarena.trials.trial import TrialPlan, run_trial
+from pytest_webarena.trials.trial import run_trial
 
 if TYPE_CHECKING:
     from pytest_webarena.episode import EpisodeLimits

@@ -225,7 +225,7 @@ def test_running_out_of_memory_is_noticed_though_the_site_lives_on(
     backend: DockerBackend, shop: AppManifest, run: Run
 ) -> None:
     async def why() -> str:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             while not (text := await backend.alive(shop, replica)):
                 await asyncio.sleep(0.02)
             return text

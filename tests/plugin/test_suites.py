@@ -164,7 +164,7 @@ def test_workers_collect_the_same(project: pytest.Pytester) -> None:
 
 
 def test_wrong_words_are_told_with_workers_too(project: pytest.Pytester) -> None:
-    result = project.runpytest("--suite=webarena", "-n2", "--select=site=gitlba")
+    result = project.runpytest("--suite=webarena", "-n1", "--select=site=gitlba")
     assert result.ret == pytest.ExitCode.NO_TESTS_COLLECTED
     result.stdout.fnmatch_lines(["*--select: expected a site of the collected tasks, found 'gitlba'; did you mean*"])
 

@@ -12,7 +12,8 @@ from pytest_webarena.llm.config import ModelSettings
 from pytest_webarena.llm.ledger import LEDGER, read_ledger
 from pytest_webarena.results import RunDir, TrialKey, TrialRecord, summarise
 from pytest_webarena.testing import ScriptedAgent, make_task
-from pytest_webarena.trials.trial import TrialPlan, run_trial
+from pytest_webarena.trials.plan import TrialPlan
+from pytest_webarena.trials.trial import run_trial
 from tests.model_server import model_server, say
 from tests.unit.judging.helpers import judge_at
 from tests.unit.llm.helpers import prices

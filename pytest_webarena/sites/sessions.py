@@ -49,8 +49,9 @@ class AppSessions:
         self.notes: list[str] = []
         """What can't be kept, and why."""
         self._clock = clock
-        self._stored: dict[tuple[str, str], tuple[StoredSession, float]] = {}
-        """With the time when it was made."""
+        self._stored: dict[tuple[str, str], StoredSession] = {}
+        self._used: dict[tuple[str, str], float] = {}
+        """When the first replica that has the session was handed out: booting until then may have taken long."""
         self._failures: Counter[tuple[str, str]] = Counter()
         self._given_up: set[tuple[str, str]] = set()
 
@@ -74,18 +75,22 @@ class AppSessions:
 
     def of(self, site: str, edition: int) -> dict[str, StoredSession]:
         """Account to the session that replicas of this edition have from the start."""
-        return {
+        found = {
             user: session
-            for (name, user), (session, _) in self._stored.items()
+            for (name, user), session in self._stored.items()
             if name == site and session.number <= edition
         }
+        for user in found:
+            self._used.setdefault((site, user), self._clock())
+        return found
 
     def keep(self, made: States, *, born: int, edition: int) -> None:
         """Replicas from ``edition`` on have the sessions in ``made``, and those of the edition it was ``born`` from."""
-        self._stored = {key: held for key, held in self._stored.items() if held[0].number <= born}
+        self._stored = {key: held for key, held in self._stored.items() if held.number <= born}
         for site, states in made.items():
             for user, state in states.items():
-                self._stored[site, user] = StoredSession(state=state, number=edition), self._clock()
+                self._stored[site, user] = StoredSession(state=state, number=edition)
+                self._used.pop((site, user), None)
 
     def failed(self, site: str, user: str, why: str) -> None:
         """It could not be made; given up when that happens again."""
@@ -96,11 +101,12 @@ class AppSessions:
 
     def ended(self, site: str, user: str, number: int, why: str) -> None:
         """A replica that had session ``number`` from the start does not accept it: it is over."""
-        session, since = self._stored.get((site, user), (None, 0.0))
+        session = self._stored.get((site, user))
         if session is None or session.number != number:
             return  # somebody has said so before
         del self._stored[site, user]
-        lasted = self._clock() - since
+        now = self._clock()
+        lasted = now - self._used.get((site, user), now)
         if lasted < _LASTING:
             self.give_up([(site, user)], f"after {lasted:.0f} s a new replica did not accept the session: {why}")
 

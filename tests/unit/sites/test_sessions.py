@@ -71,12 +71,15 @@ def test_a_session_that_has_ended_is_made_again_if_it_lasted() -> None:
     found, now = sessions()
     visits = {"shop": {"ann": 9}}
     found.keep({"shop": {"ann": STATE}}, born=0, edition=1)
+    assert found.of("shop", 1)
     now[0] = 3600.0
     found.ended("shop", "ann", 1, "sent to the form")
     assert found.missing(visits) == {"shop": ("ann",)}
     found.keep({"shop": {"ann": STATE}}, born=1, edition=2)
     found.ended("shop", "ann", 1, "somebody with an old replica")
     assert not found.missing(visits)
+    now[0] += 7200.0  # it has to boot
+    assert found.of("shop", 2)
     now[0] += 5.0
     found.ended("shop", "ann", 2, "sent to the form\nthe page is …")
     assert not found.missing(visits)

@@ -241,7 +241,8 @@ http.server.HTTPServer(("", 8080), Failing).serve_forever()
     ("code", "settings", "expected"),
     [
         pytest.param(EXITING, PATIENT, ["exit code 3", "no licence found"], id="exits"),
-        pytest.param(GREEDY, {"memory": "32m", **PATIENT}, ["memory", "allocating"], id="greedy"),  # seen before its end or after it
+        # Told as of one program if it is seen before the container has ended, as of the container afterwards.
+        pytest.param(GREEDY, {"memory": "32m", **PATIENT}, ["memory", "allocating"], id="greedy"),
         pytest.param(SLOW, {"start_timeout": 2.0}, ["not ready within", "still loading"], id="slow"),
         pytest.param(HANGING, {"start_timeout": 2.0}, ["GET / got no answer", "listening"], id="hangs"),
         pytest.param(ILL, {"start_timeout": 2.0}, ["answered 500", "GET / HTTP"], id="ill"),

@@ -184,7 +184,7 @@ def add_options(parser: pytest.Parser) -> None:
         "webarena_tasks", type="args", default=[], help="Globs of task files, relative to the root directory."
     )
     parser.addini("webarena_agents", type="args", default=["agents"], help="Directories of agent definitions.")
-    parser.addini("webarena_sites", default="", help="Default of --sites.")
+    parser.addini("webarena_sites", default="", help="Default of --sites; files are relative to the root directory.")
     parser.addini("webarena_site_urls", type="args", default=[], help="Values for --site-url, which replaces them.")
     parser.addini("webarena_browser_executable", default="", help="Default of --browser-executable.")
 

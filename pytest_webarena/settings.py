@@ -116,7 +116,7 @@ def read_settings(config: pytest.Config) -> Settings:
         catalogue=(
             option("--sites")
             or (stored.catalogue if stored else "")
-            or config.getini("webarena_sites")
+            or _own_catalogue(config)
             or catalogue_of(config, suites)
             or "embedded"
         ),
@@ -216,6 +216,12 @@ def check_run_dir(settings: Settings) -> None:
 def _own_prices(config: pytest.Config) -> Path | None:
     name = config.getini("webarena_prices")
     return config.rootpath / name if name else None
+
+
+def _own_catalogue(config: pytest.Config) -> str:
+    """The ini file's: a file is relative to the root directory, wherever pytest is called."""
+    name: str = config.getini("webarena_sites")
+    return str(config.rootpath / name) if name.endswith((".yaml", ".yml")) else name
 
 
 def _path(text: str | None) -> Path | None:

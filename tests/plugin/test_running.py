@@ -103,6 +103,16 @@ def test_a_bad_catalogue_of_the_ini_file_is_an_error_of_the_files_that_need_it(
     result.stdout.no_fnmatch_line("*collection.py*")
 
 
+def test_a_catalogue_of_the_ini_file_is_found_from_any_directory(
+    canned: pytest.Pytester, make_tasks: MakeTasks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_tasks("right", sites="[homepage]")
+    canned.makeini("[pytest]\nwebarena_sites = own.yaml")
+    (canned.path / "own.yaml").write_text("extends: embedded\n")
+    monkeypatch.chdir(canned.path / "tasks")
+    canned.runpytest("demo.yaml", "--run-dir=run").assert_outcomes(passed=1)
+
+
 def test_a_run_does_not_mix_its_records_with_those_of_an_earlier_one(
     canned: pytest.Pytester, make_tasks: MakeTasks
 ) -> None:

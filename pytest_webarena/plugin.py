@@ -35,8 +35,6 @@ def pytest_configure(config: pytest.Config) -> None:
         config.stash[SETTINGS] = settings = read_settings(config)
         if settings.asks_for_agents and settings.rescore is None:
             check_agents(settings, collecting=config.getoption("collectonly"))
-        if not (config.getoption("collectonly") or xdist.is_worker(config)):
-            check_run_dir(settings)
     except UsageError as error:
         raise pytest.UsageError(str(error)) from None
     if config.getoption("--sites"):
@@ -45,6 +43,8 @@ def pytest_configure(config: pytest.Config) -> None:
         rescoring.name_files(config, RunDir(settings.rescore))
     try:
         config.stash[SUITES] = suite_options.claim_arguments(config, settings.suites)
+        if not (config.getoption("collectonly") or xdist.is_worker(config)):
+            check_run_dir(settings)  # last: it makes the directory
     except UsageError as error:
         raise pytest.UsageError(str(error)) from None
     if xdist.is_worker(config):

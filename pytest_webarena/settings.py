@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -89,6 +89,8 @@ def read_settings(config: pytest.Config) -> Settings:
         raise UsageError(
             f"--agent: expected each agent once, found {', '.join(agents)}; use --trials for several tries"
         )
+    if len(agents) > 1:
+        _check_ids(agents)
     executable = option("--browser-executable") or config.getini("webarena_browser_executable") or None
     if executable is not None and not os.access(executable, os.X_OK):
         raise UsageError(f"--browser-executable: expected an executable file, found none at {executable}")
@@ -161,6 +163,19 @@ def read_settings(config: pytest.Config) -> Settings:
             prices=_path(option("--prices")) or _own_prices(config),
         ),
     )
+
+
+def _check_ids(agents: Sequence[str]) -> None:
+    """`UsageError` when records could not tell two agents apart: ``v1/my.py:Agent`` and ``v2/my.py:Agent``."""
+    from pytest_webarena.agents.registry import agent_id
+
+    known: dict[str, str] = {}
+    for name in agents:
+        if (other := known.setdefault(agent_id(name), name)) != name:
+            raise UsageError(
+                f"--agent: expected agents that records can tell apart, found {other} and {name}, both of which are "
+                f"{agent_id(name)!r} there; rename one, or run them apart"
+            )
 
 
 def _grading(config: pytest.Config, stored: StoredRun | None) -> Grading:

@@ -91,6 +91,12 @@ def test_bad_options_get_a_sentence(canned: pytest.Pytester, option: str, messag
     result.stderr.fnmatch_lines([message])
 
 
+def test_agents_that_records_could_not_tell_apart_are_refused(canned: pytest.Pytester) -> None:
+    result = canned.runpytest("--agent=v1/my.py:Agent", "--agent=v2/my.py:Agent")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*found v1/my.py:Agent and v2/my.py:Agent, both of which are 'my.py-Agent' there*"])
+
+
 def test_a_bad_catalogue_of_the_ini_file_is_an_error_of_the_files_that_need_it(
     canned: pytest.Pytester, make_tasks: MakeTasks
 ) -> None:

@@ -28,11 +28,11 @@ def prepare(config: pytest.Config) -> None:
         collecting = config.getoption("collectonly")
         if settings.asks_for_agents and settings.rescore is None:
             check_agents(settings, collecting=collecting)
-        if not (collecting or xdist.is_worker(config)):
-            check_run_dir(settings)
         if settings.rescore is not None:
             rescoring.name_files(config, RunDir(settings.rescore))
         config.stash[SUITES] = suite_options.claim_arguments(config, settings.suites)
+        if not (collecting or xdist.is_worker(config)):
+            check_run_dir(settings)  # last: it makes the directory
     except UsageError as error:
         raise pytest.UsageError(str(error)) from None
     config.stash[SETTINGS] = settings

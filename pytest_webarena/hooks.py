@@ -24,20 +24,19 @@ __all__ = ["prepare"]
 def prepare(config: pytest.Config) -> None:
     """What these hooks rely on: settings, suites and, in the process that the user started, a controller."""
     try:
-        settings = read_settings(config)
+        config.stash[SETTINGS] = settings = read_settings(config)
         collecting = config.getoption("collectonly")
         if settings.asks_for_agents and settings.rescore is None:
             check_agents(settings, collecting=collecting)
-        if not (collecting or xdist.is_worker(config)):
-            check_run_dir(settings)
         if settings.rescore is not None:
             rescoring.name_files(config, RunDir(settings.rescore))
+        if config.getoption("--sites"):
+            collection.known_sites(config)  # a typo is told once, and before workers start
         config.stash[SUITES] = suite_options.claim_arguments(config, settings.suites)
+        if not (collecting or xdist.is_worker(config)):
+            check_run_dir(settings)  # last: it makes the directory
     except UsageError as error:
         raise pytest.UsageError(str(error)) from None
-    config.stash[SETTINGS] = settings
-    if config.getoption("--sites"):
-        collection.known_sites(config)  # a typo is told once, and before workers start
     if not xdist.is_worker(config):
         start = run_start(config)
         start.guard()

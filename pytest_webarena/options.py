@@ -23,7 +23,7 @@ _INI: tuple[tuple[str, Any, str], ...] = (
     ("prices", "", "Default of --prices, relative to the root directory."),
     ("tasks", [], "Globs of task files, relative to the root directory."),
     ("agents", ["agents"], "Directories of agent definitions."),
-    ("sites", "", "Default of --sites."),
+    ("sites", "", "Default of --sites; files are relative to the root directory."),
     ("pull", "", "Default of --pull."),
     ("site_urls", [], "Values for --site-url, which replaces them."),
     ("browser_executable", "", "Default of --browser-executable."),

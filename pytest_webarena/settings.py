@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
@@ -93,6 +93,8 @@ def read_settings(config: pytest.Config) -> Settings:
         raise UsageError(
             f"--agent: expected each agent once, found {', '.join(agents)}; use --trials for several tries"
         )
+    if len(agents) > 1:
+        _check_ids(agents)
     executable = option("--browser-executable") or config.getini("webarena_browser_executable") or None
     if executable is not None and not os.access(executable, os.X_OK):
         raise UsageError(f"--browser-executable: expected an executable file, found none at {executable}")
@@ -120,7 +122,7 @@ def read_settings(config: pytest.Config) -> Settings:
         catalogue=(
             option("--sites")
             or (stored.catalogue if stored else "")
-            or config.getini("webarena_sites")
+            or _own_catalogue(config)
             or catalogue_of(config, suites)
             or "embedded"
         ),
@@ -177,6 +179,19 @@ def _pulls(config: pytest.Config) -> Pulls:
     return known[given]
 
 
+def _check_ids(agents: Sequence[str]) -> None:
+    """`UsageError` when records could not tell two agents apart: ``v1/my.py:Agent`` and ``v2/my.py:Agent``."""
+    from pytest_webarena.agents.registry import agent_id
+
+    known: dict[str, str] = {}
+    for name in agents:
+        if (other := known.setdefault(agent_id(name), name)) != name:
+            raise UsageError(
+                f"--agent: expected agents that records can tell apart, found {other} and {name}, both of which are "
+                f"{agent_id(name)!r} there; rename one, or run them apart"
+            )
+
+
 def _grading(config: pytest.Config, stored: StoredRun | None) -> Grading:
     """As asked for; of a run that is judged again its own, unless another one was asked for."""
     name, without = config.getoption("--grading"), config.getoption("--without-repair")
@@ -230,6 +245,12 @@ def check_run_dir(settings: Settings) -> None:
 def _own_prices(config: pytest.Config) -> Path | None:
     name = config.getini("webarena_prices")
     return config.rootpath / name if name else None
+
+
+def _own_catalogue(config: pytest.Config) -> str:
+    """The ini file's: a file is relative to the root directory, wherever pytest is called."""
+    name: str = config.getini("webarena_sites")
+    return str(config.rootpath / name) if name.endswith((".yaml", ".yml")) else name
 
 
 def _path(text: str | None) -> Path | None:

@@ -260,7 +260,8 @@ def _gist(record: TrialRecord) -> tuple[object, ...]:
 def _why_failed(record: TrialRecord) -> str:
     """Which check failed and what it saw; or the error."""
     if record.outcome == "error":
-        return _first_line(record.message)
+        open_end = next((atom for atom in _atoms(record) if atom.score is None), None)
+        return f"{open_end.path} {open_end.kind}: {open_end.why}" if open_end else _first_line(record.message)
     stopped = f" (stopped: {record.stop_detail or record.stop_reason})" if record.stop_reason != "answered" else ""
     atom = next((atom for atom in _atoms(record) if not atom.passed), None)
     if atom is None:

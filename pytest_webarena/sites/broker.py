@@ -155,11 +155,12 @@ async def _run(desk: Desk, settings: BrokerSettings, listener: socket.socket) ->
     for client in clients:
         client.hang_up()
     await asyncio.gather(watcher, *(gone.wait() for gone in clients.values()), return_exceptions=True)
-    report = await desk.close()
-    await sweeping
+    # Before anything is ended: a slow engine may cost us the time for it.
     unfinished = settings.directory.parent / f"{REPORT}.new"
-    unfinished.write_text(dumps(report))
+    unfinished.write_text(dumps(desk.report()))
     unfinished.replace(settings.directory.parent / REPORT)
+    await desk.close()
+    await sweeping
 
 
 class _Lifeline(asyncio.Protocol):

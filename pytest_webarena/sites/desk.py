@@ -288,21 +288,23 @@ class Desk:
             except Exception:
                 _log.exception("the pool's tick failed")
 
-    async def close(self) -> BrokerReport:
-        """End all leases, replicas and gateways. The figures of the run."""
-        report = BrokerReport(
+    def report(self) -> BrokerReport:
+        """The figures of the run, so far."""
+        return BrokerReport(
             catalogue=self.catalogue.name,
             seconds=time.monotonic() - self._started,
             apps=self._pool.report(),
             notes=self._sessions.notes,
         )
+
+    async def close(self) -> None:
+        """End all leases, replicas and gateways."""
         await self._pool.close()
         await self._gateway.close()
         for task in self._work:
             task.cancel()
         await asyncio.gather(*self._work, return_exceptions=True)
         await self._backends.close()
-        return report
 
     def _note(self, app: str, text: str) -> None:
         self._pool.note(app, text)

@@ -183,7 +183,7 @@ class Record(Shape[T]):
         demanded: Collection[str] | None = None,
     ) -> None:
         self.name = name
-        self.owner = owner or f"a {name}"
+        self.owner = owner or f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
         """How messages name it."""
         self.build = build
         self.fields = tuple(fields)

@@ -91,6 +91,12 @@ def test_bad_options_get_a_sentence(canned: pytest.Pytester, option: str, messag
     result.stderr.fnmatch_lines([message])
 
 
+def test_agents_that_records_could_not_tell_apart_are_refused(canned: pytest.Pytester) -> None:
+    result = canned.runpytest("--agent=v1/my.py:Agent", "--agent=v2/my.py:Agent")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*found v1/my.py:Agent and v2/my.py:Agent, both of which are 'my.py-Agent' there*"])
+
+
 def test_a_bad_catalogue_of_the_ini_file_is_an_error_of_the_files_that_need_it(
     canned: pytest.Pytester, make_tasks: MakeTasks
 ) -> None:
@@ -101,6 +107,16 @@ def test_a_bad_catalogue_of_the_ini_file_is_an_error_of_the_files_that_need_it(
     result.assert_outcomes(passed=1, errors=1)
     result.stdout.fnmatch_lines(["*there is no catalogue 'nope'*"])
     result.stdout.no_fnmatch_line("*collection.py*")
+
+
+def test_a_catalogue_of_the_ini_file_is_found_from_any_directory(
+    canned: pytest.Pytester, make_tasks: MakeTasks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_tasks("right", sites="[homepage]")
+    canned.makeini("[pytest]\nwebarena_sites = own.yaml")
+    (canned.path / "own.yaml").write_text("extends: embedded\n")
+    monkeypatch.chdir(canned.path / "tasks")
+    canned.runpytest("demo.yaml", "--run-dir=run").assert_outcomes(passed=1)
 
 
 def test_a_run_does_not_mix_its_records_with_those_of_an_earlier_one(

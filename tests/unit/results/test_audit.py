@@ -95,6 +95,13 @@ def test_a_solution_that_breaks_is_the_tasks_fault() -> None:
     assert (found.finding, texts(found)) == ("unsolvable", "solution of task, step 2 of 3 failed")
 
 
+def test_a_check_that_could_not_be_judged_says_why() -> None:
+    open_end = CheckResult(path="checks[0]", kind="state", score=None, expected="1", why="no such column: nmae")
+    told = Verdict(score=None, passed=None, results=(open_end,)).to_json()
+    found = run(STATE, {"oracle": error("task", "no verdict: a check could not be judged") | {"verdict": told}})
+    assert texts(found) == "checks[0] state: no such column: nmae"
+
+
 def test_no_solution_proves_nothing() -> None:
     task = STATE.split("solution")[0]
     found = run(task, {"oracle": error("task", "has no solution")})

@@ -37,12 +37,16 @@ class Sites:
         recipe = SimpleNamespace(headers={})
         self.site: Any = SimpleNamespace(
             name="todo", url="http://todo.test", login=recipe, users={"emma": "emma"}, default_user="emma",
-            login_state_portable=True,
+            login_state_portable=True, sessions={},
         )  # fmt: skip
         monkeypatch.setattr(logins, "login_headers", lambda recipe, account: {})
         monkeypatch.setattr(logins, "login", self._login)
         monkeypatch.setattr(logins, "verify", self._verify)
-        self.logins = Logins(lambda: None, self._lend)  # type: ignore[arg-type,return-value]
+        self.logins = Logins(
+            lambda: None,  # type: ignore[arg-type,return-value]
+            self._lend,
+            look=lambda names: {"todo": self.site},
+        )
 
     def trial(self) -> tuple[FakeLease, Any]:
         """A trial's lease and the session that it begins with."""

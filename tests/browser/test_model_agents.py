@@ -85,7 +85,11 @@ def furnish(directory: Path) -> None:
     (directory / "demo.tasks.yaml").write_text(TASKS)
     (directory / "agents").mkdir()
     cot = yaml.safe_load((Path(__file__).parents[2] / "agents" / "cot.yaml").read_text("utf-8"))
-    for name, change in {"fast": {"observation": {"extractor": "fast"}}, "refused": {"model": REFUSED}}.items():
+    changes: dict[str, dict[str, Any]] = {
+        "fast": {"observation": {"extractor": "fast"}},
+        "refused": {"model": REFUSED},
+    }
+    for name, change in changes.items():
         (directory / "agents" / f"{name}.yaml").write_text(yaml.safe_dump({**cot, **change}))
 
 

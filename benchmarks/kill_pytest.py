@@ -25,6 +25,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from processes import carrying
+
 MARK = "WEBARENA_KILL_BENCHMARK"
 DOCKER = "embedded-docker"
 PATIENCE = 30.0
@@ -91,8 +93,8 @@ def one_kill(
             while from_broker and time.monotonic() < patience and not _begun(run.pid, mark, sites):
                 time.sleep(0.05)
             time.sleep(after)  # the moment is what is being varied
-            made = len(on_the_engine(set(marked(mark)))) if sites == DOCKER else 0
-            pid = VICTIMS[victim](run.pid, marked(mark))
+            made = len(on_the_engine(set(carrying(MARK, mark)))) if sites == DOCKER else 0
+            pid = VICTIMS[victim](run.pid, carrying(MARK, mark))
             if pid is not None:
                 os.kill(pid, signal.SIGKILL)
             if victim != "pytest":  # the run goes on without it; the user then gives up
@@ -105,20 +107,20 @@ def one_kill(
             run.wait()
         began = time.monotonic()
         while time.monotonic() - began < PATIENCE:
-            left = [*map(describe, marked(mark)), *map(str, Path(scratch).iterdir())]
+            left = [*map(describe, carrying(MARK, mark)), *map(str, Path(scratch).iterdir())]
             if sites == DOCKER:
                 left += on_the_engine(pids)
             if not left:
                 break
             time.sleep(0.1)
-        for process in marked(mark):
+        for process in carrying(MARK, mark):
             os.kill(process, signal.SIGKILL)
     return pid is not None, made, left, time.monotonic() - began
 
 
 def _begun(controller: int, mark: str, sites: str) -> bool:
     """Whether there is a broker, and something on the engine if there is going to be."""
-    pids = marked(mark)
+    pids = carrying(MARK, mark)
     return VICTIMS["broker"](controller, pids) is not None and (sites != DOCKER or bool(on_the_engine(set(pids))))
 
 
@@ -130,7 +132,7 @@ def watching(mark: str) -> Iterator[set[int]]:
 
     def watch() -> None:
         while not over.wait(0.1):
-            pids.update(marked(mark))
+            pids.update(carrying(MARK, mark))
 
     thread = threading.Thread(target=watch)
     thread.start()
@@ -160,20 +162,6 @@ def on_the_engine(pids: set[int]) -> list[str]:
         client.close()
     owners = {str(pid) for pid in pids}
     return [f"{kind} {name}" for kind, name, labels in found if labels.get(OWNER, "").partition("/")[0] in owners]
-
-
-def marked(mark: str) -> list[int]:
-    """Processes that carry the mark."""
-    needle = f"{MARK}={mark}".encode()
-    found = []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                if needle in (entry / "environ").read_bytes().split(b"\0"):
-                    found.append(int(entry.name))
-            except OSError:
-                continue
-    return found
 
 
 def describe(pid: int) -> str:

@@ -21,6 +21,8 @@ from collections import Counter
 from pathlib import Path
 from statistics import median
 
+from processes import carrying
+
 MARK = "WEBARENA_THROUGHPUT"
 
 
@@ -76,24 +78,10 @@ def watch(mark: str, peaks: dict[str, int], ended: threading.Event) -> None:
     """Keep the peaks, in KiB, of all processes that carry the mark."""
     while not ended.wait(0.5):
         now: Counter[str] = Counter()
-        for pid in marked(mark):
+        for pid in carrying(MARK, mark):
             now[kind(pid)] += pss(pid)
         if now.total() > peaks["all"]:
             peaks.update(now, all=now.total())
-
-
-def marked(mark: str) -> list[int]:
-    """Processes that inherited the mark."""
-    needle = f"{MARK}={mark}".encode()
-    found = []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                if needle in (entry / "environ").read_bytes().split(b"\0"):
-                    found.append(int(entry.name))
-            except OSError:
-                continue
-    return found
 
 
 def kind(pid: int) -> str:

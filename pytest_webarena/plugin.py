@@ -6,13 +6,14 @@ was given.
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pytest_webarena import fixtures, options, task_files, xdist
-from pytest_webarena.reporting import outcomes
+from pytest_webarena.reporting import outcomes, traces
 from pytest_webarena.stash import CONTROLLER, RUN, START, run_start, take_part
 
 MARKER = (
@@ -47,6 +48,13 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
     from pytest_webarena import collection
 
     return collection.collect_task_file(file_path, parent)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)  # outermost: pytest-playwright has had its say
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    traces.attach_traces(item.config, report)
+    return report
 
 
 @pytest.hookimpl(tryfirst=True)

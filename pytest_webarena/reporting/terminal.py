@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Line",
     "budget_lines",
+    "cut_off_lines",
     "grading_lines",
     "header",
     "judge_lines",
@@ -91,6 +92,7 @@ def write_summary(reporter: TerminalReporter, controller: Controller) -> None:
     lines += judge_lines(reporter.config.stash[SETTINGS].judge)
     if reporter.config.stash[SETTINGS].rescore is not None:
         lines += rescored_lines(controller.records, since=controller.started)
+    lines += cut_off_lines(sum(map(run.cut_off, controller.records)))
     lines += left_out_lines(controller.left_out)
     lines += skipped_lines(controller.skipped)
     if controller.ruling is not None:
@@ -177,6 +179,13 @@ def rescored_lines(records: Sequence[TrialRecord], *, since: float) -> Iterator[
     if edited := sum(record.history[-1]["task_digest"] != record.task_digest for record in changed):
         told = f"{_plural(edited, 'trial')} of tasks that were edited since"
         yield from _row("edited", [told, "judged by their new text"], indent=0, mark="yellow")
+
+
+def cut_off_lines(attempts: int) -> Iterator[Line]:
+    """Crashes that the figures don't show, for the trials were tried again."""
+    if attempts:
+        ended = f"{_plural(attempts, 'attempt')} ended with {'its' if attempts == 1 else 'their'} process"
+        yield from _row("cut off", [ended, "tried again"], indent=0, mark="yellow")
 
 
 def left_out_lines(left_out: LeftOut) -> Iterator[Line]:

@@ -115,6 +115,12 @@ class RunDir:
                 found.append({"folder": folder.name})
         return found
 
+    def cut_off(self, record: TrialRecord) -> int:
+        """How many attempts before those of ``record`` ended with their process and left no record of their own."""
+        first = record.attempts[0].number if record.attempts else record.attempt
+        earlier = (self.folder(record.key).path / f"attempt-{number}" for number in range(1, first))
+        return sum(attempt.is_dir() and not (attempt / "trial.json").exists() for attempt in earlier)
+
     def _folders(self) -> Iterator[Path]:
         if self.trials.is_dir():
             yield from sorted(path for path in self.trials.iterdir() if path.is_dir())

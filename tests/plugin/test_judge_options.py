@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from pytest_webarena.judging import JudgeSettings
-from pytest_webarena.stash import SETTINGS
+from pytest_webarena.stash import settings_of
 
 
 def judge(pytester: pytest.Pytester, *arguments: str) -> JudgeSettings:
-    return pytester.parseconfigure(*arguments).stash[SETTINGS].judge
+    return settings_of(pytester.parseconfigure(*arguments)).judge
 
 
 def test_none_is_the_default(pytester: pytest.Pytester) -> None:

@@ -204,7 +204,7 @@ def test_another_grading_is_no_news_for_tasks_that_know_none(pytester: pytest.Py
 
 
 def test_another_grading_of_a_published_suite(pytester: pytest.Pytester) -> None:
-    suites = pytest.importorskip("pytest_webarena.suites")
+    suites = pytest.importorskip("pytest_webarena.suites.reading")
     pytest.importorskip("webarena_verified")
     (task,) = (task for task in suites.load_suite("webarena").tasks if task.id == "webarena.65")
     run = RunDir(pytester.path / "run")

@@ -261,6 +261,7 @@ ALWAYS = {
     "plugin",
     "reporting",
     "reporting.outcomes",
+    "reporting.traces",
     "stash",
     "suite_options",
     "suites",

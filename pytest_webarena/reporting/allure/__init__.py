@@ -71,8 +71,6 @@ def complete_report(item: pytest.Item, call: pytest.CallInfo[None], report: pyte
     live: TestResult | None = listener.allure_logger.get_test(None)
     if live is None:
         return
-    if report.when == "teardown":
-        _attach_traces(listener, report)
     if not hasattr(item, "agent_name"):
         return
     prepared = item.stash.get(_RESULT, None)
@@ -141,13 +139,6 @@ def _others(labels: Sequence[Any], ours: Sequence[Any]) -> list[Any]:
     single = {"parentSuite", "suite", "subSuite", "thread", "host", "package", "framework", "language"}
     there = {(label.name, label.value) for label in ours}
     return [label for label in labels if label.name not in single and (label.name, label.value) not in there]
-
-
-def _attach_traces(listener: Any, report: pytest.TestReport) -> None:
-    """pytest-playwright keeps a Python test's traces in its own folder; it names them on the teardown's report."""
-    for name, value in report.user_properties:
-        if name == "playwright_trace" and Path(str(value)).is_file():
-            listener.attach_file(str(value), "Playwright trace", "application/vnd.allure.playwright-trace", "zip")
 
 
 def report_lost(config: pytest.Config, run: RunDir, records: Sequence[TrialRecord]) -> None:

@@ -16,6 +16,7 @@ from pytest_webarena.llm.ledger import LedgerLine
 from pytest_webarena.reporting.terminal import (
     Line,
     budget_lines,
+    cut_off_lines,
     grading_lines,
     judge_lines,
     left_out_lines,
@@ -186,6 +187,11 @@ def test_what_the_sites_did() -> None:
 )
 def test_what_was_left_out(left_out: LeftOut, lines: list[str]) -> None:
     assert [line.text for line in left_out_lines(left_out)] == lines
+
+
+def test_crashes_whose_trials_were_tried_again_are_told() -> None:
+    assert not list(cut_off_lines(0))
+    assert texts(cut_off_lines(1)) == ["cut off        1 attempt ended with its process, tried again"]
 
 
 def test_gradings_are_told_side_by_side() -> None:

@@ -83,6 +83,19 @@ def test_another_try_keeps_the_earlier_record_beside_its_attempt(tmp_path: Path)
     assert earlier["outcome"] == "passed"
 
 
+def test_attempts_that_ended_with_their_process_are_counted(tmp_path: Path) -> None:
+    run = RunDir(tmp_path)
+    folder = run.folder(KEY)
+    for _ in range(2):
+        folder.begin(worker="gw0", node_id="n")  # and died
+    failed = folder.begin(worker="gw1", node_id="n")
+    folder.finish(replace(RECORD, outcome="failed", attempt=failed.number, attempts=()))
+    again = folder.begin(worker="gw1", node_id="n")
+    last = replace(RECORD, attempt=again.number, attempts=(Attempt(number=again.number, outcome="passed"),))
+    assert run.cut_off(last) == 2
+    assert run.cut_off(RECORD) == 0
+
+
 def test_half_written_records_are_not_read(tmp_path: Path) -> None:
     run = RunDir(tmp_path)
     write(run)

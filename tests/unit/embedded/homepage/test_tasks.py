@@ -6,7 +6,6 @@ import re
 import sqlite3
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -18,23 +17,11 @@ from pytest_webarena.embedded import homepage, world
 from pytest_webarena.embedded.homepage.manuals import articles
 from pytest_webarena.evidence import Evidence, TabState
 from pytest_webarena.tasks import Task, load_tasks
+from tests.unit.embedded.live import Page, Rows, rows_of, text_of
 
 _FOLDER = Path(__file__).parents[4] / "tasks" / "homepage"
 _TASKS = [task for path in sorted(_FOLDER.glob("*.yaml")) for task in load_tasks(path)]
 _SITE = "http://homepage.test"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Rows:
-    columns: Sequence[str]
-    rows: Sequence[Sequence[str | int | float | None]]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Page:
-    url: str
-    status: int | None
-    texts: Sequence[str]
 
 
 class _Live:
@@ -50,15 +37,14 @@ class _Live:
     def sites(self) -> Mapping[str, str]:
         return {"homepage": _SITE}
 
-    def read_page(self, *, open: str | None, locate: str | None, prepare: Sequence[str] = ()) -> _Page:
+    def read_page(self, *, open: str | None, locate: str | None, prepare: Sequence[str] = ()) -> Page:
         assert open is not None
         response = self._client.get(open.removeprefix(_SITE))
-        return _Page(url=open, status=response.status_code, texts=(_text(response.get_data(as_text=True)),))
+        return Page(url=open, status=response.status_code, texts=(text_of(response.get_data(as_text=True)),))
 
-    def query(self, site: str, sql: str, *, database: str = "") -> _Rows:
+    def query(self, site: str, sql: str, *, database: str = "") -> Rows:
         with closing(sqlite3.connect(self._data_dir / "main.sqlite3")) as connection:
-            cursor = connection.execute(sql)
-            return _Rows(columns=[column[0] for column in cursor.description], rows=cursor.fetchall())
+            return rows_of(connection, sql)
 
     def fetch(
         self,
@@ -70,10 +56,6 @@ class _Live:
         body: str | None = None,
     ) -> tuple[int, str]:
         raise AssertionError("no task here asks an API")
-
-
-def _text(html: str) -> str:
-    return re.sub(r"<[^>]+>", " ", html)
 
 
 class _Judge:

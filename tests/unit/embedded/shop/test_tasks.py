@@ -7,7 +7,6 @@ import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -20,6 +19,7 @@ from pytest_webarena.checks import collect, judge
 from pytest_webarena.embedded import homepage, world
 from pytest_webarena.evidence import Evidence, RequestRecord, TabState
 from pytest_webarena.tasks import Check, Task, load_tasks
+from tests.unit.embedded.live import Page, Rows, rows_of, text_of
 
 from .conftest import Visitor
 
@@ -46,19 +46,6 @@ _PRICES = {"shopping-price-of-basket", "shopping-price-with-voucher"}
 """Questions with a check that nothing was ordered."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Rows:
-    columns: Sequence[str]
-    rows: Sequence[Sequence[str | int | float | None]]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Page:
-    url: str
-    status: int | None
-    texts: Sequence[str]
-
-
 class _Live:
     """The pristine sites as checks see them, without a browser: a page is all its text, whatever is located."""
 
@@ -78,21 +65,20 @@ class _Live:
                 if user:
                     self._visitors[site].sign_in(user)
 
-    def read_page(self, *, open: str | None, locate: str | None, prepare: Sequence[str] = ()) -> _Page:
+    def read_page(self, *, open: str | None, locate: str | None, prepare: Sequence[str] = ()) -> Page:
         url = open or self._start
         site = next(site for site, base in _SITES.items() if url.startswith(f"{base}/"))
         if site == "homepage":
             response = self._homepage.get(url.removeprefix(_SITES[site]))
-            text = re.sub(r"<[^>]+>", " ", response.get_data(as_text=True))
-            return _Page(url=url, status=response.status_code, texts=(text,))
+            text = text_of(response.get_data(as_text=True))
+            return Page(url=url, status=response.status_code, texts=(text,))
         visitor = self._visitors[site]
         text = visitor.get(url)
-        return _Page(url=visitor.url, status=visitor.status, texts=(text,))
+        return Page(url=visitor.url, status=visitor.status, texts=(text,))
 
-    def query(self, site: str, sql: str, *, database: str = "") -> _Rows:
+    def query(self, site: str, sql: str, *, database: str = "") -> Rows:
         with closing(_connect(self._data, site)) as connection:
-            cursor = connection.execute(sql)
-            return _Rows(columns=[column[0] for column in cursor.description], rows=cursor.fetchall())
+            return rows_of(connection, sql)
 
     def fetch(
         self,

@@ -34,7 +34,8 @@ def pytest_configure(config: pytest.Config) -> None:
     try:
         config.stash[SETTINGS] = settings = read_settings(config)
         if (settings.agents_given or settings.audit) and settings.rescore is None:
-            check_agents(settings, collecting=config.getoption("collectonly"))
+            browsers = config.getoption("--browser", default=None) or ()
+            check_agents(settings, collecting=config.getoption("collectonly"), browsers=browsers)
     except UsageError as error:
         raise pytest.UsageError(str(error)) from None
     if settings.rescore is not None:

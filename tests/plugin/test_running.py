@@ -81,6 +81,22 @@ def test_bad_options_get_a_sentence(canned: pytest.Pytester, option: str, messag
     result.stderr.fnmatch_lines([message])
 
 
+@pytest.mark.parametrize(
+    ("agent", "message"),
+    [
+        ("kind: http\nurl: http://127.0.0.1:1/\nobservation: {compat: true}", "*expected --browser chromium*exact*"),
+        ("kind: cdp\npython: people.py:solve", "*expected --browser chromium for an agent that drives*"),
+    ],
+)
+def test_agents_that_need_chromium_are_refused_on_others(canned: pytest.Pytester, agent: str, message: str) -> None:
+    folder = canned.mkdir("agents")
+    (folder / "people.py").write_text("def solve(trial): ...\n")
+    (folder / "mine.yaml").write_text(agent)
+    result = canned.runpytest("--agent=mine", "--browser=firefox")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([message])
+
+
 def test_a_project_without_tasks_sees_nothing_of_us(canned: pytest.Pytester) -> None:
     canned.makepyfile(test_theirs="def test_a():\n    assert True\n")
     before = set(canned.path.iterdir())

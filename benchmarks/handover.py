@@ -1,13 +1,14 @@
 """How soon a waiting test has a pristine, signed-in replica of an app in a container, whatever the app's boot takes.
 
-    python benchmarks/handover.py [--boots 0 5 60] [--standbys 10] [--rounds 3]
+    python benchmarks/handover.py [--boots 0 5 60] [--standbys 10] [--rounds 3] [--own-sessions]
     python benchmarks/handover.py --steady --boots 5 --workers 2 --work 4 --leases 20
 
 Without --steady: all standbys are there, and are leased, visited, changed and released one after the other as quickly
 as possible, until they are used up; then the pool is left to refill for the next round. With --steady: workers lease
 again and again, working so many seconds on each, while the pool decides by itself how many standbys it keeps.
 
-The app takes the given time to boot and has a form to sign in. The session is stored once and used on every replica.
+The app takes the given time to boot and has a form to sign in. The session is stored once and used on every replica:
+all accept it, or, with --own-sessions, those do that start from the container in which it was made.
 Needs a Docker engine, and no registry.
 """
 
@@ -31,12 +32,14 @@ from pytest_webarena.sites.client import BrokerClient
 from pytest_webarena.sites.launcher import BrokerConfig, BrokerLauncher
 
 APP = """
-import hashlib, http.server, sys, time
+import hashlib, http.server, pathlib, secrets, sys, time
 time.sleep(float(sys.argv[1]))
-KEY, visits = "the same in every replica", []
+KEY, visits = pathlib.Path("/key"), []
+if sys.argv[2] != "own":
+    KEY.write_text("the same in every replica")
 
 def signed(user):
-    return user + "." + hashlib.sha256((KEY + user).encode()).hexdigest()
+    return user + "." + hashlib.sha256((KEY.read_text() + user).encode()).hexdigest() if KEY.exists() else None
 
 class Shop(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
@@ -47,6 +50,8 @@ class Shop(http.server.BaseHTTPRequestHandler):
     def do_POST(self):
         body = self.rfile.read(int(self.headers["Content-Length"] or 0)).decode()
         if self.path == "/login":
+            if not KEY.exists():
+                KEY.write_text(secrets.token_hex())
             self.answer("welcome", "session=" + signed(body.partition("=")[2]))
         else:
             visits.append(body)
@@ -84,6 +89,7 @@ def main() -> int:
     parser.add_argument("--boots", type=float, nargs="+", default=[0, 5, 60], help="seconds (default: 0 5 60)")
     parser.add_argument("--standbys", type=int, default=10, help="pristine spares (default: %(default)s)")
     parser.add_argument("--rounds", type=int, default=3, help="how often they are used up (default: %(default)s)")
+    parser.add_argument("--own-sessions", action="store_true", help="sessions live in the container")
     parser.add_argument("--steady", action="store_true")
     parser.add_argument("--workers", type=int, default=2, help="steady: workers (default: %(default)s)")
     parser.add_argument("--work", type=float, default=4.0, help="steady: seconds per lease (default: %(default)s)")
@@ -94,7 +100,7 @@ def main() -> int:
     for boot in options.boots:
         with tempfile.TemporaryDirectory() as folder:
             catalogue = Path(folder, "sites.yaml")
-            catalogue.write_text(yaml.safe_dump(_catalogue(image, boot)))
+            catalogue.write_text(yaml.safe_dump(_catalogue(image, boot, own=options.own_sessions)))
             times, note = _steady(catalogue, options) if options.steady else _bursts(catalogue, options)
         leases = [1000 * value for value in times.leases]
         pages = [1000 * value for value in times.pages]
@@ -165,8 +171,13 @@ def _trial(client: BrokerClient, cookie: str, times: Times, work: float) -> None
 
 
 def _sign_in(client: BrokerClient) -> str:
-    with client.lease(["shop"], holder="sign-in") as lease:
-        return _ask(lease.proxy, "http://shop.test/login", data=urllib.parse.urlencode({"user": "emma"}).encode())[1]
+    before = client.prepare({"shop": {"emma": 999}}, holder="sign-in")  # None: all replicas accept the session anyway
+    with before or client.lease(["shop"], holder="sign-in") as lease:
+        form = urllib.parse.urlencode({"user": "emma"}).encode()
+        cookie = _ask(lease.proxy, "http://shop.test/login", data=form)[1]
+        if before is not None:
+            before.keep({"shop": {"emma": {"cookies": [cookie]}}}, {})
+        return cookie
 
 
 def _ask(proxy: str, url: str, *, data: bytes | None = None, cookie: str = "") -> tuple[str, str]:
@@ -187,11 +198,14 @@ def _until_pristine(client: BrokerClient, count: int) -> float:
         time.sleep(0.05)
 
 
-def _catalogue(image: str, boot: float) -> object:
-    docker = {"image": image, "port": 8080, "command": ["python3", "-u", "-c", APP, str(boot)], "memory": "128m"}
+def _catalogue(image: str, boot: float, *, own: bool) -> object:
+    command = ["python3", "-u", "-c", APP, str(boot), "own" if own else "all"]
+    docker = {"image": image, "port": 8080, "command": command, "memory": "128m", "snapshot": own}
+    login = {"script": "nobody:calls_it", "check": {"path": "/"}, "portable": not own}
     app = {
         "backend": "docker",
-        "sites": {"shop": {"host": "shop.test"}},
+        "sites": {"shop": {"host": "shop.test", "sign_in": login}},
+        "users": {"emma": {"password": "x"}},
         "ready": [{"http": {"path": "/", "status": 200}}],
         "boot_seconds": boot + 1,
         "start_timeout": boot + 120,

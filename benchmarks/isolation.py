@@ -21,6 +21,7 @@ import http.client
 import json
 import multiprocessing
 import random
+import re
 import socket
 import sys
 import tempfile
@@ -82,11 +83,11 @@ def main() -> int:
                 endings[ending] += 1
                 leaks += [leak] if leak else []
                 errors += [error] if error else []
+                if text := leak or error:
+                    print(f"  {text}", flush=True)
                 if done % 100 == 0:
                     print(f"  {done} trials, {len(leaks)} leaks, {time.monotonic() - began:.0f} s", flush=True)
             (app,) = launcher.stop().apps.values()
-    for text in [*leaks[:20], *errors[:20]]:
-        print(text)
     print(
         f"{options.catalogue}: {options.trials} mutating trials by {options.workers} workers on at most "
         f"{app.most_replicas} replicas in {time.monotonic() - began:.0f} s: {len(leaks)} leaks, {len(errors)} errors\n"
@@ -182,13 +183,17 @@ def end(client: BrokerClient, lease: Lease, mark: str, ending: str) -> None:
 
 
 def ask(proxy: str, method: str, path: str, **form: str) -> str:
-    """The page, whatever its status; redirects are not followed."""
+    """The page; redirects are not followed. A fault of site or gateway is an `OSError`: it tells nothing of others."""
     connection = http.client.HTTPConnection(proxy.removeprefix("http://"), timeout=30)
     try:
         body = urllib.parse.urlencode(form) if method == "POST" else None
         headers = {"Content-Type": "application/x-www-form-urlencoded"} if body is not None else {}
         connection.request(method, f"http://{HOST}{path}", body=body, headers=headers)
-        return connection.getresponse().read().decode()
+        response = connection.getresponse()
+        text = response.read().decode()
+        if response.status >= 500:
+            raise OSError(f"{method} {path}: {response.status}: {' '.join(re.sub('<[^>]*>', ' ', text).split())[:300]}")
+        return text
     finally:
         connection.close()
 
@@ -202,7 +207,15 @@ def marks(found: Mapping[str, Any]) -> set[str]:
 def difference(pristine: Mapping[str, Any], found: Mapping[str, Any]) -> str:
     """Where they differ, and whose doing that is."""
     places = [name for name in pristine if pristine[name] != found[name]]
-    return f"changed {', '.join(places)}, with {sorted(marks(found)) or 'nobody'}'s marks"
+    shown = ", ".join(f"{name} ({first_difference(str(pristine[name]), str(found[name]))})" for name in places)
+    return f"changed {shown}, with {sorted(marks(found)) or 'nobody'}'s marks"
+
+
+def first_difference(expected: str, seen: str) -> str:
+    """A few words of each, from where they part."""
+    pairs = enumerate(zip(expected, seen, strict=False))
+    at = next((place for place, (one, other) in pairs if one != other), min(len(expected), len(seen)))
+    return f"expected {expected[at : at + 60]!r}, found {seen[at : at + 60]!r}"
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ from pytest_webarena.evidence import Evidence, RequestRecord, StepRecord, TabSta
 from pytest_webarena.judging.config import JudgeIdentity, JudgeSettings
 from pytest_webarena.judging.verdicts import Kept, VerdictCache
 from pytest_webarena.results import RunDir, TrialKey, TrialRecord
-from pytest_webarena.suites import load_suite
+from pytest_webarena.suites.reading import load_suite
 from pytest_webarena.tasks.model import Task
 
 MODEL = "invented-judge"

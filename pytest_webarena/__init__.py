@@ -1,10 +1,19 @@
 """Web-agent tasks as pytest test cases: self-hosted sites, honest verdicts, Allure reports."""
 
-from importlib.metadata import PackageNotFoundError, version
-
-try:
-    __version__ = version("pytest-webarena")
-except PackageNotFoundError:  # a source tree that was never installed
-    __version__ = "0+unknown"
+from typing import Any
 
 __all__ = ["__version__"]
+
+__version__: str
+
+
+def __getattr__(name: str) -> Any:
+    """The version, looked up when somebody asks: every pytest session where we are installed imports this module."""
+    if name != "__version__":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("pytest-webarena")
+    except PackageNotFoundError:  # a source tree that was never installed
+        return "0+unknown"

@@ -73,13 +73,12 @@ def as_expected(trial: AuditTrial, record: TrialRecord) -> TrialRecord:
     return record
 
 
-def conclude(config: pytest.Config, run: RunDir, node_ids: Iterable[str]) -> Audit:
-    """Judge the tasks that were collected or have records, and write ``audit.json`` into the run directory."""
+def conclude(config: pytest.Config, run: RunDir, records: Sequence[TrialRecord], node_ids: Iterable[str]) -> Audit:
+    """Judge the tasks that were collected or have ``records``, and write ``audit.json`` into the run directory."""
     from pytest_webarena.agents.mutants import audit_trials
     from pytest_webarena.results.audit import audit
     from pytest_webarena.results.rundir import write_atomically
 
-    records = run.records()
     wanted: dict[str, set[str]] = {}
     for node_id in (*sorted(node_ids), *(record.node_id for record in records)):
         if match := _NODE_ID.match(node_id):

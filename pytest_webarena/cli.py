@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import shutil
 import sys
+import textwrap
 from collections.abc import Sequence
 from dataclasses import replace
+from importlib.metadata import version
 from pathlib import Path
 
 from pytest_webarena.errors import TrialError, UsageError
+from pytest_webarena.image_commands import add_image_commands
 from pytest_webarena.site_commands import add_commands as add_site_commands
 
 __all__ = ["main"]
@@ -36,6 +40,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="webarena", description="Beside pytest: check and try out task files, join and look at runs."
     )
+    parser.add_argument("--version", action="version", version=f"pytest-webarena {version('pytest-webarena')}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
     validate = commands.add_parser("validate", help="check task files and catalogues and report every problem")
@@ -108,6 +113,7 @@ def _parser() -> argparse.ArgumentParser:
 
     add_commands(commands)
     add_site_commands(commands)
+    add_image_commands(commands)
 
     from pytest_webarena.results import tables
 
@@ -181,6 +187,8 @@ def _merge(options: argparse.Namespace) -> int:
         f"{merged.trials} trials in {options.output}"
         + (f", {merged.replaced} superseded left out" if merged.replaced else "")
     )
+    if merged.memories_replaced:
+        print(f"memories in several runs: {merged.memories_replaced} left out for ones with a longer history")
     return 0
 
 
@@ -203,7 +211,7 @@ def _try(options: argparse.Namespace) -> int:
 def _repairs(options: argparse.Namespace) -> int:
     from pytest_webarena.checks.grading import find_grading
     from pytest_webarena.checks.upstream.rules import RULES
-    from pytest_webarena.suites import load_suite
+    from pytest_webarena.suites.reading import load_suite
     from pytest_webarena.suites.repairs import numbers, render
 
     find_grading("repaired", options.rule)  # names that don't exist are told there
@@ -223,12 +231,22 @@ def _agents(options: argparse.Namespace) -> int:
     from pytest_webarena.shipped import agent_directories
 
     known = known_agents([Path("agents"), *agent_directories()])
-    width = max(map(len, known))
-    for name, about in known.items():
-        print(f"{name:<{width}}  {about}")
+    width = max(map(len, known)) + 2
+    columns = shutil.get_terminal_size().columns
+
+    def tell(name: str, about: str) -> None:
+        lines = textwrap.wrap(about, max(columns - width, 40), break_long_words=False, break_on_hyphens=False)
+        print(f"{name:<{width}}" + ("\n" + " " * width).join(lines))
+
+    for name, said in known.items():
+        about = said
+        for folder in agent_directories():
+            about = about.replace(f": {folder}/{name}.yaml)", ")")
+        tell(name, about)
+    print(f"\nThe definitions that came with the package, to copy: {', '.join(map(str, agent_directories()))}")
     print("\nKinds of definition (docs/bring-your-own.md):")
     for name in kinds():
-        print(f"{name:<{width}}  {kind(name, 'agents').about}")
+        tell(name, kind(name, "agents").about)
     return 0
 
 

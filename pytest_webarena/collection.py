@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 import types
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -19,6 +18,8 @@ from pytest_webarena.sites.external import why_not_lent
 from pytest_webarena.stash import CATALOGUE, SETTINGS, SITES
 from pytest_webarena.suites.selecting import evaluation_types, is_achievable, suite_of
 from pytest_webarena.tasks import load_tasks
+from pytest_webarena.tasks.images import why_not_shown
+from pytest_webarena.tasks.placeholders import readable
 
 if TYPE_CHECKING:
     from pytest_webarena.agents.mutants import AuditTrial
@@ -27,44 +28,13 @@ if TYPE_CHECKING:
 __all__ = ["MISSING_SITES", "TaskFile", "TaskItem", "collect_task_file", "parametrize_tasks"]
 
 MISSING_SITES = "the catalogue has no site"
-"""How the reason begins for which tasks of suites are skipped."""
-
-_SUFFIXES = (".yaml", ".yml")
-_OWN_NAME = re.compile(r".+\.tasks?\.ya?ml$")
-_LOOKS_LIKE_TASKS = re.compile(rb"^tasks\s*:", re.MULTILINE)
-_HAS_INTENT = re.compile(rb"^[\s-]+intent\s*:", re.MULTILINE)
+"""How the reason begins for which tasks of suites are skipped, those that were imported included."""
 
 
-def collect_task_file(file_path: Path, parent: pytest.Collector) -> TaskFile | None:
-    """Claim ``file_path`` if it holds tasks.
-
-    Ours are: files that match the ini globs ``webarena_tasks``, files named on the command line, ``*.tasks.yaml``,
-    and YAML files that have a top-level ``tasks:`` and an ``intent:`` below it. Compose files, workflows and the
-    like are left alone.
-    """
-    if file_path.suffix == ".json":
-        return _collect_json(file_path, parent)
-    if file_path.suffix not in _SUFFIXES:
-        return None
-    settings = parent.config.stash[SETTINGS]
-    relative = (
-        Path(*file_path.parts[len(parent.config.rootpath.parts) :])
-        if file_path.is_relative_to(parent.config.rootpath)
-        else file_path
-    )
-    ours = (
-        parent.session.isinitpath(file_path)
-        or _OWN_NAME.match(file_path.name) is not None
-        or any(_glob_match(relative, pattern) for pattern in settings.task_globs)
-        or _looks_like_tasks(file_path)
-    )
-    return TaskFile.from_parent(parent, path=file_path) if ours else None
-
-
-def _collect_json(file_path: Path, parent: pytest.Collector) -> TaskFile | None:
-    """A suite's file, when it was named on the command line: most JSON files are something else."""
-    if not parent.session.isinitpath(file_path):
-        return None
+def collect_task_file(file_path: Path, parent: pytest.Collector) -> TaskFile:
+    """The collector of a file that holds tasks: see `task_files.holds_tasks`."""
+    if file_path.suffix != ".json":
+        return TaskFile.from_parent(parent, path=file_path)
     from pytest_webarena.suite_items import SuiteFile
 
     return SuiteFile.from_parent(parent, path=file_path)
@@ -93,9 +63,6 @@ def _parametrize(metafunc: pytest.Metafunc, name: str, values: Iterable[object],
 class TaskFile(pytest.Module):
     """One YAML file, shown to pytest as a module that holds one test function per task."""
 
-    skips_missing_sites: ClassVar[bool] = False
-    """Whether tasks are skipped whose sites the catalogue lacks; otherwise that is an error of the file."""
-
     def load(self) -> Sequence[Task]:
         """The file's tasks. Raises `TaskFileError`, or `UsageError` when there is nothing to read."""
         return load_tasks(self.path, sites=known_sites(self.config))
@@ -112,12 +79,12 @@ class TaskFile(pytest.Module):
         module = types.ModuleType(self.path.stem)
         try:
             tasks = self.load()
-        except (TaskFileError, UsageError) as error:
+        except (TaskFileError, UsageError, pytest.UsageError) as error:
             raise self.CollectError(_relative_to_here(str(error), self.path)) from None
         labels = self.config.pluginmanager.hasplugin("allure_pytest")
-        known = known_sites(self.config) if self.skips_missing_sites else None
+        known = known_sites(self.config)
         for task in tasks:
-            missing = [site for site in task.sites if known is not None and site not in known]
+            missing = [site for site in task.leased if known is not None and site not in known]
             function = _as_function(task, allure_labels=labels, missing=missing, refused=refusal(task, self.config))
             setattr(module, task.id, function)
         if self.config.stash[SETTINGS].audit:
@@ -203,7 +170,8 @@ class TaskItem(pytest.Function):
 def known_sites(config: pytest.Config) -> Mapping[str, Collection[str]] | None:
     """The catalogue's sites with the names of their accounts.
 
-    Read once; a bad catalogue ends the run before anything is collected. None when a finished run is judged again: that
+    Read once. Raises `pytest.UsageError` for a bad catalogue, which ends the run at its start if it was named on the
+    command line, and else is an error of each task file. None when a finished run is judged again: that
     needs no sites, nor the catalogue that it was run with.
     """
     if config.stash[SETTINGS].rescore is not None:
@@ -220,11 +188,25 @@ def known_sites(config: pytest.Config) -> Mapping[str, Collection[str]] | None:
     return config.stash[SITES]
 
 
+def expected_visits(config: pytest.Config, items: Iterable[pytest.Item]) -> Mapping[str, Mapping[str, int]]:
+    """Site to account to how many trials among ``items`` visit the site so."""
+    from pytest_webarena.trials.visits import count_visits
+
+    trials = [item.task for item in items if isinstance(item, TaskItem)]
+    return count_visits(trials, config.stash[CATALOGUE]) if CATALOGUE in config.stash else {}
+
+
 def refusal(task: Task, config: pytest.Config) -> str:
-    """Why this run must not run ``task`` on its sites, which can't be reset; empty when it may."""
-    if config.stash[SETTINGS].allow_unreset or known_sites(config) is None:
+    """Why this run must not run ``task``: its sites can't be reset, its images not be loaded; empty when it may."""
+    settings = config.stash[SETTINGS]
+    if known_sites(config) is None:
         return ""
-    return why_not_lent(config.stash[CATALOGUE], task)
+    catalogue = config.stash[CATALOGUE]
+    if not settings.allow_unreset and (refused := why_not_lent(catalogue, task)):
+        return refused
+    if settings.fetch_images or not task.images:
+        return ""
+    return why_not_shown(task, {catalogue.sites[site].host for site in task.leased if site in catalogue.sites})
 
 
 def _as_function(
@@ -256,29 +238,8 @@ def _as_function(
     if task.xfail:
         marks.append(pytest.mark.xfail(reason=task.xfail, raises=TaskFailed))
     function.__dict__.update(task=task, refused=refused, __test__=True, pytestmark=[mark.mark for mark in marks])
-    function.__doc__ = task.intent
+    function.__doc__ = readable(task.intent, task.leased)
     return function
-
-
-def _glob_match(relative: Path, pattern: str) -> bool:
-    """Whether the whole path matches; ``**`` is any number of folders (which `PurePath.match` lacks on 3.11)."""
-    parts = []
-    for part in pattern.strip("/").split("/"):
-        if part == "**":
-            parts.append("(?:[^/]+/)*")
-        else:
-            literal = re.escape(part).replace(r"\*", "[^/]*").replace(r"\?", "[^/]")
-            parts.append(literal + "/")
-    return re.fullmatch("".join(parts).removesuffix("/"), relative.as_posix()) is not None
-
-
-def _looks_like_tasks(path: Path) -> bool:
-    try:
-        with path.open("rb") as file:
-            head = file.read(65536)
-    except OSError:
-        return False
-    return _LOOKS_LIKE_TASKS.search(head) is not None and _HAS_INTENT.search(head) is not None
 
 
 def _relative_to_here(text: str, path: Path) -> str:

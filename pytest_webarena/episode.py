@@ -172,7 +172,7 @@ def run_episode(
         if len(turns) >= limits.steps:
             return over(Ending("max_steps", f"the limit of {limits.steps} steps"))
         if (ending := rule(turns) or limits.reached(usage) or broke) is not None:
-            return over(ending)
+            return over(_with_reason(ending, steps))
         started = clock() - began
         if started >= limits.seconds:
             return over(Ending("time", f"the limit of {limits.seconds:g} s"))
@@ -228,6 +228,13 @@ def run_episode(
         recorder.stepped(step)
         if isinstance(action, Stop):
             return over(Ending("answered", "the agent stopped"))
+
+
+def _with_reason(ending: Ending, steps: Sequence[StepRecord]) -> Ending:
+    """An ending by the stop rule with what the agent was told last: why its actions came to nothing."""
+    if ending.reason in ("invalid", "repeated") and steps and (error := steps[-1].error):
+        return Ending(ending.reason, f"{ending.detail}; the last: {error}")
+    return ending
 
 
 def _reply(said: object) -> Reply:

@@ -22,7 +22,6 @@ A wrong answer is `TaskFailed`; everything else is a `WebArenaError`. Reports re
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
@@ -154,6 +153,8 @@ def closest(name: str, known: Iterable[str]) -> str:
     >>> closest("orakel", ["null", "oracle"])
     "did you mean 'oracle'? known: null, oracle"
     """
+    import difflib  # dear for what every pytest session loads
+
     names = sorted(known)
     near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
     listing = f"known: {', '.join(names)}" if names else "none are known"

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 
-from pytest_webarena.episode import EpisodeLimits
 from pytest_webarena.errors import BrowserError, UsageError
-from pytest_webarena.stash import SETTINGS, run_info
+from pytest_webarena.stash import SETTINGS, run_info, settings_of
 from pytest_webarena.xdist import worker_id
 
 if TYPE_CHECKING:
+    from pytest_webarena.episode import EpisodeLimits
     from pytest_webarena.python_tests import WebArena
     from pytest_webarena.trials.rescoring import Rescorer
     from pytest_webarena.trials.run_info import RunInfo
@@ -30,7 +30,9 @@ if TYPE_CHECKING:
 @pytest.fixture(scope="session")
 def webarena_limits(pytestconfig: pytest.Config) -> EpisodeLimits:
     """What ends an episode that the agent does not end: steps, seconds, stop rule. Tasks may tighten it."""
-    settings = pytestconfig.stash[SETTINGS]
+    from pytest_webarena.episode import EpisodeLimits
+
+    settings = settings_of(pytestconfig)
     limits = settings.overrides.limits
     return EpisodeLimits(
         steps=settings.max_steps,
@@ -59,12 +61,18 @@ def webarena_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[str, 
 
 @pytest.fixture(scope="session")
 def webarena_run(pytestconfig: pytest.Config) -> RunInfo:
-    """Where the broker listens and where records go."""
-    return run_info(pytestconfig)
+    """Where the broker listens and where records go, and what ``run.json`` shall say."""
+    info = run_info(pytestconfig)
+    if settings_of(pytestconfig).rescore is not None or (info.run_dir / "run.json").exists():
+        return info  # what it says, it says already
+    from pytest_webarena.run_facts import run_facts
+
+    return replace(info, facts=run_facts(pytestconfig, info.facts))
 
 
 @pytest.fixture(scope="session")
 def webarena_runtime(
+    request: pytest.FixtureRequest,
     pytestconfig: pytest.Config,
     webarena_run: RunInfo,
     browser_name: Literal["chromium", "firefox", "webkit"],
@@ -74,11 +82,12 @@ def webarena_runtime(
 ) -> Iterator[Runtime]:
     """This worker's broker client, browser and records, each made on first use."""
     from pytest_webarena.browser.config import EngineConfig, SessionConfig
+    from pytest_webarena.collection import expected_visits
     from pytest_webarena.judging import placed
     from pytest_webarena.llm.ledger import LEDGER
     from pytest_webarena.trials.runtime import Runtime, RuntimeConfig
 
-    settings = pytestconfig.stash[SETTINGS]
+    settings = settings_of(pytestconfig)
     shots = {"record_screenshots": settings.record != "minimal"}
     try:
         session = SessionConfig(**{**shots, **webarena_context_args})
@@ -106,9 +115,11 @@ def webarena_runtime(
         grading=settings.grading,
         answers=settings.answers,
         judge=placed(settings.judge, webarena_run.run_dir),
+        fetch_images=settings.fetch_images,
         record=settings.record,
         overrides=settings.overrides,
         models=replace(settings.models, ledger=webarena_run.run_dir / LEDGER),
+        visits=expected_visits(pytestconfig, request.session.items),
     )
     with Runtime(webarena_run, config) as runtime:
         yield runtime
@@ -123,7 +134,7 @@ def webarena_rescorer(pytestconfig: pytest.Config, webarena_run: RunInfo) -> Res
     from pytest_webarena.results import RunDir
     from pytest_webarena.trials.rescoring import Rescorer
 
-    settings = pytestconfig.stash[SETTINGS]
+    settings = settings_of(pytestconfig)
     judge = Judge(
         placed(settings.judge, webarena_run.run_dir),
         replace(settings.models, ledger=webarena_run.run_dir / LEDGER),
@@ -169,7 +180,8 @@ def browser_type_launch_args(
     from pytest_webarena.browser.launch import find_browser, page_options
 
     arguments = dict(browser_type_launch_args)
-    explicit = pytestconfig.stash[SETTINGS].browser_executable
+    settings = pytestconfig.stash.get(SETTINGS, None)  # not there: nothing of ours was asked for
+    explicit = settings.browser_executable if settings is not None else None
     if arguments.get("executable_path") or (arguments.get("channel") and not explicit):
         return arguments
     try:

@@ -8,14 +8,17 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_webarena.errors import UsageError
-from pytest_webarena.judging.config import DEFAULT_BAR, JudgeSettings, endpoint, temperature
 
 if TYPE_CHECKING:
+    from pytest_webarena.judging import JudgeSettings
     from pytest_webarena.rescoring import StoredRun
 
-__all__ = ["add_judge_options", "read_judge"]
+__all__ = ["BAR", "JUDGE_INI", "add_judge_options", "read_judge"]
 
-_INI = (
+BAR = 0.8
+"""`judging.config.DEFAULT_BAR`, once more: whoever only declares options must not load that room."""
+
+JUDGE_INI = (
     ("judge", "Default of --judge."),
     ("judge_prompt", "Default of --judge-prompt, a file relative to the root directory."),
     ("judge_url", "Default of --judge-url."),
@@ -26,8 +29,8 @@ _INI = (
 )
 
 
-def add_judge_options(parser: pytest.Parser, group: pytest.OptionGroup) -> None:
-    """Declare them, each with its default and unit."""
+def add_judge_options(group: pytest.OptionGroup) -> None:
+    """Declare the options, each with its default and unit; `JUDGE_INI` has the ini keys."""
     group.addoption(
         "--judge",
         default=None,
@@ -64,7 +67,7 @@ def add_judge_options(parser: pytest.Parser, group: pytest.OptionGroup) -> None:
         default=None,
         metavar="KAPPA",
         help="A judge that 'webarena judge' measured below this Cohen's kappa is not asked: what needs it is "
-        f"inconclusive (default: {DEFAULT_BAR:g}; 0: any judge is asked).",
+        f"inconclusive (default: {BAR:g}; 0: any judge is asked).",
     )
     group.addoption(
         "--judge-cache",
@@ -72,8 +75,6 @@ def add_judge_options(parser: pytest.Parser, group: pytest.OptionGroup) -> None:
         metavar="DIR",
         help="Where the judge's verdicts are kept, by what was asked of whom (default: the run directory's judged/).",
     )
-    for name, text in _INI:
-        parser.addini(f"webarena_{name}", default="", help=text)
 
 
 def read_judge(config: pytest.Config, stored: StoredRun | None = None) -> JudgeSettings:
@@ -81,9 +82,11 @@ def read_judge(config: pytest.Config, stored: StoredRun | None = None) -> JudgeS
 
     ``stored`` is the run that is judged again: its own judge is asked unless another one is named, or ``none``.
     """
-    told = {name: config.getoption(f"--{name.replace('_', '-')}") for name, _ in _INI}
-    kept = {name: str(config.getini(f"webarena_{name}")).strip() for name, _ in _INI}
-    values = {name: told[name] or kept[name] for name, _ in _INI}
+    from pytest_webarena.judging.config import JudgeSettings, endpoint, temperature
+
+    told = {name: config.getoption(f"--{name.replace('_', '-')}") for name, _ in JUDGE_INI}
+    kept = {name: str(config.getini(f"webarena_{name}")).strip() for name, _ in JUDGE_INI}
+    values = {name: told[name] or kept[name] for name, _ in JUDGE_INI}
     model, prompt, cache = values["judge"], values["judge_prompt"] or "teacher", values["judge_cache"]
     if not told["judge_prompt"] and (config.rootpath / prompt).is_file():
         prompt = str(config.rootpath / prompt)
@@ -99,6 +102,8 @@ def read_judge(config: pytest.Config, stored: StoredRun | None = None) -> JudgeS
 
 
 def _bar(text: str) -> float:
+    from pytest_webarena.judging.config import DEFAULT_BAR
+
     try:
         value = float(text) if text else DEFAULT_BAR
     except ValueError:

@@ -2,16 +2,37 @@
 
 from __future__ import annotations
 
-from typing import get_args
+import argparse
+from collections.abc import Callable
+from typing import Any, Literal
 
 import pytest
 
-from pytest_webarena.answers import AskedFormat
-from pytest_webarena.checks.grading import GRADINGS
-from pytest_webarena.judge_options import add_judge_options
-from pytest_webarena.suite_options import add_suite_options
+from pytest_webarena.judge_options import JUDGE_INI, add_judge_options
+from pytest_webarena.suite_options import add_suite_options, names_suite
 
-__all__ = ["add_options"]
+__all__ = ["ANSWER_FORMATS", "GRADINGS", "PULLS", "add_options", "asked_for"]
+
+GRADINGS = ("original", "repaired", "verified")
+ANSWER_FORMATS = ("auto", "text", "verified")
+PULLS = ("small", "all", "never")
+"""Written down once more: whoever only declares options must not load the rooms that know what they mean."""
+
+_INI: tuple[tuple[str, Any, str], ...] = (
+    ("secrets", [], "Names for --secret-env."),
+    ("prices", "", "Default of --prices, relative to the root directory."),
+    ("tasks", [], "Globs of task files, relative to the root directory."),
+    ("agents", ["agents"], "Directories of agent definitions."),
+    ("sites", "", "Default of --sites."),
+    ("pull", "", "Default of --pull."),
+    ("site_urls", [], "Values for --site-url, which replaces them."),
+    ("browser_executable", "", "Default of --browser-executable."),
+    *((name, "", text) for name, text in JUDGE_INI),
+)
+"""Name without our prefix, default, help."""
+
+_defaults: dict[str, Any] = {}
+"""Of our options, by the name under which pytest keeps their values; the same for every session of a process."""
 
 
 def add_options(parser: pytest.Parser) -> None:
@@ -47,6 +68,19 @@ def add_options(parser: pytest.Parser) -> None:
         "--allow-unreset",
         action="store_true",
         help="Also run tasks that change sites which can't be reset; they may disturb each other.",
+    )
+    group.addoption(
+        "--pull",
+        choices=PULLS,
+        default=None,
+        help="Which missing images a run pulls: small ones, whose manifest tells of at most 1 GB, all, or never any "
+        "(default: small). Tasks of sites that are not there are skipped; 'webarena images pull' pulls beforehand.",
+    )
+    group.addoption(
+        "--fetch-images",
+        action="store_true",
+        help="Load tasks' input images also from addresses that are on none of their sites, over the network (default: "
+        "such tasks are skipped).",
     )
     group.addoption(
         "--run-dir",
@@ -91,12 +125,12 @@ def add_options(parser: pytest.Parser) -> None:
     )
     group.addoption(
         "--answer-format",
-        choices=get_args(AskedFormat),
+        choices=ANSWER_FORMATS,
         default=None,
         help="The form of answer that agents are asked for: plain text, or WebArena-Verified's typed response, as JSON "
         "(default: auto, the one that the grading that counts can read).",
     )
-    add_judge_options(parser, group)
+    add_judge_options(group)
     group.addoption(
         "--env-retries",
         type=_natural_int,
@@ -177,15 +211,20 @@ def add_options(parser: pytest.Parser) -> None:
         metavar="NAME",
         help="Environment variable whose value must be in no file written; repeat for several. API keys never are.",
     )
-    parser.addini("webarena_secrets", type="args", default=[], help="Names for --secret-env.")
-    parser.addini("webarena_prices", default="", help="Default of --prices, relative to the root directory.")
-    parser.addini(
-        "webarena_tasks", type="args", default=[], help="Globs of task files, relative to the root directory."
-    )
-    parser.addini("webarena_agents", type="args", default=["agents"], help="Directories of agent definitions.")
-    parser.addini("webarena_sites", default="", help="Default of --sites.")
-    parser.addini("webarena_site_urls", type="args", default=[], help="Values for --site-url, which replaces them.")
-    parser.addini("webarena_browser_executable", default="", help="Default of --browser-executable.")
+    _defaults.update((option.dest, option.attrs().get("default")) for option in group.options)
+    for name, default, text in _INI:
+        kind: Literal["args", "string"] = "args" if isinstance(default, list) else "string"
+        parser.addini(f"webarena_{name}", type=kind, default=default, help=text)
+
+
+def asked_for(config: pytest.Config) -> bool:
+    """Whether the command line or the ini file asks for anything of ours. Otherwise all settings are the defaults."""
+    for name, default in _defaults.items():
+        value = config.getoption(name)
+        if not (value is None or value is False or value == [] or value == default):
+            return True
+    ini = any(config.getini(f"webarena_{name}") != default for name, default, _ in _INI)
+    return ini or any(map(names_suite, config.args))
 
 
 def _add_agent_options(group: pytest.OptionGroup) -> None:
@@ -257,35 +296,31 @@ def _add_agent_options(group: pytest.OptionGroup) -> None:
 
 
 def _positive_int(text: str) -> int:
-    return _bounded(int(text), 1, text)
+    return int(_number(text, "a whole number from 1 on", lambda value: value >= 1, read=int))
 
 
 def _natural_int(text: str) -> int:
-    return _bounded(int(text), 0, text)
+    return int(_number(text, "a whole number from 0 on", lambda value: value >= 0, read=int))
 
 
 def _positive_float(text: str) -> float:
-    value = float(text)
-    if not 0 < value < float("inf"):
-        raise ValueError(text)
-    return value
+    return _number(text, "a number above 0", lambda value: 0 < value < float("inf"))
 
 
 def _share(text: str) -> float:
-    value = float(text)
-    if not 0 <= value <= 1:
-        raise ValueError(text)
-    return value
+    return _number(text, "a share from 0 to 1, as 0.3", lambda value: 0 <= value <= 1)
 
 
 def _natural_float(text: str) -> float:
-    value = float(text)
-    if not 0 <= value < float("inf"):
-        raise ValueError(text)
-    return value
+    return _number(text, "a number from 0 on", lambda value: 0 <= value < float("inf"))
 
 
-def _bounded(value: int, least: int, text: str) -> int:
-    if value < least:
-        raise ValueError(text)
+def _number(text: str, expected: str, fits: Callable[[float], bool], read: Callable[[str], float] = float) -> float:
+    """The number in ``text``; otherwise what argparse tells the user as it is."""
+    try:
+        value = read(text)
+    except ValueError:
+        value = float("nan")
+    if not fits(value):
+        raise argparse.ArgumentTypeError(f"expected {expected}, found {text!r}")
     return value

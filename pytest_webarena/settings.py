@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 import pytest
 
@@ -25,9 +26,10 @@ from pytest_webarena.secrets import mark_environment
 from pytest_webarena.selection import Shard, parse_shard
 from pytest_webarena.shipped import agent_directories
 from pytest_webarena.sites.external import parse_site_urls
+from pytest_webarena.sites.running import Pulls
 from pytest_webarena.suite_options import SuiteSettings, catalogue_of, read_suites
 
-__all__ = ["DEFAULT_AGENT", "Settings", "check_agents", "read_settings"]
+__all__ = ["DEFAULT_AGENT", "Settings", "check_agents", "check_run_dir", "read_settings"]
 
 DEFAULT_AGENT = "oracle"
 
@@ -45,6 +47,10 @@ class Settings:
     site_urls: Mapping[str, str]
     """Sites that run elsewhere."""
     allow_unreset: bool
+    pulls: Pulls
+    """Which missing images are pulled."""
+    fetch_images: bool
+    """Whether images of intents may be loaded from elsewhere than the task's sites."""
     run_dir: Path | None
     max_steps: int
     time_limit: float
@@ -67,12 +73,16 @@ class Settings:
     gate: Gate
     audit: bool
     """Tasks are on trial, not agents: `agents` are then the audit's own."""
-    task_globs: tuple[str, ...]
     agent_directories: tuple[Path, ...]
     overrides: Overrides
     """What the flags change in agents' definitions."""
     models: ModelSettings
     """Budget, rate, cache and prices of model calls; the ledger's place is the run's to say."""
+
+    @property
+    def asks_for_agents(self) -> bool:
+        """Whether agents or a judge were asked for, or something about them: mistakes are then told at the start."""
+        return bool(self.agents_given or self.audit or self.overrides.names or self.judge.model)
 
 
 def read_settings(config: pytest.Config) -> Settings:
@@ -117,6 +127,8 @@ def read_settings(config: pytest.Config) -> Settings:
         suites=suites,
         site_urls=parse_site_urls(option("--site-url") or config.getini("webarena_site_urls")),
         allow_unreset=option("--allow-unreset"),
+        pulls=_pulls(config),
+        fetch_images=option("--fetch-images"),
         run_dir=Path(run_dir or resume).absolute() if run_dir or resume else None,
         max_steps=option("--max-steps") or EpisodeLimits().steps,
         time_limit=option("--time-limit") or EpisodeLimits().seconds,
@@ -134,7 +146,6 @@ def read_settings(config: pytest.Config) -> Settings:
         shard=parse_shard(option("--shard")) if option("--shard") else None,
         gate=Gate(min_pass_rate=option("--min-pass-rate"), max_errors=option("--max-errors")),
         audit=audit,
-        task_globs=tuple(config.getini("webarena_tasks")),
         agent_directories=_agent_directories(config),
         overrides=Overrides(
             model=option("--model"),
@@ -155,6 +166,15 @@ def read_settings(config: pytest.Config) -> Settings:
             prices=_path(option("--prices")) or _own_prices(config),
         ),
     )
+
+
+def _pulls(config: pytest.Config) -> Pulls:
+    """Which missing images the run pulls."""
+    given: str = config.getoption("--pull") or config.getini("webarena_pull") or "small"
+    known: dict[str, Pulls] = {choice: choice for choice in get_args(Pulls)}
+    if given not in known:
+        raise UsageError(f"webarena_pull: expected {', '.join(known)}, found {given!r}")
+    return known[given]
 
 
 def _grading(config: pytest.Config, stored: StoredRun | None) -> Grading:
@@ -190,6 +210,25 @@ def check_agents(settings: Settings, *, collecting: bool = False, browsers: Coll
         raise UsageError(
             f"{next(iter(unused))}: expected an agent that has such a key, {', '.join(settings.agents)} has none"
         )
+
+
+def check_run_dir(settings: Settings) -> None:
+    """`UsageError` when ``--run-dir`` can't take a run's records, or has those of another run: rates would mix them."""
+    folder = settings.run_dir
+    if folder is None or settings.resume is not None or settings.rescore is not None:
+        return
+    if (folder / "run.json").exists():
+        raise UsageError(
+            f"--run-dir: expected a new directory, found an earlier run in {folder}; "
+            f"--resume={shlex.quote(str(folder))} goes on with it"
+        )
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        writable = os.access(folder, os.W_OK)
+    except OSError:
+        writable = False
+    if not writable:
+        raise UsageError(f"--run-dir: expected a directory that can be written, found none at {folder}")
 
 
 def _check_browsers(name: str, agent: AgentDefinition, browsers: Collection[str]) -> None:

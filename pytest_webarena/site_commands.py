@@ -1,4 +1,4 @@
-"""``webarena sites …`` and ``webarena images …``: sites by hand, outside of any test run."""
+"""``webarena sites …``: sites by hand, outside of any test run."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import sys
 import textwrap
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_webarena.errors import SiteError, SiteMissing, UsageError, WebArenaError
+from pytest_webarena.image_commands import pull_missing
 from pytest_webarena.sites.external import parse_site_urls
 from pytest_webarena.sites.manifest import AppManifest, Catalogue, load_catalogue
 from pytest_webarena.sites.standing import (
@@ -69,21 +69,6 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     add("down", _down, "end what 'up' started", some=False)
     add("doctor", _doctor, "engine, images, disk, memory: what is missing, and what to do about it")
 
-    images = commands.add_parser("images", help="build the images of sites")
-    building = images.add_subparsers(dest="action", required=True, metavar="ACTION")
-    build = building.add_parser("build", help="the embedded sites, for the catalogue embedded-docker")
-    build.add_argument("recipes", nargs="*", metavar="RECIPE", help="default: all")
-    build.add_argument(
-        "--base", metavar="IMAGE", help="e.g. python:3.11-slim; 'host' is this machine's Python, no registry needed"
-    )
-    build.set_defaults(run=_build)
-    homepage = building.add_parser("homepage", help="WebArena's start page, from a checkout of its repository")
-    homepage.add_argument("folder", type=Path, metavar="FOLDER", help="its environment_docker/webarena-homepage")
-    homepage.add_argument(
-        "--base", default="python:3.11-slim", metavar="IMAGE", help="default: python:3.11-slim; 'host' as above"
-    )
-    homepage.set_defaults(run=_homepage)
-
 
 # --- looking
 
@@ -117,7 +102,8 @@ def _doctor(options: argparse.Namespace) -> int:
     from pytest_webarena.browser.launch import find_browser
     from pytest_webarena.sites.doctor import Finding, examine
 
-    findings = examine(_apps(_catalogue(options), options.names))
+    catalogue = _catalogue(options)
+    findings = examine(_apps(catalogue, options.names), catalogue=catalogue.option)
     try:
         browser = find_browser(EngineConfig().executable)
         findings.append(Finding(subject="browser", state="ok", text=f"{browser.name} at {browser.executable}"))
@@ -167,13 +153,17 @@ def _up(options: argparse.Namespace) -> int:
             f"sites of {options.sites} run already (process {status.pid}); "
             f"'webarena sites reset' or 'down' with --sites={options.sites}"
         )
+    try:
+        pull_missing(_apps(catalogue, options.names), usable=True)
+    except SiteMissing as missed:  # the others may be there
+        print(missed, file=sys.stderr)
     wanted, missing = _present(_apps(catalogue, options.names, asked_only=True))
     for finding in missing:
         _tell(finding)
     if not wanted:
         raise SiteMissing("none of the sites asked for is here")
     settings = StandingSettings(
-        catalogue=catalogue.path.stem if not _is_path(options.sites) else str(catalogue.path),
+        catalogue=catalogue.option,
         site_urls=parse_site_urls(options.site_url),
         apps={app.name: tuple(site.name for site in app.sites) for app in wanted if app.sites},
         directory=state_directory(options.sites),
@@ -244,7 +234,7 @@ def _wait(client: StandingClient, hints: Mapping[str, float], apps: Sequence[str
 
 
 def _progress(site: StandingSite, hint: float) -> str:
-    return f"{site.app} {site.seconds:.0f} s of about {hint:.0f}" + (f" ({site.doing})" if site.doing else "")
+    return f"{site.app} {site.seconds:.0f} s of about {max(1, hint):.0f}" + (f" ({site.doing})" if site.doing else "")
 
 
 # --- visiting
@@ -296,35 +286,6 @@ def _show_window(options: argparse.Namespace, proxy: str, site: SiteAccess, user
 
 def _can_show() -> bool:
     return sys.platform == "darwin" or any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY"))
-
-
-# --- images
-
-
-def _build(options: argparse.Namespace) -> int:
-    from contextlib import closing
-
-    from pytest_webarena.sites.backends.docker import connect
-    from pytest_webarena.sites.images import RECIPES, ensure_image
-
-    unknown = [name for name in options.recipes if name not in RECIPES]
-    if unknown:
-        raise UsageError(f"expected recipes among {', '.join(RECIPES)}, found {unknown[0]!r}")
-    with closing(connect()) as client:
-        for recipe in options.recipes or RECIPES:
-            print(ensure_image(client, recipe, base=options.base, note=lambda text: print(text, file=sys.stderr)))
-    return 0
-
-
-def _homepage(options: argparse.Namespace) -> int:
-    from contextlib import closing
-
-    from pytest_webarena.sites.backends.docker import connect
-    from pytest_webarena.sites.images.homepage import build_homepage
-
-    with closing(connect()) as client:
-        print(build_homepage(client, options.folder, base=options.base))
-    return 0
 
 
 # --- what they share
@@ -379,7 +340,3 @@ def _say(label: str, text: str, *, width: int = _LABEL) -> None:
     for number, line in enumerate(lines):
         head = label if number == 0 else ""
         print(f"{head:<{width}}{'' if len(head) < width else ' '}{line}")
-
-
-def _is_path(name: str) -> bool:
-    return "/" in name or "\\" in name or bool(Path(name).suffix)

@@ -12,8 +12,6 @@ from pytest_webarena.collection import TaskFile, TaskItem
 from pytest_webarena.errors import UsageError
 from pytest_webarena.stash import SETTINGS, SUITES
 from pytest_webarena.suite_options import shortened
-from pytest_webarena.suites import load_suite, read_suite_file
-from pytest_webarena.suites.selecting import one_per_template
 from pytest_webarena.xdist import is_worker
 
 if TYPE_CHECKING:
@@ -27,20 +25,21 @@ __all__ = ["SuiteFile", "SuiteModule", "add_suites", "narrow"]
 class SuiteFile(TaskFile):
     """A JSON file of tasks in one of the published formats."""
 
-    skips_missing_sites = True
-
     def load(self) -> Sequence[Task]:
+        from pytest_webarena.suites.reading import read_suite_file
+
         return read_suite_file(self.path)
 
 
 class SuiteModule(TaskFile):
     """A published suite. It has a place in the tree of tests, and none in the file system."""
 
-    skips_missing_sites = True
     wanted: tuple[str, ...] = ()
     """Names of items, with or without what stands in brackets; none: all."""
 
     def load(self) -> Sequence[Task]:
+        from pytest_webarena.suites.reading import load_suite
+
         return load_suite(self.name).tasks
 
     def collect(self) -> Iterator[TaskItem]:
@@ -91,6 +90,8 @@ def narrow(config: pytest.Config, items: list[pytest.Item]) -> None:
             warnings.warn(pytest.PytestWarning(str(error)), stacklevel=1)
         kept = [item for item in kept if choice.holds(item.task)]
     if suites.sample is not None:
+        from pytest_webarena.suites.selecting import one_per_template
+
         sample = one_per_template((item.task for item in kept), suites.sample)
         kept = [item for item in kept if item.task.id in sample]
     stay = set(map(id, kept))

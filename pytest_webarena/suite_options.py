@@ -4,14 +4,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from pytest_webarena.errors import UsageError
 from pytest_webarena.suites.published import SUITES, find_data, find_suite
-from pytest_webarena.suites.selecting import Choice, parse_choice
 
-__all__ = ["SuiteSettings", "add_suite_options", "catalogue_of", "claim_arguments", "read_suites", "shortened"]
+if TYPE_CHECKING:
+    from pytest_webarena.suites.selecting import Choice
+
+__all__ = [
+    "SuiteSettings",
+    "add_suite_options",
+    "catalogue_of",
+    "claim_arguments",
+    "names_suite",
+    "read_suites",
+    "shortened",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +69,8 @@ def add_suite_options(group: pytest.OptionGroup) -> None:
 
 def read_suites(config: pytest.Config) -> SuiteSettings:
     """Parse them. `UsageError` for what is no suite, or whose package is missing."""
+    from pytest_webarena.suites.selecting import parse_choice
+
     names: dict[str, None] = {}
     files: dict[str, None] = {}
     given = [part.strip() for text in config.getoption("--suite") for part in text.split(",")]
@@ -78,6 +91,11 @@ def read_suites(config: pytest.Config) -> SuiteSettings:
         choices=tuple(parse_choice(text) for text in config.getoption("--select")),
         sample=config.getoption("--one-per-template"),
     )
+
+
+def names_suite(argument: str) -> bool:
+    """Whether an argument, or a node id, is that of a published suite or of one of its items."""
+    return argument.partition("::")[0] in SUITES
 
 
 def catalogue_of(config: pytest.Config, settings: SuiteSettings) -> str:

@@ -15,7 +15,7 @@ from pytest_webarena.episode import EpisodeLimits
 from pytest_webarena.errors import TaskFileError, TrialError, UsageError, closest
 from pytest_webarena.sites.launcher import BrokerConfig, BrokerLauncher
 from pytest_webarena.sites.manifest import load_catalogue
-from pytest_webarena.suites import is_suite, load_suite
+from pytest_webarena.suites.reading import is_suite, load_suite
 from pytest_webarena.tasks import Task, load_tasks
 from pytest_webarena.trials.run_info import RunInfo
 from pytest_webarena.trials.runtime import Runtime, RuntimeConfig

@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pytest
-
-from pytest_webarena.collection import TaskItem
-from pytest_webarena.selection import LeftOut
 from pytest_webarena.stash import LEFT_OUT
 from pytest_webarena.trials.run_info import RunInfo
+
+if TYPE_CHECKING:
+    import pytest
+
+    from pytest_webarena.selection import LeftOut
 
 __all__ = ["group_by_sites", "is_worker", "read_left_out", "receive", "scheduler", "send", "send_left_out", "worker_id"]
 
@@ -59,6 +60,8 @@ def group_by_sites(config: pytest.Config, items: list[pytest.Item]) -> None:
     """
     if not getattr(config, "workerinput", {}).get(_SPREAD):
         return
+    from pytest_webarena.collection import TaskItem
+
     places = [place for place, item in enumerate(items) if isinstance(item, TaskItem)]
     first: dict[tuple[str, ...], int] = {}
 
@@ -78,6 +81,8 @@ def send_left_out(config: pytest.Config) -> None:
 
 def read_left_out(node: Any) -> LeftOut | None:
     """In the controller: what a worker that has ended left out. All workers say the same."""
+    from pytest_webarena.selection import LeftOut
+
     told = getattr(node, "workeroutput", {}).get(_LEFT_OUT)
     return LeftOut(**told) if told is not None else None
 

@@ -1,8 +1,13 @@
-"""What holds for the whole suite: how fast the machine is decides no test; a starved CI machine gets another try."""
+"""What holds for the whole suite: how fast the machine is decides no test; a starved CI machine gets another try.
+
+With workers, each begins with its share of what takes long, and the quick tests come last.
+"""
 
 from __future__ import annotations
 
+import importlib
 import os
+from itertools import groupby
 from pathlib import Path
 
 import pytest
@@ -14,8 +19,14 @@ from pytest_webarena import secrets
 settings.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("suite")
 
+# Runs inside tests (pytester) forget what was first imported in them, and would import all of it again: slow, and more
+# than compiled modules such as PyYAML's bear.
+for _module in ("hooks", "suites.reading"):
+    importlib.import_module(f"pytest_webarena.{_module}")
+
 _HERE = Path(__file__).parent
-_WITH_OTHER_PROCESSES = ("browser", "docker", "plugin")
+_WITH_OTHER_PROCESSES = {"browser": 1.0, "docker": 2.5, "plugin": 0.5}
+"""Rooms whose tests start browsers, containers or pytest, and about how many seconds one of these takes."""
 
 
 @pytest.fixture(autouse=True)
@@ -24,10 +35,40 @@ def _no_secret_of_another_test(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(secrets, "_marked", {})
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """On CI, try failed tests with browsers, containers and inner pytest runs again; the summary tells of each."""
-    if not os.environ.get("CI"):
-        return
-    for item in items:
-        if item.path.is_relative_to(_HERE) and item.path.relative_to(_HERE).parts[0] in _WITH_OTHER_PROCESSES:
-            item.add_marker(pytest.mark.flaky(reruns=2))
+def room_of(item: pytest.Item) -> str:
+    """The folder in ``tests/`` that it comes from."""
+    return item.path.relative_to(_HERE).parts[0] if item.path.is_relative_to(_HERE) else ""
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    workers = getattr(config, "workerinput", {}).get("workercount", 1)
+    if workers > 1:
+        items[:] = spread(items, workers)
+    if os.environ.get("CI"):
+        # Failed tests with browsers, containers and inner pytest runs are tried again; the summary tells of each.
+        for item in items:
+            if room_of(item) in _WITH_OTHER_PROCESSES:
+                item.add_marker(pytest.mark.flaky(reruns=2))
+
+
+def spread(items: list[pytest.Item], workers: int) -> list[pytest.Item]:
+    """The same items in an order of which each worker gets an even part, with whole modules of slow tests at its front.
+
+    Workers that are done steal from the end of another's part: one by one quick tests fill the gaps, no module and no
+    fixture of one is torn apart, and none waits for a slow test that happened to be last.
+    """
+    slow = [item for item in items if room_of(item) in _WITH_OTHER_PROCESSES]
+    quick = [item for item in items if room_of(item) not in _WITH_OTHER_PROCESSES]
+    total = sum(_WITH_OTHER_PROCESSES[room_of(item)] for item in slow)
+    parts: list[list[pytest.Item]] = [[] for _ in range(workers)]
+    before = 0.0
+    for _, module in groupby(slow, key=lambda item: item.path):
+        tests = list(module)
+        parts[min(int(before / total * workers), workers - 1)].extend(tests)
+        before += sum(_WITH_OTHER_PROCESSES[room_of(item)] for item in tests)
+    for number, part in enumerate(parts):
+        left = workers - number
+        fill = max(0, (len(quick) + sum(map(len, parts[number:]))) // left - len(part)) if left > 1 else len(quick)
+        part += quick[:fill]
+        del quick[:fill]
+    return [item for part in parts for item in part]

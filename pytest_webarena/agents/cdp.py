@@ -15,8 +15,9 @@ from typing import Any
 from pytest_webarena.actions import Stop
 from pytest_webarena.agents.http import Endpoint, EndpointFailed, HttpKeys
 from pytest_webarena.agents.kinds import Common, Kind
+from pytest_webarena.agents.line_pipe import LinePipe
 from pytest_webarena.agents.memory import Remembered
-from pytest_webarena.agents.process import LinePipe, ProcessKeys, mark_all
+from pytest_webarena.agents.process import ProcessKeys, mark_all
 from pytest_webarena.agents.protocol import AgentDefinition, Assignment, Reply, TaskView
 from pytest_webarena.agents.python import load
 from pytest_webarena.agents.wire import (

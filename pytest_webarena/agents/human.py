@@ -71,12 +71,20 @@ class _Terminal:
             os.close(descriptor)
 
 
+def _told(assignment: Assignment) -> str:
+    """The objective, and where the pictures are that belong to it."""
+    view = assignment.view
+    if not view.images or assignment.folder is None:
+        return view.objective
+    return f"{view.objective}\n({len(view.images)} pictures belong to it: {assignment.folder / 'inputs'})"
+
+
 class _AtTerminal:
     def __init__(self, assignment: Assignment) -> None:
         self._view = assignment.view
         self._terminal = _Terminal()
         self._step = 0
-        self._terminal.say(f"\n{assignment.task.id}: {self._view.objective}\n{_HELP}")
+        self._terminal.say(f"\n{assignment.task.id}: {_told(assignment)}\n{_HELP}")
 
     def act(self, observation: Observation) -> Reply:
         """What was typed."""
@@ -104,7 +112,7 @@ class _AtTerminal:
 
 class _AtWindow:
     def __init__(self, assignment: Assignment) -> None:
-        self._intent = assignment.view.objective
+        self._intent = _told(assignment)
         self._terminal = _Terminal()
 
     def drive(self, cdp_url: str, http_url: str) -> Reply | str:

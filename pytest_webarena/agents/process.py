@@ -8,27 +8,20 @@ What it writes to stderr is kept with the attempt. With ``sandbox`` it runs insi
 
 from __future__ import annotations
 
-import contextlib
 import os
-import queue
 import re
 import secrets
 import shutil
-import signal
-import subprocess
-import sys
-import tempfile
-import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 from pytest_webarena.agents.kinds import Common, Kind
+from pytest_webarena.agents.line_pipe import LinePipe
 from pytest_webarena.agents.memory import Remembered
 from pytest_webarena.agents.protocol import AgentDefinition, Assignment, IsolationTier, Reply
 from pytest_webarena.agents.wire import (
-    clip,
     encode,
     end_message,
     observation_message,
@@ -37,27 +30,16 @@ from pytest_webarena.agents.wire import (
     remember_message,
     task_message,
 )
-from pytest_webarena.browser.launch import make_temp_dir
-from pytest_webarena.errors import AgentError, BrowserError, UsageError
-from pytest_webarena.secrets import mark, scrub
+from pytest_webarena.errors import UsageError
+from pytest_webarena.secrets import mark
 
 if TYPE_CHECKING:
     from pytest_webarena.browser.observation import Observation
     from pytest_webarena.evidence import StopReason
 
-__all__ = ["ENVIRONMENT", "KIND", "LinePipe", "ProcessAgent", "ProcessEnded", "ProcessKeys"]
+__all__ = ["KIND", "ProcessAgent", "ProcessKeys", "mark_all"]
 
-ENVIRONMENT = ("LANG", "LC_ALL", "LC_CTYPE", "PATH", "SYSTEMROOT", "TZ")
-"""Variables of this process that every agent process sees; others only if its definition names them."""
-
-_DIE_WITH_US = "import ctypes,os,sys; ctypes.CDLL(None).prctl(1, 15); os.execvp(sys.argv[1], sys.argv[1:])"
-_MORTAL = (sys.executable, "-I", "-S", "-c", _DIE_WITH_US) if sys.platform == "linux" else ()
-"""Becomes the command after asking the kernel for a SIGTERM once the thread that started it is gone."""
-_LAST_WORDS = 5
-_GRACE = 1.0
-"""Seconds between asking a process group to end and ending it."""
 _SECRET = re.compile("AUTH|CREDENTIAL|KEY|PASS|SECRET|TOKEN", re.IGNORECASE)
-_KEPT_AT_END = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +51,7 @@ class ProcessKeys:
     files: tuple[str, ...] = ()
     """More files and folders beside the definition that it needs. They and those of ``command`` are copied."""
     env: tuple[str, ...] = ()
-    """Names of variables to pass on, e.g. ``OPENAI_API_KEY``. All others but `ENVIRONMENT` are kept back."""
+    """Names of variables to pass on, e.g. ``OPENAI_API_KEY``. All others but `line_pipe.ENVIRONMENT` are kept back."""
     sandbox: tuple[str, ...] = ()
     """Command put before ``command`` that isolates it, e.g. ``[docker, run, -i, …, image]``; ``{directory}`` in it
     stands for the working directory."""
@@ -126,10 +108,6 @@ class ProcessKeys:
             raise UsageError(f"{where}: command: expected a program that can be run, found none called {program!r}")
 
 
-class ProcessEnded(Exception):
-    """The process ended, flooded its output or broke the protocol; the text says which, with its last words."""
-
-
 class ProcessAgent:
     """One process for one trial: started with the task, asked once per step, ended with its group."""
 
@@ -182,244 +160,8 @@ KIND = Kind(
 )
 
 
-class LinePipe:
-    """A process spoken to in lines, with everything about it bounded. Thread-safe where it says so."""
-
-    def __init__(self, keys: ProcessKeys, base: Path, folder: Path | None, temp_dir: Path | None = None) -> None:
-        self._keys = keys
-        self._directory = _make_directory(temp_dir)
-        self._lines: queue.SimpleQueue[bytes | Exception] = queue.SimpleQueue()
-        self._ending = threading.Lock()
-        self._closed = False
-        self._stderr = _Stderr(folder / "agent-stderr.txt" if folder else None, keys.max_stderr)
-        try:
-            keys.check(base)
-            _copy(keys.own_files, base, Path(self._directory))
-            self._process = subprocess.Popen(
-                [*_MORTAL, *(part.replace("{directory}", self._directory) for part in keys.sandbox), *keys.command],
-                cwd=self._directory,
-                env=_environment(keys.env, self._directory),
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                start_new_session=True,
-            )
-        except (OSError, UsageError) as error:
-            shutil.rmtree(self._directory, ignore_errors=True)
-            raise ProcessEnded(f"the process could not be started: {error}") from None
-        assert self._process.stdout is not None
-        assert self._process.stderr is not None
-        self._readers = [
-            threading.Thread(target=self._read, args=(self._process.stdout,), daemon=True),
-            threading.Thread(target=self._stderr.read, args=(self._process.stderr,), daemon=True),
-        ]
-        for reader in reversed(self._readers):  # the first one waits for the second when all is over
-            reader.start()
-
-    def send(self, line: bytes) -> None:
-        """Write one message; `ProcessEnded` when nobody is there to read it."""
-        assert self._process.stdin is not None
-        try:
-            self._process.stdin.write(line)
-            self._process.stdin.flush()
-        except (OSError, ValueError):
-            raise self._obituary() from None
-
-    def ask(self, line: bytes) -> bytes:
-        """Write one message and wait for the next line; `ProcessEnded` when there is none to come."""
-        if not self._lines.empty():
-            early = self.receive()
-            raise ProcessEnded(f"the process wrote more than one message for one of ours: {clip(early)}")
-        self.send(line)
-        return self.receive()
-
-    def receive(self) -> bytes:
-        """The next line."""
-        reply = self._lines.get()
-        if isinstance(reply, Exception):
-            self._lines.put(reply)  # whoever asks again is told again
-            raise reply
-        return reply
-
-    def close(self, goodbye: bytes = b"") -> None:
-        """End the process and its group; the second time nothing. From any thread."""
-        with self._ending:
-            if self._closed:
-                return
-            self._closed = True
-            if goodbye and self._process.poll() is None:
-                self._say_goodbye(goodbye)
-            _end_group(self._process)
-            self._lines.put(ProcessEnded("the process was ended"))
-            for reader, pipe in zip(self._readers, (self._process.stdout, self._process.stderr), strict=True):
-                reader.join(_GRACE)
-                if pipe is not None and not reader.is_alive():  # else somebody outside the group holds its other end
-                    pipe.close()
-            if self._process.stdin is not None:
-                with contextlib.suppress(OSError):  # what was not read by anyone is still in its buffer
-                    self._process.stdin.close()
-            self._stderr.close()
-            shutil.rmtree(self._directory, ignore_errors=True)
-
-    def _say_goodbye(self, goodbye: bytes) -> None:
-        """In a thread: a process that doesn't read must not keep us."""
-        assert self._process.stdin is not None
-        pipe = self._process.stdin
-
-        def say() -> None:
-            with contextlib.suppress(OSError, ValueError):
-                pipe.write(goodbye)
-                pipe.close()
-
-        speaker = threading.Thread(target=say, daemon=True)
-        speaker.start()
-        speaker.join(_GRACE)
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(_GRACE)
-
-    def _read(self, stdout: IO[bytes]) -> None:
-        """Hand on line after line until the end, or until it is too much."""
-        total = 0
-        while True:
-            try:
-                line = stdout.readline(self._keys.max_line + 1)
-            except (OSError, ValueError):
-                line = b""
-            total += len(line)
-            if not line:
-                self._lines.put(self._obituary())
-                return
-            if len(line) > self._keys.max_line or total > self._keys.max_output:
-                what, limit = (
-                    ("one line", self._keys.max_line)
-                    if len(line) > self._keys.max_line
-                    else ("all", self._keys.max_output)
-                )
-                self._lines.put(ProcessEnded(f"the process wrote more than {limit} bytes in {what} to stdout"))
-                _end_group(self._process)
-                return
-            if line.strip():
-                self._lines.put(line)
-
-    def _obituary(self) -> ProcessEnded:
-        """Why nothing more is to be had from it."""
-        try:
-            code = self._process.wait(_GRACE)
-        except subprocess.TimeoutExpired:
-            return ProcessEnded("the process closed its stdout or stdin and went on" + self._stderr.last_words())
-        self._readers[1].join(_GRACE)
-        how = f"exit code {code}" if code >= 0 else f"signal {_signal_name(-code)}"
-        return ProcessEnded(f"the process ended with {how}{self._stderr.last_words()}")
-
-
-class _Stderr:
-    """Keeps the beginning of what a process says on the side in a file, and its end for messages."""
-
-    def __init__(self, path: Path | None, limit: int) -> None:
-        self._path = path
-        self._left = limit
-        self._file: IO[bytes] | None = None
-        self._tail = b""
-        self._lock = threading.Lock()
-        self._closed = False
-
-    def read(self, stderr: IO[bytes]) -> None:
-        rest = b""
-        while True:
-            try:
-                data = os.read(stderr.fileno(), 65536)
-            except (OSError, ValueError):
-                data = b""
-            if not data:
-                self._keep(rest)
-                return
-            # Whole lines, so that a secret is never split over two reads; but not for ever.
-            lines, feed, rest = (rest + data).rpartition(b"\n")
-            if len(rest) > _KEPT_AT_END:
-                lines, feed, rest = lines + feed + rest, b"", b""
-            self._keep(lines + feed)
-
-    def last_words(self) -> str:
-        lines = self._tail.decode("utf-8", "replace").strip().splitlines()[-_LAST_WORDS:]
-        return "; last on stderr:\n" + "\n".join(f"    {line[:500]}" for line in lines) if lines else ""
-
-    def close(self) -> None:
-        with self._lock:
-            self._closed = True
-            if self._file is not None:
-                self._file.close()
-
-    def _keep(self, data: bytes) -> None:
-        data = scrub(data.decode("utf-8", "replace")).encode()
-        with self._lock:
-            self._tail = (self._tail + data)[-_KEPT_AT_END:]
-            if not data or self._closed or self._path is None or self._left <= 0:
-                return
-            if self._file is None:
-                self._path.parent.mkdir(parents=True, exist_ok=True)
-                self._file = self._path.open("wb", buffering=0)
-            self._file.write(data[: self._left])
-            self._left -= len(data)
-            if self._left < 0:
-                self._file.write(b"\n... the rest was dropped: more than max_stderr allows\n")
-
-
 def mark_all(names: Sequence[str]) -> None:
     """Keep the values of those variables whose names speak of secrets out of all that is written."""
     for name in names:
         if _SECRET.search(name):
             mark(os.environ.get(name, ""))
-
-
-def _make_directory(parent: Path | None) -> str:
-    """The process's working directory, among the run's temporary files: it goes with the run, however that ends."""
-    if parent is not None:
-        try:
-            make_temp_dir(parent)
-        except BrowserError as error:
-            raise AgentError(str(error)) from error
-    return tempfile.mkdtemp(prefix="agent-", dir=parent)
-
-
-def _environment(names: Sequence[str], directory: str) -> dict[str, str]:
-    """What the process may see of ours. Programs of the project itself (a virtual environment) are off its PATH."""
-    passed = {name: os.environ[name] for name in (*ENVIRONMENT, *names) if name in os.environ}
-    if "PATH" not in names:
-        here = Path.cwd().resolve()
-        places = passed.get("PATH", os.defpath).split(os.pathsep)
-        passed["PATH"] = os.pathsep.join(
-            place for place in places if place and not Path(place).resolve().is_relative_to(here)
-        )
-    return {**passed, "HOME": directory, "TMPDIR": directory}
-
-
-def _copy(names: Sequence[str], base: Path, directory: Path) -> None:
-    for name in names:
-        target = directory / name
-        target.parent.mkdir(parents=True, exist_ok=True)
-        if (base / name).is_dir():
-            shutil.copytree(base / name, target, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
-        else:
-            shutil.copy(base / name, target)  # with its mode: it may be a program
-
-
-def _end_group(process: subprocess.Popen[bytes]) -> None:
-    """Ask the process and what it started to end, then see to it."""
-    for number, seconds in ((signal.SIGTERM, _GRACE), (signal.SIGKILL, _GRACE)):
-        try:
-            os.killpg(process.pid, number)  # its own group: it was started as the leader of a session
-        except (ProcessLookupError, PermissionError):
-            break
-        if process.poll() is None:
-            try:
-                process.wait(seconds)
-            except subprocess.TimeoutExpired:
-                continue
-    process.poll()
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return str(number)

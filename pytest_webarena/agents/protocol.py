@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,6 +24,7 @@ __all__ = [
     "AgentDefinition",
     "AgentLimits",
     "Assignment",
+    "InputImage",
     "IsolationTier",
     "Remembering",
     "Reply",
@@ -35,10 +37,28 @@ IsolationTier = Literal["in-process", "process", "sandboxed"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class InputImage:
+    """A picture that belongs to an intent."""
+
+    name: str
+    """The last part of its address or file name."""
+    media_type: str
+    """``image/png``, ``image/jpeg``, ``image/gif`` or ``image/webp``."""
+    data: bytes = field(repr=False)
+
+    @property
+    def data_url(self) -> str:
+        """Its bytes as a ``data:`` address."""
+        return f"data:{self.media_type};base64,{base64.b64encode(self.data).decode()}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TaskView:
     """All that an agent is told of its task. Checks, solution and file names are not in it."""
 
     intent: str
+    images: tuple[InputImage, ...] = ()
+    """Pictures that belong to the intent."""
     sites: Mapping[str, str] = field(default_factory=dict)
     """Site name to base URL, without a trailing slash."""
     start: tuple[str, ...] = ()

@@ -53,7 +53,7 @@ def resolve_agent(name: str, directories: Sequence[Path] = (), overrides: Overri
     """
     if name.endswith((".yaml", ".yml")):
         return read_definition(Path(name), overrides)
-    if ":" in name:
+    if ":" in name and "," not in name:
         return _from_object(name, _slug(name), overrides)
     for path in _definition_files(directories):
         if path.stem == name:
@@ -83,7 +83,18 @@ def resolve_agent(name: str, directories: Sequence[Path] = (), overrides: Overri
     for entry in importlib.metadata.entry_points(group=_ENTRY_POINTS):
         if entry.name == name:
             return _from_object(entry.value, name, overrides)
-    raise UsageError(f"--agent={name}: expected a known agent, {closest(name, known_agents(directories))}")
+    known = known_agents(directories)
+    raise UsageError(f"--agent={name}: expected {_instead_of(name, known) or f'a known agent, {closest(name, known)}'}")
+
+
+def _instead_of(name: str, known: Iterable[str]) -> str:
+    """What was probably meant: a class of a file, or several agents; empty for any other name."""
+    if name.endswith(".py"):
+        return f"the class or function as well, as in --agent={name}:MyAgent"
+    parts = [part.strip() for part in name.split(",")]
+    if len(parts) > 1 and all(part in known or ":" in part for part in parts):
+        return f"one agent each time: {' '.join(f'--agent={part}' for part in parts)}"
+    return ""
 
 
 def agent_id(name: str) -> str:

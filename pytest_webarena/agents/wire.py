@@ -2,9 +2,9 @@
 
 Harness to agent::
 
-    {"type": "task", "protocol": 1, "trial": "5f0c…", "intent": "…", "sites": {"homepage": "http://homepage.test"},
-     "start": ["http://homepage.test/"], "max_steps": 30, "max_seconds": 600.0,
-     "seed": 7, "answer_format": "text", "answer_instructions": "", "options": {…}}
+    {"type": "task", "protocol": 1, "trial": "5f0c…", "intent": "…", "images": ["data:image/png;base64,…"],
+     "sites": {"homepage": "http://homepage.test"}, "start": ["http://homepage.test/"], "max_steps": 30,
+     "max_seconds": 600.0, "seed": 7, "answer_format": "text", "answer_instructions": "", "options": {…}}
     {"type": "observation", "trial": "5f0c…", "step": 0, "text": "…", "url": "…", "title": "…", "tabs": […], …}
     {"type": "remember", "trial": "5f0c…", "stop_reason": "answered"}
     {"type": "end", "trial": "5f0c…"}
@@ -73,6 +73,7 @@ def task_message(assignment: Assignment, *, trial: str, options: Mapping[str, An
         "protocol": PROTOCOL,
         "trial": trial,
         "intent": view.intent,
+        "images": [image.data_url for image in view.images],
         "sites": dict(view.sites),
         "start": list(view.start),
         "max_steps": view.max_steps,

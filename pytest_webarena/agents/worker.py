@@ -6,9 +6,12 @@ import asyncio
 import contextlib
 import inspect
 import queue
+import sysconfig
 import threading
+import traceback
 from collections.abc import Callable
 from concurrent.futures import Future
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_webarena.agents.memory import Remembered
@@ -21,6 +24,12 @@ if TYPE_CHECKING:
     from pytest_webarena.evidence import StopReason
 
 __all__ = ["AgentCrashed", "AgentTimeout", "AgentWorker"]
+
+_NOT_THE_AGENTS = (
+    Path(__file__).parent.parent,
+    *(Path(sysconfig.get_path(kind)) for kind in ("stdlib", "purelib", "platlib")),
+)
+"""Where code lies in which a crash of an agent tells its author little."""
 
 
 class AgentTimeout(Exception):
@@ -43,6 +52,8 @@ class AgentWorker:
         self._thread = threading.Thread(target=self._work, name=f"agent-{name}", daemon=True)
         self._thread.start()
         self._abandoned = False
+        self.crash: BaseException | None = None
+        """What the agent raised in `act` or `drive`, with its traceback."""
         self._agent = self._call(make, timeout)
 
     def __enter__(self) -> AgentWorker:
@@ -90,6 +101,7 @@ class AgentWorker:
             return future.result(timeout)
         except TimeoutError as error:
             if future.done():  # the agent's own TimeoutError, not ours
+                self.crash = error
                 raise AgentCrashed(_describe(error)) from error
             self._abandoned = True
             raise AgentTimeout from None
@@ -98,6 +110,7 @@ class AgentWorker:
         except BaseException as error:
             if isinstance(error, KeyboardInterrupt) and not future.done():
                 raise  # the user's Ctrl-C while waiting, not the agent's
+            self.crash = error
             raise AgentCrashed(_describe(error)) from error
 
     def _work(self) -> None:
@@ -118,4 +131,15 @@ async def _await(awaitable: Any) -> Any:
 
 
 def _describe(error: BaseException) -> str:
-    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    """What was raised, and where in the agent's own code: ``ValueError: no price (my_agents.py:12, in act)``."""
+    first, line_end, rest = f"{type(error).__name__}: {error}".partition("\n")
+    return f"{first.removesuffix(': ')}{_own_place(error)}{line_end}{rest}"
+
+
+def _own_place(error: BaseException) -> str:
+    """The innermost line that is neither of this package nor of Python or other packages; empty when none is."""
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        file = Path(frame.filename)
+        if file.is_file() and not any(file.is_relative_to(folder) for folder in _NOT_THE_AGENTS):
+            return f" ({file.name}:{frame.lineno}, in {frame.name})"
+    return ""

@@ -63,9 +63,9 @@ _PREFERENCES: dict[str, bool | int | str] = {
 }
 
 
-def preferences(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Preferences to start with: the user's where they leave the gateway as the only way out."""
-    return {**_PREFERENCES, **given, **FIREFOX_EGRESS_PREFS}
+def preferences(given: Mapping[str, Any] | None, *, closed: bool = True) -> dict[str, Any]:
+    """Preferences to start with beside those ``given``; ``closed``: they leave the gateway as the only way out."""
+    return {**_PREFERENCES, **(given or {}), **(FIREFOX_EGRESS_PREFS if closed else {})}
 
 
 def is_playwrights(executable: Path) -> bool:

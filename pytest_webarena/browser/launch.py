@@ -97,7 +97,7 @@ def launch_options(
         options["args"] = list(dict.fromkeys([*_QUIET_ARGS, *CHROMIUM_EGRESS_ARGS, *given]))
         options.setdefault("chromium_sandbox", not _is_root())
     elif choice.kind == "firefox":
-        options["firefox_user_prefs"] = firefox.preferences(options.get("firefox_user_prefs") or {})
+        options["firefox_user_prefs"] = firefox.preferences(options.get("firefox_user_prefs"))
         if choice.executable is not None and not choice.playwrights:
             options |= firefox.launch_options(choice.executable, options, temp)
     return options
@@ -109,7 +109,7 @@ def page_options(choice: BrowserChoice, launch_args: Mapping[str, Any]) -> dict[
         return dict(launch_args)
     options: dict[str, Any] = {**launch_args, "executable_path": choice.executable}
     if choice.kind == "firefox" and not choice.playwrights:
-        options["firefox_user_prefs"] = firefox.preferences(launch_args.get("firefox_user_prefs") or {})
+        options["firefox_user_prefs"] = firefox.preferences(launch_args.get("firefox_user_prefs"), closed=False)
         options |= firefox.launch_options(choice.executable, launch_args, None)
     return options
 

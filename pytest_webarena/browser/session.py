@@ -9,19 +9,19 @@ import time
 from collections.abc import Coroutine, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from playwright.async_api import BrowserContext, Download, Request
+from playwright.async_api import BrowserContext, Request
 from playwright.async_api import Error as PlaywrightError
 
 from pytest_webarena.actions import Action, CloseTab, FocusTab, Invalid, NewTab, Noop, Note, Point, Scroll, Stop, Wait
 from pytest_webarena.browser.config import Deadlines, ObservationConfig, SessionConfig
 from pytest_webarena.browser.context import open_context
+from pytest_webarena.browser.downloads import Downloads
 from pytest_webarena.browser.execute import Performed, perform
 from pytest_webarena.browser.faults import ActionFailed, DialogOpened, TabClosed, Unresponsive
-from pytest_webarena.browser.guards import RefusedAddress, resolve_address
+from pytest_webarena.browser.first_page import open_first_page
 from pytest_webarena.browser.looking import look, screenshot_of, states_of, unread
 from pytest_webarena.browser.loop import Deadline
-from pytest_webarena.browser.messages import first_line, net_error, shorten
-from pytest_webarena.browser.navigation import load
+from pytest_webarena.browser.messages import first_line, shorten
 from pytest_webarena.browser.observation import Observation
 from pytest_webarena.browser.reading import read_address, read_tab
 from pytest_webarena.browser.records import DownloadRecord, Outcome, PageEvent, PageReading
@@ -31,7 +31,7 @@ from pytest_webarena.browser.tab import Tab
 from pytest_webarena.browser.tabs import Tabs
 from pytest_webarena.browser.targets import OBJECT_GROUP, find_target
 from pytest_webarena.browser.timers import KEEP_NOTE
-from pytest_webarena.errors import BrowserError, SiteError, TaskError
+from pytest_webarena.errors import BrowserError
 from pytest_webarena.evidence import TabState, TargetRecord
 
 if TYPE_CHECKING:
@@ -76,8 +76,7 @@ class Session:
         self._events: list[PageEvent] = []
         self._told = 0
         self._error = ""
-        self._downloads: list[DownloadRecord] = []
-        self._receiving: set[asyncio.Task[None]] = set()
+        self._downloads = Downloads(self._events.append)
 
     # --- what callers use
 
@@ -151,7 +150,7 @@ class Session:
 
     def downloads(self) -> tuple[DownloadRecord, ...]:
         """Files that pages have sent to be saved, in order. Their files vanish with the session."""
-        return tuple(self._downloads)
+        return tuple(self._downloads.records)
 
     def close(self) -> None:
         """End the context. Never raises: what is stuck is left behind with the browser, which is then replaced."""
@@ -166,7 +165,7 @@ class Session:
         self._lock = asyncio.Lock()
         self._context = await self._open()
         await self._context.add_init_script(KEEP_NOTE)
-        self._tabs_or_none = Tabs(self._context, self._config, self._events.append, self._on_download)
+        self._tabs_or_none = Tabs(self._context, self._config, self._events.append, self._downloads.begin)
         await self._tabs.sync()
 
     async def _open(self) -> BrowserContext:
@@ -202,31 +201,15 @@ class Session:
         for url in urls or ("about:blank",):
             tab = await self._tabs.open(current=False)
             fresh.append(tab)
-            await self._load(tab, url)
+            await open_first_page(tab, url, self._limits, self._budget())
         await self._tabs.close_all_but(fresh)
         self._error = ""
         self._told = len(self._events)
 
-    async def _load(self, tab: Tab, url: str) -> None:
-        seconds = self._limits.navigation
-        try:
-            address = resolve_address(url, "about:blank")
-            response = await load(tab, address, seconds)
-            with contextlib.suppress(Unresponsive):  # it is there; looking at it deals with what it does
-                await settle(tab, self._limits, self._budget())
-        except RefusedAddress as error:
-            raise TaskError(f"the first page of a task: {error}") from error
-        except (PlaywrightError, Unresponsive, TabClosed) as error:
-            reason = net_error(error) or shorten(first_line(error))
-            raise SiteError(f"{url}: expected a page within {seconds:g} s, found: {reason}") from error
-        except DialogOpened:
-            return
-        if response is not None and response.status >= 500:
-            raise SiteError(f"{url}: expected a page, found HTTP status {response.status}")
-
     async def _observe(self) -> Observation:
         budget = self._budget()
         await self._tabs.sync()
+        elsewhere = False
         for attempt in range(1, _LOOKS + 1):
             tab = self._tabs.current
             try:
@@ -238,13 +221,18 @@ class Session:
             except TabClosed:
                 await self._tabs.sync()
             except PlaywrightError:  # it went elsewhere each time it was looked at
+                elsewhere = True
                 if attempt == _LOOKS:
                     observation = await unread(self._tabs, "it keeps going elsewhere")
                     break
                 tab.stop_loading()
             except Unresponsive:
                 if attempt == _LOOKS:
-                    raise
+                    if not elsewhere:
+                        raise
+                    # No time was left for the last look; the page itself may be quick enough.
+                    observation = await unread(self._tabs, "it keeps going elsewhere")
+                    break
                 await self._recover(tab, 0.5)
                 budget = Deadline(self._limits.step * _RESERVE / 2)
         else:
@@ -369,8 +357,7 @@ class Session:
         context, self._context = self._context, None
         if context is None:
             return
-        for task in self._receiving:
-            task.cancel()
+        self._downloads.stop()
         seconds = self._limits.close
         if self._config.trace is not None:
             with contextlib.suppress(PlaywrightError, TimeoutError):
@@ -382,20 +369,3 @@ class Session:
         except (PlaywrightError, TimeoutError):
             if context.browser is not None:
                 await self._engine.discard(context.browser)
-
-    def _on_download(self, download: Download) -> None:
-        number = len(self._downloads)
-        name = download.suggested_filename
-        self._downloads.append(DownloadRecord(url=download.url, name=name, path=""))
-        self._events.append(PageEvent(kind="download", text=f"The file {name!r} was downloaded.", url=download.url))
-
-        async def receive() -> None:
-            try:
-                path, error = str(await download.path()), ""
-            except PlaywrightError as failure:
-                path, error = "", first_line(failure)
-            self._downloads[number] = DownloadRecord(url=download.url, name=name, path=path, error=error)
-
-        task = asyncio.ensure_future(receive())
-        self._receiving.add(task)
-        task.add_done_callback(self._receiving.discard)

@@ -31,13 +31,13 @@ GRADINGS: tuple[GradingName, ...] = ("original", "repaired", "verified")
 """``original``: as the published harness judges, its defects included. ``repaired``: the same tasks with the
 documented defects repaired. ``verified``: WebArena-Verified's typed answers and network events."""
 
-UPSTREAM_KINDS = frozenset({"string_match", "url_match", "program_html"})
+UPSTREAM_KINDS = frozenset({"string_match", "url_match", "program_html", "page_image_query"})
 """Check kinds that judge differently under different gradings."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grading:
-    """By whose rules to judge. Only checks of the three upstream kinds look at it."""
+    """By whose rules to judge. Only checks of the upstream kinds look at it."""
 
     name: GradingName
     rules: frozenset[str] = field(default_factory=frozenset)

@@ -16,6 +16,7 @@ from pytest_webarena.evidence import Evidence, Probe
 from pytest_webarena.tasks.kinds import find_kind
 from pytest_webarena.tasks.model import Check, Task
 from pytest_webarena.tasks.nodes import clip
+from pytest_webarena.tasks.placeholders import readable
 
 __all__ = ["Signals", "collect", "judge", "judge_all", "signals"]
 
@@ -120,7 +121,7 @@ def judge(task: Task, evidence: Evidence, *, grading: Grading = REPAIRED, asker:
         passed=None if score is None else score >= task.threshold - 1e-9,
         results=results,
         task=task.id,
-        intent=task.intent,
+        intent=readable(task.intent, task.leased, evidence.sites),
         threshold=task.threshold,
         stop_reason=evidence.stop_reason,
         grading=str(grading) if known else "",
@@ -230,9 +231,9 @@ class _Judging:
             path=check.path,
             kind=check.kind,
             score=judgement.score,
-            expected=judgement.expected,
+            expected=readable(judgement.expected, self.task.leased, self.evidence.sites),
             actual=judgement.actual,
-            why=judgement.why,
+            why=readable(judgement.why, self.task.leased, self.evidence.sites),
             state="" if state is None else END if state == END else f"after step {state}",
             weight=check.weight,
             children=children,

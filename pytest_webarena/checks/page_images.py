@@ -13,21 +13,11 @@ from pytest_webarena.checks.images.reading import collect
 from pytest_webarena.checks.images.similarity import TooLarge, Unreadable, decode, missing_libraries, similarity
 from pytest_webarena.checks.images.spec import FORM, ImageQuery
 from pytest_webarena.checks.kind import Judgement, Kind, View
-from pytest_webarena.errors import Cause
+from pytest_webarena.checks.upstream.parts import Part, judgement_of
 from pytest_webarena.tasks.nodes import clip
 from pytest_webarena.tasks.placeholders import resolve_placeholders
 
 __all__ = ["PAGE_IMAGE_QUERY", "ImageQuery", "judge"]
-
-
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """What one query, or a part of it, comes to; ``holds`` is None when that can't be told."""
-
-    holds: bool | None
-    why: str = ""
-    cause: Cause | None = None
-    actual: str = ""
 
 
 @dataclass(slots=True)
@@ -43,7 +33,7 @@ class _Found:
 
 
 def judge(queries: tuple[ImageQuery, ...], view: View, captioner: Captioner | None = None) -> Judgement:
-    """Judge the images that were collected; each query has to hold.
+    """Judge the images that were collected; each query has to hold, or what the original makes of several.
 
     ``captioner`` answers questions about images; None for the installed one. Inconclusive when libraries, weights or
     a reference image are missing, and when an image that could have decided was not kept.
@@ -56,34 +46,36 @@ def judge(queries: tuple[ImageQuery, ...], view: View, captioner: Captioner | No
     gathered: Any = view.probe.value
     if len(gathered["looks"]) != len(queries):
         return Judgement.unknown(expected=expected, why="other pages were read than the task names now")
-    parts = [
-        _query(query, look, gathered, view.evidence.sites, captioner)
-        for query, look in zip(queries, gathered["looks"], strict=True)
-    ]
+    rules = view.grading.repairs
+    parts: list[Part] = []
+    for number, (query, look) in enumerate(zip(queries, gathered["looks"], strict=True), start=1):
+        decides = rules("image-queries") or number == len(queries)
+        parts.append(_query(query, look, gathered, view, captioner, decides=decides))
+        if not rules("image-queries") and parts[-1].holds is not True:
+            break  # as the original, which ends here with no score or with an error
     shown = "; ".join(part.actual for part in parts if part.actual)
-    failed = next((part for part in parts if part.holds is False), None)
-    unclear = next((part for part in parts if part.holds is None), None)
-    if unclear is not None and not (failed is not None and view.grading.decides):
-        return Judgement.unknown(expected=expected, actual=shown, why=unclear.why, cause=unclear.cause)
-    return Judgement.of(failed is None, expected=expected, actual=shown, why=failed.why if failed is not None else "")
+    return judgement_of(parts, view, expected=expected, actual=shown)
 
 
 def _query(
     query: ImageQuery,
     look: Mapping[str, Any],
     gathered: Mapping[str, Any],
-    sites: Mapping[str, str],
+    view: View,
     captioner: Captioner | None,
-) -> _Part:
+    *,
+    decides: bool,
+) -> Part:
+    """What becomes of one query; of one that does not decide it is enough that there are images."""
     if "error" in look:
-        return _Part(None, look["error"], look.get("cause"))
+        return Part(None, look["error"], look.get("cause"))
     if not query.eval_vqa and not query.references:
-        return _Part(None, "expected eval_vqa or eval_fuzzy_image_match in the query, found neither", "task")
+        return Part(None, "expected eval_vqa or eval_fuzzy_image_match in the query, found neither", "task")
     if not look["images"]:
-        return _Part(False, "the page shows no image there", actual="no image")
-    libraries = missing_libraries(comparing=bool(query.references))
+        return Part(False, "the page shows no image there", actual="no image")
+    libraries = missing_libraries(comparing=decides and bool(query.references))
     if libraries:
-        return _Part(
+        return Part(
             None,
             f"judging images needs {', '.join(libraries)}: `pip install 'pytest-webarena[images]'`, then judge the run "
             "again with --rescore",
@@ -94,15 +86,20 @@ def _query(
         found.missing.append(f"{look['left_out']} more images of the page were not kept")
     count = f"{len(look['images']) + look['left_out']} images"
     if not found.images and not found.missing:
-        return _Part(False, f"none of the {count} can be read", actual=count)
+        return Part(False, f"none of the {count} can be read", actual=count)
+    wanted = _wanted(query, gathered, view.evidence.sites)
+    if wanted.broken and not view.grading.repairs("image-queries"):
+        return Part(None, wanted.missing[0], actual=count)  # where the original raises, whatever else is found
+    if not decides:
+        return Part(True, actual=count) if found.images else Part(None, f"no image could be had: {found.missing[0]}")
     parts = []
     if query.eval_vqa:
         parts.append(_questions(query, found, captioner))
     if query.references:
-        parts.append(_match(query, found, gathered, sites))
+        parts.append(_match(query, found, wanted))
     actual = ", ".join([count, *(part.actual for part in parts if part.actual)])
     worst = min(parts, key=lambda part: {False: 0, None: 1, True: 2}[part.holds])
-    return _Part(worst.holds, worst.why, worst.cause, actual)
+    return Part(worst.holds, worst.why, worst.cause, actual)
 
 
 def _get(addresses: Iterable[str], gathered: Mapping[str, Any]) -> _Found:
@@ -127,7 +124,7 @@ def _get(addresses: Iterable[str], gathered: Mapping[str, Any]) -> _Found:
     return found
 
 
-def _questions(query: ImageQuery, found: _Found, captioner: Captioner | None) -> _Part:
+def _questions(query: ImageQuery, found: _Found, captioner: Captioner | None) -> Part:
     """Each question, asked about every image: one answer that holds the wanted words will do."""
     said: list[str] = []
     try:
@@ -141,25 +138,30 @@ def _questions(query: ImageQuery, found: _Found, captioner: Captioner | None) ->
             else:
                 said.append(f'"{each.question}": {clip(", ".join(map(repr, answers)), 160)}')
                 if found.missing:
-                    return _Part(None, f"an image could not be asked about: {found.missing[0]}", actual="; ".join(said))
-                return _Part(False, f'no image has the answer "{each.answer}"', actual="; ".join(said))
+                    return Part(None, f"an image could not be asked about: {found.missing[0]}", actual="; ".join(said))
+                return Part(False, f'no image has the answer "{each.answer}"', actual="; ".join(said))
             said.append(f'"{each.question}": {clip(repr(answers[-1]), 160)}')
     except NoCaptioner as error:
-        return _Part(None, str(error), "judge")
+        return Part(None, str(error), "judge")
     except Exception as error:  # a model may fail in any way
-        return _Part(None, f"the image model failed: {type(error).__name__}: {clip(str(error), 200)}", "judge")
-    return _Part(True, actual="; ".join(said))
+        return Part(None, f"the image model failed: {type(error).__name__}: {clip(str(error), 200)}", "judge")
+    return Part(True, actual="; ".join(said))
 
 
-def _match(query: ImageQuery, found: _Found, gathered: Mapping[str, Any], sites: Mapping[str, str]) -> _Part:
-    wanted, missing, best = _Found(), list(found.missing), -1.0
+def _wanted(query: ImageQuery, gathered: Mapping[str, Any], sites: Mapping[str, str]) -> _Found:
+    """The images to compare with; those that are no images are among the missing, too."""
+    wanted = _Found()
     for reference in query.references:
-        [address] = [resolve_placeholders(reference, sites)]
+        address = resolve_placeholders(reference, sites)
         one = _get([address], gathered)
         wanted.images |= one.images
-        if one.broken:
-            missing.append(f"{clip(address, 120)}: it is no image that can be read")
-        missing += one.missing
+        wanted.broken += one.broken
+        wanted.missing += [f"{clip(address, 120)}: it is no image that can be read"] if one.broken else one.missing
+    return wanted
+
+
+def _match(query: ImageQuery, found: _Found, wanted: _Found) -> Part:
+    missing, best = [*found.missing, *wanted.missing], -1.0
     for reference_data in wanted.images.values():
         for data in found.images.values():
             try:
@@ -167,11 +169,11 @@ def _match(query: ImageQuery, found: _Found, gathered: Mapping[str, Any], sites:
             except ValueError as error:  # too large together, or of a mode that has no grey tones
                 missing.append(f"two images can't be compared: {error}")
             if best > query.ssim_threshold:
-                return _Part(True, actual=f"similarity {best:.3f}")
+                return Part(True, actual=f"similarity {best:.3f}")
     actual = f"similarity {best:.3f} at most" if best > -1.0 else ""
     if missing:
-        return _Part(None, f"an image that would decide is missing: {missing[0]}", actual=actual)
-    return _Part(False, "none of them is similar enough", actual=actual)
+        return Part(None, f"an image that would decide is missing: {missing[0]}", actual=actual)
+    return Part(False, "none of them is similar enough", actual=actual)
 
 
 @functools.lru_cache(maxsize=64)  # a task with several gradings compares the same twice
@@ -188,7 +190,7 @@ PAGE_IMAGE_QUERY: Kind[tuple[ImageQuery, ...]] = Kind(
     doc=(
         "What images of a page show (VisualWebArena). Comparing them needs the extra `images`, questions about them "
         "an image model; where these are missing there is no verdict, and the reason names them "
-        "([published suites](suites.md#images))."
+        "([published suites](suites.md#images-in-checks))."
     ),
     form=FORM,
     judge=judge,

@@ -81,6 +81,12 @@ class Verdict:
         open_ends = (result for each in self.results for _, result in each.walk() if result.score is None)
         return next((result.cause for result in open_ends if result.cause is not None), None) or "task"
 
+    @property
+    def open_because(self) -> str:
+        """Why an inconclusive verdict is none: what the first such check says."""
+        open_ends = (result for each in self.results for _, result in each.walk() if result.score is None)
+        return next((result.why for result in open_ends if result.why), "") or "a check could not be judged"
+
     def __str__(self) -> str:
         return self.render()
 

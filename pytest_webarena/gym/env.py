@@ -26,7 +26,7 @@ from pytest_webarena.gym.house import Guest, HouseKey, enter
 from pytest_webarena.gym.rollout import Rollout
 from pytest_webarena.gym.spaces import AnyText
 from pytest_webarena.sites.manifest import load_catalogue
-from pytest_webarena.suites import is_suite, load_suite
+from pytest_webarena.suites.reading import is_suite, load_suite
 from pytest_webarena.tasks import Task, load_tasks
 from pytest_webarena.tasks.placeholders import resolve_placeholders
 from pytest_webarena.trials.stage import Stage, set_stage
@@ -141,7 +141,8 @@ class TasksEnv(gymnasium.Env[dict[str, Any], "str | Action"]):
         self._rollout = Rollout(stage.session, parse=self._parse, limits=limits, stepped=stepped)
         first = self._rollout.first()
         observation = stage.session.observe() if isinstance(first, Episode) else first
-        return self._shown(observation), self._info()
+        given = {"images": tuple(image.data for image in stage.images)} if stage.images else {}
+        return self._shown(observation), {**self._info(), **given}
 
     def step(self, action: str | Action) -> tuple[dict[str, Any], float, bool, bool, dict[str, Any]]:
         """Carry out an action: text in the environment's grammar, or an `Action`."""
@@ -256,15 +257,16 @@ def _find_tasks(given: str | Path | Task | Sequence[str | Path | Task], sites: s
                 suite = load_suite(str(part)).tasks
             except TaskFileError as error:
                 raise UsageError(str(error)) from None
-            found |= {task.id: task for task in suite if all(site in known for site in task.sites)}
+            found |= {task.id: task for task in suite if all(site in known for site in task.leased)}
             continue
         path = Path(part)
         files = sorted(path.rglob("*.yaml")) if path.is_dir() else [path]
         for file in files:
             try:
-                found |= {task.id: task for task in load_tasks(file, sites=known)}
+                tasks = load_tasks(file, sites=known)
             except TaskFileError as error:
                 raise UsageError(str(error)) from None
+            found |= {task.id: task for task in tasks if all(site in known for site in task.leased)}
     if not found:
         raise UsageError(
             f"tasks: expected suites, task files, folders of them or tasks on these sites, found none in {given!r}"

@@ -57,7 +57,9 @@ def run(options: argparse.Namespace) -> int:
         measurement = measure(Judge(settings, models), answers, workers=options.workers)
     except JudgeError as error:
         raise UsageError(
-            f"{error}".removesuffix("; the trial is recorded and can be judged again with --rescore")
+            f"{error}".removeprefix("judge: ").removesuffix(
+                "; the trial is recorded and can be judged again with --rescore"
+            )
         ) from None
     kappa = measurement.agreement.kappa
     if options.format == "json":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, replace
 from functools import cached_property
 
@@ -24,7 +24,7 @@ __all__ = ["LONGEST", "NO_JUDGE", "Judge", "JudgeSession"]
 LONGEST = 20_000
 """Characters of an answer that a judge is shown. Nobody who knows the answer needs more to say it."""
 
-NO_JUDGE = "this needs a judge and there is none: name one with --judge=MODEL (for a finished run, with --rescore)"
+NO_JUDGE = "it needs a judge, and there is none: --judge=MODEL, for a finished run with --rescore"
 
 
 class Judge:
@@ -145,8 +145,8 @@ class JudgeSession:
             told = f"No grade could be read from that. Please end with one line that is exactly {lines}."
             messages = (*messages, Message(role="assistant", text=text), Message(role="user", text=told))
         raise JudgeUnreadable(
-            f"judge {settings.model}: expected a last line with one of {', '.join(map(repr, WORDS[question.kind]))}, "
-            f"found none in {settings.asks} replies; the last one ends with {_end(replies[-1])!r}",
+            f"judge {settings.model}: none of {settings.asks} replies ends with a line of "
+            f"{_either(WORDS[question.kind])}; the last one ends with {_end(replies[-1])!r}",
             replies=tuple(replies),
         )
 
@@ -190,6 +190,11 @@ def _quote(text: str) -> str:
 def _from_cache(usage: Usage) -> Usage:
     """What answering from the cache used: nothing, and what it saved."""
     return replace(usage, cached_calls=usage.calls, cost=0.0, saved=usage.cost)
+
+
+def _either(words: Iterable[str]) -> str:
+    *first, last = map(repr, words)
+    return f"{', '.join(first)} or {last}"
 
 
 def _end(text: str) -> str:

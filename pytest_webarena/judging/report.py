@@ -53,7 +53,8 @@ def _lines(measurement: Measurement, bar: float) -> Iterator[str]:
     wrong = [each for each in measurement.graded if each.told != each.case.grade]
     if wrong:
         yield ""
-        yield f"{len(wrong)} grades are not the right ones" + (f", {_SHOWN} of them:" if len(wrong) > _SHOWN else ":")
+        some = f"; {_SHOWN} of them, all with --format=json" if len(wrong) > _SHOWN else ""
+        yield f"{'a grade is' if len(wrong) == 1 else f'{len(wrong)} grades are'} wrong{some}:"
         # What turns a fail into a pass, or the other way round, first.
         wrong.sort(key=lambda each: (each.told == "correct") == (each.case.grade == "correct"))
         for each in wrong[:_SHOWN]:

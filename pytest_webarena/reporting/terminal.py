@@ -83,14 +83,14 @@ def write_summary(reporter: TerminalReporter, controller: Controller) -> None:
             _write(reporter, skipped_lines(controller.skipped))
         return
     reporter.write_sep("=", "webarena")
-    lines = list(summary_lines(summarise(run.records()).values()))
-    lines += grading_lines(run.records(), run.path)
+    lines = list(summary_lines(summarise(controller.records).values()))
+    lines += grading_lines(controller.records, run.path)
     if controller.broker_report is not None:
         lines += site_lines(controller.broker_report)
     lines += budget_lines(read_ledger(run.path / LEDGER), reporter.config.stash[SETTINGS].models)
     lines += judge_lines(reporter.config.stash[SETTINGS].judge)
     if reporter.config.stash[SETTINGS].rescore is not None:
-        lines += rescored_lines(run.records(), since=controller.started)
+        lines += rescored_lines(controller.records, since=controller.started)
     lines += left_out_lines(controller.left_out)
     lines += skipped_lines(controller.skipped)
     if controller.ruling is not None:
@@ -158,6 +158,8 @@ def site_lines(report: BrokerReport) -> Iterator[Line]:
         yield from _row(app.app, _app(app), indent=0)
     for problem in report.problems:
         yield Line(f"sites: {problem}", "red")
+    for note in report.notes:
+        yield Line(f"sites: {note}", "yellow")
 
 
 def rescored_lines(records: Sequence[TrialRecord], *, since: float) -> Iterator[Line]:
@@ -205,10 +207,11 @@ def _judge_rows(summary: Summary) -> Iterator[Line]:
         cached = f", {summary.judge_cached} from the cache" if summary.judge_cached else ""
         asked = f"{_plural(summary.judge_questions, 'question')} on {_plural(summary.judged, 'trial')}{cached}"
         yield from _row("judge", [*summary.judges, asked, dollars(used.cost), f"{used.input_tokens:,} tokens in"])
-    if summary.unjudged:
-        trials = summary.rate.judged + summary.rate.errors
-        needs = f"{summary.unjudged} of {_plural(trials, 'trial')} need one: --judge=MODEL, or --rescore later"
-        yield from _row("no judge", [needs], mark="yellow")
+    for reason, count in summary.unjudged.items():
+        of = _plural(summary.rate.judged + summary.rate.errors, "trial")
+        told = f"{count} of {of}: {reason}"
+        for text in textwrap.wrap(told, _WIDTH - _LABEL, break_on_hyphens=False, break_long_words=False):
+            yield Line(f"{'  not judged' if told.startswith(text) else '':<{_LABEL}}{text}", "yellow")
 
 
 def skipped_lines(skipped: Mapping[str, int]) -> Iterator[Line]:

@@ -31,9 +31,9 @@ COLUMNS = (
 )  # fmt: skip
 
 
-def export(run: RunDir) -> None:
-    """Write both files into the run's folder."""
-    records = run.records()
+def export(run: RunDir, records: Sequence[TrialRecord] | None = None) -> None:
+    """Write both files into the run's folder. ``records`` are the run's, where they have been read already."""
+    records = run.records() if records is None else records
     summary = {**summary_json(records), "model_calls": [asdict(line) for line in read_ledger(run.path / LEDGER)]}
     write_atomically(run.path / "summary.json", json.dumps(summary, indent=1))
     write_atomically(run.path / "results.csv", results_csv(records))

@@ -23,7 +23,7 @@ from pathlib import Path
 from pytest_webarena.results.rundir import write_atomically
 from pytest_webarena.secrets import scrub
 
-__all__ = ["Memory", "MemoryVersion", "memory_folder"]
+__all__ = ["Memory", "MemoryVersion", "memories_of", "memory_folder"]
 
 _VERSION = 1
 
@@ -45,6 +45,12 @@ def memory_folder(run: Path, *, agent: str, digest: str, of: str) -> Path:
     """Where the versions are of what ``agent`` keeps for ``of``: a task, a template, sites, or all."""
     slug = re.sub(r"[^A-Za-z0-9._-]+", "-", of)[:60]
     return run / "memory" / f"{agent}-{digest}" / f"{slug}-{hashlib.sha256(of.encode()).hexdigest()[:8]}"
+
+
+def memories_of(run: Path) -> dict[Path, int]:
+    """The folders of versions in a run, relative to it, and how many trials the latest version of each comes from."""
+    folders = {file.parent for file in (run / "memory").glob("*/*/*.json")}
+    return {folder.relative_to(run): Memory(folder).latest(trial="").trials for folder in sorted(folders)}
 
 
 class Memory:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pytest_webarena.errors import UsageError
+from pytest_webarena.results.memory import memories_of
 from pytest_webarena.results.records import TrialKey, TrialRecord
 from pytest_webarena.results.rundir import RunDir
 
@@ -23,6 +24,8 @@ class Merge:
     """Trials in the merged run."""
     replaced: int
     """Trials that several runs hold; the latest one with a verdict was taken, then the latest error."""
+    memories_replaced: int = 0
+    """Memories of agents that several runs hold; the one that most trials have written to was taken."""
 
 
 def merge_runs(sources: Sequence[Path], target: Path) -> Merge:
@@ -53,10 +56,25 @@ def merge_runs(sources: Sequence[Path], target: Path) -> Merge:
     for source in sources:  # what judges said is kept by what was asked: judging the merged run again stays free
         if (judged := source / "judged").is_dir():
             shutil.copytree(judged, target / "judged", dirs_exist_ok=True)
+    memories_replaced = _join_memories(sources, target)
     merged.describe(
         {**facts[0], "merged": [{"run": source.name, **fact} for source, fact in zip(sources, facts, strict=True)]}
     )
-    return Merge(trials=len(best), replaced=found - len(best))
+    return Merge(trials=len(best), replaced=found - len(best), memories_replaced=memories_replaced)
+
+
+def _join_memories(sources: Sequence[Path], target: Path) -> int:
+    """Copy each memory of the runs whole: what two have made of one, each in trials of its own, can't be mixed."""
+    best: dict[Path, tuple[int, Path]] = {}
+    found = 0
+    for source in sources:
+        for name, trials in memories_of(source).items():
+            found += 1
+            if name not in best or trials > best[name][0]:
+                best[name] = trials, source
+    for name, (_, source) in best.items():
+        shutil.copytree(source / name, target / name)
+    return found - len(best)
 
 
 def _rank(record: TrialRecord) -> tuple[bool, float]:

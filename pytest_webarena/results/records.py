@@ -13,13 +13,16 @@ from pytest_webarena.answers import AnswerFormat
 from pytest_webarena.errors import Cause
 from pytest_webarena.evidence import StopReason, Usage
 
-__all__ = ["SCHEMA_VERSION", "Attempt", "JudgeRecord", "MemoryUse", "Outcome", "TrialKey", "TrialRecord"]
+__all__ = ["NO_VERDICT", "SCHEMA_VERSION", "Attempt", "JudgeRecord", "MemoryUse", "Outcome", "TrialKey", "TrialRecord"]
 
 SCHEMA_VERSION = 3
 """2 added ``usage`` and ``model``; 3 ``grading``, ``verdicts``, ``judge``, ``source``, ``history`` and ``memory``."""
 
 Outcome = Literal["passed", "failed", "error"]
 """``error`` is never the agent's fault and never part of a success rate."""
+
+NO_VERDICT = "no verdict: "
+"""How the message of a trial begins whose checks decide nothing; the reason follows, to the end of the line."""
 
 
 @dataclass(frozen=True, slots=True, order=True)

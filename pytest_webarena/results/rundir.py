@@ -9,7 +9,7 @@
       trials/<slug>-<hash>/
         trial.json                 written last and atomically: its presence means "finished"
         started.json               who is (or was) at it, so that a crashed worker can be told from a missing trial
-        attempt-1/                 steps.jsonl network.jsonl evidence.json tabs/ observations/ shots/
+        attempt-1/                 steps.jsonl network.jsonl evidence.json tabs/ observations/ shots/ inputs/
 
 One process owns one trial folder: there are no locks. Merging runs is a union of folders.
 """
@@ -21,7 +21,7 @@ import os
 import shutil
 import time
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -33,11 +33,14 @@ from pytest_webarena.results.records import TrialKey, TrialRecord
 from pytest_webarena.secrets import scrub, scrub_plain
 
 if TYPE_CHECKING:
+    from pytest_webarena.agents.protocol import InputImage
     from pytest_webarena.browser.observation import Observation
 
-__all__ = ["AttemptWriter", "RunDir", "TrialFolder", "read_evidence", "read_steps", "write_atomically"]
+__all__ = ["INPUTS", "AttemptWriter", "RunDir", "TrialFolder", "read_evidence", "read_steps", "write_atomically"]
 
 RUN_SCHEMA_VERSION = 1
+INPUTS = "inputs"
+"""Folder of an attempt's with the pictures that belong to the intent: ``0.png``, …"""
 
 
 def write_atomically(path: Path, text: str) -> None:
@@ -79,6 +82,8 @@ class RunDir:
         """What ``run.json`` says. `UsageError` when this is no run directory."""
         try:
             data: dict[str, Any] = json.loads((self.path / "run.json").read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            raise UsageError(f"{self.path}: expected a run directory with a run.json, found none") from None
         except (OSError, ValueError) as error:
             raise UsageError(
                 f"{self.path}: expected a run directory with a run.json, found none that can be read: {error}"
@@ -168,7 +173,7 @@ class TrialFolder:
     def drop_pictures(self) -> None:
         """Remove screenshots, observation texts and prompts of all attempts; steps, evidence and verdict stay."""
         for attempt in self.path.glob("attempt-*"):
-            for name in ("shots", "observations", "exchanges"):
+            for name in ("shots", "observations", "exchanges", INPUTS):
                 shutil.rmtree(attempt / name, ignore_errors=True)
 
     def record(self) -> TrialRecord | None:
@@ -196,6 +201,12 @@ class AttemptWriter:
         """Keep a screenshot outside the steps, e.g. of the final page."""
         return self._write(f"shots/{name}.{_image_suffix(data)}", data)
 
+    def given(self, images: Sequence[InputImage]) -> None:
+        """Keep the pictures that belong to the intent."""
+        for number, image in enumerate(images):
+            suffix = image.media_type.rpartition("/")[2].replace("jpeg", "jpg")
+            self._write(f"{INPUTS}/{number}.{suffix}", image.data)
+
     def stepped(self, step: StepRecord) -> None:
         """Append a finished step."""
         with (self.path / "steps.jsonl").open("a", encoding="utf-8", errors="surrogatepass") as file:
@@ -207,9 +218,9 @@ class AttemptWriter:
             if text:
                 self._write(f"memory-{name}.txt", scrub(text).encode("utf-8", "replace"))
 
-    def note_traceback(self, error: BaseException) -> None:
+    def note_traceback(self, error: BaseException, *, name: str = "traceback.txt") -> None:
         """Keep the traceback of an unexpected error; the user sees one sentence."""
-        self._write("traceback.txt", scrub("".join(traceback.format_exception(error))).encode("utf-8", "replace"))
+        self._write(name, scrub("".join(traceback.format_exception(error))).encode("utf-8", "replace"))
 
     def finish(self, evidence: Evidence) -> None:
         """Keep the evidence. Steps are there already; pages and traffic get files of their own."""

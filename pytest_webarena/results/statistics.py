@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pytest_webarena.evidence import Usage
-from pytest_webarena.results.records import TrialRecord
+from pytest_webarena.results.records import NO_VERDICT, TrialRecord
 
 __all__ = ["Rate", "Summary", "summarise", "wilson_interval"]
 
@@ -98,8 +98,9 @@ class Summary:
     """Of the questions, how many the verdict cache answered."""
     judge_usage: Usage | None = None
     """What judges used, apart from the agents; None when none was asked."""
-    unjudged: int = 0
-    """Trials without a verdict because no judge could be asked; they are among the errors by ``judge``."""
+    unjudged: Mapping[str, int] = field(default_factory=dict)
+    """Trials without a verdict because no judge could be asked, by the reason; they are among the errors by
+    ``judge``."""
     priced: int = 0
     """Trials whose cost is known."""
     known_cost: float = 0.0
@@ -154,12 +155,18 @@ def _summary(agent: str, records: Sequence[TrialRecord]) -> Summary:
         judge_questions=sum(judge.questions for judge in asked),
         judge_cached=sum(judge.cached for judge in asked),
         judge_usage=sum((judge.usage for judge in asked), Usage()) if asked else None,
-        unjudged=sum(record.cause == "judge" and record.judge is None for record in records),
+        unjudged=dict(
+            Counter(_reason(each) for each in records if each.cause == "judge" and each.judge is None).most_common()
+        ),
         gradings=tuple(sorted({name for each in records if (name := str((each.verdict or {}).get("grading", "")))})),
         priced=len(costs := [usage.cost for usage in used if usage.cost is not None]),
         known_cost=sum(costs),
         memory=tuple(sorted({record.memory.scope for record in records if record.memory is not None})),
     )
+
+
+def _reason(record: TrialRecord) -> str:
+    return record.message.partition("\n")[0].removeprefix(NO_VERDICT)
 
 
 def _rate(records: Iterable[TrialRecord]) -> Rate:

@@ -134,7 +134,8 @@ def _published(rows: Sequence[Row]) -> Iterator[Table]:
     if not found:
         return
     sources = list(dict.fromkeys(each.source for each in found))
-    remarks = [f"{each.name}: {each.note}." for each in found if each.note]
+    notes = dict.fromkeys(each.note for each in found if each.note)
+    remarks = [f"{'; '.join(each.name for each in found if each.note == note)}: {note}." for note in notes]
     yield Table(
         title=f"Published on {_suite(rows)}",
         columns=("agent", "SR", "±", "SR_AC", "SR_UA", "source"),

@@ -46,12 +46,16 @@ class _Client:
         self._work: set[asyncio.Task[None]] = set()
         self._operations: dict[str, Callable[..., Awaitable[Any]]] = {
             "check": desk.check,
+            "ended": desk.ended,
             "gateway": self._gateway,
             "headers": desk.headers,
             "hello": self._hello,
             "join": desk.join,
+            "keep": self._keep,
             "lease": self._lease,
             "logs": desk.logs,
+            "look": desk.look,
+            "prepare": self._prepare,
             "query": desk.query,
             "release": self._release,
             "requests": desk.requests,
@@ -102,6 +106,14 @@ class _Client:
         who = f"{self._name} ({holder})"
         return await self._desk.lease(sites, holder=who, timeout=timeout, register=self._leases.add)
 
+    async def _prepare(self, visits: dict[str, dict[str, int]], holder: str, timeout: float | None) -> Any:
+        who = f"{self._name} ({holder})"
+        return await self._desk.prepare(visits, holder=who, timeout=timeout, register=self._leases.add)
+
+    async def _keep(self, lease: str, made: Any, problems: Any) -> None:
+        await self._desk.keep(lease, made, problems)
+        self._leases.discard(lease)
+
     async def _gateway(self) -> Any:
         return await self._desk.gateway(register=self._leases.add)
 
@@ -143,11 +155,12 @@ async def _run(desk: Desk, settings: BrokerSettings, listener: socket.socket) ->
     for client in clients:
         client.hang_up()
     await asyncio.gather(watcher, *(gone.wait() for gone in clients.values()), return_exceptions=True)
-    report = await desk.close()
-    await sweeping
+    # Before anything is ended: a slow engine may cost us the time for it.
     unfinished = settings.directory.parent / f"{REPORT}.new"
-    unfinished.write_text(dumps(report))
+    unfinished.write_text(dumps(desk.report()))
     unfinished.replace(settings.directory.parent / REPORT)
+    await desk.close()
+    await sweeping
 
 
 class _Lifeline(asyncio.Protocol):

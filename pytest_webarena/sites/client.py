@@ -60,15 +60,34 @@ class BrokerClient:
         ``holder`` is what others are told they wait for. Waits up to ``timeout`` seconds, or as long as the run's
         lease time-out. Raises `SiteError` (who holds what; why an app can't start) and `UsageError` (unknown site).
         """
+        lease = self._granted("lease", sites=list(sites), holder=holder, timeout=timeout)
+        assert lease is not None
+        return lease
+
+    def look(self, sites: Sequence[str]) -> Mapping[str, SiteAccess]:
+        """What is known of sites without a lease. `UsageError` for an unknown one."""
+        return decode(Mapping[str, SiteAccess], self._connected().call("look", sites=list(sites)))  # type: ignore[type-abstract]
+
+    def prepare(
+        self, visits: Mapping[str, Mapping[str, int]], *, holder: str, timeout: float | None = None
+    ) -> Lease | None:
+        """A lease on which to sign accounts in before all later replicas start; end it with `Lease.keep`.
+
+        ``visits`` says how many trials will visit a site as which account. None when there is nothing to do: all are
+        signed in, or can't be for all replicas, or it would not be worth it. While another worker is at it, waits.
+        """
+        return self._granted("prepare", visits=visits, holder=holder, timeout=timeout)
+
+    def _granted(self, operation: str, **arguments: Any) -> Lease | None:
         connection = self._connected()
-        answer = connection.send("lease", sites=list(sites), holder=holder, timeout=timeout)
+        answer = connection.send(operation, **arguments)
         try:
             # The broker watches the time; its word on who holds what is better than ours.
-            grant = decode(Grant, connection.wait(answer, None if timeout is None else timeout + _ANSWER))
+            grant = connection.wait_long(answer)
         except BaseException:
             answer.add_done_callback(lambda done: _release_late(connection, done))
             raise
-        return Lease(connection, grant)
+        return Lease(connection, decode(Grant, grant)) if grant is not None else None
 
     def gateway(self) -> Lease:
         """A lease of no site, to which others are joined: its proxy stays while they come and go."""
@@ -155,6 +174,24 @@ class Lease:
         """Raise `SiteError`, with exit code and last log lines, when a replica of this lease has died."""
         self._connection.call("check", lease=self.id)
 
+    def keep(
+        self, made: Mapping[str, Mapping[str, Mapping[str, Any]]], problems: Mapping[str, Mapping[str, str]]
+    ) -> None:
+        """End a lease of `BrokerClient.prepare`: later replicas start from this one, with these sessions.
+
+        ``made`` are storage states and ``problems`` why there is none, both by site and account. Takes as long as the
+        app's end and the copy of its state. That nothing can be kept is no error: then trials sign in by themselves.
+        """
+        with self._lock:
+            if self._report is None:
+                answer = self._connection.send("keep", lease=self.id, made=made, problems=problems)
+                self._connection.wait_long(answer)
+                self._report = ReleaseReport(clean=False, reason="later replicas start from it")
+
+    def session_ended(self, site: str, user: str, number: int, why: str) -> None:
+        """Tell that a session with which the replica started (`SiteAccess.sessions`) is not accepted."""
+        self._connection.call("ended", lease=self.id, site=site, user=user, number=number, why=why)
+
     def release(self) -> ReleaseReport:
         """Give the sites back; whether they were proved unchanged. Never raises, so that teardown hides no error."""
         with self._lock:
@@ -216,6 +253,17 @@ class _Connection:
                 raise
             raise SiteError(f"the site broker did not answer within {timeout:g} s; it may be overloaded") from error
 
+    def wait_long(self, answer: Future[Any]) -> Any:
+        """The result of what takes as long as it takes, such as a boot; `SiteError` when the broker is silent on all
+        questions."""
+        while True:
+            try:
+                return answer.result(_ANSWER)
+            except FutureTimeout:
+                if answer.done():
+                    raise
+                self.call("status")
+
     def close(self, why: str) -> None:
         """End it; whoever waits is told ``why``."""
         with contextlib.suppress(OSError):
@@ -254,6 +302,6 @@ class _Connection:
 
 def _release_late(connection: _Connection, answer: Future[Any]) -> None:
     """Nobody waits for this lease any more: hand it back as soon as it is granted."""
-    if not answer.cancelled() and answer.exception() is None:
+    if not answer.cancelled() and answer.exception() is None and answer.result() is not None:
         with contextlib.suppress(WebArenaError):
             connection.send("release", lease=answer.result()["id"])

@@ -6,24 +6,24 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from pytest_webarena.errors import SiteError, TaskError, WebArenaError
 from pytest_webarena.evidence import RequestRecord
-from pytest_webarena.sites import reaper
-from pytest_webarena.sites.backends import create_backend
-from pytest_webarena.sites.backends.base import Backend, BackendContext, KeepsLogs, Replica, Rows
-from pytest_webarena.sites.fleet import FleetLimits
+from pytest_webarena.sites.backends.base import KeepsLogs, Replica, Rows
+from pytest_webarena.sites.backstage import Backends
 from pytest_webarena.sites.gateway import Gateway, GatewaySession
 from pytest_webarena.sites.housekeeping import ReaperProcess
 from pytest_webarena.sites.manifest import AppManifest, Catalogue, SiteManifest
 from pytest_webarena.sites.pool import Pool, PoolLease
 from pytest_webarena.sites.protocol import Grant, ReleaseReport, ReplicaInfo, SiteAccess
 from pytest_webarena.sites.report import BrokerReport, BrokerStatus
-from pytest_webarena.sites.sizing import Budget, size_of
+from pytest_webarena.sites.running import Pulls
+from pytest_webarena.sites.sessions import Problems, Sessions, States, Turn, Visits
+from pytest_webarena.sites.sizing import Budget, FleetLimits, size_of
 
 __all__ = ["BrokerSettings", "Desk", "unsafe_by_app"]
 
@@ -47,6 +47,8 @@ class BrokerSettings:
     max_replicas: int
     standbys: int | None
     memory: int | None
+    pulls: Pulls
+    """Which missing images are pulled."""
     lease_timeout: float
     """Seconds, for requests that name none."""
     python_path: str | None
@@ -60,6 +62,10 @@ class _Held:
     lease: PoolLease
     session: GatewaySession
     sites: Mapping[str, SiteManifest]
+    hosts: Mapping[str, str] = field(default_factory=dict)
+    """Host to app, of all that can be reached."""
+    turn: Turn | None = None
+    """Of a lease for signing in on."""
 
 
 class Desk:
@@ -68,14 +74,17 @@ class Desk:
     def __init__(self, catalogue: Catalogue, settings: BrokerSettings, guard: ReaperProcess, run: str) -> None:
         self.catalogue = catalogue
         self.settings = settings
-        self._guard = guard
-        self._run = run
         self._started = time.monotonic()
-        self._backends: dict[str, Backend] = {}
+        self._backends = Backends(catalogue, settings.directory, guard, run, pulls=settings.pulls, note=self._note)
         self._gateway = Gateway()
-        self._pool = Pool(catalogue.apps, self._backend, self._limits, budget=Budget(settings.memory))
+        self._pool = Pool(catalogue.apps, self._backends.get, self._limits, budget=Budget(settings.memory))
+        self._sessions = Sessions(catalogue, self._pool)
         self._held: dict[str, _Held] = {}
         self._work: set[asyncio.Task[Any]] = set()
+
+    async def look(self, sites: Sequence[str]) -> Mapping[str, SiteAccess]:
+        """What can be said of sites without a lease."""
+        return {name: self._access(self.catalogue.site(name), 0) for name in sites}
 
     async def lease(
         self, sites: Sequence[str], *, holder: str, timeout: float | None, register: Callable[[str], None]
@@ -95,18 +104,20 @@ class Desk:
             self._background(self._pool.release(lease, unsafe={}))
             raise
         replicas = lease.replicas
+        hosts = {}
         for app in apps:  # also those that the asked ones depend on: pages may call them
             for site in self.catalogue.apps[app].sites:
                 if site.name in chosen or app not in asked:
                     self._route(session, site, replicas[app])
-        self._held[lease.id] = _Held(lease=lease, session=session, sites=chosen)
+                    hosts[site.host] = app
+        self._held[lease.id] = _Held(lease=lease, session=session, sites=chosen, hosts=hosts)
         register(lease.id)
         self._pool.handed_over(lease, time.monotonic() - granted)
         return Grant(
             id=lease.id,
             port=session.port,
             waited=lease.waited,
-            sites={name: self._access(site) for name, site in chosen.items()},
+            sites={name: self._access(site, replicas[site.app].edition) for name, site in chosen.items()},
             replicas=tuple(
                 ReplicaInfo(
                     app=app,
@@ -118,6 +129,57 @@ class Desk:
                 for app, replica in replicas.items()
             ),
         )
+
+    async def prepare(
+        self, visits: Visits, *, holder: str, timeout: float | None, register: Callable[[str], None]
+    ) -> Grant | None:
+        """A replica to sign somebody of ``visits`` in on, which `keep` ends; None when nobody need be signed in."""
+        wait = self.settings.lease_timeout if timeout is None else timeout
+        turn = await self._sessions.turn(visits, wait=wait)
+        if turn is None:
+            return None
+        try:
+            grant = await self.lease(list(turn.missing), holder=holder, timeout=timeout, register=register)
+        except BaseException:
+            turn.end()
+            raise
+        self._held[grant.id].turn = turn
+        return grant
+
+    async def keep(self, lease: str, made: States, problems: Problems) -> None:
+        """End a lease of `prepare`: replicas to come start from its replica, where ``made`` says who is signed in."""
+        held = self._lease(lease)
+        if held.turn is None:
+            raise TaskError(f"expected a lease to sign in on, found {lease}")
+        del self._held[lease]
+        await asyncio.shield(self._background(self._keep(held, held.turn, made, problems)))
+
+    async def _keep(self, held: _Held, turn: Turn, made: States, problems: Problems) -> None:
+        sessions, name = turn.sessions, turn.sessions.app.name
+        for site, users in turn.missing.items():
+            for user in set(users) - set(made.get(site, ())):
+                sessions.failed(site, user, problems.get(site, {}).get(user, "nobody has signed in"))
+        if not any(made.values()):
+            turn.end()
+            await self._release(held)
+            return
+        born = held.lease.replicas[name].edition
+        try:
+            await held.session.close()
+            unsafe = unsafe_by_app(held.session.unsafe_hosts, held.hosts)
+            edition = await self._pool.keep(held.lease, name, unsafe=unsafe)
+        except WebArenaError as error:
+            sessions.give_up(((site, user) for site, users in made.items() for user in users), str(error))
+        else:
+            sessions.keep(made, born=born, edition=edition)
+        finally:
+            turn.end()
+
+    async def ended(self, lease: str, site: str, user: str, number: int, why: str) -> None:
+        """A stored session was not accepted by a leased replica that has had it from the start."""
+        held = self._lease(lease)
+        if site in held.sites:
+            self._sessions.app(held.sites[site].app).ended(site, user, number, why)
 
     async def release(self, lease: str) -> ReleaseReport:
         """Close the lease's gateway, then give its replicas back."""
@@ -135,10 +197,13 @@ class Desk:
                 self._background(self._release(held))
 
     async def _release(self, held: _Held) -> ReleaseReport:
-        await held.session.close()
-        hosts = {site.host: site.app for site in held.sites.values()}
-        unsafe = unsafe_by_app(held.session.unsafe_hosts, hosts)
-        reasons = await self._pool.release(held.lease, unsafe=unsafe)
+        try:
+            await held.session.close()
+            unsafe = unsafe_by_app(held.session.unsafe_hosts, held.hosts)
+            reasons = await self._pool.release(held.lease, unsafe=unsafe)
+        finally:
+            if held.turn is not None:
+                held.turn.end(why="whoever was to sign in gave the replica back")
         return ReleaseReport(clean=not reasons, reason="; ".join(f"{app}: {reason}" for app, reason in reasons.items()))
 
     async def requests(self, lease: str) -> list[RequestRecord]:
@@ -178,7 +243,7 @@ class Desk:
         app = self.catalogue.apps[self.catalogue.site(site).app]
         if app.name not in held.lease.slots:
             raise TaskError(f"expected a site of this lease ({', '.join(held.sites)}), found {site!r}")
-        backend = self._backend(app.backend)
+        backend = self._backends.get(app.backend)
         if not isinstance(backend, KeepsLogs):
             return f"the backend {app.backend} keeps no logs"
         return await backend.logs(app, held.lease.slots[app.name].running(), lines)
@@ -223,25 +288,26 @@ class Desk:
             except Exception:
                 _log.exception("the pool's tick failed")
 
-    async def close(self) -> BrokerReport:
-        """End all leases, replicas and gateways. The figures of the run."""
-        report = BrokerReport(
-            catalogue=self.catalogue.name, seconds=time.monotonic() - self._started, apps=self._pool.report()
+    def report(self) -> BrokerReport:
+        """The figures of the run, so far."""
+        return BrokerReport(
+            catalogue=self.catalogue.name,
+            seconds=time.monotonic() - self._started,
+            apps=self._pool.report(),
+            notes=self._sessions.notes,
         )
+
+    async def close(self) -> None:
+        """End all leases, replicas and gateways."""
         await self._pool.close()
         await self._gateway.close()
         for task in self._work:
             task.cancel()
         await asyncio.gather(*self._work, return_exceptions=True)
-        for name, backend in self._backends.items():
-            try:
-                await backend.close()
-            except Exception:
-                _log.exception("the backend %s could not be closed; the reaper removes its leftovers", name)
-            else:
-                for key, value in backend.leftovers().items():
-                    self._guard.drop("docker", f"{key}={value}")
-        return report
+        await self._backends.close()
+
+    def _note(self, app: str, text: str) -> None:
+        self._pool.note(app, text)
 
     def _lease(self, lease: str) -> _Held:
         if lease not in self._held:
@@ -254,7 +320,7 @@ class Desk:
         port = parts.port or (443 if parts.scheme == "https" else 80)
         session.route(site.host, replica.host, site.port or replica.port, port=port, tls=parts.scheme == "https")
 
-    def _access(self, site: SiteManifest) -> SiteAccess:
+    def _access(self, site: SiteManifest, edition: int) -> SiteAccess:
         app = self.catalogue.apps[site.app]
         return SiteAccess(
             name=site.name,
@@ -265,6 +331,7 @@ class Desk:
             default_user=site.default_user,
             login=app.login.get(site.name),
             api=site.api,
+            sessions=self._sessions.of(app.name, site.name, edition),
         )
 
     def _limits(self, app: AppManifest) -> FleetLimits:
@@ -277,31 +344,6 @@ class Desk:
             grows=standbys is None,
             size=size_of(app),
         )
-
-    def _backend(self, name: str) -> Backend:
-        loop = asyncio.get_running_loop()
-
-        def note(app: str, text: str) -> None:  # from any thread
-            loop.call_soon_threadsafe(self._pool.note, app, text)
-
-        if name not in self._backends:
-            mark = f"PYTEST_WEBARENA_RUN={self._run}"
-            self._guard.add("mark", mark)
-            directory = self.settings.directory / name.replace(":", "-")
-            directory.mkdir(exist_ok=True)
-            context = BackendContext(
-                run=self._run,
-                owner=reaper.identity(),
-                directory=directory,
-                environ=dict([mark.split("=", 1)]),
-                needed=frozenset(name for app in self.catalogue.apps.values() for name in app.depends_on),
-                note=note,
-            )
-            backend = create_backend(name, context)
-            self._backends[name] = backend
-            for key, value in backend.leftovers().items():
-                self._guard.add("docker", f"{key}={value}")
-        return self._backends[name]
 
     def _background(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
         task = asyncio.get_running_loop().create_task(work)

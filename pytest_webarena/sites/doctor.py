@@ -35,12 +35,12 @@ class Finding:
     """The app that can't run because of it; empty when it concerns all, or none."""
 
 
-def examine(apps: Sequence[AppManifest]) -> list[Finding]:
-    """Everything that ``apps`` need, nothing started."""
+def examine(apps: Sequence[AppManifest], *, catalogue: str = "") -> list[Finding]:
+    """Everything that ``apps`` need, nothing started. ``catalogue`` is what ``--sites`` calls theirs."""
     containers = [app for app in apps if app.backend == "docker"]
     found: list[Finding] = []
     if containers:
-        found += _docker(containers)
+        found += _docker(containers, catalogue)
     for app in apps:
         if app.backend == "process":
             found.append(_process(app))
@@ -51,8 +51,9 @@ def examine(apps: Sequence[AppManifest]) -> list[Finding]:
     return found
 
 
-def _docker(apps: Sequence[AppManifest]) -> Iterator[Finding]:
+def _docker(apps: Sequence[AppManifest], catalogue: str) -> Iterator[Finding]:
     try:
+        from pytest_webarena.sites.backends.docker.obtain import in_words
         from pytest_webarena.sites.backends.docker.survey import survey
 
         engine, needs = survey(apps)
@@ -61,6 +62,11 @@ def _docker(apps: Sequence[AppManifest]) -> Iterator[Finding]:
         return
     yield Finding(subject="docker", state="ok", text=f"engine {engine.version} at {engine.address}")
     yield _disk(engine.storage)
+    if missing := {need.image: need.to_pull for need in needs if need.to_pull != 0}:
+        known = sum(size or 0 for size in missing.values())
+        more = " and more: not all tell their size" if None in missing.values() else ""
+        text = f"{len(missing)} image{'s' if len(missing) > 1 else ''}, about {in_words(known)}{more}"
+        yield Finding(subject="to pull", state="note", text=f"{text}\nwebarena images pull --sites={catalogue}")
     for need in needs:
         if need.problem:
             yield Finding(subject=need.app, state="missing", text=need.problem, app=need.app)

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine
-from dataclasses import dataclass
-from functools import partial
 from typing import Any, TypeVar
 
 from pytest_webarena.errors import SiteError, SiteMissing, WebArenaError
-from pytest_webarena.sites.backends.base import Backend, PausingBackend, Replica, Rows
+from pytest_webarena.sites.backends.base import Backend, KeepingBackend, Replica, Rows
 from pytest_webarena.sites.figures import Figures
 from pytest_webarena.sites.manifest import AppManifest
 from pytest_webarena.sites.preparation import Preparation
 from pytest_webarena.sites.report import AppReport, AppStatus
-from pytest_webarena.sites.sizing import Budget, Demand
+from pytest_webarena.sites.resting import Rest
+from pytest_webarena.sites.sizing import Budget, Demand, FleetLimits, Recent
 from pytest_webarena.sites.slot import Slot, State
 
-__all__ = ["Fleet", "FleetLimits"]
+__all__ = ["Fleet"]
 
 T = TypeVar("T")
 
@@ -28,25 +26,8 @@ _ATTEMPTS = 3
 """Consecutive failed starts after which an app is given up for the rest of the run."""
 _BACKSTOP = 5.0
 """Seconds that backends get beyond ``start_timeout``, to say by themselves what they waited for."""
-_MEMORY = 30.0
-"""Seconds for which the fleet stays as large as its demand was."""
-_IDLE = 5.0
-"""Seconds after which a spare that is not the next in line is paused, where the backend can do that."""
 _SHARED = 1_000_000
 """How often a shared replica is available."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FleetLimits:
-    """How many replicas an app may have."""
-
-    replicas: int
-    standbys: int
-    """Pristine spares kept ready beside those in use."""
-    grows: bool = False
-    """Whether more spares are kept as soon as demand outruns replacement."""
-    size: int = 0
-    """Memory a replica may take, in bytes."""
 
 
 class Fleet:
@@ -71,9 +52,11 @@ class Fleet:
         self.limits = limits
         self.doing = ""
         """What takes long at present."""
+        self.preparing = False
+        """Whether a state is being made that later replicas start from: spares are not worth starting before."""
+        self._edition = 0
         self._budget = budget or Budget()
         self._needs = Demand(app.boot_seconds)
-        self._may_pause = not app.read_only
         self.slots: list[Slot] = []
         self.failure = ""
         """Why the latest start failed; empty when it did not."""
@@ -81,11 +64,13 @@ class Fleet:
         """Whether that was because what it needs is not on this machine."""
         self._failures = 0
         self._latest: Exception | None = None
+        self._backend = backend
         self._preparation = Preparation(app, backend)
         self._clock, self._spawn, self._changed = clock, spawn, changed
+        self._rest = Rest(app, self._preparation.backend, clock=clock, broke=self._broke)
         self._closing = False
         self._made = 0
-        self._demand: deque[tuple[float, int]] = deque([(clock(), 0)])
+        self._demand = Recent(clock())
         self._figures = Figures()
 
     # --- what the pool asks
@@ -109,7 +94,7 @@ class Fleet:
     def take(self, lease: str, holder: str, waited: float) -> Slot:
         """A pristine replica for ``holder``, the one that has been ready for longest."""
         states = (State.LEASED, State.PRISTINE) if self.app.read_only else (State.PRISTINE,)
-        slot = min((slot for slot in self.slots if slot.state in states), key=_place_in_line)
+        slot = min((slot for slot in self.slots if slot.state in states), key=Slot.place_in_line)
         if slot.state is State.PRISTINE:
             slot.to(State.LEASED, self._clock())
         slot.holders[lease] = holder
@@ -158,9 +143,33 @@ class Fleet:
                 _log.exception("could not tell whether %s is alive", slot.id)
                 why = ""
             if why and slot.state in (State.PRISTINE, State.LEASED):
-                self._break(slot, why)
-                self._changed()
+                self._broke(slot, why)
         return slot.why if slot.state is State.BROKEN else ""
+
+    async def wake(self, slot: Slot) -> None:
+        """Have a replica that has just been taken go on, if it was paused."""
+        await self._rest.wake(slot)
+
+    def keeps(self) -> bool:
+        """Whether replicas can start from what somebody has made of one."""
+        backend = self._backend()
+        return isinstance(backend, KeepingBackend) and backend.keeps(self.app)
+
+    async def keep(self, slot: Slot, lease: str) -> int:
+        """Take a replica back and have those to come start from its present state; the number of that edition.
+
+        Raises what went wrong: then later replicas are as before. In any case it is replaced in the background.
+        """
+        backend = self._preparation.backend()
+        assert isinstance(backend, KeepingBackend)
+        del slot.holders[lease]
+        slot.to(State.DIRTY, self._clock(), "its state is kept for the replicas to come")
+        self._needs.released(dirty=True)
+        try:
+            self._edition = await backend.keep(self.app, slot.running())
+        finally:
+            self._spawn(self._reset(slot))
+        return self._edition
 
     async def query(self, slot: Slot, database: str, sql: str, *, write: bool) -> Rows:
         """Run SQL on a leased replica. After a write it counts as dirty, whatever its fingerprint says."""
@@ -194,12 +203,13 @@ class Fleet:
         """
         living = self._living()
         leased = sum(slot.state is State.LEASED for slot in living)
-        self._note_demand(leased + waiting)
-        self._see_to_rest()
+        self._demand.note(self._clock(), leased + waiting)
+        if not self._closing:
+            self._rest.see_to(self.slots)
         if self._closing or self.failure:
             return 0
         # Those who wait first: starting spares beside would only slow theirs down.
-        wanted = (waiting or self.standbys) - (len(living) - leased)
+        wanted = (waiting or (0 if self.preparing else self.standbys)) - (len(living) - leased)
         missing = min(wanted, self.limits.replicas - len(living))
         if self.app.read_only:
             missing = 0 if living else 1
@@ -212,71 +222,40 @@ class Fleet:
             self._budget.take(self.limits.size)
             self._spawn(self._start(slot))
         self._figures.most = max(self._figures.most, len(self._living()))
+        if not waiting:
+            self._renew_spares()
         return max(missing, 0) if waiting else 0
+
+    def _renew_spares(self) -> None:
+        """Replace spares that lack what later ones start with, one at a time: until then they are better than none."""
+        stale = [slot for slot in self.slots if slot.state is State.PRISTINE and slot.edition < self._edition]
+        if not stale or any(slot.state is State.DIRTY for slot in self.slots):
+            return
+        slot = max(stale, key=Slot.place_in_line)
+        if slot.resting is None:
+            slot.to(State.DIRTY, self._clock(), "it started before its users were signed in")
+            self._spawn(self._reset(slot))
 
     def shed(self) -> bool:
         """Give a spare up, for another app has greater need of the memory. Whether there was one."""
         spares = [slot for slot in self.slots if slot.state is State.PRISTINE]
         if not spares or self.app.read_only:
             return False
-        slot = max(spares, key=_place_in_line)
+        slot = max(spares, key=Slot.place_in_line)
         self._remove(slot)
         self._spawn(self._stop(slot.running()))
         return True
 
     def trim(self) -> None:
         """Stop pristine replicas that recent demand did not need."""
-        while len(self._demand) > 1 and self._demand[1][0] <= self._clock() - _MEMORY:
-            self._demand.popleft()
-        wanted = max(demand for _, demand in self._demand) + self.standbys
+        wanted = self._demand.most(self._clock()) + self.standbys
         surplus = len(self._living()) - max(wanted, 1 if self.app.read_only else 0)
         for slot in [slot for slot in self.slots if slot.state is State.PRISTINE][: max(surplus, 0)]:
             self._remove(slot)
             self._spawn(self._stop(slot.running()))
 
-    def _note_demand(self, demand: int) -> None:
-        if demand != self._demand[-1][1]:
-            self._demand.append((self._clock(), demand))
-
     def _living(self) -> list[Slot]:
         return [slot for slot in self.slots if slot.state is not State.BROKEN]
-
-    # --- rest
-
-    async def wake(self, slot: Slot) -> None:
-        """Have a replica that has just been taken go on, if it was paused."""
-        if slot.resting is not None:
-            await asyncio.wait([slot.resting])
-        if slot.paused:
-            await self._rest(slot, paused=False)
-
-    def _see_to_rest(self) -> None:
-        """Pause spares that have not been needed for a while, but never the next in line."""
-        if not self._may_pause or self._closing:
-            return
-        line = sorted((slot for slot in self.slots if slot.state is State.PRISTINE), key=_place_in_line)
-        for place, slot in enumerate(line):
-            idle = place > 0 and self._clock() - slot.since >= _IDLE
-            if slot.resting is None and slot.paused != idle and (idle or place == 0):
-                slot.resting = asyncio.ensure_future(self._rest(slot, paused=idle))
-                slot.resting.add_done_callback(partial(_rested, slot))
-
-    async def _rest(self, slot: Slot, *, paused: bool) -> None:
-        backend = self._preparation.backend()
-        if not isinstance(backend, PausingBackend):
-            self._may_pause = False
-            return
-        try:
-            await (backend.pause if paused else backend.resume)(self.app, slot.running())
-        except WebArenaError as error:
-            if paused:  # it has died, which will be noticed, or this engine can't pause
-                _log.warning("%s", error)
-                self._may_pause = False
-            elif slot.state in (State.PRISTINE, State.LEASED):
-                self._break(slot, str(error))
-                self._changed()
-        else:
-            slot.paused = paused
 
     # --- background work
 
@@ -357,12 +336,13 @@ class Fleet:
         except Exception:
             _log.exception("could not stop %s", replica.id)
 
-    def _break(self, slot: Slot, why: str) -> None:
+    def _broke(self, slot: Slot, why: str) -> None:
         self._figures.broken += 1
         slot.to(State.BROKEN, self._clock(), f"replica {slot.id} broke: {why}")
         _log.error("%s", slot.why)
         self._spawn(self._stop(slot.running()))
         self._forget_broken(slot)
+        self._changed()
 
     def _forget_broken(self, slot: Slot) -> None:
         if slot.state is State.BROKEN and not slot.holders and slot in self.slots:
@@ -395,12 +375,3 @@ class Fleet:
     def report(self) -> AppReport:
         """Its figures so far."""
         return self._figures.report(self.app, self.slots, self._clock())
-
-
-def _place_in_line(slot: Slot) -> tuple[bool, float]:
-    """Who is taken first: those awake before those paused, then who has waited for longest."""
-    return slot.paused or slot.resting is not None, slot.since
-
-
-def _rested(slot: Slot, _: asyncio.Future[None]) -> None:
-    slot.resting = None

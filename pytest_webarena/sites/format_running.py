@@ -201,6 +201,14 @@ DOCKER: Record[DockerManifest] = Record(
             default="",
         ),
         key(
+            "pull_size",
+            text("a size such as 250 MB or 13.3 GB", r"[0-9]+(\.[0-9]+)? [MG]B"),
+            "About how much a pull brings. Test runs pull images of up to 1 GB by themselves, larger ones, and "
+            "those of which nobody knows, only with `--pull=all`; else their tasks are skipped.",
+            "pull_size: 13.3 GB",
+            default="",
+        ),
+        key(
             "get",
             Text(),
             "The commands that get the image, shown to people when it is missing.",

@@ -105,7 +105,9 @@ LOGIN: Record[Mapping[str, Any]] = Record(
         key(
             "portable",
             Bool(),
-            "Whether every replica accepts a session made on another one, so that one sign-in serves the whole run.",
+            "Whether every replica accepts a session made on another one, so that one sign-in serves the whole run. "
+            "Where that is not so, accounts are signed in once on a replica that later ones start from, if the app is "
+            "a process or a container with `snapshot: true`; else anew for each trial.",
             "portable: false",
             default=True,
         ),

@@ -18,6 +18,7 @@ import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pytest_webarena.errors import SiteError
 from pytest_webarena.sites import reaper
@@ -29,9 +30,10 @@ from pytest_webarena.sites.housekeeping import (
     child_environment,
     make_directory,
 )
-from pytest_webarena.sites.protocol import error_line
-from pytest_webarena.sites.report import BrokerReport
-from pytest_webarena.sites.wire import decode
+
+if TYPE_CHECKING:
+    from pytest_webarena.sites.report import BrokerReport
+    from pytest_webarena.sites.running import Pulls
 
 __all__ = ["BrokerConfig", "BrokerLauncher"]
 
@@ -58,6 +60,8 @@ class BrokerConfig:
     memory: int | None = None
     """Bytes that replicas and spares of all apps may take; every app may have one replica all the same. None: no limit.
     """
+    pulls: Pulls = "small"
+    """Which missing images are pulled: those of up to 1 GB, all, or none."""
     lease_timeout: float = 120.0
     """Seconds a lease may wait when its client names no time-out."""
 
@@ -66,14 +70,14 @@ class BrokerLauncher:
     """Owns the broker of a run. A context manager; leaving it stops the broker.
 
     However this process dies, the broker notices, ends its replicas and is gone within seconds, and so is
-    everything on disk.
+    everything on disk. With ``guarded`` False that holds from `guard` or the first connection on: until then there is
+    nothing but an empty directory, which the next run's sweep finds.
     """
 
-    def __init__(self, config: BrokerConfig) -> None:
+    def __init__(self, config: BrokerConfig, *, guarded: bool = True) -> None:
         self._config = config
-        self._guard = ReaperProcess()
+        self._guard: ReaperProcess | None = None
         self._directory = make_directory()
-        self._guard.add("dir", str(self._directory))
         self.address = str(self._directory / "broker.sock")
         """Path of the Unix socket, for `BrokerClient`."""
         self.log = (config.run_dir or self._directory).absolute() / "broker.log"
@@ -87,6 +91,8 @@ class BrokerLauncher:
         self._stopping = False
         self._lock = threading.Lock()
         self._report: BrokerReport | None = None
+        if guarded:
+            self.guard()
         abandon_after_fork(self)
         self._thread = threading.Thread(target=self._attend, name="webarena-broker-launcher", daemon=True)
         self._thread.start()
@@ -96,6 +102,14 @@ class BrokerLauncher:
 
     def __exit__(self, *exc_info: object) -> None:
         self.stop()
+
+    def guard(self) -> ReaperProcess:
+        """Start the reaper of this launcher's directory, if there is none yet."""
+        with self._lock:
+            if self._guard is None:
+                self._guard = ReaperProcess()
+                self._guard.add("dir", str(self._directory))
+            return self._guard
 
     def stop(self, timeout: float = 10.0) -> BrokerReport:
         """End the broker and everything it started; its figures.
@@ -118,7 +132,8 @@ class BrokerLauncher:
         self._wake.close()
         self._waker.close()
         reaper.remove_tree(self._directory, patience=2)
-        self._guard.close()
+        if self._guard is not None:
+            self._guard.close()
         self._report = replace(report, problems=(*report.problems, *self._problems))
         return self._report
 
@@ -155,6 +170,7 @@ class BrokerLauncher:
     def _start(self) -> subprocess.Popen[bytes] | None:
         self.log.parent.mkdir(parents=True, exist_ok=True)
         known = Path(self._config.catalogue)
+        guard = self.guard()
         settings = {
             "catalogue": str(known.absolute()) if known.suffix or known.parent.name else self._config.catalogue,
             "site_urls": dict(self._config.site_urls),
@@ -163,6 +179,7 @@ class BrokerLauncher:
             "max_replicas": self._config.max_replicas,
             "standbys": self._config.standbys,
             "memory": self._config.memory,
+            "pulls": self._config.pulls,
             "lease_timeout": self._config.lease_timeout,
             "python_path": os.environ.get("PYTHONPATH"),
         }
@@ -181,7 +198,7 @@ class BrokerLauncher:
                 start_new_session=True,
                 env=child_environment(),
             )
-        self._guard.add("wait", reaper.identity(self._broker.pid))
+        guard.add("wait", reaper.identity(self._broker.pid))
         with contextlib.suppress(OSError, ValueError):  # stopped meanwhile
             self._broker.stdin.write(json.dumps(settings).encode() + b"\n")  # type: ignore[union-attr]
         return self._broker
@@ -199,6 +216,8 @@ class BrokerLauncher:
 
     def _refuse(self, problem: str) -> None:
         """Tell every client why there is no broker."""
+        from pytest_webarena.sites.protocol import error_line
+
         answer = error_line(None, SiteError(problem))
         self._listener.settimeout(1.0)
         while self._somebody_came():
@@ -223,10 +242,15 @@ class BrokerLauncher:
             self._problems.append(f"the site broker did not end in good order: {_exit_text(broker.returncode)}")
 
     def _read_report(self) -> BrokerReport:
+        from pytest_webarena.sites.report import BrokerReport
+
         try:
-            return decode(BrokerReport, json.loads((self._directory / REPORT).read_text()))
+            told = json.loads((self._directory / REPORT).read_text())
         except FileNotFoundError:
             return BrokerReport(catalogue=self._config.catalogue)
+        from pytest_webarena.sites.wire import decode
+
+        return decode(BrokerReport, told)
 
     def _log_tail(self) -> str:
         lines = self.log.read_text(errors="replace").splitlines()[-_LOG_LINES:]

@@ -12,10 +12,10 @@ from typing import Any, TypeVar
 
 from pytest_webarena.errors import SiteError, SiteMissing, TaskError, UsageError, closest
 from pytest_webarena.sites.backends.base import Backend, Replica, Rows
-from pytest_webarena.sites.fleet import Fleet, FleetLimits
+from pytest_webarena.sites.fleet import Fleet
 from pytest_webarena.sites.manifest import AppManifest
 from pytest_webarena.sites.report import AppReport, AppStatus, WaitStatus
-from pytest_webarena.sites.sizing import Budget
+from pytest_webarena.sites.sizing import Budget, FleetLimits
 from pytest_webarena.sites.slot import Slot
 
 __all__ = ["Pool", "PoolLease"]
@@ -133,6 +133,26 @@ class Pool:
             if reason := await self._fleets[app].settle(slot, lease.id, unsafe.get(app, "")):
                 reasons[app] = reason
         return reasons
+
+    def keeps(self, app: str) -> bool:
+        """Whether an app's replicas can start from what somebody has made of one."""
+        return self._fleet(app).keeps()
+
+    def preparing(self, app: str, under_way: bool) -> None:
+        """Somebody makes a state that later replicas start from, or has ended doing so."""
+        self._fleet(app).preparing = under_way
+        self._dispatch()
+
+    async def keep(self, lease: PoolLease, app: str, *, unsafe: Mapping[str, str]) -> int:
+        """Give everything back, and have later replicas of ``app`` start from what was made of the leased one.
+
+        The number of that edition; raises what went wrong, after which all is as before.
+        """
+        lease.released = True
+        for other, slot in lease.slots.items():
+            if other != app:
+                await self._fleets[other].settle(slot, lease.id, unsafe.get(other, ""))
+        return await self._fleets[app].keep(lease.slots[app], lease.id)
 
     async def query(self, lease: PoolLease, app: str, database: str, sql: str, *, write: bool) -> Rows:
         """Run SQL in a leased app's database. `TaskError` when the statement is at fault."""

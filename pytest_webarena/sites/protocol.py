@@ -1,8 +1,8 @@
-"""How workers speak to the broker: JSON lines over a Unix socket, version 1.
+"""How workers speak to the broker: JSON lines over a Unix socket, version 2.
 
 The client sends requests, each one line, and gets one line back for each, in any order::
 
-    → {"id": 1, "op": "hello", "version": 1, "name": "gw0"}
+    → {"id": 1, "op": "hello", "version": 2, "name": "gw0"}
     ← {"id": 1, "result": {"pid": 4711, "log": "…/broker.log"}}
     ← {"id": 2, "error": {"type": "SiteError", "message": "…"}}
 
@@ -16,9 +16,13 @@ op         arguments                                           result
 hello      version, name                                       pid, log (path of the broker's log)
 lease      sites, holder, timeout (s; null: the run's)         `Grant`
 release    lease                                               `ReleaseReport`
+prepare    visits (site, account: trials), holder, timeout     `Grant` of a replica to sign in on, or null: no need
+keep       lease, made (site, account: state), problems        null; later replicas start from this one; lease is over
+ended      lease, site, user, number, why                      null; a stored session is not accepted any more
 requests   lease                                               list of `evidence.RequestRecord`; as check
 query      lease, site, database, sql, write                   `backends.base.Rows`
 check      lease                                               null; an error when a replica has died
+look       sites                                               site to `SiteAccess`, without a lease
 gateway                                                        `Grant` of no site
 join       lease, other (its sites are served there, too)      null
 logs       lease, site, lines                                  text
@@ -32,7 +36,7 @@ Values are encoded by `wire`. Error types are names from `errors`; unknown ones 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_webarena import errors
@@ -46,12 +50,23 @@ __all__ = [
     "ReleaseReport",
     "ReplicaInfo",
     "SiteAccess",
+    "StoredSession",
     "error_from",
     "error_line",
     "line",
 ]
 
-VERSION = 1
+VERSION = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredSession:
+    """A session that a replica has had from its start (`sessions`)."""
+
+    state: Mapping[str, Any]
+    """Playwright's storage state."""
+    number: int
+    """Tells it from others of the same account and site."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +86,8 @@ class SiteAccess:
     """None: the site needs no sign-in."""
     api: ApiRecipe | None = None
     """How checks authenticate at its API."""
+    sessions: Mapping[str, StoredSession] = field(default_factory=dict)
+    """Account to the session with which the leased replica signs it in already."""
 
     @property
     def login_state_portable(self) -> bool:

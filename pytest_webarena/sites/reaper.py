@@ -18,6 +18,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import select
 import shutil
 import signal
 import subprocess
@@ -26,7 +27,7 @@ import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-__all__ = ["identity", "is_alive", "main", "reap", "remove_tree"]
+__all__ = ["identity", "is_alive", "main", "reap", "remove_tree", "wait_until_ended"]
 
 _PROC = Path("/proc")
 _HAS_PROC = Path("/proc/self/stat").exists()
@@ -51,6 +52,24 @@ def is_alive(process: str) -> bool:
         return False
     now = _start_time(int(pid))
     return bool(now) and now == start
+
+
+def wait_until_ended(process: str, seconds: float) -> bool:
+    """Whether the process named by `identity` ends within ``seconds``, or has ended before."""
+    deadline = time.monotonic() + seconds
+    if hasattr(os, "pidfd_open") and is_alive(process):
+        with contextlib.suppress(OSError):  # it has ended in the meantime, or the kernel is too old
+            handle = os.pidfd_open(int(process.partition("/")[0]))
+            try:
+                if is_alive(process):  # then the handle is of it, and not of another one with its pid
+                    select.select([handle], [], [], seconds)
+            finally:
+                os.close(handle)
+    while is_alive(process):
+        if time.monotonic() >= deadline:
+            return False
+        time.sleep(_POLL)
+    return True
 
 
 def _start_time(pid: int) -> str:
@@ -139,8 +158,8 @@ def reap(things: Iterable[tuple[str, str]]) -> None:
         by_kind.setdefault(kind, []).append(value)
     waits = by_kind.get("wait", [])
     deadline = time.monotonic() + _GRACE
-    while any(map(is_alive, waits)) and time.monotonic() < deadline:
-        time.sleep(_POLL)
+    for process in waits:
+        wait_until_ended(process, max(deadline - time.monotonic(), 0.0))
     _kill_all([*waits, *by_kind.get("pid", [])], by_kind.get("mark", []))
     for label in by_kind.get("docker", []):
         try:

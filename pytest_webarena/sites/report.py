@@ -80,6 +80,8 @@ class BrokerReport:
     """Apps that were leased at least once."""
     problems: tuple[str, ...] = ()
     """What went wrong with the broker itself, e.g. that it was killed and started again."""
+    notes: tuple[str, ...] = ()
+    """What went less well than it could have, and cost nothing but time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""How many pristine spares an app needs, and how much memory all apps may take for them."""
+"""How many pristine spares an app needs, and the memory that all apps share for them."""
 
 from __future__ import annotations
 
@@ -6,20 +6,32 @@ import math
 import re
 import statistics
 from collections import deque
-from pathlib import Path
+from dataclasses import dataclass
 
 from pytest_webarena.sites.manifest import AppManifest
 
-__all__ = ["Budget", "Demand", "available_memory", "size_of"]
+__all__ = ["Budget", "Demand", "FleetLimits", "Recent", "size_of"]
 
 _LATEST = 20
 """Starts and resets that tell how long the next one takes."""
 _INSTANT = 0.001
 _MEMORY = 30.0
-"""Seconds for which demand is remembered, beside five times what a replacement takes."""
+"""Seconds for which demand is remembered; for the number of spares, five times what a replacement takes besides."""
 _PROCESS, _CONTAINER = 64 << 20, 1 << 30
 _UNITS = {"": 1, "b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
-_MEMINFO = Path("/proc/meminfo")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FleetLimits:
+    """How many replicas an app may have."""
+
+    replicas: int
+    standbys: int
+    """Pristine spares kept ready beside those in use."""
+    grows: bool = False
+    """Whether more spares are kept as soon as demand outruns replacement."""
+    size: int = 0
+    """Memory a replica may take, in bytes."""
 
 
 class Demand:
@@ -71,6 +83,24 @@ class Demand:
         return math.ceil(most * share)
 
 
+class Recent:
+    """How many replicas were needed at a time lately: a fleet stays as large as that for a while."""
+
+    def __init__(self, now: float) -> None:
+        self._demand: deque[tuple[float, int]] = deque([(now, 0)])
+
+    def note(self, now: float, demand: int) -> None:
+        """So many are needed from now on."""
+        if demand != self._demand[-1][1]:
+            self._demand.append((now, demand))
+
+    def most(self, now: float) -> int:
+        """The most that were needed within the last half minute."""
+        while len(self._demand) > 1 and self._demand[1][0] <= now - _MEMORY:
+            self._demand.popleft()
+        return max(demand for _, demand in self._demand)
+
+
 class Budget:
     """Memory that the replicas of all apps share, in bytes. ``total`` None: there is no limit."""
 
@@ -97,14 +127,3 @@ def size_of(app: AppManifest) -> int:
         return _PROCESS
     match = re.fullmatch(r"(\d+)([bkmg]?)b?", app.docker.memory.lower())
     return int(match[1]) * _UNITS[match[2]] if match else _CONTAINER
-
-
-def available_memory() -> int | None:
-    """Bytes that programs may still take without swapping; None where the system doesn't tell."""
-    try:
-        for line in _MEMINFO.read_text().splitlines():
-            if line.startswith("MemAvailable:"):
-                return int(line.split()[1]) * 1024
-    except (OSError, ValueError):
-        pass
-    return None

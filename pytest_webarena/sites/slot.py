@@ -22,7 +22,7 @@ class State(enum.Enum):
     PRISTINE = "pristine"
     LEASED = "leased"
     DIRTY = "dirty"
-    """Released and being reset."""
+    """Being reset: it was released, or is a spare that lacks what later ones start with."""
     BROKEN = "broken"
     """Died, or could not be reset. Never used again; another one takes its place."""
 
@@ -30,7 +30,7 @@ class State(enum.Enum):
 TRANSITIONS: Mapping[State, frozenset[State]] = MappingProxyType(
     {
         State.STARTING: frozenset({State.PRISTINE, State.BROKEN}),
-        State.PRISTINE: frozenset({State.LEASED, State.BROKEN}),
+        State.PRISTINE: frozenset({State.LEASED, State.DIRTY, State.BROKEN}),
         State.LEASED: frozenset({State.PRISTINE, State.DIRTY, State.BROKEN}),
         State.DIRTY: frozenset({State.PRISTINE, State.BROKEN}),
         State.BROKEN: frozenset(),
@@ -75,6 +75,15 @@ class Slot:
         if self.replica is None:
             raise HarnessError(f"replica {self.id} has not started")
         return self.replica
+
+    @property
+    def edition(self) -> int:
+        """Which of its app's states it started with (`base.Replica.edition`)."""
+        return self.replica.edition if self.replica else 0
+
+    def place_in_line(self) -> tuple[int, bool, float]:
+        """Who is taken first: the latest edition, those awake before those paused, then who has waited for longest."""
+        return -self.edition, self.paused or self.resting is not None, self.since
 
     def status(self, now: float) -> ReplicaStatus:
         """How it is now."""

@@ -1,7 +1,8 @@
 """Sites that stay up between commands: a process of their own that holds them, and its state file.
 
-``webarena sites up`` starts it (``python -P -m pytest_webarena.sites.standing``, one line of settings on stdin); it
-leases every site, serves all of them on one gateway and answers `StandingClient` on a Unix socket until told to end.
+``webarena sites up`` starts it (``python -P -m pytest_webarena.sites.standing FD``, one line of settings on stdin; FD
+is where it tells that it serves); it leases every site, serves all of them on one gateway and answers `StandingClient`
+on a Unix socket until told to end.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import contextlib
 import hashlib
 import json
 import os
+import select
 import signal
 import socket
 import socketserver
@@ -141,11 +143,8 @@ class StandingClient:
         """Take everything down; returns when it is gone. `SiteError` when that takes too long."""
         with contextlib.suppress(SiteError):  # it may end before it can answer
             self._ask("end")
-        deadline = time.monotonic() + _ANSWER
-        while reaper.is_alive(self._owner):
-            if time.monotonic() > deadline:
-                raise SiteError(f"expected the process {self._owner.partition('/')[0]} to end, found it still there")
-            time.sleep(0.02)
+        if not reaper.wait_until_ended(self._owner, _ANSWER):
+            raise SiteError(f"expected the process {self._owner.partition('/')[0]} to end, found it still there")
 
     def _ask(self, operation: str, **arguments: Any) -> Any:
         with socket.socket(socket.AF_UNIX) as door:
@@ -165,26 +164,26 @@ def start(settings: StandingSettings) -> StandingClient:
     """Start the process that holds the sites; it outlives this one. `SiteError` with its last words when it ends."""
     settings.directory.mkdir(parents=True, exist_ok=True)
     log = settings.directory / "standing.log"
+    serves, told = os.pipe()
     with log.open("wb") as out:
         process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "pytest_webarena.sites.standing"],
+            [sys.executable, "-P", "-m", "pytest_webarena.sites.standing", str(told)],
             stdin=subprocess.PIPE,
             stdout=out,
             stderr=out,
+            pass_fds=[told],
             start_new_session=True,
             env=child_environment(),
         )
+    os.close(told)
     assert process.stdin is not None
-    with process.stdin:
+    with process.stdin, contextlib.suppress(BrokenPipeError):  # it has died, which the other pipe tells, too
         process.stdin.write(dumps(settings).encode() + b"\n")
-    deadline = time.monotonic() + _ANSWER
-    while time.monotonic() < deadline:
-        if (client := StandingClient.find(settings.catalogue)) is not None:
+    with open(serves, "rb", buffering=0) as pipe:
+        ready, _, _ = select.select([pipe], [], [], _ANSWER)
+        if ready and pipe.read(1) and (client := StandingClient.find(settings.catalogue)) is not None:
             process.returncode = 0  # it is on its own from now on
             return client
-        if process.poll() is not None:
-            break
-        time.sleep(0.02)
     process.kill()
     process.wait()
     raise SiteError(f"the process that holds the sites did not start:\n{log.read_text(errors='replace')[-2000:]}")
@@ -336,6 +335,7 @@ def main() -> None:
         run_dir=settings.directory,
         max_replicas=2,
         standbys=0,
+        pulls="all",
         lease_timeout=_HOUR,
     )
     with BrokerLauncher(config) as launcher:
@@ -346,6 +346,8 @@ def main() -> None:
                 signal.signal(number, lambda *_: door.ended.set())
             threading.Thread(target=door.serve_forever, kwargs={"poll_interval": 0.1}, daemon=True).start()
             with _state_file(settings.directory, address):
+                with contextlib.suppress(OSError), open(int(sys.argv[1]), "wb", buffering=0) as told:
+                    told.write(b"!")  # whoever started us finds the file now
                 door.ended.wait()
             client.close()
             launcher.stop(timeout=30.0)

@@ -31,7 +31,12 @@ class Answer:
     """Where it came from, redirects followed."""
     status: int
     headers: Mapping[str, str]
-    text: str
+    data: bytes
+
+    @property
+    def text(self) -> str:
+        """The body as text."""
+        return self.data.decode("utf-8", "replace")
 
 
 class Visitor:
@@ -92,10 +97,10 @@ class Visitor:
         try:
             connection.request(method, target, body=body.encode() if body is not None else None, headers=sent)
             response = connection.getresponse()
-            text = response.read().decode("utf-8", "replace")
+            data = response.read()
             self._jar.extract_cookies(response, request)
             found = {name.lower(): value for name, value in response.getheaders()}
-            return Answer(url=url, status=response.status, headers=found, text=text)
+            return Answer(url=url, status=response.status, headers=found, data=data)
         except (OSError, http.client.HTTPException, ValueError) as error:
             raise SiteError(
                 f"{method} {url}: expected an answer within {self._timeout:g} s, found {error!r}"

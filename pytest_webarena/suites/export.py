@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from pytest_webarena.errors import UsageError
 from pytest_webarena.suites.forms import Form
 from pytest_webarena.suites.reading import LoadedForms, load_forms
 from pytest_webarena.suites.writing import yaml_lines, yaml_scalar
+from pytest_webarena.tasks.addresses import parse_address
 from pytest_webarena.tasks.nodes import clip
 from pytest_webarena.tasks.reference import schema_text
 
@@ -50,7 +52,8 @@ def export(source: str, output: Path) -> list[Written]:
     for path, forms in files.items():
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(render(forms, loaded), encoding="utf-8", newline="\n")
+            moved = [_moved(form, loaded.folder, path.parent) for form in forms]
+            path.write_text(render(moved, loaded), encoding="utf-8", newline="\n")
             path.with_name(_SCHEMA).write_text(schema_text(), encoding="utf-8", newline="\n")
         except OSError as error:
             raise UsageError(f"expected to write {path}, found: {(error.strerror or str(error)).lower()}") from None
@@ -78,6 +81,21 @@ def render(forms: Sequence[Form], loaded: LoadedForms) -> str:
         body = {key: value for key, value in form.items() if not (shared and key == "sites")}
         lines += [f"  - {line.lstrip(' ')}" if i == 0 else line for i, line in enumerate(yaml_lines(body, 4))]
     return "\n".join(lines) + "\n"
+
+
+def _moved(form: Form, origin: Path, target: Path) -> Form:
+    """With images that are files beside the suite's own file named as seen from ``target``."""
+    if not any(_is_beside(image) for image in form.get("images", ())):
+        return form
+    moved = [
+        Path(os.path.relpath(origin / image, target)).as_posix() if _is_beside(image) else image
+        for image in form["images"]
+    ]
+    return {**form, "images": moved}
+
+
+def _is_beside(image: str) -> bool:
+    return not image.startswith("/") and parse_address(image) is None and ":" not in image
 
 
 def _by_sites(forms: Iterable[Form]) -> Mapping[str, list[Form]]:

@@ -7,9 +7,10 @@ from collections.abc import Collection
 from typing import Any
 
 from pytest_webarena.suites.rows import Key, Row, Rows, said
+from pytest_webarena.tasks.images import SUFFIXES
 from pytest_webarena.tasks.nodes import near
 
-__all__ = ["MISSING", "Fields", "plain_template", "start_address"]
+__all__ = ["MISSING", "Fields", "image_place", "plain_template", "start_address"]
 
 MISSING: Any = object()
 """Stands for a key that is not there."""
@@ -152,6 +153,19 @@ def start_address(text: str) -> str | None:
     if site == "wikipedia" and not rest:
         return "wikipedia:"  # upstream's address of this site is the page to begin with
     return f"{site}:{rest if rest.startswith('/') else '/' + rest}"
+
+
+def image_place(text: str) -> str:
+    """A picture of an intent as our task files name it; empty for what is none.
+
+    >>> image_place("__HOMEPAGE__/static/input_images/1.png"), image_place("pictures/1.png"), image_place("/tmp/1.png")
+    ('homepage:/static/input_images/1.png', 'pictures/1.png', 'file:///tmp/1.png')
+    """
+    if (address := start_address(text)) is not None:
+        return address
+    if text.startswith("__") or "://" in text or not text.lower().endswith(SUFFIXES):
+        return ""
+    return f"file://{text}" if text.startswith("/") else text
 
 
 def plain_template(text: str | None) -> str | None:

@@ -49,6 +49,8 @@ class LoadedForms:
     title: str
     package: str
     """Whence the data."""
+    folder: Path
+    """Where its file is."""
     forms: tuple[Form, ...]
 
 
@@ -59,7 +61,7 @@ def load_forms(source: str) -> LoadedForms:
     suite = SUITES.get(loaded.name)
     title = suite.title if suite is not None else loaded.path.name
     package = suite.data[0].package if suite is not None else loaded.path.name
-    return LoadedForms(loaded.name, title, package, tuple(forms))
+    return LoadedForms(loaded.name, title, package, loaded.path.parent, tuple(forms))
 
 
 def load_suite(source: str, forms: list[Form] | None = None) -> Loaded:
@@ -149,7 +151,7 @@ def _tasks(rows: Rows, name: str, suite: Suite | None, forms: list[Form]) -> tup
         if number in issues:
             form["known_issue"] = issues[number]
         tags = ["known-issue"] if "known_issue" in form else []
-        tags += ["input-images"] if "images" in source else []
+        tags += ["input-images"] if "images" in form else []
         if tags:
             form["tags"] = tags
         task = make_task(form, rows, row)

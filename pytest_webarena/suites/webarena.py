@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pytest_webarena.suites.fields import MISSING, Fields, plain_template
+from pytest_webarena.suites.fields import MISSING, Fields, image_place, plain_template
 from pytest_webarena.suites.forms import Form
 from pytest_webarena.suites.rows import said
 from pytest_webarena.tasks.nodes import near
@@ -31,6 +31,7 @@ def read_row(fields: Fields) -> Form | None:
     intent = fields.text("intent")
     sites = list(names) if (names := fields.sites()) else None
     starts = _starts(fields, sites)
+    images = _images(fields)
     checks = _checks(fields)
     template = fields.text("intent_template", optional=True)
     template_id = fields.number("intent_template_id", optional=True)
@@ -39,6 +40,8 @@ def read_row(fields: Fields) -> Form | None:
         return None
     unachievable = any(_is_unachievable(check) for check in checks)
     form: Form = {"task_id": number, "intent": intent, "sites": sites}
+    if images:
+        form["images"] = images
     if starts:
         form["start"] = starts if len(starts) > 1 else starts[0]
     source: dict[str, Any] = {}
@@ -46,9 +49,6 @@ def read_row(fields: Fields) -> Form | None:
         source["template_id"] = template_id
     if template is not None:
         source["template"] = plain_template(template)
-    images = fields.raw("image", optional=True)
-    if images not in (MISSING, None, "", []):
-        source["images"] = [images] if isinstance(images, str) else images
     source |= {key: value for key in _EXTRAS if (value := fields.raw(key, optional=True)) not in (MISSING, None)}
     if fields.raw("require_reset", optional=True) is True:
         source["require_reset"] = True
@@ -65,6 +65,23 @@ def _starts(fields: Fields, sites: list[str] | None) -> list[str]:
         if name not in sites and any(address.startswith(placeholder(name)) for address in addresses):
             sites.append(name)
     return fields.starts(("start_url",), addresses, sites) or []
+
+
+def _images(fields: Fields) -> list[str]:
+    """The pictures of the intent, one or several. They may be on a site that the task does not list."""
+    given = fields.raw("image", optional=True)
+    if given in (MISSING, None, "", []):
+        return []
+    several = isinstance(given, list)
+    texts = fields.texts("image") if several else [fields.text("image")]
+    found = []
+    for index, text in enumerate(texts or ()):
+        image = text and image_place(text)
+        if image:
+            found.append(image)
+        elif text:
+            fields.fault(("image", index) if several else ("image",), "an image", said(text))
+    return found
 
 
 def _checks(fields: Fields) -> list[Form] | None:

@@ -11,7 +11,7 @@ from pytest_webarena.tasks.nodes import MapNode, Node, clip, near
 from pytest_webarena.tasks.reading import INVALID, Invalid, Reading
 from pytest_webarena.tasks.shapes import Fault, Schema, Schemas, Shape, Text
 
-__all__ = ["SITE_NAME", "Address", "AddressShape", "SiteShape", "parse_address", "resolve"]
+__all__ = ["SITE_NAME", "Address", "AddressShape", "SiteShape", "known_site_fault", "parse_address", "resolve"]
 
 SITE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 _ON_SITE = re.compile(r"([A-Za-z0-9][A-Za-z0-9_-]*):(/.*)", re.DOTALL)
@@ -67,6 +67,13 @@ def resolve(text: str, sites: Mapping[str, str]) -> str | None:
     if text.startswith("/"):
         address = Address(next(iter(sites), "?"), text)
     return address.resolve(sites)
+
+
+def known_site_fault(name: str, reading: Reading) -> Fault | None:
+    """Why ``name`` is no site that the task being read may name; None when it is one."""
+    if reading.may_name(name):
+        return None
+    return Fault("a known site", f"'{clip(name)}'", near(name, reading.catalogue or ()))
 
 
 def _site_fault(name: str, reading: Reading) -> Fault | None:

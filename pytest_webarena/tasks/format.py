@@ -2,230 +2,38 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
 from typing import Any
 
-from pytest_webarena.tasks.addresses import SITE_NAME, Address, AddressShape, SiteShape
-from pytest_webarena.tasks.check_form import CHECKS, CheckList
+from pytest_webarena.tasks.addresses import Address, AddressShape
+from pytest_webarena.tasks.check_form import CHECKS
+from pytest_webarena.tasks.images import ImageShape
 from pytest_webarena.tasks.kinds import find_kind
 from pytest_webarena.tasks.model import Check, Limits, Start
-from pytest_webarena.tasks.nodes import MapNode, Node, clip, near
-from pytest_webarena.tasks.reading import INVALID, Invalid, Reading, shown
-from pytest_webarena.tasks.records import Convert, Either, Field, ListOf, MapOf, Record
+from pytest_webarena.tasks.nodes import MapNode
+from pytest_webarena.tasks.reading import Reading
+from pytest_webarena.tasks.records import Convert, Field, ListOf, MapOf, Record
 from pytest_webarena.tasks.setup_form import SETUP
-from pytest_webarena.tasks.shapes import Bool, Choice, Fault, Int, Json, Number, Schema, Schemas, Shape, Text
+from pytest_webarena.tasks.shapes import Bool, Choice, Fault, Int, Json, Number, Text
 from pytest_webarena.tasks.steps import ANSWERED_STEPS
+from pytest_webarena.tasks.task_shapes import (
+    GRADING_LISTS,
+    ID,
+    LIMITS,
+    Accounts,
+    Fillings,
+    SiteNames,
+    reason_fault,
+)
 
-__all__ = [
-    "BODY",
-    "DEFAULT_KEYS",
-    "EACH",
-    "FILE",
-    "FILE_FIELDS",
-    "FORMAT_VERSION",
-    "GRADING_LISTS",
-    "ID",
-    "LIMITS",
-    "TASK",
-    "derive_category",
-]
+__all__ = ["BODY", "DEFAULT_KEYS", "FILE", "FORMAT_VERSION", "TASK", "derive_category"]
 
 FORMAT_VERSION = 1
 """Of the task format; files of later versions are refused by name."""
-
-_ID = re.compile(r"[A-Za-z0-9._-]+")
-
-
-def _id_fault(text: str, _: Reading) -> Fault | None:
-    if len(text) > 200:
-        return Fault("an id of at most 200 characters", f"{len(text)} characters")
-    if _ID.fullmatch(text) and text.strip("."):
-        return None
-    return Fault("an id of letters, digits, '.', '_' and '-'", f"'{clip(text)}'")
-
-
-ID = Text("an id", check=_id_fault, pattern=f"^{_ID.pattern}$")
-"""Of a task or a filling."""
-
-
-class _Sites(Shape[tuple[str, ...]]):
-    """The task's sites; tells the reading, so that addresses and site names in the task can be checked."""
-
-    label = "a site's name or a list of names"
-    pure = False
-
-    def __init__(self) -> None:
-        self.names = ListOf(Text("a site's name", check=self._fault, pattern=f"^{SITE_NAME.pattern}$"), or_one=True)
-
-    @staticmethod
-    def _fault(name: str, reading: Reading) -> Fault | None:
-        if not SITE_NAME.fullmatch(name):
-            return Fault("a site's name", f"'{clip(name)}'")
-        if reading.catalogue is not None and name not in reading.catalogue:
-            return Fault("a known site", f"'{clip(name)}'", near(name, reading.catalogue))
-        return None
-
-    def read(self, node: Node, reading: Reading) -> tuple[str, ...] | Invalid:
-        names = self.names.read(node, reading)
-        if isinstance(names, Invalid):
-            return INVALID
-        twice = next((name for index, name in enumerate(names) if name in names[:index]), None)
-        if twice is not None:
-            return reading.problem(node, "each site once", f"'{twice}' again")
-        reading.sites = names
-        return names
-
-    def json_schema(self, schemas: Schemas) -> Schema:
-        return self.names.json_schema(schemas)
-
-
-class _User(Shape[Mapping[str, str]]):
-    """Accounts by site; a lone name is an account of the first site."""
-
-    label = "an account's name, or a mapping from sites to accounts"
-
-    def __init__(self) -> None:
-        account = Text("an account's name", blank=True)
-        self.either: Shape[Any] = Either(
-            self.label, scalar=account, mapping=MapOf(account, "a mapping from sites to accounts", key=SiteShape())
-        )
-
-    def read(self, node: Node, reading: Reading) -> Mapping[str, str] | Invalid:
-        value = self.either.read(node, reading)
-        if isinstance(value, Invalid):
-            return INVALID
-        if not isinstance(value, str):
-            entries = reading.entries(node) if isinstance(node, MapNode) else {}
-            known = [self._known(entries[site][1] if entries else node, site, value[site], reading) for site in value]
-            return dict(value) if all(known) else INVALID
-        if not reading.sites:
-            return INVALID if reading.sites is None else reading.problem(node, "no user without sites", shown(node))
-        return {reading.sites[0]: value} if self._known(node, reading.sites[0], value, reading) else INVALID
-
-    @staticmethod
-    def _known(node: Node, site: str, user: str, reading: Reading) -> bool:
-        accounts = reading.accounts(site)
-        if not user or accounts is None or user in accounts:
-            return True
-        reading.problem(node, f"an account of {site}", f"'{clip(user)}'", near(user, accounts))
-        return False
-
-    def json_schema(self, schemas: Schemas) -> Schema:
-        return self.either.json_schema(schemas)
-
-
-def _reason_fault(text: str, _: Reading) -> Fault | None:
-    if text.lower() in ("true", "false", "yes", "no", "1", "0"):
-        return Fault("the reason in words", text)
-    return None
-
-
-def _limits(steps: int | None, seconds: float | None) -> Limits:
-    return Limits(steps=steps, seconds=seconds)
-
-
-LIMITS = Record(
-    "limits",
-    _limits,
-    [
-        Field(
-            key="steps",
-            shape=Int("a whole number above 0", low=1),
-            default=None,
-            default_text="the run's limit",
-            doc="Most actions an agent may take.",
-            example="limits: {steps: 12}",
-        ),
-        Field(
-            key="seconds",
-            shape=Number(float, "a number above 0", above=0),
-            default=None,
-            default_text="the run's limit",
-            doc="Longest time an episode may take, in seconds.",
-            example="limits: {seconds: 90}",
-        ),
-    ],
-    doc="The task's own limits.",
-    owner="'limits'",
-)
-
-_VALUES = MapOf(
-    Json("a value", null=False),
-    "a mapping from variables to values",
-    key=Text(
-        "a variable's name",
-        check=lambda name, _: (
-            None
-            if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name)
-            else Fault("a variable's name: letters, digits and '_'", f"'{clip(name)}'")
-        ),
-    ),
-)
-
-
-class _Each(Shape[Any]):
-    """Stands for ``each`` in the schema; the loader reads it, because it decides how the rest is read."""
-
-    label = "a mapping or a list of fillings"
-
-    def json_schema(self, schemas: Schemas) -> Schema:
-        values = _VALUES.json_schema(schemas)
-        by_name = {
-            "type": "object",
-            "minProperties": 1,
-            "additionalProperties": False,
-            "patternProperties": {f"^{_ID.pattern}$": values},
-        }
-        return {"anyOf": [by_name, {"type": "array", "minItems": 1, "items": values}]}
-
-
-EACH = Field(
-    key="each",
-    shape=_Each(),
-    default=None,
-    default_text="none",
-    doc=(
-        "Makes one instance of the task for each filling: a mapping from a name to variables, giving the ids "
-        "`<id>.<name>`, or a list of variables, giving `<id>.1`, `<id>.2`, …. "
-        "Variables are used as `{{ name }}` in every string of the task."
-    ),
-    example=(
-        "intent: Show me {{ product }}\n"
-        "each:\n  coffee: {product: Coffee Grinder}\n  kettle: {product: Gooseneck Kettle}"
-    ),
-)
 
 
 def _start(addresses: tuple[Address, ...], _: Reading) -> tuple[Start, ...]:
     return tuple(Start(site=address.site, path=address.path) for address in addresses)
 
-
-def _gradings(**lists: tuple[Check, ...]) -> dict[str, tuple[Check, ...]]:
-    return {name: checks for name, checks in lists.items() if checks}
-
-
-GRADING_LISTS: Record[dict[str, tuple[Check, ...]]] = Record(
-    "gradings",
-    _gradings,
-    [
-        Field(
-            key=name,
-            shape=CheckList(f"gradings.{name}"),
-            default=(),
-            default_text="`checks`, as far as they know this grading",
-            doc=doc,
-            example=f"gradings:\n  {name}:\n    - answer: {{number: 84.97}}",
-        )
-        for name, doc in (
-            ("original", "As the benchmark's own harness judges, its defects included."),
-            ("repaired", "With the documented defects of the benchmark's harness repaired."),
-            ("verified", "By WebArena-Verified's typed answers and network events."),
-        )
-    ],
-    doc="Other checks for the same task.",
-    owner="'gradings'",
-)
 
 TASK_FIELDS = (
     Field(
@@ -240,12 +48,38 @@ TASK_FIELDS = (
         doc="What the agent is asked to do, in the words it will read.",
         example="intent: How much did I spend on books in 2023?",
     ),
-    EACH,
+    Field(
+        key="each",
+        shape=Fillings(),
+        default=None,
+        default_text="none",
+        doc=(
+            "Makes one instance of the task for each filling: a mapping from a name to variables, giving the ids "
+            "`<id>.<name>`, or a list of variables, giving `<id>.1`, `<id>.2`, …. "
+            "Variables are used as `{{ name }}` in every string of the task."
+        ),
+        example=(
+            "intent: Show me {{ product }}\n"
+            "each:\n  coffee: {product: Coffee Grinder}\n  kettle: {product: Gooseneck Kettle}"
+        ),
+    ),
     Field(
         key="sites",
-        shape=_Sites(),
+        shape=SiteNames(),
         doc="The sites the task needs. The first one is where `/path` leads. `[]` for a question that needs none.",
         example="sites: [shopping, homepage]",
+    ),
+    Field(
+        key="images",
+        shape=ListOf(ImageShape(), or_one=True, low=1, label="an image or a list of them"),
+        default=(),
+        default_text="none",
+        doc=(
+            "Pictures that belong to the intent, for agents that can see: files beside the task file, or on a site "
+            "(`/path` on the first one, `site:/path` on any other), or full addresses. Of the latter, those that lead "
+            "to no site of the task are loaded with `--fetch-images` only. PNG, JPEG, GIF or WebP."
+        ),
+        example="images: [kettle.jpg, homepage:/static/kettle.png]",
     ),
     Field(
         key="start",
@@ -261,7 +95,7 @@ TASK_FIELDS = (
     ),
     Field(
         key="user",
-        shape=_User(),
+        shape=Accounts(),
         default={},
         default_text="each site's default account",
         doc="Who is logged in: an account of the first site, or accounts by site. `''` is nobody, logged out.",
@@ -355,7 +189,7 @@ TASK_FIELDS = (
     ),
     Field(
         key="skip",
-        shape=Text("the reason in words", strip=True, check=_reason_fault),
+        shape=Text("the reason in words", strip=True, check=reason_fault),
         default="",
         default_text="not skipped",
         doc="Don't run the task, for this reason.",
@@ -363,7 +197,7 @@ TASK_FIELDS = (
     ),
     Field(
         key="xfail",
-        shape=Text("the reason in words", strip=True, check=_reason_fault),
+        shape=Text("the reason in words", strip=True, check=reason_fault),
         default="",
         default_text="expected to pass",
         doc="Expect the task to fail, for this reason.",

@@ -10,11 +10,12 @@ from typing import Any
 
 from pytest_webarena.errors import Problem, TaskFileError
 from pytest_webarena.tasks.digest import digest
-from pytest_webarena.tasks.format import BODY, DEFAULT_KEYS, FILE, FORMAT_VERSION, ID, TASK
+from pytest_webarena.tasks.format import BODY, DEFAULT_KEYS, FILE, FORMAT_VERSION, TASK
 from pytest_webarena.tasks.model import Task
 from pytest_webarena.tasks.nodes import DEFAULT_LIMITS, ListNode, MapNode, Node, NodeLimits, ScalarNode, clip, compose
 from pytest_webarena.tasks.reading import Entries, Invalid, Reading, TooManyProblems, shown
 from pytest_webarena.tasks.shapes import Int
+from pytest_webarena.tasks.task_shapes import ID
 from pytest_webarena.tasks.templates import NAME, Variable
 
 __all__ = ["load_tasks", "parse_tasks", "read_tasks"]
@@ -153,7 +154,7 @@ class _File:
 
     def read_unused_defaults(self) -> None:
         """Defaults that every task replaces are still checked."""
-        self.reading.sites = None
+        self.reading.sites, self.reading.imported = None, False
         for name, (_, node) in self.defaults.items():
             if name not in self.used and not node.dynamic:
                 _DEFAULT_KEYS[name].shape.read(node, self.reading)
@@ -168,6 +169,7 @@ class _File:
         own = reading.entries(node)
         name = self.read_id(own, node)
         entries = {**self.defaults, **own}
+        reading.imported = self.is_imported(entries)
         self.used.update(key for key in self.defaults if key not in own)
         entries.pop("id", None)
         each = entries.pop("each", None)
@@ -188,6 +190,11 @@ class _File:
             instance = f"{name}.{filling}" if filling else name
             if self.free(self.instances, place, instance) and not isinstance(body, Invalid):
                 tasks.append(self.task(body, instance, name, place, variables))
+
+    def is_imported(self, entries: Entries) -> bool:
+        """Whether the task says that it is of a published suite, as `webarena import` writes."""
+        source = entries["source"][1] if "source" in entries else None
+        return isinstance(source, MapNode) and "suite" in self.reading.entries(source)
 
     def read_id(self, own: Entries, node: MapNode) -> str | None:
         """The task's id, if there is one and nobody else has it."""

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from pytest_webarena.actions import Action
 
-__all__ = ["Check", "Limits", "Location", "SetupStep", "Start", "Task"]
+__all__ = ["Check", "ImageSource", "Limits", "Location", "SetupStep", "Start", "Task"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +57,24 @@ class Start:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ImageSource:
+    """Where a picture that belongs to an intent is: on a site, at a full address, or in a file."""
+
+    site: str = ""
+    """Site name; empty for full addresses and files."""
+    path: str
+    """Absolute path on the site; a full address; or a file, seen from the folder of the task's file."""
+
+    @property
+    def is_file(self) -> bool:
+        """Whether it is a file."""
+        return not self.site and "://" not in self.path
+
+    def __str__(self) -> str:
+        return f"{self.site}:{self.path}" if self.site else self.path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SetupStep:
     """One preparation before the episode: browser actions, SQL or a request, on one site."""
 
@@ -74,6 +92,8 @@ class Task:
     intent: str
     sites: tuple[str, ...]
     """Site names; the first is where relative addresses lead."""
+    images: tuple[ImageSource, ...] = ()
+    """Pictures that belong to the intent, in its order."""
     start: tuple[Start, ...] = ()
     """Tabs open at the beginning; the first is current. Empty: the first site's start page."""
     user: Mapping[str, str] = field(default_factory=dict)
@@ -109,6 +129,11 @@ class Task:
     location: Location = field(default_factory=lambda: Location(path="", line=1))
     digest: str = ""
     """Hash of everything that decides a verdict, filling included. Equal digests: the same task."""
+
+    @property
+    def leased(self) -> tuple[str, ...]:
+        """The sites that a trial needs: those of the task, and those that only its images are on."""
+        return tuple(dict.fromkeys((*self.sites, *(image.site for image in self.images if image.site))))
 
     @property
     def every_check(self) -> tuple[Check, ...]:

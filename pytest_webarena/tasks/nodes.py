@@ -257,6 +257,8 @@ class _Composer:
                 continue
             elif kind is events.StreamEndEvent:
                 return self.whole(root)
+            elif event is None:  # after the end, which we have not recognised
+                raise RuntimeError("PyYAML's events are not of its own classes: its modules were loaded twice")
             else:
                 continue
             if total > limits.nodes:
@@ -326,17 +328,25 @@ def clip(text: str, width: int = 60) -> str:
 
 
 def near(name: str, known: Any) -> str:
-    """A hint for an unknown name: the closest known one, else all of them.
+    """A hint for an unknown name: the closest known one, or that begins like it, else all of them.
 
     >>> near("intnet", ["intent", "id"])
     "did you mean 'intent'?"
     >>> near("zzz", ["intent", "id"])
     'known: id, intent'
+    >>> near("mara", ["clem.rusk", "mara.linden"])
+    "did you mean 'mara.linden'?"
     """
     import difflib
 
     names = sorted(known)
     match = difflib.get_close_matches(name[:60], names, n=1, cutoff=0.6)
+    if not match and len(name) > 2:
+        match = [known for known in names if known.startswith(name)]
     if match:
         return f"did you mean {clip(match[0])!r}?"
-    return clip(f"known: {', '.join(names)}", 300) if names else ""
+    listing = f"known: {', '.join(names)}" if names else ""
+    shown, comma, _ = listing[:280].rpartition(", ")
+    if len(listing) <= 300 or not comma:
+        return clip(listing, 300)
+    return f"{shown} and {len(names) - shown.count(', ') - 1} more"

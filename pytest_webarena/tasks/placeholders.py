@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 
-__all__ = ["placeholder", "resolve_placeholders"]
+__all__ = ["placeholder", "readable", "resolve_placeholders"]
 
 _PLACEHOLDER = re.compile(r"__([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*)__")
 
@@ -31,3 +32,12 @@ def resolve_placeholders(text: str, sites: Mapping[str, str]) -> str:
         return text
     known = {placeholder(name): base.rstrip("/") for name, base in sites.items()}
     return _PLACEHOLDER.sub(lambda match: known.get(match[0], match[0]), text)
+
+
+def readable(text: str, names: Iterable[str], sites: Mapping[str, str] = MappingProxyType({})) -> str:
+    """``text`` for people: with the addresses of ``sites`` as far as they are known, else with the sites' ``names``.
+
+    >>> readable("Post on __REDDIT__/f/books", ["reddit"])
+    'Post on reddit/f/books'
+    """
+    return resolve_placeholders(text, {**{name: name for name in names}, **sites})

@@ -48,6 +48,8 @@ class Reading:
         """What templates may use in the instance being read."""
         self.sites: tuple[str, ...] | None = None
         """Sites of the task being read; None while not known (or wrong)."""
+        self.imported = False
+        """Whether the task being read is of a published suite: it may name sites that the catalogue lacks."""
         self._seen: set[Problem] = set()
 
     def problem(self, node: Node, expected: str, found: str, hint: str = "") -> Literal[Invalid.INVALID]:
@@ -66,10 +68,16 @@ class Reading:
         """Names of the accounts of ``sites`` together; None when that is not known here."""
         if not isinstance(self.catalogue, Mapping):
             return None
+        if self.imported and not all(site in self.catalogue for site in sites):
+            return None
         found: dict[str, None] = {}
         for site in sites:
             found.update(dict.fromkeys(self.catalogue.get(site, ())))
         return found
+
+    def may_name(self, site: str) -> bool:
+        """Whether the task being read may name this site: one of the catalogue, unless that is not known here."""
+        return self.catalogue is None or site in self.catalogue or self.imported
 
     def location(self, node: Node) -> Location:
         """Where ``node`` stands, as tasks and checks record it."""

@@ -76,6 +76,14 @@ class LiveTrial:
         answer = visitor.call(method, url, headers=sent, body=body, follow=False)
         return answer.status, answer.text
 
+    def download(self, site: str, path: str) -> tuple[int, bytes]:
+        """What is at ``path`` (or a full address) of ``site`` for the session's visitor; status and body."""
+        lease = self._leased(site)
+        base = lease.sites[site].url
+        visitor = Visitor(base, proxy=lease.proxy, state=self._session.storage_state(), timeout=_API_TIMEOUT)
+        answer = visitor.call("GET", absolute_url(self.sites, site, path))
+        return answer.status, answer.data
+
     def account(self, site: str) -> tuple[str, str] | None:
         """Name and password of who administers ``site``; None when the catalogue names nobody for it."""
         sites = self._lease.sites if self._lease is not None else {}

@@ -1,4 +1,4 @@
-"""Signs accounts in, once per worker where replicas accept each other's sessions, and joins the cookies of sites."""
+"""Signs accounts in, as seldom as replicas allow, and joins the cookies of sites."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -21,6 +22,12 @@ __all__ = ["Logins"]
 
 Lend = Callable[[Sequence[str], str], AbstractContextManager["Lease"]]
 """Leases sites for a holder."""
+Look = Callable[[Sequence[str]], Mapping[str, "SiteAccess"]]
+"""Tells of sites what needs no lease of them."""
+Visits = Mapping[str, Mapping[str, int]]
+"""Site to account to how many trials of the run visit the site so."""
+Prepare = Callable[[Visits, str], "Lease | None"]
+"""A lease for a holder on which to sign some of the visitors in, before all later replicas start; None: no need."""
 
 _FRESH = 300.0
 """Seconds for which a session that worked is trusted to work still."""
@@ -50,34 +57,75 @@ class Logins:
     Where sessions are portable, signing in happens on a replica of its own that is handed back at once: it leaves no
     trace on the replica that a trial gets. That is why `prepare` comes before the trial's own lease, which must not be
     held while waiting for another one. A state that has not been used for some minutes is looked at before it is used,
-    on the trial's own lease, and made anew when the site has ended it.
+    on the trial's own lease, and made anew when the site has ended it. So is, once, whether another replica of a site
+    accepts a session at all: one that keeps its sessions in its database would show the agent the sign-in form.
+
+    Where sessions are not portable, accounts are signed in on a replica that later ones start from, if the run's
+    ``visits`` are worth it; else on the trial's own lease, each time.
     """
 
     def __init__(
-        self, engine: Callable[[], BrowserEngine], lend: Lend, *, clock: Callable[[], float] = time.monotonic
+        self,
+        engine: Callable[[], BrowserEngine],
+        lend: Lend,
+        *,
+        look: Look = lambda sites: {},
+        visits: Visits = MappingProxyType({}),
+        prepare: Prepare = lambda visits, holder: None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._engine = engine
         self._lend = lend
+        self._look = look
+        self._visits = visits
+        self._prepare = prepare
         self._clock = clock
+        self._asked: set[str] = set()
+        """Sites for which nobody need be signed in on a replica that later ones start from, as far as we know."""
+        self._proved: dict[tuple[str, str, int], float] = {}
+        """When a session that replicas have from their start was last seen to be good; by site, account and number."""
         self._states: dict[tuple[str, str], _Kept] = {}
         self._access: dict[str, SiteAccess] = {}
+        self._accepting: dict[str, bool] = {}
+        """Of sites whose sessions ought to be portable, by name: whether another replica took one."""
         self._held: WeakKeyDictionary[Lease, _Held] = WeakKeyDictionary()
 
     def prepare(self, sites: Sequence[str], users: Mapping[str, str]) -> None:
         """Sign in wherever the state can be kept and is not there yet."""
+        self._prepare_replicas(sites)
+        if unknown := [site for site in sites if site not in self._access]:
+            self._access.update(self._look(unknown))
         for site in sites:
-            known = self._access.get(site)
-            if known is not None and not self._wanted(known, users):
-                continue
-            with self._lend([site], f"signing in to {site}") as lease:
-                self._access[site] = known = lease.sites[site]
-                if user := self._wanted(known, users):
+            if user := self._wanted(self._access[site], users):
+                with self._lend([site], f"signing in to {site}") as lease:
+                    known = lease.sites[site]
                     self._keep(known, user, self._sign_in(known, user, lease))
+
+    def _prepare_replicas(self, sites: Sequence[str]) -> None:
+        """See to it that later replicas have the sessions that the run's trials need."""
+        visits = {site: self._visits[site] for site in sites if self._visits.get(site) and site not in self._asked}
+        while visits and (lease := self._prepare(visits, f"signing in to {', '.join(visits)} for all")) is not None:
+            made: dict[str, dict[str, Mapping[str, Any]]] = {}
+            problems: dict[str, dict[str, str]] = {}
+            with lease:
+                for name, site in lease.sites.items():
+                    for user in visits[name]:
+                        if user not in site.users or user in site.sessions:
+                            continue
+                        try:
+                            made.setdefault(name, {})[user] = self._sign_in(site, user, lease)
+                        except SiteError as error:
+                            problems.setdefault(name, {})[user] = str(error)
+                lease.keep(made, problems)
+        self._asked.update(visits)
 
     def _wanted(self, site: SiteAccess, users: Mapping[str, str]) -> str:
         """The account to sign in and keep; empty when there is nothing to do."""
         user = _user(site, users)
-        return user if site.login_state_portable and (site.name, user) not in self._states else ""
+        return user if self._portable(site) and (site.name, user) not in self._states else ""
+
+    def _portable(self, site: SiteAccess) -> bool:
+        return site.login_state_portable and self._accepting.get(site.name, True)
 
     def state(self, lease: Lease, users: Mapping[str, str]) -> dict[str, Any] | None:
         """The storage state for a context on ``lease``; None when nobody is signed in anywhere.
@@ -86,13 +134,12 @@ class Logins:
         signs these users in by headers, and only these.
         """
         states = []
-        for name, site in lease.sites.items():
+        for site in lease.sites.values():
             user = _user(site, users)
             if not user:
                 self._send_headers(lease, site, {})
                 continue
             states.append(self._signed_in(site, user, lease))
-            self._access[name] = site
         if not states:
             return None
         return {
@@ -118,25 +165,57 @@ class Logins:
         """Sign the site's user in again on ``lease``; the new state of this site."""
         access = lease.sites[site]
         user = _user(access, users)
-        self._states.pop((site, user), None)
-        self._of(lease).states.pop((site, user), None)
-        return self._signed_in(access, user, lease)
+        if self._portable(access):
+            self._states.pop((site, user), None)
+            return self._signed_in(access, user, lease)
+        # Other replicas may accept the session that this one started with; the next trial looks.
+        self._proved = {key: when for key, when in self._proved.items() if key[:2] != (site, user)}
+        state = self._of(lease).states[site, user] = self._sign_in(access, user, lease)
+        return state
 
     def _signed_in(self, site: SiteAccess, user: str, lease: Lease) -> Mapping[str, Any]:
         key = site.name, user
-        if not site.login_state_portable:
+        if not self._portable(site):
             own = self._of(lease).states
             if key not in own:
-                own[key] = self._sign_in(site, user, lease)
+                own[key] = self._from_the_start(site, user, lease) or self._sign_in(site, user, lease)
             return own[key]
         kept = self._states.get(key)
         if kept is None:
             self._keep(site, user, self._sign_in(site, user, lease))
         else:
             self._send_headers(lease, site, self._headers_of(site, user))
+            if site.name not in self._accepting:
+                state = self._looked_at(kept.state, site, user, lease)
+                self._accepting[site.name] = state is kept.state
+                if state is not kept.state:
+                    self._of(lease).states[key] = state
+                    return state
             if self._clock() - kept.proved > _FRESH or _expired(kept.state):
                 self._keep(site, user, self._looked_at(kept.state, site, user, lease))
         return self._states[key].state
+
+    def _from_the_start(self, site: SiteAccess, user: str, lease: Lease) -> Mapping[str, Any] | None:
+        """The session that the replica has had from its start; None when it has none, or another one was needed."""
+        stored = site.sessions.get(user)
+        if stored is None:
+            self._asked.discard(site.name)  # an old replica, or there is one to be made again
+            return None
+        proof = site.name, user, stored.number
+        if self._clock() - self._proved.get(proof, -_FRESH) < _FRESH and not _expired(stored.state):
+            return stored.state
+        assert site.login is not None
+        try:
+            state = verify(
+                self._engine(), site.login, site.users[user], url=site.url, proxy=lease.proxy, state=stored.state
+            )
+        except SiteError as error:
+            made = self._sign_in(site, user, lease)  # if this fails too, the session is not to blame
+            lease.session_ended(site.name, user, stored.number, str(error))
+            self._asked.discard(site.name)
+            return made
+        self._proved[proof] = self._clock()
+        return state
 
     def _looked_at(self, state: Mapping[str, Any], site: SiteAccess, user: str, lease: Lease) -> Mapping[str, Any]:
         """``state``, or another one where the site no longer accepts it."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from pytest_webarena.results.records import NO_VERDICT, Outcome
+
 if TYPE_CHECKING:
     from pytest_webarena.checks import Verdict
     from pytest_webarena.errors import Cause
     from pytest_webarena.evidence import StopReason
-    from pytest_webarena.results.records import Outcome
 
 __all__ = ["Decided", "decide"]
 
@@ -22,9 +23,16 @@ class Decided(NamedTuple):
 
 
 def decide(verdict: Verdict, *, stop_reason: StopReason | None, stop_detail: str) -> Decided:
-    """An agent that crashed has failed whatever its checks say; a verdict that is none is an error."""
+    """An agent that crashed has failed whatever its checks say; a verdict that is none is an error.
+
+    Whoever wrote the agent needs to know first why the stop rule ended it, so a failure begins with that.
+    """
     if stop_reason == "agent_crash":
         return Decided("failed", None, f"the agent crashed: {stop_detail}\n{verdict.render()}")
     if verdict.passed is None:
-        return Decided("error", verdict.cause, f"no verdict: a check could not be judged\n{verdict.render()}")
-    return Decided("passed", None, "") if verdict.passed else Decided("failed", None, verdict.render())
+        why = f"{NO_VERDICT}{' '.join(verdict.open_because.split())}"
+        return Decided("error", verdict.cause, f"{why}\n{verdict.render()}")
+    if verdict.passed:
+        return Decided("passed", None, "")
+    told = f"the agent was stopped: {stop_detail}\n" if stop_reason in ("invalid", "repeated") and stop_detail else ""
+    return Decided("failed", None, told + verdict.render())

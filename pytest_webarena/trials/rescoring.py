@@ -16,6 +16,7 @@ from pytest_webarena.results.records import TrialKey, TrialRecord
 from pytest_webarena.results.rundir import RunDir, read_evidence
 from pytest_webarena.secrets import scrub, scrub_plain
 from pytest_webarena.tasks.model import Task
+from pytest_webarena.tasks.placeholders import readable
 from pytest_webarena.trials.outcome import Decided, decide
 
 __all__ = ["Rescorer"]
@@ -23,7 +24,7 @@ __all__ = ["Rescorer"]
 _VERDICT = ("outcome", "score", "cause", "message", "verdict", "grading", "verdicts", "judge", "task_digest")
 """Fields of a record that judging decides. Those of earlier judging are what a record's ``history`` holds."""
 
-_TASK = ("intent", "category", "template", "tags", "task_digest")
+_TASK = ("category", "template", "tags")
 
 
 class Rescorer:
@@ -69,8 +70,9 @@ class Rescorer:
             raise _NothingCollected from error
         session = self._judge.session(record.key.folder)
         began = time.monotonic()
-        facts = {name: getattr(task, name) for name in _TASK if name != "task_digest"}
-        record = replace(record, **facts, task_digest=task.digest, source=dict(task.source))
+        facts = {name: getattr(task, name) for name in _TASK}
+        intent = readable(task.intent, task.leased, evidence.sites)
+        record = replace(record, **facts, intent=intent, task_digest=task.digest, source=dict(task.source))
         cleared: dict[str, Any] = {"score": None, "verdict": None, "verdicts": {}, "grading": ""}
         try:
             verdicts = judge_all(task, evidence, headline=self._grading, asker=session)

@@ -20,8 +20,9 @@ from pytest_webarena.results import RunDir, TrialKey, TrialRecord
 from pytest_webarena.results.memory import Memory, memory_folder
 from pytest_webarena.sites.client import BrokerClient, Lease
 from pytest_webarena.trials.logins import Logins
+from pytest_webarena.trials.plan import TrialPlan
 from pytest_webarena.trials.renewal import renew_ended_session
-from pytest_webarena.trials.trial import TrialPlan, run_trial
+from pytest_webarena.trials.trial import run_trial
 
 if TYPE_CHECKING:
     from pytest_webarena.episode import EpisodeLimits
@@ -57,8 +58,12 @@ class RuntimeConfig:
     """The form of answer to ask agents for."""
     judge: JudgeSettings = field(default_factory=JudgeSettings)
     """The judge model."""
+    fetch_images: bool = False
+    """Whether images of intents may be loaded from elsewhere than the task's sites."""
     record: Literal["all", "failures", "minimal"] = "all"
     """Which trials keep screenshots and observations."""
+    visits: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """Site to account to how many trials of the run visit the site so (`visits.count_visits`)."""
 
 
 class Runtime:
@@ -72,7 +77,15 @@ class Runtime:
         self._engine: BrowserEngine | None = None
         self._agents: dict[str, AgentDefinition] = {}
         self._judge = Judge(config.judge, config.models, worker=config.worker, off=standing(config.judge).off)
-        self._logins = Logins(self.engine, lambda sites, holder: self._lend(sites, holder=holder))
+        self._logins = Logins(
+            self.engine,
+            lambda sites, holder: self._lend(sites, holder=holder),
+            look=lambda sites: self._connected().look(sites),
+            visits=config.visits,
+            prepare=lambda visits, holder: self._connected().prepare(
+                visits, holder=holder, timeout=config.lease_timeout
+            ),
+        )
 
     def __enter__(self) -> Runtime:
         return self
@@ -106,6 +119,7 @@ class Runtime:
             asker=self._judge.session(TrialKey(task.id, definition.id, trial).folder),
             temp_dir=self._info.temp_dir,
             memory=memory,
+            fetch_images=self._config.fetch_images,
             env_retries=self._config.env_retries,
             node_id=node_id,
             worker=self._config.worker,
@@ -128,9 +142,12 @@ class Runtime:
         return self._lend(sites, holder=holder)
 
     def _lend(self, sites: Sequence[str], *, holder: str) -> Lease:
+        return self._connected().lease(sites, holder=holder, timeout=self._config.lease_timeout)
+
+    def _connected(self) -> BrokerClient:
         if self._client is None:
             self._client = BrokerClient(self._info.broker, name=self._config.worker)
-        return self._client.lease(sites, holder=holder, timeout=self._config.lease_timeout)
+        return self._client
 
     def engine(self) -> BrowserEngine:
         """The worker's browser."""

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from pytest_webarena.actions import answers_dialogs
 from pytest_webarena.sites.external import EXTERNAL
+from pytest_webarena.trials.images import load_images
 from pytest_webarena.trials.live import LiveTrial, absolute_url
 from pytest_webarena.trials.setup import run_setup
 
 if TYPE_CHECKING:
+    from pytest_webarena.agents.protocol import InputImage
     from pytest_webarena.browser.driven import Driven
     from pytest_webarena.browser.engine import BrowserEngine
     from pytest_webarena.browser.session import Session, SessionConfig
@@ -53,6 +55,8 @@ class Stage:
     """None for tasks that need no site."""
     start: tuple[str, ...]
     """Addresses of the tabs to begin with."""
+    images: tuple[InputImage, ...] = ()
+    """Pictures that belong to the intent."""
     driven: Driven | None = None
     """The way in for an agent that drives the browser itself."""
     earlier_requests: int = 0
@@ -104,19 +108,21 @@ def set_stage(
     timed: Callable[[str], AbstractContextManager[None]] = lambda name: nullcontext(),
     tailor: Callable[[SessionConfig], SessionConfig] = lambda config: config,
     self_driving: bool = False,
+    fetch_images: bool = False,
 ) -> Iterator[Stage]:
     """Lease, sign in, open a context, prepare; everything is given back at the end.
 
     ``timed`` is entered with ``lease``, ``session`` and ``setup`` around each part; ``tailor`` fits the agent's
-    browser context to the agent. One that is ``self_driving`` gets a browser of its own.
+    browser context to the agent. One that is ``self_driving`` gets a browser of its own. ``fetch_images`` allows to
+    load the intent's images from elsewhere than the task's sites.
     """
     with ExitStack() as exits:
         lease: Lease | None = None
         state: Mapping[str, Any] | None = None
         driven: Driven | None = None
         with timed("lease"):
-            if task.sites:
-                lease = exits.enter_context(resources.lease(task.sites, users=task.user, holder=holder))
+            if task.leased:
+                lease = exits.enter_context(resources.lease(task.leased, users=task.user, holder=holder))
         with timed("session"):
             if lease is not None:
                 state = resources.login_state(lease, task.user)
@@ -136,6 +142,7 @@ def set_stage(
             live=live,
             lease=lease,
             start=_start_urls(task, live),
+            images=load_images(task, live, fetch=fetch_images),
             driven=driven,
             earlier_requests=len(lease.requests()) if lease is not None else 0,
             keeper=resources.keeper(task.user) if lease is not None else None,

@@ -17,6 +17,7 @@ from pytest_webarena.checks import REPAIRED, collect, judge, signals
 from pytest_webarena.checks.grading import answer_format
 from pytest_webarena.errors import TrialError
 from pytest_webarena.evidence import Evidence, Probe, StepRecord
+from pytest_webarena.tasks.placeholders import readable
 from pytest_webarena.trials.stage import Resources, Stage, set_stage
 
 if TYPE_CHECKING:
@@ -130,6 +131,16 @@ class Tryout:
         target.write_bytes(self._stage.session.screenshot())
         return target
 
+    def inputs(self) -> list[Path]:
+        """Save the pictures that belong to the intent."""
+        targets = []
+        for number, image in enumerate(self._stage.images):
+            suffix = image.media_type.rpartition("/")[2]
+            targets.append(self._pictures / f"{self._task.id}-input-{number}.{suffix}")
+            self._pictures.mkdir(parents=True, exist_ok=True)
+            targets[-1].write_bytes(image.data)
+        return targets
+
     def watch(self, ended: threading.Event, every: float = 1.0) -> None:
         """Judge again and again while somebody uses the browser's window; speak when something changed."""
         while not ended.wait(every):
@@ -140,7 +151,7 @@ class Tryout:
 
 def about(task: Task) -> str:
     """Which task this is, in lines of at most 80 columns."""
-    return textwrap.fill(f"{task.id}: {task.intent}", 80)
+    return textwrap.fill(f"{task.id}: {readable(task.intent, task.leased)}", 80)
 
 
 @contextmanager
@@ -167,6 +178,8 @@ def converse(
         again = False
         with tryout(task, resources, say, pictures) as trying:
             say("\n" + about(task))
+            for image in trying.inputs():
+                say(f"It comes with the picture {image}")
             if task.solution is None:
                 say("It has no solution yet: act by hand, 'o' shows the elements.")
             while command := _next(read):

@@ -15,23 +15,26 @@ from typing import Any
 
 import pytest
 
-pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("browser_executable")]
+from tests.inner import run_pytest
+
+pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("browser_executable"), pytest.mark.timeout(300)]
 
 TASKS = """
-defaults: {sites: [homepage]}
+defaults:
+  sites: [homepage]
+  mutates: true
+  checks:
+    - state: {sql: "select count(*) from notes where title = 'Rye'", equals: 1}
+    - answer: {includes: Rye}
 tasks:
   - id: note
-    intent: Add a note titled "Rye" and say what its page is called.
-    mutates: true
-    checks:
-      - state: {sql: "select count(*) from notes where title = 'Rye'", equals: 1}
-      - answer: {includes: Rye}
-    solution:
-      - goto: homepage:/scratchpad/new
-      - fill: {css=#title: Rye}
-      - fill: {css=#body: and butter}
-      - click: role=button[name="Save note"]
-      - stop: Rye
+    intent: &intent Add a note titled "Rye" and say what its page is called.
+  - id: brief
+    intent: *intent
+    limits: {steps: 4, seconds: 30}
+  - id: short
+    intent: *intent
+    limits: {seconds: 2}
 """
 STEPS = """
 STEPS = [
@@ -148,10 +151,17 @@ def number(task, cdp_url):
 """
 
 
-@pytest.fixture
-def project(pytester: pytest.Pytester) -> pytest.Pytester:
-    (pytester.path / "demo.tasks.yaml").write_text(TASKS)
-    agents = pytester.path / "agents"
+SOLVING = ("spoken", "posted", "script", "driver", "driving")
+FAILING = ("crash", "endless", "number", "dead", "gone", "mute")
+WHO_DOES_WHAT = (
+    f"(note and ({' or '.join(SOLVING)})) or (brief and ({' or '.join(FAILING[:-1])})) or (short and {FAILING[-1]})"
+)
+
+
+def furnish(directory: Path) -> None:
+    """Write the tasks and the agents."""
+    (directory / "demo.tasks.yaml").write_text(TASKS)
+    agents = directory / "agents"
     agents.mkdir()
     python = json.dumps(sys.executable)
     for name, text in {
@@ -162,7 +172,7 @@ def project(pytester: pytest.Pytester) -> pytest.Pytester:
         "driving.py": DRIVING_PROCESS,
         "driving.yaml": f"kind: cdp\ncommand: [{python}, ./driving.py]\n",
         "script.yaml": SCRIPT,
-        "again.yaml": "kind: replay\nrun: first\nagent: driver\n",
+        "again.yaml": "kind: replay\nrun: run\nagent: driver\n",
         "bad.py": BAD,
         **{f"{name}.yaml": f"kind: cdp\npython: bad.py:{name}\n" for name in ("crash", "endless", "number")},
         "mute.yaml": f"kind: process\ncommand: [{python}, -c, 'import time; time.sleep(600)']\n",
@@ -171,77 +181,79 @@ def project(pytester: pytest.Pytester) -> pytest.Pytester:
         "person.yaml": "kind: human\n",
     }.items():
         (agents / name).write_text(text)
-    return pytester
 
 
-def run(project: pytest.Pytester, *args: str, into: str = "run") -> pytest.RunResult:
-    where = () if any(arg.startswith("--resume") for arg in args) else (f"--run-dir={into}",)
-    return project.runpytest_subprocess(*where, "-p", "no:cacheprovider", *args, timeout=200)
-
-
-def records(project: pytest.Pytester, run: str = "run") -> dict[str, dict[str, Any]]:
-    found = [json.loads(file.read_text()) for file in (project.path / run / "trials").glob("*/trial.json")]
+def records(directory: Path, run: str = "run") -> dict[str, dict[str, Any]]:
+    found = [json.loads(file.read_text()) for file in (directory / run / "trials").glob("*/trial.json")]
     return {record["key"]["agent"]: record for record in found}
 
 
-def attempt(project: pytest.Pytester, agent: str, run: str = "run") -> Path:
-    (folder,) = (project.path / run / "trials").glob(f"note.{agent}.*")
+def attempt(directory: Path, agent: str, run: str = "run") -> Path:
+    (folder,) = (directory / run / "trials").glob(f"*.{agent}.*")
     return folder / "attempt-1"
 
 
-def steps(project: pytest.Pytester, agent: str, run: str = "run") -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (attempt(project, agent, run) / "steps.jsonl").read_text().splitlines()]
+def steps(directory: Path, agent: str, run: str = "run") -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (attempt(directory, agent, run) / "steps.jsonl").read_text().splitlines()]
 
 
-def test_agents_outside_solve_a_task_step_by_step(project: pytest.Pytester) -> None:
+@pytest.fixture(scope="module")
+def everybody(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The directory of one run of them all."""
+    directory = tmp_path_factory.mktemp("everybody")
+    furnish(directory)
     scope: dict[str, Any] = {}
     exec(SERVER, scope)
     server = ThreadingHTTPServer(("127.0.0.1", 0), scope["Handler"])
     threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
     try:
         url = f"http://127.0.0.1:{server.server_port}/"
-        (project.path / "agents" / "posted.yaml").write_text(f"kind: http\nurl: {url}\n")
-        run(project, "--agent=spoken", "--agent=posted", "--agent=script").assert_outcomes(passed=3)
+        (directory / "agents" / "posted.yaml").write_text(f"kind: http\nurl: {url}\n")
+        agents = [f"--agent={name}" for name in (*SOLVING, *FAILING)]
+        run_pytest(directory, *agents, "-k", WHO_DOES_WHAT, "--run-dir=run").assert_outcomes(
+            passed=len(SOLVING), failed=len(FAILING) - 1, errors=1
+        )
     finally:
         server.shutdown()
         server.server_close()
-    found = records(project)
-    assert {name: found[name]["isolation"] for name in found} == {
-        "spoken": "process",
-        "posted": "process",
-        "script": "in-process",
+    return directory
+
+
+def test_agents_outside_solve_a_task_step_by_step(everybody: Path) -> None:
+    found = records(everybody)
+    names = {"spoken": "process", "posted": "process", "script": "in-process"}
+    assert {name: (found[name]["outcome"], found[name]["isolation"]) for name in names} == {
+        name: ("passed", isolation) for name, isolation in names.items()
     }
     assert found["spoken"]["usage"]["calls"] == 2
-    assert steps(project, "spoken")[0]["thought"] == "next"
-    assert (attempt(project, "spoken") / "agent-stderr.txt").read_text() == "goodbye\n"
+    assert steps(everybody, "spoken")[0]["thought"] == "next"
+    assert (attempt(everybody, "spoken") / "agent-stderr.txt").read_text() == "goodbye\n"
 
 
-@pytest.mark.timeout(240)  # two runs, three browsers
-def test_self_driving_agents_solve_a_task_and_what_they_did_can_be_repeated(project: pytest.Pytester) -> None:
-    run(project, "--agent=driver", "--agent=driving", into="first").assert_outcomes(passed=2)
-    found = records(project, "first")
-    assert {name: found[name]["isolation"] for name in found} == {"driver": "in-process", "driving": "process"}
-    for name in found:
-        recorded = steps(project, name, "first")
+def test_self_driving_agents_solve_a_task_and_what_they_did_can_be_repeated(everybody: Path) -> None:
+    found = records(everybody)
+    names = {"driver": "in-process", "driving": "process"}
+    assert {name: (found[name]["outcome"], found[name]["isolation"]) for name in names} == {
+        name: ("passed", isolation) for name, isolation in names.items()
+    }
+    for name in names:
+        recorded = steps(everybody, name)
         assert [step["action"]["kind"] for step in recorded] == ["goto", "type", "type", "click", "stop"]
         assert [step["action"]["text"] for step in recorded[1:3]] == ["Rye", "and butter"]
         assert (recorded[3]["target"]["role"], recorded[3]["target"]["name"]) == ("button", "Save note")
         assert recorded[3]["url_before"] != recorded[3]["url_after"]
-        assert all((attempt(project, name, "first") / step["screenshot"]).stat().st_size > 1000 for step in recorded)
+        assert all((attempt(everybody, name) / step["screenshot"]).stat().st_size > 1000 for step in recorded)
 
-    run(project, "--agent=again").assert_outcomes(passed=1)  # step by step, without a model
-    repeated = steps(project, "again")
+    again = run_pytest(everybody, "--agent=again", "-k", "note", "--run-dir=again")
+    again.assert_outcomes(passed=1)  # step by step, without a model
+    repeated = steps(everybody, "again", "again")
     assert [step["action"]["kind"] for step in repeated] == ["goto", "type", "type", "click", "stop"]
     assert "no divergence" in repeated[-1]["thought"]
 
 
-@pytest.mark.timeout(240)  # six agents, some of which run into their limits
-def test_those_that_misbehave_are_cut_off_and_recorded(project: pytest.Pytester) -> None:
-    names = ("crash", "endless", "number", "mute", "dead", "gone")
-    result = run(project, *(f"--agent={name}" for name in names), "--max-steps=4", "--time-limit=8", "-n0")
-    result.assert_outcomes(failed=5, errors=1)
-    found = records(project)
-    assert {name: (found[name]["outcome"], found[name]["stop_reason"], found[name]["cause"]) for name in names} == {
+def test_those_that_misbehave_are_cut_off_and_recorded(everybody: Path) -> None:
+    found = records(everybody)
+    assert {name: (found[name]["outcome"], found[name]["stop_reason"], found[name]["cause"]) for name in FAILING} == {
         "crash": ("failed", "agent_crash", None),
         "endless": ("failed", "max_steps", None),
         "number": ("failed", "agent_crash", None),
@@ -249,7 +261,7 @@ def test_those_that_misbehave_are_cut_off_and_recorded(project: pytest.Pytester)
         "dead": ("failed", "agent_crash", None),
         "gone": ("error", None, "agent"),
     }
-    assert len(steps(project, "endless")) == 4
+    assert len(steps(everybody, "endless")) == 4
     assert found["endless"]["verdict"] is not None  # judged all the same
     assert "no idea" in found["crash"]["message"]
     assert "exit code 1; last on stderr:\n    no model" in found["dead"]["message"]
@@ -268,16 +280,16 @@ class Learner:
 """
 
 
-@pytest.mark.timeout(240)  # two runs
-def test_memory_goes_from_trial_to_trial_over_workers_and_resumed_runs(project: pytest.Pytester) -> None:
-    (project.path / "demo.tasks.yaml").write_text(
+def test_memory_goes_from_trial_to_trial_over_workers_and_resumed_runs(tmp_path: Path) -> None:
+    (tmp_path / "demo.tasks.yaml").write_text(
         "tasks: [{id: sum, sites: [], intent: What is 12 times 34?, checks: [{answer: {number: 408}}]}]"
     )
-    (project.path / "agents" / "learner.py").write_text(LEARNER)
-    (project.path / "agents" / "learner.yaml").write_text("python: learner.py:Learner\nmemory: task\n")
+    (tmp_path / "agents").mkdir()
+    (tmp_path / "agents" / "learner.py").write_text(LEARNER)
+    (tmp_path / "agents" / "learner.yaml").write_text("python: learner.py:Learner\nmemory: task\n")
 
     def finished() -> dict[str, Any]:
-        trials = (project.path / "run" / "trials").glob("*/trial.json")
+        trials = (tmp_path / "run" / "trials").glob("*/trial.json")
         return {file.parent.name: json.loads(file.read_text()) for file in trials}
 
     def memories() -> list[tuple[int, str, bool]]:
@@ -287,9 +299,10 @@ def test_memory_goes_from_trial_to_trial_over_workers_and_resumed_runs(project: 
         uses = [(record["memory"], record["outcome"]) for record in found.values()]
         return sorted((use["trials"], outcome, before[use["after"]] == use["trials"] - 1) for use, outcome in uses)
 
-    run(project, "--agent=learner", "--trials=3", "-n2").assert_outcomes(passed=2, failed=1)
+    first = run_pytest(tmp_path, "--agent=learner", "--trials=3", "-n2", "--run-dir=run")
+    first.assert_outcomes(passed=2, failed=1)
     assert memories() == [(0, "failed", True), (1, "passed", True), (2, "passed", True)]
-    run(project, "--agent=learner", "--trials=4", "-n0", "--resume=run").assert_outcomes(passed=1)
+    run_pytest(tmp_path, "--agent=learner", "--trials=4", "-n0", "--resume=run").assert_outcomes(passed=1)
     assert memories()[3:] == [(3, "passed", True)]
 
 
@@ -334,9 +347,9 @@ class Terminal:
         return os.waitstatus_to_exitcode(os.waitpid(self._pid, 0)[1])
 
 
-@pytest.mark.timeout(240)
-def test_a_human_types_actions(project: pytest.Pytester) -> None:
-    terminal = Terminal(project.path, "--agent=person", "--run-dir=run", "-p", "no:cacheprovider", "demo.tasks.yaml")
+def test_a_human_types_actions(tmp_path: Path) -> None:
+    furnish(tmp_path)
+    terminal = Terminal(tmp_path, "--agent=person", "--run-dir=run", "demo.tasks.yaml::note")
     shown = terminal.until("> ")
     assert 'Add a note titled "Rye"' in shown
     assert "[step 1 of 30]" in shown
@@ -353,14 +366,15 @@ def test_a_human_types_actions(project: pytest.Pytester) -> None:
     terminal.until("\n> ")
     terminal.type("stop [Rye]")
     assert terminal.wait() == 0
-    assert [step["action"]["kind"] for step in steps(project, "person")] == [
+    assert [step["action"]["kind"] for step in steps(tmp_path, "person")] == [
         "goto", "type", "type", "invalid", "click", "stop",
     ]  # fmt: skip
 
 
-def test_without_a_terminal_a_human_is_refused_at_once(project: pytest.Pytester) -> None:
+def test_without_a_terminal_a_human_is_refused_at_once(tmp_path: Path) -> None:
     if os.isatty(0):
         pytest.skip("there is a terminal here")
-    result = run(project, "--agent=person")
+    furnish(tmp_path)
+    result = run_pytest(tmp_path, "--agent=person", "--run-dir=run")
     assert result.ret != 0
     assert "expected a terminal to type at" in result.stderr.str() + result.stdout.str()

@@ -1,14 +1,20 @@
-"""The whole path with nothing canned: task files, broker, gateway, sites, browser, verdicts, records."""
+"""The whole path with nothing canned: task files, broker, gateway, sites, browser, verdicts, records.
+
+One run of everything, at which all tests look: starting pytest, a broker and browsers is what takes time.
+"""
 
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("browser_executable")]
+from tests.inner import run_pytest
+
+pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("browser_executable"), pytest.mark.timeout(300)]
 
 TASKS = """
 defaults: {sites: [homepage]}
@@ -46,6 +52,10 @@ tasks:
     solution:
       - click: role=navigation[name="Main"] >> role=link[name="Scratchpad"]
       - click: text=Tea
+  - id: brief
+    intent: Answer at once.
+    limits: {seconds: 2}
+    checks: [{answer: yes}]
 """
 AGENTS = """
 import os, signal, time
@@ -71,34 +81,88 @@ class Vandal:
 def hang(observation):
     time.sleep(600)
 """
+PYTHON_TESTS = """
+import pytest
+
+@pytest.mark.webarena(sites=["homepage"], user="tobin.ashgrove")
+def test_page(webarena, page):
+    page.goto(webarena.url("homepage", "/account"))
+    assert "tobin.ashgrove" in page.inner_text("body")
+    before = webarena.query("homepage", "select count(*) from notes").rows[0][0]
+    page.goto(webarena.url("homepage", "/scratchpad/new"))
+    page.fill("#title", "from Python")
+    page.fill("#body", "x")
+    page.get_by_role("button", name="Save note").click()
+    assert webarena.query("homepage", "select count(*) from notes").rows[0][0] == before + 1
+    assert any(request.method == "POST" for request in webarena.requests())
+
+@pytest.mark.webarena(sites="homepage")
+def test_the_next_test_has_a_fresh_copy(webarena, page):
+    assert webarena.query("homepage", "select count(*) from notes where title = 'from Python'").rows == ((0,),)
+
+@pytest.mark.webarena(sites=["homepage"])
+def test_the_mark_alone_routes_the_page(page):
+    assert page.goto("http://homepage.test/").ok
+
+def test_an_ordinary_page_is_left_alone(page):
+    page.set_content("<h1>plain</h1>")
+    assert page.inner_text("h1") == "plain"
+
+def test_sites_must_be_named(webarena):
+    pass
+"""
+WHO_DOES_WHAT = (
+    "(Vandal and note) or (Escaping and sum) or (hang and brief) or not (Vandal or Escaping or hang or brief)"
+)
 
 
-@pytest.fixture
-def project(pytester: pytest.Pytester) -> pytest.Pytester:
-    (pytester.path / "demo.tasks.yaml").write_text(TASKS)
-    (pytester.path / "people.py").write_text(AGENTS)
-    return pytester
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Whole:
+    """The run of everything."""
+
+    directory: Path
+    result: pytest.RunResult
+    records: dict[tuple[str, str], dict[str, Any]]
+    """By task and agent."""
+    browser_marker: Path | None
+    """Is there once the browser that was named has been started. None: Playwright's own was used."""
+
+    def attempt(self, task: str, agent: str) -> Path:
+        (folder,) = (self.directory / "run" / "trials").glob(f"{task}.{agent}.*")
+        return folder / "attempt-1"
 
 
-def run(project: pytest.Pytester, *args: str) -> pytest.RunResult:
-    return project.runpytest_subprocess("--run-dir=run", *args, timeout=110)
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory, browser_executable: str | None) -> Whole:
+    """Tasks for agents that can, can't or mean harm, and tests in Python beside them."""
+    directory = tmp_path_factory.mktemp("whole")
+    (directory / "demo.tasks.yaml").write_text(TASKS)
+    (directory / "people.py").write_text(AGENTS)
+    (directory / "test_pages.py").write_text(PYTHON_TESTS)
+    agents = ["people.py:Vandal", "oracle", "people.py:Escaping", "people.py:hang", "null", "na", "echo", "dump"]
+    arguments = [*(f"--agent={agent}" for agent in agents), "-k", WHO_DOES_WHAT, "--run-dir=run", "-v"]
+    marker = None
+    if browser_executable:
+        marker = directory / "used"
+        wrapper = directory / "my-browser"
+        wrapper.write_text(f'#!/bin/sh\ntouch "{marker}"\nexec "{browser_executable}" "$@"\n')
+        wrapper.chmod(0o755)
+        arguments.append(f"--browser-executable={wrapper}")
+    result = run_pytest(directory, *arguments, "--alluredir=allure")
+    found = [json.loads(file.read_text()) for file in (directory / "run" / "trials").glob("*/trial.json")]
+    records = {(record["key"]["task"], record["key"]["agent"]): record for record in found}
+    return Whole(directory=directory, result=result, records=records, browser_marker=marker)
 
 
-def records(project: pytest.Pytester) -> dict[tuple[str, str], dict[str, Any]]:
-    found = [json.loads(file.read_text()) for file in (project.path / "run" / "trials").glob("*/trial.json")]
-    return {(record["key"]["task"], record["key"]["agent"]): record for record in found}
+def test_everything_is_counted(whole: Whole) -> None:
+    whole.result.assert_outcomes(passed=3 + 4, failed=4 * 3 + 3, errors=1)
+    assert len(whole.records) == 5 * 3 + 3
 
 
-def attempt(project: pytest.Pytester, task: str) -> Path:
-    (folder,) = (project.path / "run" / "trials").glob(f"{task}.*")
-    return folder / "attempt-1"
-
-
-def test_the_oracle_passes_and_every_kind_of_evidence_is_kept(project: pytest.Pytester) -> None:
-    result = run(project, "--agent=oracle", "--alluredir=allure")
-    result.assert_outcomes(passed=3)
-    result.stdout.fnmatch_lines(["oracle: 3/3 passed = 100.0%*"])
-    folder = attempt(project, "note")
+def test_the_oracle_passes_and_every_kind_of_evidence_is_kept(whole: Whole) -> None:
+    whole.result.stdout.fnmatch_lines(["oracle: 3/3 passed = 100.0%*"])
+    assert {record["outcome"] for (_, agent), record in whole.records.items() if agent == "oracle"} == {"passed"}
+    folder = whole.attempt("note", "oracle")
     steps = [json.loads(line) for line in (folder / "steps.jsonl").read_text().splitlines()]
     assert [step["action"]["kind"] for step in steps] == ["goto", "type", "type", "click", "stop"]
     assert steps[3]["target"]["role"] == "button"
@@ -110,98 +174,75 @@ def test_the_oracle_passes_and_every_kind_of_evidence_is_kept(project: pytest.Py
     evidence = json.loads((folder / "evidence.json").read_text())
     assert [probe["check"] for probe in evidence["probes"]] == ["checks[0]", "checks[1]"]
     assert "Rye" in (folder / evidence["tabs"][0]["html"]).read_text()
-    environment = records(project)["note", "oracle"]["environment"]
+    environment = whole.records["note", "oracle"]["environment"]
     assert environment["viewport"] == [1280, 720]
     assert environment["observation"]["kinds"] == ["accessibility_tree"]
     assert environment["os"]
     assert environment["browser"]
-    run_facts = json.loads((project.path / "run" / "run.json").read_text())
-    assert run_facts["agents"] == ["oracle"]
+    run_facts = json.loads((whole.directory / "run" / "run.json").read_text())
+    assert run_facts["agents"][:2] == ["people.py:Vandal", "oracle"]
     assert run_facts["versions"]["pytest"]
 
 
-def test_agents_that_do_nothing_fail(project: pytest.Pytester) -> None:
-    result = run(project, "--agent=null", "--agent=na", "--agent=echo", "--agent=dump", "-n2")
-    result.assert_outcomes(failed=12)
-    result.stdout.no_fnmatch_line("*Traceback*")
+def test_agents_that_do_nothing_fail(whole: Whole) -> None:
+    idle = {key: record for key, record in whole.records.items() if key[1] in ("null", "na", "echo", "dump")}
+    assert len(idle) == 12
+    assert {record["outcome"] for record in idle.values()} == {"failed"}
+    assert not any("Traceback" in record["message"] for record in idle.values())
+    whole.result.stdout.no_fnmatch_line("*Traceback*")
 
 
-def test_there_is_no_way_out_of_the_browser(project: pytest.Pytester) -> None:
-    run(project, "--agent=people.py:Escaping", "-k", "sum").assert_outcomes(failed=1)
-    ((_, record),) = records(project).items()
-    assert record["stop_reason"] == "answered"
+def test_there_is_no_way_out_of_the_browser(whole: Whole) -> None:
+    record = whole.records["sum", "people.py-Escaping"]
+    assert (record["outcome"], record["stop_reason"]) == ("failed", "answered")
     answer = record["answer"]
     assert "root:" not in answer  # /etc/passwd
     assert "only http and https" in answer
     assert answer.count("homepage") >= 1
-    requests = [json.loads(line) for line in (attempt(project, "sum") / "network.jsonl").read_text().splitlines()]
+    log = whole.attempt("sum", "people.py-Escaping") / "network.jsonl"
+    requests = [json.loads(line) for line in log.read_text().splitlines()]
     foreign = [request for request in requests if "homepage.test" not in request["url"]]
     assert {request["status"] for request in foreign} == {403}
     assert len(foreign) >= 4
 
 
-def test_a_crashing_agent_has_failed_and_leaves_no_trace_for_the_next(project: pytest.Pytester) -> None:
-    result = run(project, "--agent=people.py:Vandal", "--agent=oracle", "-k", "note")
-    result.assert_outcomes(passed=1, failed=1)
-    result.stdout.fnmatch_lines(["*the agent crashed: ZeroDivisionError*"])
-    vandal = records(project)["note", "people.py-Vandal"]
+def test_a_crashing_agent_has_failed_and_leaves_no_trace_for_the_next(whole: Whole) -> None:
+    whole.result.stdout.fnmatch_lines(["*the agent crashed: ZeroDivisionError*"])
+    vandal, oracle = whole.records["note", "people.py-Vandal"], whole.records["note", "oracle"]
     assert (vandal["outcome"], vandal["stop_reason"], vandal["score"]) == ("failed", "agent_crash", 1.0)
-    assert records(project)["note", "oracle"]["outcome"] == "passed"  # one note titled Rye, not two
+    assert vandal["started"] < oracle["started"]
+    assert oracle["outcome"] == "passed"  # one note titled Rye, not two
 
 
-def test_a_hanging_agent_is_cut_off(project: pytest.Pytester) -> None:
-    result = run(project, "--agent=people.py:hang", "--time-limit=2", "-k", "sum")
-    result.assert_outcomes(failed=1)
-    assert records(project)["sum", "people.py-hang"]["stop_reason"] == "time"
+def test_a_hanging_agent_is_cut_off(whole: Whole) -> None:
+    record = whole.records["brief", "people.py-hang"]
+    assert (record["outcome"], record["stop_reason"]) == ("failed", "time")
 
 
-def test_python_tests_get_a_routed_and_signed_in_page(pytester: pytest.Pytester) -> None:
-    pytester.makepyfile(
-        """
-        import pytest
+@pytest.mark.parametrize(
+    "name",
+    [
+        "test_page[[]*",
+        "test_the_next_test_has_a_fresh_copy",
+        "test_the_mark_alone_routes_the_page",
+        "test_an_ordinary_page_is_left_alone",
+    ],
+)
+def test_python_tests_get_a_routed_and_signed_in_page(whole: Whole, name: str) -> None:
+    whole.result.stdout.fnmatch_lines([f"test_pages.py::{name}* PASSED*"])
 
-        @pytest.mark.webarena(sites=["homepage"], user="tobin.ashgrove")
-        def test_page(webarena, page):
-            page.goto(webarena.url("homepage", "/account"))
-            assert "tobin.ashgrove" in page.inner_text("body")
-            before = webarena.query("homepage", "select count(*) from notes").rows[0][0]
-            page.goto(webarena.url("homepage", "/scratchpad/new"))
-            page.fill("#title", "from Python")
-            page.fill("#body", "x")
-            page.get_by_role("button", name="Save note").click()
-            assert webarena.query("homepage", "select count(*) from notes").rows[0][0] == before + 1
-            assert any(request.method == "POST" for request in webarena.requests())
 
-        @pytest.mark.webarena(sites="homepage")
-        def test_the_next_test_has_a_fresh_copy(webarena, page):
-            assert webarena.query("homepage", "select count(*) from notes where title = 'from Python'").rows == ((0,),)
-
-        @pytest.mark.webarena(sites=["homepage"])
-        def test_the_mark_alone_routes_the_page(page):
-            assert page.goto("http://homepage.test/").ok
-
-        def test_an_ordinary_page_is_left_alone(page):
-            page.set_content("<h1>plain</h1>")
-            assert page.inner_text("h1") == "plain"
-
-        def test_sites_must_be_named(webarena):
-            pass
-        """
+def test_python_tests_without_sites_are_told_how_to_name_them(whole: Whole) -> None:
+    whole.result.stdout.fnmatch_lines(
+        [
+            "test_pages.py::test_sites_must_be_named* ERROR*",
+            "*expected the sites to lease, found none; name the sites: @pytest.mark.webarena*",
+        ]
     )
-    result = pytester.runpytest_subprocess("-q", timeout=110)
-    result.assert_outcomes(passed=4, errors=1)
-    result.stdout.fnmatch_lines(["*expected the sites to lease, found none; name the sites: @pytest.mark.webarena*"])
 
 
-def test_the_browser_that_is_named_is_used(project: pytest.Pytester, tmp_path: Path) -> None:
-    from pytest_webarena.browser.launch import find_browser
-
-    real = find_browser().executable
-    if real is None:
+def test_the_browser_that_is_named_is_used(whole: Whole) -> None:
+    if whole.browser_marker is None:
         pytest.skip("Playwright's own browser is in use; there is no path to wrap")
-    wrapper = tmp_path / "my-browser"
-    wrapper.write_text(f'#!/bin/sh\ntouch "{tmp_path}/used"\nexec "{real}" "$@"\n')
-    wrapper.chmod(0o755)
-    run(project, f"--browser-executable={wrapper}", "-k", "sum").assert_outcomes(passed=1)
-    assert (tmp_path / "used").exists()
-    assert "my-browser" in records(project)["sum", "oracle"]["browser"]
+    assert whole.browser_marker.exists()
+    assert "my-browser" in whole.records["sum", "oracle"]["browser"]

@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from tests.browser.conftest import Reply, Request, Web
 
 OpenSession = Callable[..., Session]
-STEP = 12.0
-"""The step deadline of the sessions here, in seconds."""
+LATEST = 12.0 + 6.0
+"""When a call must have ended, in seconds: the step deadline of the sessions here, and some room for a busy machine."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,8 +175,8 @@ def test_a_hostile_page_is_survived(open_session: OpenSession, web: Web, name: s
         outcome = session.execute(action)
         acted = time.monotonic()
         heard.append(said(session.observe(), outcome.error))
-        assert acted - began < STEP, action
-        assert time.monotonic() - acted < STEP, action
+        assert acted - began < LATEST, action
+        assert time.monotonic() - acted < LATEST, action
         return outcome.error
 
     step(Goto("http://a.test/"))

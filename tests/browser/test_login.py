@@ -20,7 +20,7 @@ from pytest_webarena.browser.session import Session
 from pytest_webarena.errors import SiteError
 from pytest_webarena.evidence import StepRecord
 from pytest_webarena.sites.manifest import Account, LoginCheck, LoginRecipe
-from pytest_webarena.sites.protocol import SiteAccess
+from pytest_webarena.sites.protocol import SiteAccess, StoredSession
 from pytest_webarena.trials.logins import Logins
 from pytest_webarena.trials.renewal import renew_ended_session
 
@@ -229,6 +229,53 @@ def test_a_session_that_the_site_has_ended_is_renewed_before_it_is_used(engine: 
     now.time = 2000.0
     assert ticket() == "t3"  # looked at, and still good
     assert logins.ended(lease, "forum", {}, {"cookies": [], "origins": []})
+
+
+def test_a_session_from_the_replicas_start_is_looked_at_once_and_made_anew_when_it_is_over(
+    engine: BrowserEngine, web: Web
+) -> None:
+    good = {"t0"}
+    visits: list[str] = []
+
+    def sign_in(request: Request) -> Reply | str:
+        if request.method == "GET":
+            return FORM
+        good.add(f"t{len(visits)}")
+        visits.append("signed in")
+        return web.reply(status=302, Location="/", Set_Cookie=f"ticket=t{len(visits) - 1}; Path=/")
+
+    def account(request: Request) -> Reply | str:
+        visits.append("looked")
+        held = request.headers.get("Cookie", "").removeprefix("ticket=") in good
+        return "<header>Signed in as ada</header>" if held else web.reply(status=302, Location="/login")
+
+    web.put("/login", sign_in)
+    web.put("/account", account)
+    web.put("/", "<title>Home</title>")
+    cookie = {"name": "ticket", "value": "t0", "domain": "a.test", "path": "/"}
+    stored = StoredSession(state={"cookies": [cookie], "origins": []}, number=1)
+    told: list[tuple[Any, ...]] = []
+    logins = Logins(lambda: engine, lambda sites, holder: pytest.fail("no lease"))
+
+    def lease() -> Any:
+        made: Any = LeaseOfA(web, replace(RECIPE, portable=False))
+        made.sites = {"forum": replace(made.sites["forum"], sessions={"ada": stored})}
+        made.session_ended = lambda *words: told.append(words[:3])
+        return made
+
+    def ticket(held: Any) -> str:
+        state = logins.state(held, {})
+        assert state is not None
+        return str(state["cookies"][0]["value"])
+
+    first = lease()
+    assert [ticket(first), ticket(lease()), ticket(first)] == ["t0", "t0", "t0"]
+    assert visits == ["looked"]
+    good.clear()  # the site has ended it, in the middle of a trial
+    assert logins.renew(first, "forum", {})["cookies"][0]["value"] == ticket(first) == "t1"
+    good.clear()
+    assert ticket(lease()) == "t4"  # the next trial looks, and signs in by itself
+    assert told == [("forum", "ada", 1)]
 
 
 def test_headers_follow_the_visitor(engine: BrowserEngine, web: Web) -> None:

@@ -5,14 +5,18 @@ from __future__ import annotations
 import csv
 import json
 import re
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
+from tests.inner import run_pytest
 from tests.model_server import Answer, ModelServer, fail, model_server, say
 
-pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("browser_executable")]
+pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("browser_executable"), pytest.mark.timeout(300)]
 
 TASKS = """
 tasks:
@@ -25,7 +29,8 @@ tasks:
     intent: What is 12 times 34?
     checks: [{not: {answer: {number: 407}}}, {answer: {number: 408}}]
 """
-AGENTS = ("cot", "direct", "tools", "vision", "tools-vision", "dialogue", "summary")
+AGENTS = ("cot", "direct", "tools", "vision", "tools-vision", "dialogue", "summary", "fast")
+REFUSED = "gpt-4o-mini"
 KEY, PLANTED = "sk-planted-key-0123456789", 'planted "s€cret" <more>'
 
 
@@ -63,33 +68,63 @@ def _act(body: dict[str, Any], verb: str, **arguments: Any) -> Answer:
     return say(f"The next action is ```{action}```")  # no secret: such replies can be kept in the cache
 
 
-@pytest.fixture
-def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
-    (pytester.path / "demo.tasks.yaml").write_text(TASKS)
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    monkeypatch.setenv("PLANTED", PLANTED)
-    return pytester
+ENVIRON = {"OPENAI_API_KEY": KEY, "PLANTED": PLANTED}
 
 
-def run(project: pytest.Pytester, server: ModelServer, *args: str, into: str = "run") -> pytest.RunResult:
-    option = f"--agent-option=endpoint.base_url={server.url}"
-    return project.runpytest_subprocess(f"--run-dir={into}", "--secret-env=PLANTED", option, *args, timeout=115)
+def run(directory: Path, server: ModelServer, *args: str, into: str = "run") -> pytest.RunResult:
+    options = (f"--run-dir={into}", "--secret-env=PLANTED", f"--agent-option=endpoint.base_url={server.url}")
+    return run_pytest(directory, *options, *args, environ=ENVIRON)
 
 
-def records(project: pytest.Pytester, run: str = "run") -> dict[str, dict[str, Any]]:
-    found = [json.loads(file.read_text()) for file in (project.path / run / "trials").glob("*/trial.json")]
+def furnish(directory: Path) -> None:
+    """Write the tasks, and two agents like ``cot``.
+
+    One has the fast extractor, which numbers elements itself: ids of the exact one are the browser's and may differ
+    between runs, so that the cache would not help. The other asks a model that the endpoint refuses.
+    """
+    (directory / "demo.tasks.yaml").write_text(TASKS)
+    (directory / "agents").mkdir()
+    cot = yaml.safe_load((Path(__file__).parents[2] / "agents" / "cot.yaml").read_text("utf-8"))
+    changes: dict[str, dict[str, Any]] = {
+        "fast": {"observation": {"extractor": "fast"}},
+        "refused": {"model": REFUSED},
+    }
+    for name, change in changes.items():
+        (directory / "agents" / f"{name}.yaml").write_text(yaml.safe_dump({**cot, **change}))
+
+
+def records(directory: Path, run: str = "run") -> dict[str, dict[str, Any]]:
+    found = [json.loads(file.read_text()) for file in (directory / run / "trials").glob("*/trial.json")]
     return {record["key"]["agent"]: record for record in found}
 
 
-def test_every_model_agent_solves_a_real_task_and_no_secret_is_written(project: pytest.Pytester) -> None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Solved:
+    """A run of all agents on a task that they solve, and the endpoint they asked, which still answers."""
+
+    directory: Path
+    result: pytest.RunResult
+    server: ModelServer
+    requests: int
+    """How many the run made."""
+
+
+@pytest.fixture(scope="module")
+def solved(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Solved]:
+    directory = tmp_path_factory.mktemp("solved")
+    furnish(directory)
     agents = [f"--agent={name}" for name in AGENTS]
     reports = ("--alluredir=allure", "--junitxml=junit.xml", "--model-cache=cache")
     with model_server(reckoner) as server:
-        result = run(project, server, *agents, *reports, "-k", "reckon", "-v")
-        result.assert_outcomes(passed=len(AGENTS))
-        requests = server.requests
-        assert all(headers["authorization"] == f"Bearer {KEY}" for headers in server.headers)
-        assert sum("image_url" in json.dumps(body) for body in server.bodies) >= 6
+        result = run(directory, server, *agents, *reports, "-k", "reckon", "-v")
+        yield Solved(directory=directory, result=result, server=server, requests=server.requests)
+
+
+def test_every_model_agent_solves_a_real_task_and_no_secret_is_written(solved: Solved) -> None:
+    project, result, server, requests = solved.directory, solved.result, solved.server, solved.requests
+    result.assert_outcomes(passed=len(AGENTS))
+    assert all(headers["authorization"] == f"Bearer {KEY}" for headers in server.headers)
+    assert sum("image_url" in json.dumps(body) for body in server.bodies) >= 6
     result.stdout.fnmatch_lines(["tools: 1/1 passed*", "  cost *$0.0*tokens in*"])
 
     found = records(project)
@@ -97,18 +132,18 @@ def test_every_model_agent_solves_a_real_task_and_no_secret_is_written(project: 
     for record in found.values():
         assert (record["model"], record["usage"]["calls"]) == ("gpt-4o", record["steps"])
         assert record["usage"]["cost"] == pytest.approx(record["steps"] * (1000 * 2.5 + 100 * 10) / 1e6)
-    (attempt,) = (project.path / "run" / "trials").glob("reckon.tools.1-*/attempt-1")
+    (attempt,) = (project / "run" / "trials").glob("reckon.tools.1-*/attempt-1")
     steps = [json.loads(line) for line in (attempt / "steps.jsonl").read_text().splitlines()]
     assert [step["action"]["kind"] for step in steps] == ["goto", "click", "type", "stop"]
     exchange = json.loads((attempt / steps[2]["exchange"]).read_text())
     assert "What is 12 times 34?" in exchange["calls"][0]["messages"][-1]["text"]
-    table = (project.path / "run" / "results.csv").read_text().splitlines()
+    table = (project / "run" / "results.csv").read_text().splitlines()
     rows = {row["agent"]: row for row in csv.DictReader(table)}
     assert float(rows["tools"]["cost"]) == pytest.approx(0.014)
-    summary = json.loads((project.path / "run" / "summary.json").read_text())
+    summary = json.loads((project / "run" / "summary.json").read_text())
     assert summary["agents"]["tools"]["usage"]["input_tokens"] == 4000
     assert sum(line["usage"]["calls"] for line in summary["model_calls"]) == requests
-    allure = [json.loads(file.read_text()) for file in (project.path / "allure").glob("*-result.json")]
+    allure = [json.loads(file.read_text()) for file in (project / "allure").glob("*-result.json")]
     told = next(
         one for one in allure if any(p["value"] == "'tools'" or p["value"] == "tools" for p in one["parameters"])
     )
@@ -118,7 +153,7 @@ def test_every_model_agent_solves_a_real_task_and_no_secret_is_written(project: 
 
     assert "[secret]" in (attempt / "network.jsonl").read_text()  # it was there to be taken out
     assert "[secret]" in steps[2]["raw"]
-    written = [file for file in project.path.rglob("*") if file.is_file() and file.suffix != ".yaml"]
+    written = [file for file in project.rglob("*") if file.is_file() and file.suffix != ".yaml"]
     assert len(written) > 150
     spelled = [
         KEY,
@@ -133,63 +168,61 @@ def test_every_model_agent_solves_a_real_task_and_no_secret_is_written(project: 
     for file in written:
         data = file.read_bytes()
         for form in spelled:
-            assert form.encode() not in data, f"{form} in {file.relative_to(project.path)}"
+            assert form.encode() not in data, f"{form} in {file.relative_to(project)}"
     for text in (result.stdout.str(), result.stderr.str()):
         assert KEY not in text
 
 
-def test_a_rerun_from_the_cache_asks_nothing_and_ends_the_same(project: pytest.Pytester) -> None:
-    # The fast extractor numbers elements itself; ids of the exact one are the browser's and may differ between runs.
-    options = ("--agent=cot", "--agent-option=observation={extractor: fast}", "--model-cache=cache", "-k", "reckon")
-    with model_server(reckoner) as server:
-        run(project, server, *options).assert_outcomes(passed=1)
-        requests = server.requests
-        again = run(project, server, *options, into="again")
-        again.assert_outcomes(passed=1)
-        assert server.requests == requests == 3
+def test_a_rerun_from_the_cache_asks_nothing_and_ends_the_same(solved: Solved) -> None:
+    again = run(solved.directory, solved.server, "--agent=fast", "--model-cache=cache", "-k", "reckon", into="again")
+    again.assert_outcomes(passed=1)
+    assert solved.server.requests == solved.requests
     again.stdout.fnmatch_lines(
         ["  cost *$0, *3 of them from the cache,", "*$0.0105 saved", "models *cache: 3 hits, 0 missed"]
     )
-    first, second = (records(project, name)["cot"] for name in ("run", "again"))
+    first, second = (records(solved.directory, name)["fast"] for name in ("run", "again"))
     assert (second["answer"], second["steps"], second["usage"]["saved"]) == (first["answer"], 3, first["usage"]["cost"])
 
 
-def test_an_endpoint_that_keeps_failing_is_an_error_with_its_cause(project: pytest.Pytester) -> None:
-    with model_server([fail(401, f"Incorrect API key provided: {KEY}")]) as server:
-        result = run(project, server, "--agent=cot", "-k", "blank")
-    result.assert_outcomes(errors=1)
-    record = records(project)["cot"]
+@pytest.fixture(scope="module")
+def unsolved(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, pytest.RunResult]:
+    """The directory and the outcome of a run of two agents that come to nothing."""
+    directory = tmp_path_factory.mktemp("unsolved")
+    furnish(directory)
+
+    def answer(body: dict[str, Any]) -> Answer:
+        return fail(401, f"Incorrect API key provided: {KEY}") if body["model"] == REFUSED else say("```noop```")
+
+    with model_server(answer) as server:
+        result = run(directory, server, "--agent=cot", "--agent=refused", "--max-trial-cost=0.005", "-k", "blank")
+    result.assert_outcomes(failed=1, errors=1)
+    return directory, result
+
+
+def test_an_endpoint_that_keeps_failing_is_an_error_with_its_cause(unsolved: tuple[Path, pytest.RunResult]) -> None:
+    directory, result = unsolved
+    record = records(directory)["refused"]
     assert (record["outcome"], record["cause"], len(record["attempts"])) == ("error", "model", 1)
     assert "HTTP 401: Incorrect API key provided: [secret]" in record["message"]
-    result.stdout.fnmatch_lines(["cot: no trial was judged, 1 error beside", "*errors by*model 1*"])
+    result.stdout.fnmatch_lines(["refused: no trial was judged, 1 error beside", "*errors by*model 1*"])
 
 
-def test_a_limit_of_money_ends_the_trial_and_the_checks_are_judged(project: pytest.Pytester) -> None:
-    with model_server([say("```noop```")]) as server:
-        result = run(project, server, "--agent=cot", "--max-trial-cost=0.005", "-k", "blank")
-    result.assert_outcomes(failed=1)
-    record = records(project)["cot"]
+def test_a_limit_of_money_ends_the_trial_and_the_checks_are_judged(unsolved: tuple[Path, pytest.RunResult]) -> None:
+    record = records(unsolved[0])["cot"]
     assert (record["stop_reason"], record["steps"], record["outcome"]) == ("cost", 2, "failed")
     assert "1 of 2 checks holds (stopped: cost)" in record["message"]
 
 
-def test_the_runs_budget_holds_over_workers(project: pytest.Pytester) -> None:
+def test_the_runs_budget_holds_over_workers(tmp_path: Path) -> None:
+    furnish(tmp_path)
     budget, call, workers = 0.02, 0.0035, 2
+    options = ("--trials=5", f"--max-cost={budget}", f"-n{workers}", "--max-steps=4")
     with model_server([say("```noop```")]) as server:
-        result = run(
-            project,
-            server,
-            "--agent=cot",
-            "--trials=5",
-            f"--max-cost={budget}",
-            f"-n{workers}",
-            "--max-steps=4",
-            "-kblank",
-        )
+        result = run(tmp_path, server, "--agent=cot", *options, "-k", "blank")
         requests = server.requests
     spent = requests * call
     assert budget - workers * call <= spent <= budget + workers * call
-    outcomes = [json.loads(file.read_text()) for file in (project.path / "run" / "trials").glob("*/trial.json")]
+    outcomes = [json.loads(file.read_text()) for file in (tmp_path / "run" / "trials").glob("*/trial.json")]
     reasons = {(one["outcome"], one["stop_reason"] or one["cause"]) for one in outcomes}
     assert ("error", "model") in reasons  # trials that could not begin are no failed tasks
     assert len(outcomes) == 5
@@ -197,16 +230,19 @@ def test_the_runs_budget_holds_over_workers(project: pytest.Pytester) -> None:
 
 
 def test_what_is_missing_is_told_before_anything_runs(
-    project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    furnish(pytester.path)
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
     with model_server([say("x")]) as server:
-        result = run(project, server, "--agent=cot", "--model=brand-new", "--max-cost=1")
+        options = ("--run-dir=run", f"--agent-option=endpoint.base_url={server.url}", "--agent=cot")
+        result = pytester.runpytest_inprocess(*options, "--model=brand-new", "--max-cost=1")
         result.stderr.fnmatch_lines(["*expected a price for model 'brand-new', because --max-cost is to be held*"])
         assert result.ret == pytest.ExitCode.USAGE_ERROR
         monkeypatch.delenv("OPENAI_API_KEY")
-        result = run(project, server, "--agent=cot")
+        result = pytester.runpytest_inprocess(*options)
         result.stderr.fnmatch_lines(["*expected an API key in the environment variable OPENAI_API_KEY*"])
-        result = run(project, server, "--agent=cot", "--collect-only", "-q")
+        result = pytester.runpytest_inprocess(*options, "--collect-only", "-q")
         assert result.ret == 0
         assert server.requests == 0
-    assert not Path(project.path / "run").exists()
+    assert not Path(pytester.path / "run").exists()

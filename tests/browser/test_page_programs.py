@@ -167,13 +167,9 @@ tasks:
 """
 
 
-def run(project: pytest.Pytester, *args: str) -> pytest.RunResult:
-    return project.runpytest_subprocess("--agent=oracle", "--run-dir=run", *args, timeout=110)
-
-
 def test_a_trial_has_a_verdict_of_every_grading(pytester: pytest.Pytester, browser_executable: str) -> None:
     (pytester.path / "graded.tasks.yaml").write_text(TASKS)
-    result = run(pytester, "--alluredir=allure")
+    result = pytester.runpytest_subprocess("--agent=oracle", "--run-dir=run", "--alluredir=allure", timeout=110)
     result.assert_outcomes(passed=1, failed=1, errors=1)
     found = [json.loads(file.read_text()) for file in (pytester.path / "run/trials").glob("*/trial.json")]
     records = {record["key"]["task"]: record for record in found}
@@ -191,5 +187,5 @@ def test_a_trial_has_a_verdict_of_every_grading(pytester: pytest.Pytester, brows
     )
     assert json.loads((pytester.path / "run/run.json").read_text())["grading"] == {"name": "repaired", "without": []}
     assert "grading=repaired" in (pytester.path / "allure/environment.properties").read_text()
-    refused = run(pytester, "--without-repair=url-bass")
+    refused = pytester.runpytest("--agent=oracle", "--without-repair=url-bass")
     refused.stderr.fnmatch_lines(["*--without-repair: expected a repair rule*did you mean 'url-base'*"])

@@ -37,7 +37,7 @@ def test_solutions_pass_and_doing_nothing_fails(pytester: pytest.Pytester) -> No
     run = pytester.path / "run"
     result = pytester.runpytest_subprocess(
         *(_TASKS / task for task in _CHOSEN),
-        *("--agent=oracle", "--agent=null", "-n2", "--record=minimal", "-p", "no:cacheprovider", f"--run-dir={run}"),
+        *("--agent=oracle", "--agent=null", "--record=minimal", "-p", "no:cacheprovider", f"--run-dir={run}"),
         timeout=280,
     )
     result.assert_outcomes(passed=len(_CHOSEN), failed=len(_CHOSEN))

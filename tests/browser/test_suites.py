@@ -58,4 +58,5 @@ def test_tasks_in_the_published_format_run_and_are_judged(pytester: pytest.Pytes
     by_id = {record["key"]["task"]: record for record in records}
     assert all(set(record["verdicts"]) == {"original", "repaired"} for record in by_id.values())
     assert by_id["own.4"]["answer"] == "address http://homepage.test/x", "the agent is told addresses, not placeholders"
+    assert by_id["own.4"]["intent"] == by_id["own.4"]["verdict"]["intent"] == "address http://homepage.test/x"
     assert by_id["own.2"]["source"]["task_id"] == 2

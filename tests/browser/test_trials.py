@@ -20,7 +20,8 @@ from pytest_webarena.results import RunDir, TrialKey, TrialRecord
 from pytest_webarena.shipped import agent_directories
 from pytest_webarena.tasks import Task
 from pytest_webarena.testing import make_task
-from pytest_webarena.trials.trial import TrialPlan, run_trial
+from pytest_webarena.trials.plan import TrialPlan
+from pytest_webarena.trials.trial import run_trial
 from tests.model_server import Answer, call, model_server, say
 
 if TYPE_CHECKING:

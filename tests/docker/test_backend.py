@@ -46,7 +46,7 @@ def container_of(engine: DockerClient, backend: DockerBackend, replica: Replica)
 
 async def end_of(backend: DockerBackend, app: AppManifest, replica: Replica) -> str:
     """Why it ended, once the engine has told."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         while not (why := await backend.alive(app, replica)):
             await asyncio.sleep(0.02)
     return why
@@ -103,7 +103,8 @@ def test_nothing_gets_out(
     neighbour: Replica = run(backend.start(homepage, "homepage-2"))
     assert get(neighbour, "/healthz")[0] == 200  # it would answer
     code = f"""
-import json, socket, threading
+import json, socket, threading, time
+began = time.monotonic()
 def connect(name, port):
     try:
         socket.create_connection((name, port), 1.5).close()
@@ -115,14 +116,14 @@ places = [("127.0.0.1", 8080), ("192.0.2.1", 80), ("{neighbour.host}", 8080), ("
 threads = [threading.Thread(target=connect, args=place) for place in places]
 [thread.start() for thread in threads]
 [thread.join() for thread in threads]
+seen["seconds"] = time.monotonic() - began
 print(json.dumps(seen))
 """
-    began = time.monotonic()
     code_, output = container_of(engine, backend, replica).exec_run(["python3", "-c", code])
     seen = json.loads(output)
+    assert seen.pop("seconds") < 8  # an app that looks up names must not hang for long
     assert seen.pop("127.0.0.1") == "connected"
     assert seen == {"192.0.2.1": "TimeoutError", neighbour.host: "TimeoutError", "shopping.example": "gaierror"}
-    assert time.monotonic() - began < 8  # an app that looks up names must not hang for long
     assert code_ == 0
 
 
@@ -212,9 +213,11 @@ def test_stopping_waits_for_nobody(
     assert replica.fingerprint is None  # nobody knows where a foreign image keeps its state
     began = time.monotonic()
     run(backend.stop(app, replica))
-    assert time.monotonic() - began < 3
+    assert time.monotonic() - began < 9  # the engine's own patience is 10 s
 
 
+PATIENT = {"start_timeout": 90.0}
+"""Much longer than a start takes: those that end are not waited for."""
 EXITING = "print('no licence found'); raise SystemExit(3)"
 GREEDY = "print('allocating'); hog = b'x' * (200 << 20)"
 SLOW = "import time; print('still loading'); time.sleep(60)"
@@ -237,8 +240,9 @@ http.server.HTTPServer(("", 8080), Failing).serve_forever()
 @pytest.mark.parametrize(
     ("code", "settings", "expected"),
     [
-        pytest.param(EXITING, {}, ["exit code 3", "no licence found"], id="exits"),
-        pytest.param(GREEDY, {"memory": "32m"}, ["more memory", "allocating"], id="greedy"),
+        pytest.param(EXITING, PATIENT, ["exit code 3", "no licence found"], id="exits"),
+        # Seen before its end or after it.
+        pytest.param(GREEDY, {"memory": "32m", **PATIENT}, ["memory", "allocating"], id="greedy"),
         pytest.param(SLOW, {"start_timeout": 2.0}, ["not ready within", "still loading"], id="slow"),
         pytest.param(HANGING, {"start_timeout": 2.0}, ["GET / got no answer", "listening"], id="hangs"),
         pytest.param(ILL, {"start_timeout": 2.0}, ["answered 500", "GET / HTTP"], id="ill"),
@@ -258,7 +262,7 @@ def test_a_failed_start_explains_itself_and_leaves_nothing(
     began = time.monotonic()
     with pytest.raises(SiteError) as caught:
         run(backend.start(app, "nasty-1"))
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - began < 60
     for text in expected:
         assert text in str(caught.value)
     wait_until_gone(engine, backend)
@@ -295,7 +299,7 @@ def test_what_can_not_run_says_so(
 def wait_until_gone(engine: DockerClient, backend: DockerBackend, run: Callable[..., Any] = asyncio.run) -> None:
     """Failed starts are undone in the background; it must not take long."""
     labels = [*(f"{key}={value}" for key, value in backend.leftovers().items()), "pytest-webarena.replica"]
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 30
     while left := engine.containers.list(all=True, filters={"label": labels}, ignore_removed=True):
         assert time.monotonic() < deadline, left
         run(asyncio.sleep(0.05))

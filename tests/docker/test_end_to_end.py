@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,7 +14,7 @@ from pytest_webarena.sites.backends.docker.labels import OWNER
 if TYPE_CHECKING:
     from docker import DockerClient
 
-pytestmark = [pytest.mark.docker, pytest.mark.browser]
+pytestmark = [pytest.mark.docker, pytest.mark.browser, pytest.mark.timeout(700)]
 
 TASKS = """
 defaults: {sites: [homepage]}
@@ -71,10 +72,12 @@ def test_containers_and_processes_agree_and_leave_nothing(
     pytester: pytest.Pytester, engine: DockerClient, embedded_image: str, shop_image: str
 ) -> None:
     (pytester.path / "demo.tasks.yaml").write_text(TASKS)
-    agents = ("--agent=oracle", "--agent=null", "-n2")
-    on_docker = pytester.runpytest_subprocess(*agents, "--sites=embedded-docker", "--run-dir=docker", timeout=170)
-    on_docker.assert_outcomes(passed=4, failed=4)
-    pytester.runpytest_subprocess(*agents, "--run-dir=process", timeout=110).assert_outcomes(passed=4, failed=4)
+    agents = ("--agent=oracle", "--agent=null", "-k", "oracle or not mug")
+    on_docker = pytester.runpytest_subprocess(
+        *agents, "-n2", "--sites=embedded-docker", "--run-dir=docker", timeout=300
+    )
+    on_docker.assert_outcomes(passed=4, failed=3)
+    pytester.runpytest_subprocess(*agents, "--run-dir=process", timeout=300).assert_outcomes(passed=4, failed=3)
     assert verdicts(pytester, "docker") == verdicts(pytester, "process")
     records = [json.loads(file.read_text()) for file in (pytester.path / "docker" / "trials").glob("*/trial.json")]
     assert all(digest.startswith("sha256:") for record in records for digest in record["replicas"].values())
@@ -83,8 +86,13 @@ def test_containers_and_processes_agree_and_leave_nothing(
     owner = re.search(r"broker (\d+/\d+/[0-9a-f-]+) serves", log)
     assert owner is not None
     mine: dict[str, Any] = {"label": f"{OWNER}={owner[1]}"}
-    assert engine.containers.list(all=True, filters=mine) == []
-    assert engine.networks.list(filters=mine) == []
+    deadline = time.monotonic() + 30  # the reaper goes on where the engine was too slow for the broker
+    while left := [
+        *engine.containers.list(all=True, filters=mine, ignore_removed=True),
+        *engine.networks.list(filters=mine),
+    ]:
+        assert time.monotonic() < deadline, left
+        time.sleep(0.1)
 
 
 SITES = """
@@ -117,7 +125,7 @@ def test_a_site_that_breaks_is_nobodys_failure_and_is_tried_again(
 ) -> None:
     (pytester.path / "sites.yaml").write_text(SITES)
     (pytester.path / "crash.tasks.yaml").write_text(CRASHES)
-    result = pytester.runpytest_subprocess("--agent=oracle", "--sites=sites.yaml", "--run-dir=run", timeout=170)
+    result = pytester.runpytest_subprocess("--agent=oracle", "--sites=sites.yaml", "--run-dir=run", timeout=300)
     result.assert_outcomes(errors=2)
     records = {}
     for file in (pytester.path / "run" / "trials").glob("*/trial.json"):

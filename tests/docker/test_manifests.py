@@ -216,7 +216,7 @@ def test_ready_means_what_the_manifest_says(backend: DockerBackend, shop: AppMan
     shop = docker_of(replace(shop, ready=ready), post_start=(), env={"BOOT_SECONDS": "0.3"})
     run(backend.prepare(shop))
     assert get(run(backend.start(shop, "shop-1"))) == (302, "http://baked.example:7770/")
-    never = replace(shop, ready=(ExecReady(run=("python3", "-c", "raise SystemExit('not yet')")),), start_timeout=2)
+    never = replace(shop, ready=(ExecReady(run=("python3", "-c", "raise SystemExit('not yet')")),), start_timeout=5)
     with pytest.raises(SiteError, match=r"(?s)not ready within .* python3: exit code 1\n  not yet.*serving"):
         run(backend.start(never, "shop-2"))
 
@@ -225,7 +225,7 @@ def test_running_out_of_memory_is_noticed_though_the_site_lives_on(
     backend: DockerBackend, shop: AppManifest, run: Run
 ) -> None:
     async def why() -> str:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             while not (text := await backend.alive(shop, replica)):
                 await asyncio.sleep(0.02)
             return text
@@ -363,8 +363,11 @@ def test_another_image_than_the_pinned_one_is_refused(engine: DockerClient, tiny
             ),
             ["and no file /no/x.tar", "\n  wget http://x.example/shop.tar\n  docker load -i shop.tar"],
         ),
-        # Nobody listens there: the engine says so at once.
-        (DockerManifest(image="127.0.0.1:9/shop:2"), ["found none: ", "refused", "docker pull 127.0.0.1:9/shop:2"]),
+        # Nobody listens there: the engine says so at once. It would be small, so nobody is asked.
+        (
+            DockerManifest(image="127.0.0.1:9/shop:2", pull_size="1 MB"),
+            ["found none: ", "refused", "docker pull 127.0.0.1:9/shop:2"],
+        ),
     ],
 )
 def test_an_image_that_can_not_be_had_says_how_to_get_it(

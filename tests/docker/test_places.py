@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import shutil
 import tarfile
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -62,14 +64,10 @@ def test_a_reset_changes_nothing_on_the_machine(
 def wait_until_one(engine: DockerClient, backend: DockerBackend, run: Run) -> None:
     """Old containers are removed in the background."""
     labels = [*(f"{key}={value}" for key, value in backend.leftovers().items()), "pytest-webarena.replica"]
-    while len(engine.containers.list(all=True, filters={"label": labels}, ignore_removed=True)) > 1:
-        run(pause())
-
-
-async def pause() -> None:
-    import asyncio
-
-    await asyncio.sleep(0.05)
+    deadline = time.monotonic() + 10
+    while len(found := engine.containers.list(all=True, filters={"label": labels}, ignore_removed=True)) > 1:
+        assert time.monotonic() < deadline, found
+        run(asyncio.sleep(0.05))
 
 
 def test_a_lost_place_is_replaced(

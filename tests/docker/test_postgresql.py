@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import io
-import shutil
-import tarfile
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +11,7 @@ import pytest
 
 from pytest_webarena.errors import SiteError, TaskError
 from pytest_webarena.sites.manifest import AppManifest, DatabaseManifest, DockerManifest, ExecReady
+from tests.docker.host_programs import image_with, missing
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -29,40 +27,17 @@ exec postgres -D /tmp/pg -k /tmp -c fsync=off -c listen_addresses=localhost
 PROGRAMS = ("postgres", "initdb", "psql", "pg_isready")
 
 
-def _without_manuals(info: tarfile.TarInfo) -> tarfile.TarInfo | None:
-    return None if "/man" in info.name else info
-
-
 @pytest.fixture(scope="module")
 def postgresql_image(engine: DockerClient, python_image: str) -> Iterator[str]:
-    """The host's PostgreSQL with the libraries it needs, on the image that the other tests use."""
-    from pytest_webarena.sites.images.host_python import _libraries
-
-    ldd = shutil.which("ldd")
+    """The host's PostgreSQL on the image that the other tests use."""
     homes = sorted(Path("/usr/lib/postgresql").glob("*/bin/postgres"))
-    if ldd is None or not homes:
-        pytest.skip("this machine has no PostgreSQL server: apt-get install postgresql")
+    if not homes:
+        missing("PostgreSQL", "postgresql")
     home = homes[-1].parents[1]
-    binaries = [home / "bin" / name for name in PROGRAMS]
-    modules = sorted((home / "lib").glob("*.so"))
-    context = io.BytesIO()
-    with tarfile.open(fileobj=context, mode="w", dereference=True) as archive:
-        files = io.BytesIO()
-        with tarfile.open(fileobj=files, mode="w", dereference=True) as content:
-            for path in {*binaries, *modules, *_libraries(ldd, [*binaries, *modules], [])}:
-                content.add(path, str(path).lstrip("/"))
-            for folder in (Path("/usr/share/postgresql", home.name), home / "share"):
-                if folder.is_dir():
-                    content.add(folder, str(folder).lstrip("/"), filter=_without_manuals)
-        recipe = f"FROM {python_image}\nADD files.tar /\nENV PATH={home}/bin:/usr/local/bin:/usr/bin:/bin\nUSER 65532\n"
-        for name, data in (("files.tar", files.getvalue()), ("Dockerfile", recipe.encode())):
-            info = tarfile.TarInfo(name)
-            info.size = len(data)
-            archive.addfile(info, io.BytesIO(data))
-    context.seek(0)
-    image, _ = engine.images.build(fileobj=context, custom_context=True, rm=True)
-    yield str(image.id)
-    engine.images.remove(str(image.id), force=True)
+    programs = [*(home / "bin" / name for name in PROGRAMS), *(home / "lib").glob("*.so")]
+    shared = [folder for folder in (Path("/usr/share/postgresql", home.name), home / "share") if folder.is_dir()]
+    with image_with(engine, python_image, programs=programs, folders=shared, path=[home / "bin"]) as image:
+        yield image
 
 
 def test_queries(backend: DockerBackend, postgresql_image: str, run: Callable[..., Any]) -> None:

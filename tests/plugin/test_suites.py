@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from pytest_webarena.cli import main
 from tests.unit.suites.made import raw, write
 
 ROWS: Sequence[dict[str, Any]] = (
@@ -117,6 +118,29 @@ def test_tasks_whose_sites_are_missing_are_skipped_and_said_once(project: pytest
     result.stdout.fnmatch_lines(["webarena: 1 skipped: the catalogue has no site gitlab (--sites)"])
 
 
+def test_imported_tasks_are_skipped_like_those_of_the_suite(project: pytest.Pytester) -> None:
+    assert main(["import", "webarena", "-o", str(project.path / "mine.tasks.yaml")]) == 0
+    result = project.runpytest("mine.tasks.yaml", "--sites=embedded")
+    result.assert_outcomes(passed=3, skipped=1)
+    result.stdout.fnmatch_lines(["webarena: 1 skipped: the catalogue has no site gitlab (--sites)"])
+
+
+def test_tasks_whose_pictures_may_not_be_fetched_are_skipped_and_said_once(project: pytest.Pytester) -> None:
+    home = {"sites": ["homepage"], "start_url": "__HOMEPAGE__"}
+    pictures = ("http://example.org/a.png", "https://example.org/b.png", "__HOMEPAGE__/c.png", "__GITLAB__/d.png")
+    write(project.path, *(raw(number, **home, image=each) for number, each in enumerate(pictures)), name="own.json")
+    result = project.runpytest("own.json")
+    result.assert_outcomes(passed=1, skipped=3)
+    result.stdout.fnmatch_lines(
+        [
+            "webarena: 1 skipped: the catalogue has no site gitlab (--sites)",
+            "skipped        2 trials: an input image is on example.org, which is none of the",
+            "               task's sites; --fetch-images loads such images",
+        ]
+    )
+    project.runpytest("own.json", "--fetch-images").assert_outcomes(passed=3, skipped=1)
+
+
 @pytest.mark.parametrize(
     ("args", "ini", "sites"),
     [
@@ -140,7 +164,7 @@ def test_workers_collect_the_same(project: pytest.Pytester) -> None:
 
 
 def test_wrong_words_are_told_with_workers_too(project: pytest.Pytester) -> None:
-    result = project.runpytest("--suite=webarena", "-n2", "--select=site=gitlba")
+    result = project.runpytest("--suite=webarena", "-n1", "--select=site=gitlba")
     assert result.ret == pytest.ExitCode.NO_TESTS_COLLECTED
     result.stdout.fnmatch_lines(["*--select: expected a site of the collected tasks, found 'gitlba'; did you mean*"])
 

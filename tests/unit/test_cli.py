@@ -12,6 +12,17 @@ from pytest_webarena.cli import main
 from pytest_webarena.tasks.reference import json_schema
 
 
+def test_agents_are_listed_within_the_terminals_width(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.chdir("/")  # where there are no definitions beside the shipped ones
+    assert main(["agents"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line for line in lines if len(line) > 80 and not line.startswith("The definitions that came")] == []
+    assert "direct           WebArena's baseline that acts without saying why; two examples," in lines
+
+
 def test_the_schema_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["schema"]) == 0
     assert json.loads(capsys.readouterr().out) == json_schema()

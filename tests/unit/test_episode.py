@@ -129,7 +129,23 @@ def test_a_crashing_agent_ends_the_episode_with_its_error() -> None:
         raise ZeroDivisionError("division by zero")
 
     episode, _, _ = run(act)
-    assert episode.ending == Ending("agent_crash", "ZeroDivisionError: division by zero")
+    line = act.__code__.co_firstlineno + 1
+    told = f"ZeroDivisionError: division by zero (test_episode.py:{line}, in act)"
+    assert episode.ending == Ending("agent_crash", told)
+
+
+def test_a_crash_inside_a_library_is_told_by_the_agents_own_line() -> None:
+    def act(observation: Any) -> Any:
+        return json.loads("{")
+
+    episode, _, _ = run(act)
+    assert episode.ending.detail.endswith(f"(test_episode.py:{act.__code__.co_firstlineno + 1}, in act)")
+
+
+def test_an_ending_by_the_stop_rule_says_what_was_wrong_with_the_last_reply() -> None:
+    episode, _, _ = run(lambda observation: None)
+    assert episode.ending.reason == "invalid"
+    assert episode.ending.detail.endswith("; the last: expected an action, text or a Reply, found NoneType")
 
 
 def test_an_agent_that_exits_the_process_only_crashes_its_trial() -> None:

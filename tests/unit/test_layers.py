@@ -31,25 +31,29 @@ ORDER: tuple[tuple[str, ...], ...] = (
     ("results",),
     ("judging",),
     ("trials",),
-    ("tryout", "gym", "site_commands"),
+    ("tryout", "gym", "image_commands", "site_commands"),
     (
         "auditing",
         "collection",
         "controller",
         "fixtures",
         "gate",
+        "hooks",
         "judge_options",
         "options",
         "plugin",
         "python_tests",
         "reporting",
         "rescoring",
+        "run_facts",
+        "run_start",
         "runner",
         "selection",
         "settings",
         "stash",
         "suite_items",
         "suite_options",
+        "task_files",
         "testing",
         "xdist",
     ),
@@ -242,15 +246,45 @@ COLLECTING = (
     "sites.launcher",
     "sites.client",
     "collection",
+    "hooks",
     "options",
     "plugin",
 )
 """What is imported when tasks are merely collected; that has to stay instant."""
 
 
+ALWAYS = {
+    "errors",
+    "fixtures",
+    "judge_options",
+    "options",
+    "plugin",
+    "reporting",
+    "reporting.outcomes",
+    "stash",
+    "suite_options",
+    "suites",
+    "suites.published",
+    "task_files",
+    "trials",
+    "trials.run_info",
+    "xdist",
+}
+"""What every pytest session loads where the package is installed; all else waits for tasks or options of ours."""
+
+
 @pytest.mark.parametrize("module", COLLECTING)
 def test_collecting_imports_nothing_heavy(module: str) -> None:
-    code = f"import pytest_webarena.{module}, sys; print(*sorted({set(HEAVY)!r} & set(sys.modules)))"
+    assert not set(HEAVY) & imported_with(module)
+
+
+def test_a_session_without_tasks_loads_next_to_nothing() -> None:
+    ours = {name.partition(".")[2] for name in imported_with("plugin") if name.startswith("pytest_webarena.")}
+    assert ours <= ALWAYS
+
+
+def imported_with(module: str) -> set[str]:
+    code = f"import pytest_webarena.{module}, sys; print(*sys.modules)"
     done = subprocess.run(
         [sys.executable, "-c", code],
         capture_output=True,
@@ -260,4 +294,4 @@ def test_collecting_imports_nothing_heavy(module: str) -> None:
         env={key: value for key, value in os.environ.items() if not key.startswith("COV")},
     )
     assert done.returncode == 0, done.stderr
-    assert done.stdout.split() == []
+    return set(done.stdout.split())

@@ -63,6 +63,8 @@ class ModelAgent:
         self._limits = assignment.limits
         self._style = style
         self._client = client
+        sees = bool({"screenshot", "set_of_marks"} & set(style.kinds))
+        self._inputs = tuple(self._image(each.data, each.media_type) for each in self._view.images if sees)
         self._hosts = HostMap(assignment.view.sites, style.host_names or {})
         self._exchanges = Exchanges(assignment.folder)
         self._deadline = client.now + seconds if (seconds := assignment.limits.seconds) is not None else None
@@ -173,11 +175,17 @@ class ModelAgent:
         messages = self._style.prompt.messages(self._values(observation, observation.text))
         if self._style.history.policy == "dialogue":
             messages = (*messages[:-1], *self._dialogue(), messages[-1])
-        pictures = tuple(
-            Image(data=data, media_type=_media_type(data), detail=self._style.image_detail)
-            for data in observation.images
-        )
-        return (*messages[:-1], replace(messages[-1], images=pictures))
+        page = (self._image(data, _media_type(data)) for data in observation.images)
+        return (*messages[:-1], replace(messages[-1], images=(*self._inputs, *page)))
+
+    def _image(self, data: bytes, media_type: str) -> Image:
+        return Image(data=data, media_type=media_type, detail=self._style.image_detail)
+
+    def _intent(self) -> str:
+        """The task in the host names shown, and which pictures of the message belong to it."""
+        which = ("", "The first picture belongs", f"The first {len(self._inputs)} pictures belong")
+        told = which[min(len(self._inputs), 2)]
+        return self._hosts.shown(self._view.intent) + (f"\n({told} to this task.)" if told else "")
 
     def _dialogue(self) -> list[Message]:
         history = self._style.history
@@ -194,7 +202,7 @@ class ModelAgent:
         style, shown = self._style, self._hosts.shown
         told = style.error_feedback
         return {
-            "intent": shown(self._view.intent),
+            "intent": self._intent(),
             "sites": self._hosts.sites,
             "observation": shown(page),
             "url": shown(observation.url),

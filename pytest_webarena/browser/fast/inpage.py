@@ -98,11 +98,6 @@ class InPage:
         self._sessions: dict[Frame, tuple[CDPSession, str] | None] = {}
 
     @property
-    def in_use(self) -> bool:
-        """Whether ids of this tab may be ours."""
-        return self._main is not None
-
-    @property
     def next_number(self) -> int:
         """The number of the element that is found next, for `discard`."""
         return self._numbers.next

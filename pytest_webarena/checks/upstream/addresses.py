@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlparse
 
 from pytest_webarena.checks.kind import Judgement, Kind, View
-from pytest_webarena.checks.upstream.strings import DIALECT, Dialect
+from pytest_webarena.checks.upstream.parts import DIALECT, Dialect
 from pytest_webarena.checks.upstream.text import ALTERNATIVE
 from pytest_webarena.tasks.placeholders import resolve_placeholders
 from pytest_webarena.tasks.records import Field, Record

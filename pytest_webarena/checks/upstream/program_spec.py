@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pytest_webarena.checks.upstream.calls import CallError, Gives, parse_call
-from pytest_webarena.checks.upstream.numeric import is_comparison
-from pytest_webarena.checks.upstream.strings import DIALECT, Dialect
+from pytest_webarena.checks.upstream.parts import COMPARISONS, DIALECT, TEXTS, Dialect
 from pytest_webarena.tasks.nodes import MapNode, clip
 from pytest_webarena.tasks.reading import Reading
 from pytest_webarena.tasks.records import Convert, Either, Field, ListOf, Record
@@ -113,17 +112,10 @@ def _locator_fault(text: str, _: Reading) -> Fault | None:
     return Fault("JavaScript that begins with 'document.', 'lambda:' or 'func:'", f"'{clip(text)}'")
 
 
-def _comparison_fault(text: str, _: Reading) -> Fault | None:
-    return None if is_comparison(text) else Fault("a comparison: <, <=, >, >= or == and a number", f"'{clip(text)}'")
-
-
 def _one_of(values: dict[str, Any], node: MapNode, reading: Reading) -> Fault | None:
     if all(value is None for value in values.values()):
         return Fault("what is required", "nothing", f"known: {', '.join(values)}")
     return None
-
-
-_TEXTS = ListOf(Text(blank=True), label="a list of texts")
 
 
 def _contents_field(key: str, shape: Shape[Any], doc: str, example: str) -> Field:
@@ -139,12 +131,12 @@ CONTENTS: Record[Contents] = Record(
     (
         _contents_field("exact_match", Text(blank=True), "The text found is this one.", "Busy"),
         _contents_field(
-            "must_include", _TEXTS, "The text found contains each of these; ` |OR| ` between alternatives.", "[Busy]"
+            "must_include", TEXTS, "The text found contains each of these; ` |OR| ` between alternatives.", "[Busy]"
         ),
-        _contents_field("must_exclude", _TEXTS, "It contains none of these (VisualWebArena).", "[Busy]"),
+        _contents_field("must_exclude", TEXTS, "It contains none of these (VisualWebArena).", "[Busy]"),
         _contents_field(
             "required_values",
-            ListOf(Text("a comparison", check=_comparison_fault), label="a list of comparisons"),
+            COMPARISONS,
             "It is a whole number for which all of these hold (VisualWebArena).",
             '["> 3"]',
         ),

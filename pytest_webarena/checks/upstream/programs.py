@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pytest_webarena.checks.kind import Judgement, Kind, View
 from pytest_webarena.checks.upstream.numeric import as_int, meets_all
+from pytest_webarena.checks.upstream.parts import Part, judgement_of, resolved
 from pytest_webarena.checks.upstream.program_spec import FORM, LAST, Contents, ProgramSpec, Target
 from pytest_webarena.checks.upstream.reading import collect
-from pytest_webarena.checks.upstream.strings import Part, ask
+from pytest_webarena.checks.upstream.strings import ask
 from pytest_webarena.checks.upstream.text import ALTERNATIVE, equals, includes
 from pytest_webarena.tasks.nodes import clip
-from pytest_webarena.tasks.placeholders import resolve_placeholders
 
 __all__ = ["PROGRAM_HTML", "as_python", "found_value"]
 
@@ -83,42 +83,22 @@ def judge(spec: ProgramSpec, view: View) -> Judgement:
     if len(looks) != len(spec.targets):
         return Judgement.unknown(expected=expected, why="other pages were read than the task names now")
     rules = view.grading.repairs
-    undecided: Part | None = None
-    failed: Part | None = None
-    actual: list[str] = []
+    parts: list[Part] = []
     for target, look in zip(spec.targets, looks, strict=True):
         seen = _seen(target, look, spec, rules)
         contents = target.required_contents
         if rules("corrections") and target.corrected is not None:
             contents = target.corrected.required_contents or contents
-        part = _part(seen, _resolved(contents, view), spec, view)
-        actual.append("no page" if seen.error else _shown(seen.value))
-        if part.holds is None:
-            undecided = undecided or part
-        elif not part.holds:
-            failed = failed or part
-            if view.grading.decides or (seen.value is None and not seen.error):
-                break
-    shown = "; ".join(actual)
-    if undecided is not None and not (failed is not None and view.grading.decides):
-        return Judgement.unknown(expected=expected, actual=shown, why=undecided.why, cause=undecided.cause)
-    return Judgement.of(failed is None, expected=expected, actual=shown, why=failed.why if failed is not None else "")
+        part = _part(seen, _filled(contents, view.evidence.sites), spec, view)
+        parts.append(replace(part, actual="no page" if seen.error else _shown(seen.value)))
+        if part.holds is False and (view.grading.decides or (seen.value is None and not seen.error)):
+            break
+    return judgement_of(parts, view, expected=expected, actual="; ".join(part.actual for part in parts))
 
 
-def _resolved(contents: Contents, view: View) -> Contents:
-    sites = view.evidence.sites
-
-    def fill(texts: tuple[str, ...] | None) -> tuple[str, ...] | None:
-        return None if texts is None else tuple(resolve_placeholders(text, sites) for text in texts)
-
-    exact = contents.exact_match
-    return Contents(
-        exact_match=None if exact is None else resolve_placeholders(exact, sites),
-        must_include=fill(contents.must_include),
-        must_exclude=fill(contents.must_exclude),
-        required_values=contents.required_values,
-        fuzzy_match=fill(contents.fuzzy_match),
-    )
+def _filled(contents: Contents, sites: Mapping[str, str]) -> Contents:
+    names = ("exact_match", "must_include", "must_exclude", "fuzzy_match")
+    return replace(contents, **{name: resolved(getattr(contents, name), sites) for name in names})
 
 
 def _part(seen: _Seen, contents: Contents, spec: ProgramSpec, view: View) -> Part:
@@ -137,7 +117,8 @@ def _part(seen: _Seen, contents: Contents, spec: ProgramSpec, view: View) -> Par
     if not isinstance(value, str):
         return Part(None, f"expected a text on the page, found {value!r}")
     if contents.exact_match is not None:
-        return Part(equals(contents.exact_match, value, strip=strip), "it shows another text")
+        holds = equals(contents.exact_match, value, strip=strip)
+        return Part(holds, "" if holds else "it shows another text")
     if contents.must_include is not None:
         for each in contents.must_include:
             if not any(includes(one, value, tokens=visual, strip=strip) for one in each.split(ALTERNATIVE)):

@@ -14,6 +14,7 @@ __all__ = [
     "alternatives",
     "contains",
     "has_value",
+    "is_copy",
     "is_number",
     "is_short_word",
     "is_shotgun",
@@ -67,6 +68,19 @@ def plain(text: str) -> str:
     """
     text = " ".join(unicodedata.normalize("NFKC", text).translate(_QUOTES).split())
     return _DISTANCE.sub("", text)
+
+
+def _bare(text: str) -> str:
+    return plain(clean(plain(text))).removesuffix(".").rstrip()
+
+
+def is_copy(reference: str, answer: str) -> bool:
+    """``equal-answers``: whether the answer is the reference, so that nobody has to be asked whether it means it.
+
+    >>> is_copy("It\u2019s comfortable", '"It\'s  comfortable."'), is_copy("5 minutes", "five minutes"), is_copy("", "")
+    (True, False, False)
+    """
+    return _bare(reference) == _bare(answer) != ""
 
 
 def whole_number(reference: str, text: str) -> bool:
@@ -136,7 +150,7 @@ def same(reference: str, answer: str, rules: Rules) -> bool:
     for each in alternatives(reference, rules):
         wanted, given = same_place_of_clone(each, answer) if rules("site-hosts") else (each, answer)
         if rules("plain-text"):
-            wanted, given = (plain(clean(plain(text))).removesuffix(".").rstrip() for text in (wanted, given))
+            wanted, given = _bare(wanted), _bare(given)
         if equals(wanted, given):
             return True
         if rules("number-values") and _same_number(clean(wanted), clean(given)):

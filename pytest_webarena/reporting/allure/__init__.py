@@ -156,12 +156,14 @@ def report_lost(config: pytest.Config, run: RunDir, records: Sequence[TrialRecor
         _write(run, target, records, root=config.rootpath, agents=config.stash[SETTINGS].agents)
 
 
-def report_run(config: pytest.Config, run: RunDir, problems: Sequence[str] = ()) -> None:
+def report_run(
+    config: pytest.Config, run: RunDir, records: Sequence[TrialRecord], problems: Sequence[str] = ()
+) -> None:
     """Write what Allure wants to know of the whole run. In the controlling process, once the run is over."""
     if (target := directory(config)) is not None:
         from pytest_webarena.reporting.allure.run_files import write_run_files
 
-        agents = sorted({record.key.agent for record in run.records()})
+        agents = sorted({record.key.agent for record in records})
         write_run_files(target, run.facts(), agents=agents, attached=_attached(run), problems=problems)
 
 

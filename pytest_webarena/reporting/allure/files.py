@@ -17,6 +17,7 @@ _KINDS = {
     ".jpg": "image/jpeg",
     ".png": "image/png",
     ".webp": "image/webp",
+    ".gif": "image/gif",
     ".txt": "text/plain",
     ".json": "application/json",
     ".csv": "text/csv",

@@ -19,6 +19,7 @@ from allure_commons.model2 import Label, Link, Parameter
 
 from pytest_webarena.reporting.labels import behaviour_labels
 from pytest_webarena.results.wording import printable
+from pytest_webarena.tasks.placeholders import readable
 
 if TYPE_CHECKING:
     from pytest_webarena.results import TrialRecord
@@ -72,7 +73,7 @@ class Identity:
             task=task.id,
             agent=agent,
             trial=trial,
-            intent=task.intent,
+            intent=readable(task.intent, task.leased),
             sites=task.sites,
             category=task.category,
             template=task.template,

@@ -11,7 +11,7 @@ from allure_commons.model2 import Attachment, Parameter, TestStepResult
 
 from pytest_webarena.checks.verdict import Verdict
 from pytest_webarena.results.exchanges import exchange_words
-from pytest_webarena.results.rundir import read_evidence, read_steps
+from pytest_webarena.results.rundir import INPUTS, read_evidence, read_steps
 from pytest_webarena.results.wording import action_words, printable, usage_words
 
 if TYPE_CHECKING:
@@ -44,8 +44,12 @@ def attempt_steps(
 
 
 def attempt_files(folder: Path, files: Attachments) -> list[Attachment]:
-    """What belongs to the attempt as a whole: its last page, its traffic, a trace, a traceback."""
-    found = [files.file("Final page", shot) for shot in sorted((folder / "shots").glob("final.*")) if not _seen(shot)]
+    """What belongs to the attempt as a whole: the intent's images, its last page, its traffic, a trace, a traceback."""
+    found = [
+        files.file(f"Image {number} of the task", image)
+        for number, image in enumerate(sorted((folder / INPUTS).glob("*"), key=lambda path: int(path.stem)), start=1)
+    ]
+    found += [files.file("Final page", shot) for shot in sorted((folder / "shots").glob("final.*")) if not _seen(shot)]
     evidence = _evidence(folder)
     if evidence is not None:
         refused = sum(bool(request.refused) for request in evidence.requests)

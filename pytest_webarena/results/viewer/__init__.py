@@ -22,7 +22,7 @@ from pytest_webarena.results.exchanges import exchange_words
 from pytest_webarena.results.export import summary_json
 from pytest_webarena.results.gradings import verdicts_of
 from pytest_webarena.results.records import TrialRecord
-from pytest_webarena.results.rundir import RunDir, TrialFolder, read_evidence, read_steps
+from pytest_webarena.results.rundir import INPUTS, RunDir, TrialFolder, read_evidence, read_steps
 from pytest_webarena.results.statistics import summarise
 from pytest_webarena.results.wording import (
     CAUSE_WORDS,
@@ -157,7 +157,8 @@ def _attempt(path: Path, pictures: _Pictures) -> dict[str, Any]:
         picture = pictures.source(final)
         if not frames or frames[-1]["picture"] != picture:  # a last page that was seen already says nothing new
             frames.append({"title": "final page", "url": evidence.url if evidence else "", "picture": picture})
-    data: dict[str, Any] = {"frames": frames, "network": [], "tabs": []}
+    inputs = [pictures.source(image) for image in sorted((path / INPUTS).glob("*"), key=lambda path: int(path.stem))]
+    data: dict[str, Any] = {"frames": frames, "inputs": inputs, "network": [], "tabs": []}
     if evidence is not None:
         began = evidence.requests[0].time if evidence.requests else 0.0
         data["network"] = [
@@ -231,7 +232,7 @@ class _Pictures:
             self._left -= size
             self._sizes.add(size)
             self.inside += 1
-            kind = path.suffix[1:] if path.suffix in (".png", ".webp") else "jpeg"
+            kind = path.suffix[1:] if path.suffix in (".png", ".webp", ".gif") else "jpeg"
             name = f"picture-{self.inside}"
             self._page.write(f'<script type="image/{kind}" id="{name}">{_base64(data)}</script>\n')
             self._ids[key] = f"#{name}"

@@ -77,6 +77,15 @@ function attemptView(attempt) {
       attempt.traceback ? make("details", {}, make("summary", {}, "Traceback"), make("pre", {}, attempt.traceback)) : ""));
 }
 
+// The pictures that belong to the intent; the same in all attempts that came so far.
+function inputsOf(attempts) {
+  const given = attempts.map((attempt) => attempt.inputs ?? []).findLast((inputs) => inputs.length) ?? [];
+  return given.length ? make("div", { className: "inputs" }, given.map((source, number) => {
+    const frame = { picture: source }, label = `Picture ${number + 1} of the task`;
+    return make("button", { type: "button", className: "input", "aria-label": `${label}: show it at full size`, onclick: () => enlarge(frame) }, picture(frame, label));
+  })) : "";
+}
+
 function summaryOf(trial, record, words) {
   const facts = [
     ["agent", trial.agent + (record.privileged ? " (sees the solution)" : "")],
@@ -127,6 +136,7 @@ async function openTrial(trial, frame = 0) {
       make("div", { className: "buttons" }, move(-1, "Previous trial ( k )", "↑"), move(1, "Next trial ( j )", "↓"), make("button", { type: "button", autofocus: true, onclick: () => $("trial").close() }, "Close"))),
     make("div", { className: "trial-body" },
       make("p", { className: "intent" }, record.intent),
+      inputsOf(attempts),
       make("div", { className: "columns" },
         make("div", {},
           record.outcome === "error" ? [make("h3", {}, "Error"), make("p", { className: "dim" }, index.words[record.cause] ?? ""), make("pre", {}, record.message)] : "",

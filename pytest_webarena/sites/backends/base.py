@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from pytest_webarena.evidence import JsonValue
+from pytest_webarena.sites.running import Pulls
 
 if TYPE_CHECKING:
     from pytest_webarena.sites.manifest import AppManifest
 
-__all__ = ["Backend", "BackendContext", "PausingBackend", "Replica", "Rows"]
+__all__ = ["Backend", "BackendContext", "KeepingBackend", "KeepsLogs", "PausingBackend", "Replica", "Rows"]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -35,6 +36,8 @@ class Replica:
     """What it runs: image id or digest of the app's code and seed."""
     fingerprint: str | None = None
     """Digest of its pristine state, when the backend can compute one cheaply."""
+    edition: int = 0
+    """Which of its app's states it started with: 0 is the app's own, later ones are from `KeepingBackend.keep`."""
     handle: object = field(default=None, repr=False)
     """The backend's own: process id, container id, …"""
 
@@ -59,6 +62,10 @@ class BackendContext:
     """Private scratch directory; removed when the broker ends, however it ends."""
     environ: Mapping[str, str]
     """Environment for every process that is started: the reaper knows them by it."""
+    catalogue: str = ""
+    """The catalogue, as its user names it."""
+    pulls: Pulls = "small"
+    """What may be fetched from elsewhere without asking."""
     needed: frozenset[str] = frozenset()
     """Apps that other apps depend on, and must be able to call."""
     note: Callable[[str, str], None] = lambda app, text: None
@@ -113,3 +120,17 @@ class PausingBackend(Protocol):
 
     async def resume(self, app: AppManifest, replica: Replica) -> None:
         """Go on as if nothing had happened."""
+
+
+@runtime_checkable
+class KeepingBackend(Protocol):
+    """What a backend offers besides if what somebody has made of a replica can be what all later ones start with."""
+
+    def keeps(self, app: AppManifest) -> bool:
+        """Whether that is so for this app, which need not have been prepared."""
+
+    async def keep(self, app: AppManifest, replica: Replica) -> int:
+        """End the replica in good order and have those to come start from its state; the number of that edition.
+
+        Later ones have higher numbers. The replica's place is reset afterwards, also when this fails.
+        """

@@ -32,6 +32,10 @@ class ProcessBackend:
         self._servers: dict[str, ForkServer] = {}
         self._seeds: dict[str, str] = {}
         """App name to the digest of its data."""
+        self._kept: dict[str, tuple[int, Path]] = {}
+        """App name to the edition, and the directory with its data, that replicas start with since `keep`."""
+        self._retired: list[ForkServer] = []
+        """Fork servers of earlier editions, whose replicas live on."""
         self._locks: dict[str, asyncio.Lock] = {}
         self._commands: set[CommandReplica] = set()
         self._work: set[asyncio.Task[None]] = set()
@@ -56,6 +60,23 @@ class ProcessBackend:
         """Another process on fresh data under the same id; the old one is killed at the same time."""
         self._background(self.stop(app, replica))
         return await self._launch(app, replica.id, generation=replica.generation + 1)
+
+    def keeps(self, app: AppManifest) -> bool:
+        """Whether there can be traces of signing in: what is not in its data, ends with the process."""
+        return not app.read_only
+
+    async def keep(self, app: AppManifest, replica: Replica) -> int:
+        """Kill the replica and have later ones start with its data."""
+        running = _running(replica)
+        await running.stop()
+        async with self._locks.setdefault(app.name, asyncio.Lock()):
+            edition = self._kept.get(app.name, (0, Path()))[0] + 1
+            data = self._folder(app) / f"kept-{edition}"
+            await asyncio.to_thread(shutil.copytree, running.data_dir, data, symlinks=True)
+            if (server := self._servers.pop(app.name, None)) is not None:
+                self._retired.append(server)
+            self._kept[app.name] = edition, data
+        return edition
 
     async def fingerprint(self, app: AppManifest, replica: Replica) -> str | None:
         """Digest of the replica's files."""
@@ -87,7 +108,7 @@ class ProcessBackend:
 
     async def close(self) -> None:
         """End all fork servers and commands."""
-        ends = [server.close() for server in self._servers.values()]
+        ends = [server.close() for server in (*self._servers.values(), *self._retired)]
         ends += [command.stop() for command in self._commands]
         results = await asyncio.gather(*ends, *self._work, return_exceptions=True)
         for result in results:
@@ -104,6 +125,7 @@ class ProcessBackend:
         folder = self._folder(app)
         data_dir, log = folder / name, folder / f"{name}.log"
         running: ForkedReplica | CommandReplica
+        edition, kept = self._kept.get(app.name, (0, None))
         if process.factory:
             server = await self._server(app)
             order = ForkOrder(id=name, data_dir=str(data_dir), log=str(log), fingerprint=app.reuse == "clean")
@@ -112,7 +134,9 @@ class ProcessBackend:
                 await self._until_ready(app, running)
         else:
             environ = {**process.env, **self._context.environ}
-            running = await start_command(app, process.command, environ, data=process.data, data_dir=data_dir, log=log)
+            running = await start_command(
+                app, process.command, environ, data=str(kept or process.data), data_dir=data_dir, log=log
+            )
             self._commands.add(running)
             if app.reuse == "clean":
                 running.fingerprint = await asyncio.to_thread(files_digest, data_dir)
@@ -125,6 +149,7 @@ class ProcessBackend:
             generation=generation,
             digest=digest,
             fingerprint=running.fingerprint,
+            edition=edition,
             handle=running,
         )
 
@@ -154,7 +179,7 @@ class ProcessBackend:
                     paths=(str(app.folder),),
                     log=folder / "forkserver.log",
                 )
-                self._seeds[app.name] = await server.load(
+                seed = await server.load(
                     LoadOrder(
                         factory=process.factory,
                         seed=process.seed,
@@ -163,9 +188,10 @@ class ProcessBackend:
                         warm=process.warm,
                         host=app.sites[0].host,
                         threads=process.threads,
-                        seed_dir=str(folder / "seed"),
+                        seed_dir=str(self._kept.get(app.name, (0, folder / "seed"))[1]),
                     )
                 )
+                self._seeds.setdefault(app.name, seed)
                 self._servers[app.name] = server
             return server
 

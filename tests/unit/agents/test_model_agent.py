@@ -12,6 +12,7 @@ import pytest
 from pytest_webarena.actions import Click, Element, Goto, Invalid, Stop
 from pytest_webarena.agents import Assignment, resolve_agent
 from pytest_webarena.agents.overrides import Overrides
+from pytest_webarena.agents.protocol import InputImage
 from pytest_webarena.tasks.model import Task
 from tests.model_server import Answer, call, model_server, say
 
@@ -97,6 +98,35 @@ def test_pictures_go_along(make: Make, api: str) -> None:
         addresses = [address["url"] for address in addresses]
     assert [address[:22] for address in addresses] == ["data:image/jpeg;base64", "data:image/png;base64,"]
     assert "numbered box" in server.prompt()
+
+
+def _pictures(body: dict[str, Any]) -> tuple[str, list[str]]:
+    """The text of a request's last message, and its pictures' addresses."""
+    content = (body.get("messages") or body["input"])[-1]["content"]
+    parts = [{"text": content}] if isinstance(content, str) else content
+    addresses = [part["image_url"] for part in parts[1:]]
+    return parts[0]["text"], [each if isinstance(each, str) else each["url"] for each in addresses]
+
+
+@pytest.mark.parametrize("api", ["chat", "responses"])
+@pytest.mark.parametrize("prompt", ["standard", "webarena"])
+def test_pictures_of_the_task_come_first_and_with_every_step(make: Make, api: str, prompt: str) -> None:
+    given = tuple(InputImage(name="a", media_type=f"image/{kind}", data=b"a") for kind in ("gif", "webp"))
+    keys = {"endpoint": {"api": api}, "prompt": prompt, "history": "dialogue"}
+    with model_server([say("```noop```")]) as server:
+        agent = make(server, view=replace(VIEW, images=given), observation={"kinds": ["screenshot"]}, **keys)
+        act(agent, page(screenshot=JPEG))
+        act(agent, page(dialog="alert: no picture can be taken now"))
+        for body, kinds in zip(server.bodies, (["gif", "webp", "jpeg"], ["gif", "webp"]), strict=True):
+            text, addresses = _pictures(body)
+            assert [address.partition(";")[0] for address in addresses] == [f"data:image/{kind}" for kind in kinds]
+            assert "tea\n(The first 2 pictures belong to this task.)" in text
+        assert json.dumps(server.bodies[1]).count("data:image") == 2, "earlier steps don't repeat them"
+        act(make(server, view=replace(VIEW, images=given[:1]), observation={"kinds": ["screenshot"]}))
+        assert "(The first picture belongs to this task.)" in server.prompt()
+        act(make(server, view=replace(VIEW, images=given)))
+        assert _pictures(server.bodies[-1])[1] == [], "a model that is shown no pages may have no eyes"
+        assert "picture" not in server.prompt()
 
 
 def test_a_prompt_file_of_ones_own(make: Make, tmp_path: Path) -> None:

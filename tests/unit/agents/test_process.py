@@ -18,7 +18,8 @@ import pytest
 
 from pytest_webarena.actions import Click, Element, Stop
 from pytest_webarena.agents import TaskView, resolve_agent
-from pytest_webarena.agents.process import LinePipe, ProcessAgent, ProcessEnded, ProcessKeys, mark_all
+from pytest_webarena.agents.line_pipe import LinePipe, ProcessEnded
+from pytest_webarena.agents.process import ProcessAgent, ProcessKeys, mark_all
 from pytest_webarena.agents.protocol import Assignment
 from pytest_webarena.agents.wire import ProtocolBroken
 from pytest_webarena.browser.observation import Observation
@@ -193,7 +194,8 @@ def test_it_goes_with_a_harness_that_is_killed(tmp_path: Path) -> None:
     code = f"""if True:
         import os, sys
         from pathlib import Path
-        from pytest_webarena.agents.process import LinePipe, ProcessKeys
+        from pytest_webarena.agents.line_pipe import LinePipe
+        from pytest_webarena.agents.process import ProcessKeys
         command = (sys.executable, "-c", "import os, time; print(os.getpid(), flush=True); time.sleep(600)")
         pipe = LinePipe(ProcessKeys(command=command), Path({str(tmp_path)!r}), None)
         print(pipe.receive().decode(), flush=True)

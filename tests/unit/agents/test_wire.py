@@ -25,7 +25,7 @@ from pytest_webarena.actions import (
     Type,
     as_record,
 )
-from pytest_webarena.agents.protocol import AgentLimits, Assignment, TaskView
+from pytest_webarena.agents.protocol import AgentLimits, Assignment, InputImage, TaskView
 from pytest_webarena.agents.wire import (
     ProtocolBroken,
     action_from_record,
@@ -143,11 +143,14 @@ def test_the_task_message_tells_what_the_view_tells() -> None:
     told = task_message(typed, trial="x", options={})
     assert (told["intent"], told["answer_format"]) == ("i", "verified")
     assert "retrieved_data" in told["answer_instructions"]
+    seen = replace(view, images=(InputImage(name="a.png", media_type="image/png", data=b"\xff"),))
+    told = task_message(replace(typed, view=seen), trial="x", options={})
+    assert told["images"] == ["data:image/png;base64,/w=="]
     limits = AgentLimits(seconds=60)
     assignment = Assignment(view=view, task=Task(id="t", intent="secret", sites=()), limits=limits)
     message = task_message(assignment, trial="x", options={"depth": 2})
     assert message == {
-        "type": "task", "protocol": 1, "trial": "x", "intent": "i", "sites": {"s": "http://s.test"},
+        "type": "task", "protocol": 1, "trial": "x", "intent": "i", "images": [], "sites": {"s": "http://s.test"},
         "start": ["http://s.test/"], "max_steps": 9, "max_seconds": 60.0, "seed": 4,
         "answer_format": "text", "answer_instructions": "", "options": {"depth": 2},
     }  # fmt: skip

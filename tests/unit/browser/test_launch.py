@@ -12,7 +12,7 @@ import playwright
 import pytest
 
 from pytest_webarena.browser.firefox import named_executable
-from pytest_webarena.browser.launch import BrowserChoice, find_browser, is_sandbox_failure, launch_options
+from pytest_webarena.browser.launch import BrowserChoice, find_browser, is_sandbox_failure, launch_options, page_options
 from pytest_webarena.errors import BrowserError
 from pytest_webarena.sites.gateway.egress import CHROMIUM_EGRESS_ARGS, FIREFOX_EGRESS_PREFS, PROXY_BYPASS
 
@@ -160,6 +160,9 @@ def test_a_stock_firefox_is_started_by_the_bridge(
     assert options["channel"] == "moz-firefox"
     assert (options["env"]["HOME"], options["env"]["TMPDIR"]) == (str(home), str(temp))
     assert named_executable(options) == found.executable  # such options may come back as the user's
+    pages = page_options(found, {"slow_mo": 5})  # of tests that are none of ours
+    assert (pages["executable_path"], pages["slow_mo"]) == (options["executable_path"], 5)
+    assert not FIREFOX_EGRESS_PREFS.keys() & pages["firefox_user_prefs"].keys()
     monkeypatch.setenv("HOME", str(home / "nowhere"))  # as under sudo, or in a container without a home
     assert launch_options(found, {}, proxy="http://127.0.0.1:1", temp=temp)["env"]["HOME"] == str(temp)
 

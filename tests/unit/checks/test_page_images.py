@@ -2,82 +2,20 @@
 
 from __future__ import annotations
 
-import base64
-import importlib.util
-import io
 import json
-import random
-import sys
-from collections.abc import Iterator, Mapping
-from importlib.machinery import ModuleSpec
-from importlib.metadata import EntryPoint
-from pathlib import Path
-from types import ModuleType, SimpleNamespace
-from typing import Any, ClassVar, cast
+from typing import Any
 
 import pytest
-from PIL import Image, ImageDraw
+from PIL import Image
 
-from pytest_webarena.checks import CheckResult, Judgement, View
-from pytest_webarena.checks.images import captions, reading
-from pytest_webarena.checks.images.captions import Captioner, NoCaptioner, find_captioner
+from pytest_webarena.checks import Judgement, View
+from pytest_webarena.checks.grading import ORIGINAL, REPAIRED, Grading, find_grading
+from pytest_webarena.checks.images import reading
 from pytest_webarena.checks.images.similarity import TooLarge, Unreadable, decode, similarity
 from pytest_webarena.checks.page_images import judge
 from pytest_webarena.evidence import Probe
-from tests.unit.checks.helpers import FakeLive, FakePage, evidence, live_result, task
-
-PAGE = "http://shopping.test/kettle"
-A = "http://shopping.test/a.png"
-B = "http://shopping.test/b.png"
-REF = "http://shopping.test/ref.png"
-
-
-def picture(*, size: tuple[int, int] = (120, 80), seed: int = 1) -> Image.Image:
-    """Coloured shapes, other ones for another seed."""
-    image, dice = Image.new("RGB", (120, 80), "white"), random.Random(seed)
-    draw = ImageDraw.Draw(image)
-    for _ in range(12):
-        x, y = dice.randrange(100), dice.randrange(60)
-        draw.ellipse(
-            (x, y, x + dice.randrange(10, 50), y + dice.randrange(10, 40)), dice.choice(["red", "navy", "teal"])
-        )
-    return image.resize(size, Image.Resampling.BICUBIC)
-
-
-def noisy(image: Image.Image, strength: int) -> Image.Image:
-    dice = random.Random(0)
-    return (
-        image.point(lambda tone: tone)
-        if not strength
-        else Image.blend(
-            image, Image.frombytes("RGB", image.size, dice.randbytes(3 * image.width * image.height)), strength / 100
-        )
-    )
-
-
-def png(image: Image.Image, form: str = "PNG") -> bytes:
-    buffer = io.BytesIO()
-    image.save(buffer, form)
-    return buffer.getvalue()
-
-
-def probe(
-    images: Mapping[str, bytes | dict[str, Any]], *, references: Mapping[str, Any] | None = None, left_out: int = 0
-) -> Probe:
-    """What collecting gives for a page with these images: bytes, or what was wrong with them."""
-    files, sources = {}, {}
-    for address, got in {**images, **(references or {})}.items():
-        sources[address] = {"file": address} if isinstance(got, bytes) else got
-        if isinstance(got, bytes):
-            files[address] = base64.b64encode(got).decode()
-    look = {"asked": "last", "landed": PAGE, "images": list(images), "left_out": left_out}
-    value: Any = {"looks": [look], "sources": sources, "files": files}
-    return Probe(check="checks[0]", state="end", value=json.loads(json.dumps(value)))
-
-
-def judged(query: dict[str, Any], gathered: Probe, *, captioner: Captioner | None = None) -> Judgement:
-    spec: Any = task(f"- page_image_query: [{json.dumps({'eval_image_url': 'last', **query})}]").checks[0].spec
-    return judge(spec, View(evidence=evidence(url=PAGE), probe=gathered), captioner)
+from tests.unit.checks.helpers import evidence, task
+from tests.unit.checks.pictures import PAGE, REF, A, B, Knows, judged, noisy, picture, png, probe, shop, without
 
 
 def matched(image: Image.Image | bytes, **query: Any) -> Judgement:
@@ -182,29 +120,6 @@ def test_a_broken_reference_is_no_failure_of_the_agent() -> None:
         decode(b"GIF89a")
 
 
-class Knows:
-    """A captioner that tells the size of images and remembers what it was asked."""
-
-    def __init__(self) -> None:
-        self.asked: list[str] = []
-
-    def answer(self, image: Image.Image, question: str) -> str:
-        self.asked.append(question)
-        if question == "fail":
-            raise RuntimeError("out of memory")
-        return "It is WIDE" if image.width > image.height else "it is high"
-
-
-class Installed(Knows):
-    """The same, as a package would bring it: whoever wants one makes it without arguments."""
-
-    made: ClassVar[list[Knows]] = []
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.made.append(self)
-
-
 @pytest.mark.parametrize(
     ("questions", "score"),
     [
@@ -231,108 +146,6 @@ def test_questions_and_likeness_are_both_required() -> None:
     assert judged({**query, "eval_fuzzy_image_match": ""}, seen, captioner=Knows()).score == 1.0
 
 
-@pytest.fixture
-def fresh() -> Iterator[None]:
-    find_captioner.cache_clear()
-    yield
-    find_captioner.cache_clear()
-
-
-def installed(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
-    """Captioners by entry point, as packages would bring them."""
-    points = [EntryPoint(name, f"{__name__}:{name}", captions.ENTRY_POINTS) for name in names]
-    monkeypatch.setattr(captions, "entry_points", lambda group: [each for each in points if each.group == group])
-
-
-@pytest.mark.usefixtures("fresh")
-def test_a_captioner_comes_by_entry_point_and_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    Installed.made.clear()
-    installed(monkeypatch, "Installed")
-    query = {"eval_vqa": [{"question": "Shape?", "answer": "wide"}]}
-    for _ in range(2):
-        assert judged(query, probe({A: png(picture())})).score == 1.0
-    assert [each.asked for each in Installed.made] == [["Shape?"]]
-
-
-@pytest.mark.usefixtures("fresh")
-@pytest.mark.parametrize(
-    ("names", "message"), [(["Installed", "Other"], "found Installed, Other"), (["Other"], "Other can't be loaded")]
-)
-def test_captioners_that_cannot_be_had(monkeypatch: pytest.MonkeyPatch, names: list[str], message: str) -> None:
-    installed(monkeypatch, *names)
-    with pytest.raises(NoCaptioner, match=message):
-        find_captioner()
-
-
-def without(monkeypatch: pytest.MonkeyPatch, *modules: str) -> None:
-    find = importlib.util.find_spec
-
-    def only_others(name: str, package: str | None = None) -> ModuleSpec | None:
-        return None if name in modules else find(name, package)
-
-    monkeypatch.setattr(importlib.util, "find_spec", only_others)
-
-
-@pytest.mark.usefixtures("fresh")
-def test_without_a_model_questions_say_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    installed(monkeypatch)
-    without(monkeypatch, "torch", "transformers")
-    judgement = judged({"eval_vqa": [{"question": "Red?", "answer": "yes"}]}, probe({A: png(picture())}))
-    assert (judgement.score, judgement.cause) == (None, "judge")
-    assert "torch and transformers are not installed: `pip install 'pytest-webarena[captions]'`" in judgement.why
-
-
-class Pretrained:
-    """Stands for a class of ``transformers``: what is loaded from the cache, or the lack of it."""
-
-    cached = True
-    asked: ClassVar[list[tuple[str, bool]]] = []
-
-    @classmethod
-    def from_pretrained(cls, name: str, *, local_files_only: bool, **options: Any) -> Pretrained:
-        cls.asked.append((name, local_files_only))
-        if not cls.cached:
-            raise OSError("couldn't connect to the hub")
-        return cls()
-
-    def to(self, *places: Any) -> Pretrained:
-        return self
-
-    def keys(self) -> list[str]:
-        return ["text"]
-
-    def __getitem__(self, key: str) -> str:
-        return self.text
-
-    def __call__(self, *, images: Image.Image, text: str, return_tensors: str) -> Pretrained:
-        self.text = f"{text} ({images.mode})"
-        return self
-
-    def generate(self, *, text: str, max_new_tokens: int) -> list[str]:
-        return [f"{text} yes"]
-
-    def batch_decode(self, tokens: list[str], *, skip_special_tokens: bool) -> list[str]:
-        return tokens
-
-
-@pytest.mark.parametrize("cached", [True, False])
-def test_weights_come_from_the_local_cache_only(monkeypatch: pytest.MonkeyPatch, cached: bool) -> None:
-    torch = SimpleNamespace(cuda=SimpleNamespace(is_available=lambda: False), float32="32", float16="16")
-    transformers = SimpleNamespace(Blip2Processor=Pretrained, Blip2ForConditionalGeneration=Pretrained)
-    for name, module in (("torch", torch), ("transformers", transformers)):
-        monkeypatch.setitem(sys.modules, name, cast(ModuleType, module))
-        module.__spec__ = ModuleSpec(name, None)
-    monkeypatch.setattr(Pretrained, "cached", cached)
-    Pretrained.asked.clear()
-    if cached:
-        assert captions.Blip2().answer(picture().convert("P"), "Red?") == "Q: Red? A: (RGB) yes"
-    else:
-        with pytest.raises(NoCaptioner, match="not in the local cache: `hf download Salesforce/blip2-flan-t5-xl`"):
-            captions.Blip2()
-    assert Pretrained.asked
-    assert all(local for _, local in Pretrained.asked)
-
-
 @pytest.mark.parametrize(("module", "package"), [("skimage", "scikit-image"), ("PIL", "pillow"), ("numpy", "numpy")])
 def test_without_the_libraries_the_reason_names_them(
     monkeypatch: pytest.MonkeyPatch, module: str, package: str
@@ -343,91 +156,50 @@ def test_without_the_libraries_the_reason_names_them(
     assert f"needs {package}: `pip install 'pytest-webarena[images]'`" in judgement.why
 
 
-def shop(images: list[str], served: Mapping[str, bytes]) -> FakeLive:
-    """A shop whose page shows ``images`` and which has ``served``."""
-
-    def page(open: str | None, locate: str | None) -> FakePage:
-        source = locate or ""
-        if "fetch(" not in source:
-            return FakePage(url=open or PAGE, texts=(json.dumps({"found": images}),))
-        addresses = json.JSONDecoder().raw_decode(source.split("let addresses = ", 1)[1])[0]
-        made = [
-            {"base64": base64.b64encode(served[each]).decode()} if each in served else {"broken": "status 404"}
-            for each in addresses
-        ]
-        return FakePage(url=open or PAGE, texts=(json.dumps(made),))
-
-    return FakeLive(page=page)
+def several(*queries: dict[str, Any], shown: list[list[str]]) -> tuple[Any, Probe]:
+    """Queries for images of one page each, which shows ``shown``: A is the reference, B another image."""
+    spec: Any = task(f"- page_image_query: {json.dumps(queries)}").checks[0].spec
+    gathered: Any = reading.collect(spec, shop([A, B], {A: png(picture()), B: png(picture(seed=2)), REF: b"GIF89a"}))
+    for look, images in zip(gathered["looks"], shown, strict=True):
+        look["images"] = images
+    return spec, Probe(check="checks[0]", state="end", value=gathered)
 
 
-def looked(match: str, live: FakeLive, url: str = "last") -> CheckResult:
-    return live_result(
-        f"page_image_query: [{{eval_image_url: {url!r}, eval_image_class: .x, eval_fuzzy_image_match: {match!r}}}]",
-        live,
-    )
-
-
-def test_images_and_references_are_collected_once_each_and_judged_from_the_record() -> None:
-    live = shop([A, B, A], {A: png(picture(seed=2)), B: png(picture()), REF: png(picture())})
-    assert looked("__SHOPPING__/ref.png", live, url="__SHOPPING__/kettle").score == 1.0
-    assert [each[1] for each in live.asked] == [PAGE, REF]
-    spec: Any = task(f"- page_image_query: [{{eval_image_url: last, eval_fuzzy_image_match: {REF!r}}}]").checks[0].spec
-    gathered: Any = reading.collect(spec, live)
-    assert len(gathered["files"]) == 2  # the same bytes twice
-    assert set(gathered["sources"]) == {A, B, REF}
-
-
-def test_data_addresses_hold_their_image() -> None:
-    address = "data:image/png;base64," + base64.b64encode(png(picture())).decode()
-    assert looked(REF, shop([address], {REF: png(picture())})).score == 1.0
-
-
-def test_the_post_that_the_agent_is_at_can_be_looked_at() -> None:
-    live = shop([A], {A: png(picture()), REF: png(picture())})
-    assert looked(REF, live, url="func:reddit_get_post_url('__last_url__')").score == 1.0
-    assert looked(REF, live, url="func:exec('x')").score is None
+RIGHT, WRONG = ({"eval_image_url": "last", "eval_fuzzy_image_match": each} for each in (A, B))
+BROKEN, GONE, EITHER = (
+    {"eval_image_url": "last", "eval_fuzzy_image_match": each}
+    for each in (REF, "https://elsewhere.example.org/a.png", f"{REF} |OR| {A}")
+)
 
 
 @pytest.mark.parametrize(
-    ("reference", "why"),
+    ("queries", "shown", "original", "repaired"),
     [
-        ("https://images.example.org/a.jpg", "it is on no site of the task"),
-        ("coco_images/none.jpg", "no such image file"),
-        ("media/catalog/a.jpg", "no such image file"),
+        ((RIGHT, RIGHT), [[A], [A]], 1.0, 1.0),
+        ((WRONG, RIGHT), [[A], [A]], 1.0, 0.0),
+        ((RIGHT, WRONG), [[A], [A]], 0.0, 0.0),
+        ((BROKEN, RIGHT), [[A], [A]], None, None),
+        ((GONE, RIGHT), [[A], [A]], 1.0, None),  # whatever it would have been compared with
+        ((EITHER, RIGHT), [[A], [A]], None, 1.0),  # one of the two is no image
+        ((WRONG, RIGHT), [[], [A]], 0.0, 0.0),
+        ((BROKEN, RIGHT), [[REF], [A]], 0.0, 0.0),  # what is shown is no image
+        ((RIGHT, RIGHT), [["http://shopping.test/never.png"], [A]], None, None),
+        ((RIGHT, BROKEN), [[], [A]], 0.0, 0.0),  # the first has ended it before the second
     ],
 )
-def test_references_that_cannot_be_had_leave_it_open(reference: str, why: str) -> None:
-    judged = looked(reference, shop([A], {A: png(picture())}))
-    assert judged.score is None
-    assert f"{reference}: " in judged.why
-    assert why in judged.why
+def test_the_original_lets_the_last_of_several_queries_decide(
+    queries: tuple[dict[str, Any], ...], shown: list[list[str]], original: float | None, repaired: float | None
+) -> None:
+    spec, gathered = several(*queries, shown=shown)
+
+    def score(grading: Grading) -> float | None:
+        return judge(spec, View(evidence=evidence(url=PAGE), probe=gathered, grading=grading)).score
+
+    assert score(ORIGINAL) == original
+    assert score(REPAIRED) == repaired
+    assert score(find_grading("repaired", without=["image-queries"])) == original
 
 
-def test_a_reference_may_be_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "coco_images").mkdir()
-    (tmp_path / "coco_images" / "1.png").write_bytes(png(picture()))
-    (tmp_path / "secret.txt").write_bytes(png(picture()))
-    monkeypatch.chdir(tmp_path)
-    live = shop([A], {A: png(picture())})
-    assert looked("coco_images/1.png", live).score == 1.0
-    assert looked("secret.txt", live).score is None
-
-
-def test_what_is_kept_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading, "MAX_IMAGES", 2)
-    many = [f"http://shopping.test/{index}.png" for index in range(5)]
-    live = shop(many, {REF: png(picture()), **{each: png(picture(seed=9)) for each in many}})
-    assert "3 more images" in looked(REF, live).why
-    monkeypatch.setattr(reading, "MAX_BYTES", 10)
-    assert "more than is kept" in looked(REF, shop([A], {A: png(picture()), REF: png(picture())})).why
-
-
-def test_several_queries_all_count() -> None:
-    found, lost = ({"eval_image_url": "last", "eval_fuzzy_image_match": each} for each in (REF, B))
-    spec: Any = task(f"- page_image_query: {json.dumps([lost, found])}").checks[0].spec
-    live = shop([A], {A: png(picture()), B: png(picture(seed=2)), REF: png(picture())})
-    gathered = Probe(check="checks[0]", state="end", value=reading.collect(spec, live))
-    view = View(evidence=evidence(url=PAGE), probe=gathered)
-    assert judge(spec, view).score == 0.0
-    assert judge((spec[1], spec[1]), view).score == 1.0
-    assert judge(spec[:1], view).score is None  # other queries than were collected
+def test_other_queries_than_were_collected_leave_it_open() -> None:
+    spec, gathered = several(RIGHT, RIGHT, shown=[[A], [A]])
+    assert judge(spec[:1], View(evidence=evidence(url=PAGE), probe=gathered)).score is None

@@ -12,6 +12,7 @@ from pytest_webarena.tasks import Task
 from .helpers import task
 
 TARGET = "url: __REDDIT__/x, required_contents: {exact_match: a}"
+IMAGES = "{eval_image_url: last, eval_fuzzy_image_match: a.png}"
 
 TOUCHED = [
     ("strict-judge", "string_match: {fuzzy_match: [a]}", "string_match: {must_include: [a]}"),
@@ -44,6 +45,9 @@ TOUCHED = [
         "program_html: [{url: last, locator: \"document.querySelector('[a]')\", required_contents: {exact_match: a}}]",
     ),
     ("failures-decide", "string_match: {fuzzy_match: [a, b]}", "string_match: {fuzzy_match: [a]}"),
+    ("failures-decide", f"page_image_query: [{IMAGES}, {IMAGES}]", f"page_image_query: [{IMAGES}]"),
+    ("equal-answers", "string_match: {fuzzy_match: [a]}", "string_match: {exact_match: a}"),
+    ("image-queries", f"page_image_query: [{IMAGES}, {IMAGES}]", f"page_image_query: [{IMAGES}]"),
 ]
 
 
@@ -62,7 +66,7 @@ def test_every_repair_says_what_it_touches() -> None:
 def test_every_repair_says_what_it_is() -> None:
     for name, rule in RULES.items():
         assert rule.name == name
-        assert rule.part in ("string_match", "url_match", "program_html", "score")
+        assert rule.part in ("string_match", "url_match", "program_html", "page_image_query", "score")
         assert all(text[0].isupper() or text[0] in "'\"" for text in (rule.defect, rule.repair))
         assert rule.source
 

@@ -182,14 +182,32 @@ def test_replies_of_the_judge(reply: str, decision: Decision, original: bool | N
     spec = {"fuzzy_match": ["Ann"]}
     judged = judge_all(
         task(f"- string_match: {json.dumps(spec)}", intent="Who asks on __REDDIT__?"),
-        evidence(' "ANN" '),
+        evidence(' "It was ANN" '),
         headline=ORIGINAL,
         asker=(asker := Judge(reply, decision=decision)),
     )
     assert [verdict.passed for verdict in judged.values()] == [original, repaired]
-    question = Question(kind="equivalent", intent="Who asks on http://reddit.test?", reference="Ann", answer="ann")
+    question = Question(
+        kind="equivalent", intent="Who asks on http://reddit.test?", reference="Ann", answer="it was ann"
+    )
     assert asker.asked == [question, question]
     assert original is None or reply.splitlines()[0] in str(judged["original"].results[0]) or not original
+
+
+def test_the_reference_itself_needs_no_judge_but_in_the_original() -> None:
+    asker = Judge("GRADE: incorrect", decision="incorrect")
+    spec = {"fuzzy_match": ["It\u2019s  too small"]}
+    said = ' "it\'s too SMALL." '
+    assert graded(spec, said, asker=asker).passed is True
+    assert graded({"fuzzy_match": "N/A", "note": "There is no phone"}, "There is no phone.", asker=asker).passed is True
+    assert graded(spec, said).passed is True, "with --judge=none too"
+    assert asker.asked == []
+    for grading in (ORIGINAL, find_grading("repaired", ["equal-answers"])):
+        assert graded(spec, said, grading, asker=asker).passed is False
+    assert len(asker.asked) == 2
+    assert graded(spec, "small", asker=asker).passed is False
+    assert graded({"fuzzy_match": [""]}, "", asker=asker).passed is False
+    assert len(asker.asked) == 3
 
 
 def test_unachievable_tasks() -> None:

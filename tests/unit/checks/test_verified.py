@@ -259,8 +259,8 @@ def test_reasons_name_the_evaluator() -> None:
     written = network_check(url="__SHOPPING__/cart/add/", http_method="POST", response_status=302)
     got = verdict(written, response(kind="NAVIGATE"), request("GET", "/"))
     assert got.why.startswith("response: ")
-    assert "POST __SHOPPING__/cart/add/: No matching network event found" in got.why
-    assert got.expected == "MUTATE SUCCESS; POST __SHOPPING__/cart/add/"
+    assert "POST http://shopping.test/cart/add/: No matching network event found" in got.why
+    assert got.expected == "MUTATE SUCCESS; POST http://shopping.test/cart/add/"
 
 
 def test_what_was_seen_names_the_nearest_request() -> None:

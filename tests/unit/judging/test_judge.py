@@ -92,7 +92,8 @@ def test_a_judge_that_is_never_readable_is_an_error_and_no_grade(tmp_path: Path)
     with model_server([say("Well, not correct.")]) as server:
         session = judge_at(server, cache=tmp_path).session("t")
         with pytest.raises(
-            JudgeUnreadable, match=r"expected a last line with one of 'correct'.*in 3 replies"
+            JudgeUnreadable,
+            match=r"none of 3 replies ends with a line of 'correct', 'incorrect' or 'partially correct'",
         ) as caught:
             session.ask(question())
         assert server.requests == 3

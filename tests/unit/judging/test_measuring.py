@@ -126,7 +126,7 @@ def test_the_report_fits_80_columns_and_tells_the_worst_first(answers: LabelledS
     text = render(measured(always("correct"), answers), bar=0.8)
     assert max(map(len, text.splitlines())) <= 80
     assert "bar 0.8: NOT reached" in text
-    listed = text.partition("grades are not the right ones")[2]
+    listed = text.partition("grades are wrong")[2]
     assert "incorrect, it said correct" in " ".join(listed.split())
 
 

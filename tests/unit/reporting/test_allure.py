@@ -112,6 +112,17 @@ def test_every_attachment_is_a_file_of_its_own(run: RunDir, target: Path) -> Non
     assert all((target / source).stat().st_size for source in sources)
 
 
+def test_pictures_of_the_task_are_attached(run: RunDir, target: Path) -> None:
+    made = make_trial(run)
+    inputs = run.folder(made.key).path / "attempt-1" / "inputs"
+    inputs.mkdir()
+    (inputs / "0.gif").write_bytes(b"GIF89a")
+    [result] = report(run, target)
+    [attached] = [each for each in result["attachments"] if each["name"] == "Image 1 of the task"]
+    assert (target / attached["source"]).read_bytes() == b"GIF89a"
+    assert attached["type"] == "image/gif"
+
+
 def test_pictures_outlive_the_run_directory(run: RunDir, target: Path) -> None:
     made = make_trial(run)
     report(run, target)

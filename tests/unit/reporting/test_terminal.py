@@ -10,6 +10,7 @@ import pytest
 
 from pytest_webarena.evidence import Usage
 from pytest_webarena.judging import JudgeSettings
+from pytest_webarena.judging.judge import NO_JUDGE
 from pytest_webarena.llm.config import ModelSettings
 from pytest_webarena.llm.ledger import LedgerLine
 from pytest_webarena.reporting.terminal import (
@@ -225,12 +226,20 @@ def test_judges_have_a_line_of_their_own_and_so_has_their_absence() -> None:
         model="some-judge", prompt="teacher@0123456789ab", temperature=0.0, questions=2, cached=1,
         usage=Usage(calls=2, cached_calls=1, input_tokens=600, output_tokens=40, cost=0.25),
     )  # fmt: skip
-    records = [judged_record("1", "passed", judge=judge), judged_record("2", "error", cause="judge")]
+    none = {"cause": "judge", "message": f"no verdict: {NO_JUDGE}\ninconclusive: …"}
+    below = {"cause": "judge", "message": "no verdict: kappa 0.20 is below the bar of 0.8 (--judge-bar)"}
+    records = [
+        judged_record("1", "passed", judge=judge),
+        judged_record("2", "error", **none),
+        judged_record("3", "error", **none),
+        judged_record("4", "error", **below),
+    ]
     text = "\n".join(line.text for line in summary_lines(summarise(records).values()))
     assert "some-judge (prompt teacher@0123456789ab)" in text
     assert "2 questions on 1 trial, 1 from the cache" in text
     assert "$0.25" in text
-    assert "1 of 2 trials need one: --judge=MODEL" in text
+    assert "  not judged   2 of 4 trials: it needs a judge, and there is none:" in text
+    assert "  not judged   1 of 4 trials: kappa 0.20 is below the bar of 0.8 (--judge-bar)" in text
     assert max(map(len, text.splitlines())) <= 80
 
 

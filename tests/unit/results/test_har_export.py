@@ -17,7 +17,8 @@ from pytest_webarena.cli import main
 from pytest_webarena.evidence import Evidence, RequestRecord
 from pytest_webarena.results import RunDir, TrialKey, TrialRecord
 from pytest_webarena.tasks.model import Check, Task
-from scripts import agree_verified
+from scripts.agree_verified import Theirs
+from scripts.verified_answers import expected_response
 
 SITES = {"shopping_admin": "http://shopping-admin.test/admin", "shopping": "http://shopping.test"}
 VISIT = RequestRecord(
@@ -51,7 +52,7 @@ def trial(run: RunDir, number: int, answer: str | None, *, agent: str = "cot", t
 
 @pytest.fixture(scope="module")
 def tasks(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    return agree_verified.Theirs(tmp_path_factory.mktemp("package")).tasks
+    return Theirs(tmp_path_factory.mktemp("package")).tasks
 
 
 @pytest.fixture
@@ -62,7 +63,7 @@ def run(tmp_path: Path) -> RunDir:
 
 
 def right(tasks: Any, number: int) -> str:
-    return json.dumps(agree_verified.expected_response(tasks[number]["eval"][0]))
+    return json.dumps(expected_response(tasks[number]["eval"][0]))
 
 
 def test_the_packages_command_line_gives_the_verdicts_of_the_records(run: RunDir, tasks: Any, tmp_path: Path) -> None:

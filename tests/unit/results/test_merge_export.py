@@ -13,6 +13,7 @@ import pytest
 from pytest_webarena.errors import UsageError
 from pytest_webarena.results import RunDir, TrialKey, TrialRecord
 from pytest_webarena.results.export import COLUMNS, export, results_csv
+from pytest_webarena.results.memory import Memory, MemoryVersion, memories_of, memory_folder
 from pytest_webarena.results.merge import merge_runs
 
 
@@ -61,6 +62,19 @@ def test_what_judges_said_comes_along(tmp_path: Path) -> None:
         (source / "judged" / source.name / "x.json").write_text("{}")
     merge_runs(sources, tmp_path / "out")
     assert {path.parent.name for path in (tmp_path / "out" / "judged").rglob("*.json")} == {"1", "2"}
+
+
+def test_memories_come_along_and_the_longer_history_is_taken(tmp_path: Path) -> None:
+    sources = [make_run(tmp_path / name, record(name)) for name in ("1", "2")]
+    for source, histories in zip(sources, ({"both": 1, "one": 2}, {"both": 3}), strict=True):
+        for of, trials in histories.items():
+            memory, version = Memory(memory_folder(source, agent="a", digest="d", of=of)), MemoryVersion()
+            for number in range(trials):
+                with memory.taken():
+                    version = memory.add(f"{source.name}: {number}", trial=f"t{number}", after=version)
+    assert merge_runs(sources, tmp_path / "out").memories_replaced == 1
+    latest = [Memory(tmp_path / "out" / folder).latest(trial="") for folder in memories_of(tmp_path / "out")]
+    assert [(version.text, version.trials) for version in latest] == [("2: 2", 3), ("1: 1", 2)]
 
 
 def test_nothing_is_overwritten(tmp_path: Path) -> None:

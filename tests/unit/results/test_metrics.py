@@ -216,3 +216,25 @@ def test_every_published_figure_has_a_source() -> None:
     assert len(rows) > 5
     assert all(row.source and 0 < row.rate < 100 for row in rows)
     assert published("nothing") == ()
+
+
+def test_the_papers_rows_are_rates_of_whole_tasks() -> None:
+    """Those that were copied, so that a slip in copying shows. The paper cuts or rounds the last digit."""
+    copied = [row for row in published("webarena") if row.achievable is not None and row.name != "Human"]
+    assert len(copied) == 6
+    for row in copied:
+        assert row.achievable is not None
+        assert row.unachievable is not None
+        passed = [round(row.achievable * 776 / 100), round(row.unachievable * 36 / 100)]
+        assert row.achievable == pytest.approx(100 * passed[0] / 776, abs=0.01)
+        assert row.unachievable == pytest.approx(100 * passed[1] / 36, abs=0.01)
+        assert row.rate == pytest.approx(100 * sum(passed) / 812, abs=0.01)
+        assert "transcribed" in row.note
+
+
+def test_remarks_that_rows_share_are_said_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = run_of(tmp_path / "run", graded("webarena.1", repaired=True, original=True))
+    main(["tables", str(run), "--grading=original"])
+    said = " ".join(capsys.readouterr().out.split())
+    assert "GPT-4, CoT, UA hint; GPT-3.5, CoT, UA hint; " in said
+    assert said.count("agrees with whole numbers of 776 and 36 tasks") == 1

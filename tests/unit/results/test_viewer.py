@@ -158,6 +158,17 @@ def test_beyond_the_budget_pictures_are_linked_failures_last(run: RunDir) -> Non
     assert all((run.path / unquote(name)).read_bytes().startswith(PICTURE) for name in pictures["a-passed"])
 
 
+def test_pictures_of_the_task_are_shown(run: RunDir) -> None:
+    made = make_trial(run)
+    inputs = run.folder(made.key).path / "attempt-1" / "inputs"
+    inputs.mkdir()
+    for number in range(11):
+        (inputs / f"{number}.gif").write_bytes(b"GIF89a" + bytes([number]))
+    shown = page(run)
+    names = shown.trial("t")["attempts"][0]["inputs"]
+    assert [base64.b64decode(shown.scripts[name[1:]][1])[-1] for name in names] == list(range(11))
+
+
 def test_links_survive_odd_paths(tmp_path: Path) -> None:
     run = make_run(tmp_path / "50% #1? run")
     make_trial(run)

@@ -184,7 +184,7 @@ def test_a_client_that_stops_waiting_gets_nothing_later(
     held = [client.lease(["tiny"], holder="x", timeout=DEADLINE) for _ in range(2)]
     with BrokerClient(launcher.address, name="gw1") as impatient:
         impatient.status()
-        monkeypatch.setattr("pytest_webarena.sites.client._Connection.wait", interrupt)
+        monkeypatch.setattr("pytest_webarena.sites.client._Connection.wait_long", interrupt)
         with pytest.raises(KeyboardInterrupt):
             impatient.lease(["tiny"], holder="y", timeout=DEADLINE)
         monkeypatch.undo()
@@ -228,7 +228,7 @@ def test_a_replica_that_dies_is_the_sites_fault(client: BrokerClient) -> None:
 
 def test_strangers_are_turned_away(launcher: BrokerLauncher) -> None:
     for said, message in [
-        (b'{"id": 1, "op": "hello", "version": 99, "name": "x"}\n', b"speaks version 1 of its protocol, this client"),
+        (b'{"id": 1, "op": "hello", "version": 99, "name": "x"}\n', b"speaks version 2 of its protocol, this client"),
         (b'{"id": 1, "op": "status"}\n', b"expected hello first, found 'status'"),
     ]:
         with socket.socket(socket.AF_UNIX) as stranger:

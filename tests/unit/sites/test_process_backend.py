@@ -353,7 +353,9 @@ def test_a_program_that_does_not_exist(backend_run: Run, app: AppManifest) -> No
     backend_run(work)
 
 
-def test_closing_ends_every_process(backend_run: Run, app: AppManifest, program: Callable[..., AppManifest]) -> None:
+def test_closing_ends_every_process(
+    backend_run: Run, app: AppManifest, program: Callable[..., AppManifest], tmp_path: Path
+) -> None:
     seen: list[int] = []
 
     async def work(backend: ProcessBackend) -> None:
@@ -363,7 +365,8 @@ def test_closing_ends_every_process(backend_run: Run, app: AppManifest, program:
         command = replace(program("plain"), name="command")
         await backend.prepare(command)
         await backend.start(command, "command-1")
-        seen.append(int((await pids("program.py"))[-1]))
+        (program_pid,) = await pids(str(tmp_path / "scratch" / "command"))
+        seen.append(int(program_pid))
 
     backend_run(work)
     assert len(seen) == 3

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from pytest_webarena.sites import sizing
+from pytest_webarena.sites import memory
 from pytest_webarena.sites.manifest import AppManifest, DockerManifest
-from pytest_webarena.sites.sizing import Budget, Demand, available_memory, size_of
+from pytest_webarena.sites.sizing import Budget, Demand, size_of
 
 
 def demand(boot: float, taken: list[float], *, clean: int = 0, dirty: int = 0) -> Demand:
@@ -86,7 +86,7 @@ def test_what_a_container_may_take(text: str, size: int) -> None:
 
 def test_free_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "meminfo"
-    monkeypatch.setattr(sizing, "_MEMINFO", file)
-    assert available_memory() is None
+    monkeypatch.setattr(memory, "_MEMINFO", file)
+    assert memory.available_memory() is None
     file.write_text("MemTotal:       24000000 kB\nMemAvailable:   12000000 kB\n")
-    assert available_memory() == 12_000_000 * 1024
+    assert memory.available_memory() == 12_000_000 * 1024

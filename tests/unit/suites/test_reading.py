@@ -8,10 +8,12 @@ from typing import Any
 import pytest
 
 from pytest_webarena.cli import main
-from pytest_webarena.errors import UsageError
-from pytest_webarena.suites import load_suite, read_suite_file
+from pytest_webarena.errors import TaskFileError, UsageError
+from pytest_webarena.suites.export import export
+from pytest_webarena.suites.reading import load_suite, read_suite_file
 from pytest_webarena.suites.selecting import evaluation_types
-from pytest_webarena.tasks import Start, Task
+from pytest_webarena.tasks import Start, Task, load_tasks
+from pytest_webarena.tasks.model import ImageSource
 from tests.unit.checks.helpers import FakeLive, FakePage
 from tests.unit.suites.made import raw, verified, write
 
@@ -109,10 +111,25 @@ def test_rows_of_visualwebarena_and_lite_are_judged_by_their_own_evaluators(tmp_
     visual = raw(viewport_size={"width": 1280}, image=["__HOMEPAGE__/a.png"], sites=["classifieds"])
     task = one(tmp_path, visual)
     assert task.checks[0].spec.dialect == "visualwebarena"
-    assert task.source["images"] == ["__HOMEPAGE__/a.png"]
+    assert task.images == (ImageSource(site="homepage", path="/a.png"),)
+    assert task.leased == (*task.sites, "homepage")
     assert task.tags == ("input-images",)
     assert task.sites == ("classifieds", "shopping"), "it begins on a site that it does not list"
     assert one(tmp_path, raw(old_task_id=4)).checks[0].spec.dialect == "webarena-lite"
+
+
+@pytest.mark.parametrize("image", [7, "__homepage__/a.png", ["http://example.org/a.png", "a.txt"]])
+def test_what_is_no_image_is_a_defect(tmp_path: Path, image: object) -> None:
+    with pytest.raises(TaskFileError, match="'image"):
+        one(tmp_path, raw(image=image))
+
+
+def test_pictures_beside_a_file_are_found_from_its_yaml_too(tmp_path: Path) -> None:
+    one(tmp_path, raw(image=["pictures/a.png", "http://example.org/b.png", "/tmp/c.png"]))
+    [source] = tmp_path.glob("*.json")
+    export(str(source), tmp_path / "yaml" / "own.yaml")
+    [task] = load_tasks(tmp_path / "yaml" / "own.yaml")
+    assert list(map(str, task.images)) == ["../pictures/a.png", "http://example.org/b.png", "/tmp/c.png"]
 
 
 def test_an_image_of_elsewhere_gets_no_verdict_and_is_named(tmp_path: Path) -> None:

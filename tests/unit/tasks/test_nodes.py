@@ -132,3 +132,7 @@ def test_what_the_hint_for_a_name_says() -> None:
     assert near("zzz", ["intent", "id"]) == "known: id, intent"
     assert near("zzz", []) == ""
     assert len(near("zzz", ["9" * 5000, "b"])) == 300
+    assert near("jo", ["jonas.brightwater"]) == "known: jonas.brightwater"  # too short to tell
+    assert near("mara", ["felix.finch", "mara.linden"]) == "did you mean 'mara.linden'?"
+    many = near("zzz", [f"name{number:03}" for number in range(100)])
+    assert many.endswith(", name029 and 70 more")

@@ -19,7 +19,7 @@ from pytest_webarena.tasks.reading import Reading
 from pytest_webarena.tasks.records import Record
 from pytest_webarena.tasks.reference import DOCS_PATH, SCHEMA_PATH, examples, json_schema, reference, schema_text
 
-from . import test_format, test_steps
+from . import test_format, test_format_problems, test_steps
 from .helpers import task_text
 
 ROOT = Path(pytest_webarena.tasks.__file__).parents[2]
@@ -100,7 +100,7 @@ def parameters(test: Any) -> list[tuple[Any, ...]]:
 @pytest.mark.parametrize(
     "text",
     [
-        *(task_text(keys) for keys, _ in parameters(test_format.test_what_is_wrong_with_a_task)
+        *(task_text(keys) for keys, _ in parameters(test_format_problems.test_what_is_wrong_with_a_task)
           if not any(part in keys for part in BEYOND_A_SCHEMA)),
         *(task_text(f"solution: {steps}") for steps, _ in parameters(test_steps.test_what_is_no_step)
           if "css=a[" not in steps and "stop, back" not in steps),

@@ -12,7 +12,8 @@ from pytest_webarena.llm.config import ModelSettings
 from pytest_webarena.llm.ledger import LEDGER, read_ledger
 from pytest_webarena.results import RunDir, TrialKey, TrialRecord, summarise
 from pytest_webarena.testing import ScriptedAgent, make_task
-from pytest_webarena.trials.trial import TrialPlan, run_trial
+from pytest_webarena.trials.plan import TrialPlan
+from pytest_webarena.trials.trial import run_trial
 from tests.model_server import model_server, say
 from tests.unit.judging.helpers import judge_at
 from tests.unit.llm.helpers import prices
@@ -49,7 +50,7 @@ def test_the_judges_word_is_the_verdict_and_its_cost_its_own(tmp_path: Path) -> 
     (line,) = read_ledger(tmp_path / LEDGER)
     assert line.purpose == "judge"
     summary = summarise([record])["a"]
-    assert (summary.judged, summary.judge_questions, summary.unjudged, summary.usage) == (1, 1, 0, None)
+    assert (summary.judged, summary.judge_questions, summary.unjudged, summary.usage) == (1, 1, {}, None)
 
 
 def test_a_grade_that_is_not_correct_fails(tmp_path: Path) -> None:
@@ -70,6 +71,7 @@ def test_a_judge_that_cannot_be_read_gives_no_verdict(tmp_path: Path) -> None:
 def test_without_a_judge_there_is_no_verdict_and_the_summary_counts_it(tmp_path: Path) -> None:
     record = run(tmp_path, Judge(JudgeSettings()))
     assert (record.outcome, record.cause, record.judge) == ("error", "judge", None)
-    assert "--judge=MODEL" in record.message
+    assert record.message.startswith("no verdict: it needs a judge, and there is none: --judge=MODEL")
     summary = summarise([record])["a"]
-    assert (summary.unjudged, summary.rate.errors, summary.rate.judged) == (1, 1, 0)
+    assert ([*summary.unjudged.values()], summary.rate.errors, summary.rate.judged) == ([1], 1, 0)
+    assert "it needs a judge" in next(iter(summary.unjudged))

@@ -19,7 +19,8 @@ from pytest_webarena.browser.config import SessionConfig
 from pytest_webarena.browser.observation import Observation, TabInfo
 from pytest_webarena.episode import EpisodeLimits
 from pytest_webarena.results import RunDir, TrialKey
-from pytest_webarena.trials.trial import TrialPlan, run_trial
+from pytest_webarena.trials.plan import TrialPlan
+from pytest_webarena.trials.trial import run_trial
 from tests.model_server import Answer, call, fail, model_server, say
 from tests.unit.llm.test_faults import TRANSIENT
 

@@ -58,9 +58,18 @@ class FakeDriven:
         self.loop.call_soon_threadsafe(self.trajectory.stop, reason)
 
     def close(self) -> None:
+        asyncio.run_coroutine_threadsafe(self._finish(), self.loop).result(10)
         self.loop.call_soon_threadsafe(self.loop.stop)
         self._thread.join(5)
         self.loop.close()
+
+    @staticmethod
+    async def _finish() -> None:
+        """Commands still waiting for their answer end with the loop."""
+        waiting = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in waiting:
+            task.cancel()
+        await asyncio.gather(*waiting, return_exceptions=True)
 
 
 class FakeSession:

@@ -17,7 +17,8 @@ from pytest_webarena.evidence import Usage
 from pytest_webarena.llm.config import ModelSettings
 from pytest_webarena.llm.ledger import read_ledger
 from pytest_webarena.results import RunDir, TrialKey, TrialRecord
-from pytest_webarena.trials.trial import TrialPlan, run_trial
+from pytest_webarena.trials.plan import TrialPlan
+from pytest_webarena.trials.trial import run_trial
 
 from .test_trial import TASK, FakeResources, FakeSession
 

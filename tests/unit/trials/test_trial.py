@@ -18,7 +18,8 @@ from pytest_webarena.errors import BrowserError, TaskError
 from pytest_webarena.evidence import TabState
 from pytest_webarena.results import RunDir, TrialKey, TrialRecord
 from pytest_webarena.testing import ScriptedAgent, make_task
-from pytest_webarena.trials.trial import TrialPlan, run_trial
+from pytest_webarena.trials.plan import TrialPlan
+from pytest_webarena.trials.trial import run_trial
 
 TASK = make_task("intent: How many?\nsites: []\nchecks: [{answer: {number: 42}}]", id="t")
 
@@ -115,6 +116,37 @@ def test_retries_end(tmp_path: Path, retries: int, attempts: int) -> None:
     record = run(tmp_path, resources, retries=retries)
     assert (record.outcome, record.cause, record.message) == ("error", "browser", "it crashed")
     assert resources.sessions == len(record.attempts) == attempts
+
+
+def test_the_traceback_of_an_agent_that_crashed_is_kept(tmp_path: Path) -> None:
+    def raises(observation: Any) -> Any:
+        raise ValueError("no price")
+
+    class Raising:
+        def act(self, observation: Any) -> Any:
+            return raises(observation)
+
+    record = run(tmp_path, FakeResources(), Raising)
+    assert record.message.startswith("the agent crashed: ValueError: no price (test_trial.py:")
+    (kept,) = tmp_path.rglob("agent-traceback.txt")
+    assert "in raises" in kept.read_text()
+
+    def unmakeable() -> Any:
+        raise KeyError("api_key")
+
+    run(tmp_path / "other", FakeResources(), unmakeable)
+    (kept,) = (tmp_path / "other").rglob("agent-traceback.txt")
+    assert "in unmakeable" in kept.read_text()
+
+
+def test_a_failure_begins_with_why_the_stop_rule_ended_it(tmp_path: Path) -> None:
+    class Mumbling:
+        def act(self, observation: Any) -> Any:
+            return "click the button"
+
+    record = run(tmp_path, FakeResources(), Mumbling)
+    assert record.stop_reason == "invalid"
+    assert record.message.startswith("the agent was stopped: three invalid actions in a row; the last: No action found")
 
 
 def test_what_the_agent_or_the_task_did_is_not_tried_again(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import socket
 import struct
 import threading
@@ -12,9 +13,12 @@ from typing import Any
 
 from docker import DockerClient
 
-from pytest_webarena.sites.backends.docker.containers import Executed
+from pytest_webarena.sites.backends.docker.containers import Executed, Running
+from pytest_webarena.sites.backends.docker.engine import ENGINE_ERRORS
 
-__all__ = ["Conversation"]
+__all__ = ["Conversation", "Conversations"]
+
+_log = logging.getLogger(__name__)
 
 _HEADER = struct.Struct(">BxxxL")
 """Of a frame: which stream it is of, and its length."""
@@ -66,3 +70,38 @@ class Conversation:
                 raise ConnectionError("the program inside has ended")
             data += chunk
         return data
+
+
+class Conversations:
+    """One conversation per container with the program ``arguments``, begun when it is first asked. Thread-safe."""
+
+    def __init__(self, arguments: Sequence[str], *, timeout: float) -> None:
+        self._arguments, self._timeout = arguments, timeout
+        self._talks: dict[str, Conversation] = {}
+        self._lock = threading.Lock()
+
+    def ask(self, client: DockerClient, running: Running, arguments: Sequence[str]) -> Executed | None:
+        """The answer to a question; None when there is none. Blocks."""
+        try:
+            with self._lock:
+                talk = self._talks.get(running.id)
+                if talk is None:
+                    talk = Conversation(client, running.id, self._arguments, timeout=self._timeout)
+                    self._talks[running.id] = talk
+            return talk.ask(*arguments)
+        except (OSError, ValueError, *ENGINE_ERRORS) as error:
+            _log.info("%s: queries are run one by one: %s", running.name, error)
+            self.hang_up(running.id)
+            return None
+
+    def hang_up(self, container: str) -> None:
+        """End the one with a container, if there is one."""
+        with self._lock:
+            talk = self._talks.pop(container, None)
+        if talk is not None:
+            talk.close()
+
+    def close(self) -> None:
+        """End all."""
+        for container in list(self._talks):
+            self.hang_up(container)

@@ -10,13 +10,14 @@ from typing import Any
 
 from docker import DockerClient
 from docker.errors import ImageNotFound
-from docker.utils import parse_repository_tag
 
 from pytest_webarena.errors import SiteError, SiteMissing
 from pytest_webarena.sites.backends.docker.engine import ENGINE_ERRORS, explain
+from pytest_webarena.sites.backends.docker.pulling import pull
 from pytest_webarena.sites.manifest import DockerManifest
+from pytest_webarena.sites.running import Pulls
 
-__all__ = ["find_image", "obtain_image", "require_pinned"]
+__all__ = ["Pulls", "find_image", "in_words", "is_pulled", "is_small", "obtain_image", "require_pinned"]
 
 Note = Callable[[str], None]
 
@@ -25,11 +26,16 @@ _EVERY = 5.0
 """Seconds between two words on progress."""
 _LOCAL = "localhost/"
 _PULL = "docker pull"
+_SMALL = 10**9
+"""Bytes of a download that needs no asking."""
 
 
-def obtain_image(client: DockerClient, manifest: DockerManifest, note: Note) -> str:
+def obtain_image(
+    client: DockerClient, manifest: DockerManifest, note: Note, *, pulls: Pulls = "small", sites: str = ""
+) -> str:
     """The id of the manifest's image, which is on the engine now. ``note`` hears how loading or pulling goes on.
 
+    ``pulls`` says what may be pulled; ``sites`` are arguments of ``webarena images pull`` that name it, for a message.
     `SiteMissing`, with what to do, when it can't be had; `SiteError` when another image than the pinned one is there.
     """
     reference = manifest.image
@@ -39,7 +45,9 @@ def obtain_image(client: DockerClient, manifest: DockerManifest, note: Note) -> 
         found = find_image(client, reference)
         if found is None:
             raise SiteMissing(f"expected the image {reference} in {manifest.tar}, found {loaded or 'none'}")
-    if found is None and not reference.startswith(_LOCAL) and manifest.get.strip()[: len(_PULL)] in ("", _PULL):
+    if found is None and is_pulled(manifest):
+        if pulls == "never" or (pulls == "small" and not is_small(manifest)):
+            raise _not_unasked(manifest, sites)
         _pull(client, manifest, note)
         found = find_image(client, reference)
     if found is None:
@@ -85,7 +93,7 @@ def _missing(manifest: DockerManifest, why: str) -> SiteMissing:
 
 def _load(client: DockerClient, file: Path, note: Note) -> str:
     """Load a ``docker save`` file; the names that the engine tells."""
-    note(f"loading {file} ({_size(file.stat().st_size)})")
+    note(f"loading {file} ({in_words(file.stat().st_size)})")
     names = []
     try:
         lines: Iterator[dict[str, Any]] = client.api.load_image(_read(file, note))  # type: ignore[no-untyped-call]
@@ -108,45 +116,52 @@ def _read(file: Path, note: Note) -> Iterator[bytes]:
             done += len(chunk)
             if time.monotonic() - told >= _EVERY:
                 told = time.monotonic()
-                note(f"loading {file}: {_size(done)} of {_size(total)} ({done / total:.0%})")
+                note(f"loading {file}: {in_words(done)} of {in_words(total)} ({done / total:.0%})")
 
 
 # --- from a registry
 
 
+def is_pulled(manifest: DockerManifest) -> bool:
+    """Whether the image comes from a registry."""
+    return not manifest.image.startswith(_LOCAL) and manifest.get.strip()[: len(_PULL)] in ("", _PULL)
+
+
+def is_small(manifest: DockerManifest) -> bool:
+    """Whether a pull is known to bring so little that nobody need be asked."""
+    size = manifest.pull_bytes
+    return size is not None and size <= _SMALL
+
+
 def _pull(client: DockerClient, manifest: DockerManifest, note: Note) -> None:
-    repository, tag = parse_repository_tag(manifest.image)
     note(f"pulling {manifest.image}")
     told = time.monotonic()
-    layers: dict[str, tuple[int, int]] = {}
     try:
-        for line in client.api.pull(repository, tag=tag or "latest", stream=True, decode=True):
-            if "error" in line:
-                raise _missing(manifest, str(line["error"]))
-            _count(layers, line)
-            if layers and time.monotonic() - told >= _EVERY:
+        for pulled in pull(client, manifest.image):
+            if time.monotonic() - told >= _EVERY:
                 told = time.monotonic()
-                note(f"pulling {manifest.image}: {_progress(layers)}")
-    except ENGINE_ERRORS as error:
-        raise _missing(manifest, explain(error)) from None
+                total = max(pulled.total, manifest.pull_bytes or 0) if pulled.unknown else pulled.total
+                note(f"pulling {manifest.image}: {in_words(pulled.done)} of {in_words(total)}")
+    except SiteError as error:
+        raise _missing(manifest, str(error)) from None
 
 
-def _count(layers: dict[str, tuple[int, int]], line: dict[str, Any]) -> None:
-    detail = line.get("progressDetail") or {}
-    if line.get("status") == "Downloading" and detail.get("total"):
-        layers[str(line.get("id"))] = int(detail.get("current", 0)), int(detail["total"])
-    elif line.get("status") in ("Download complete", "Pull complete") and line.get("id") in layers:
-        total = layers[str(line["id"])][1]
-        layers[str(line["id"])] = total, total
+def _not_unasked(manifest: DockerManifest, sites: str) -> SiteMissing:
+    size = f"takes about {manifest.pull_size}" if manifest.pull_size else "is of a size that its manifest does not tell"
+    commands = manifest.get.strip().splitlines() or [f"docker pull {manifest.image}"]
+    if sites:
+        commands[0] = f"webarena images pull {sites}"
+    lines = [
+        f"expected the image {manifest.image} on the Docker engine, found none.",
+        f"It {size}, and no test run pulls that unasked. Get it with:",
+        *(f"  {command}" for command in commands),
+        "or have the run pull all it needs: pytest --pull=all",
+    ]
+    return SiteMissing("\n".join(lines))
 
 
-def _progress(layers: dict[str, tuple[int, int]]) -> str:
-    """Of the layers begun so far: what all of them weigh, nobody knows before they are begun."""
-    done, total = (sum(values) for values in zip(*layers.values(), strict=True))
-    return f"{_size(done)} of {_size(total)} of {len(layers)} layers"
-
-
-def _size(count: int) -> str:
+def in_words(count: float) -> str:
+    """A number of bytes for people."""
     value = float(count)
     for unit in ("B", "kB", "MB"):
         if value < 1000:

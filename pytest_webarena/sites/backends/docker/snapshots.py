@@ -16,7 +16,17 @@ from pytest_webarena.sites.backends.docker.engine import ENGINE_ERRORS, explain
 from pytest_webarena.sites.backends.docker.labels import APP, HOST, OWNER, REPLICA, RUN
 from pytest_webarena.sites.manifest import AppManifest
 
-__all__ = ["CONFIG", "SNAPSHOT", "SOURCE", "commit", "config_hash", "declared_volumes", "forget_older", "reference_of"]
+__all__ = [
+    "CONFIG",
+    "SNAPSHOT",
+    "SOURCE",
+    "commit",
+    "commit_for_run",
+    "config_hash",
+    "declared_volumes",
+    "forget_older",
+    "reference_of",
+]
 
 SNAPSHOT = "pytest-webarena.snapshot"
 """Label of every snapshot; the value is the app's name."""
@@ -47,8 +57,11 @@ def config_hash(app: AppManifest) -> str:
 def reference_of(app: AppManifest, source: str) -> str:
     """Name of the snapshot of ``app`` made from the image with the id ``source``. Never looked for in a registry."""
     key = hashlib.sha256(f"{source} {config_hash(app)}".encode()).hexdigest()[:12]
-    name = "".join(letter if letter.isalnum() or letter in "-_." else "-" for letter in app.name.lower())
-    return f"localhost/pytest-webarena-snapshot-{name}:{key}"
+    return f"localhost/pytest-webarena-snapshot-{_name(app)}:{key}"
+
+
+def _name(app: AppManifest) -> str:
+    return "".join(letter if letter.isalnum() or letter in "-_." else "-" for letter in app.name.lower())
 
 
 def declared_volumes(client: DockerClient, image: str) -> list[str]:
@@ -58,11 +71,27 @@ def declared_volumes(client: DockerClient, image: str) -> list[str]:
 
 def commit(client: DockerClient, container: str, app: AppManifest, source: str) -> str:
     """Stop the container, which has been configured, and make it an image. Its id."""
-    reference = reference_of(app, source)
-    repository, _, tag = reference.rpartition(":")
     labels = {SNAPSHOT: app.name, SOURCE: source, CONFIG: config_hash(app)}
     # A commit takes the container's labels over; with ours it would be removed along with the run.
     labels |= dict.fromkeys((RUN, OWNER, HOST, APP, REPLICA), "")
+    return _commit(client, container, app, reference_of(app, source), labels)
+
+
+def commit_for_run(
+    client: DockerClient, container: str, app: AppManifest, labels: Mapping[str, str], edition: int
+) -> str:
+    """Stop the container, in which users have signed in, and make it an image that lives as long as its run. Its id.
+
+    ``labels`` are the run's: they take the image away with everything else of it, however the run ends.
+    """
+    reference = f"localhost/pytest-webarena-run-{labels[RUN]}-{_name(app)}:{edition}".lower()
+    # It is not the snapshot that it may be made from: later runs must not take it for one.
+    blank = dict.fromkeys((SNAPSHOT, SOURCE, CONFIG, APP, REPLICA), "")
+    return _commit(client, container, app, reference, {**blank, **labels})
+
+
+def _commit(client: DockerClient, container: str, app: AppManifest, reference: str, labels: Mapping[str, str]) -> str:
+    repository, _, tag = reference.rpartition(":")
     try:
         client.api.stop(container, timeout=_GRACE)
         made = client.api.commit(container, repository=repository, tag=tag, changes=_label_lines(labels))

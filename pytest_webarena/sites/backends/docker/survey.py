@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pytest_webarena.errors import SiteError
 from pytest_webarena.sites.backends.docker.engine import connect, require_local
-from pytest_webarena.sites.backends.docker.obtain import find_image, require_pinned
+from pytest_webarena.sites.backends.docker.obtain import find_image, is_pulled, is_small, require_pinned
 from pytest_webarena.sites.backends.docker.volumes import require_volumes
 from pytest_webarena.sites.manifest import AppManifest
 
@@ -38,6 +38,8 @@ class AppNeeds:
     """Bytes of the image; 0 when it is not there."""
     comes: str = ""
     """How a missing image comes by itself: ``is built``, ``is loaded from …``, ``is pulled``."""
+    to_pull: int | None = 0
+    """About how many bytes a pull would bring; None: nobody has said; 0: none is needed, or possible."""
     problem: str = ""
     """What is missing and does not come by itself, with the commands that get it."""
 
@@ -61,20 +63,28 @@ def survey(apps: Iterable[AppManifest]) -> tuple[Engine, tuple[AppNeeds, ...]]:
             image = find_image(client, docker.image) if not docker.build else None
             size = int(client.images.get(image).attrs.get("Size", 0)) if image else 0
             comes = problem = ""
+            to_pull: int | None = 0
             if docker.build:
                 comes = "is built when it is needed"
             elif image is None:
                 if docker.tar and Path(docker.tar).is_file():
                     comes = f"is loaded from {docker.tar}"
-                elif docker.image.startswith("localhost/") or docker.get.strip()[:11] not in ("", "docker pull"):
+                elif not is_pulled(docker):
                     problem = "\n".join([f"the image {docker.image} is not here", *docker.get.strip().splitlines()])
                 else:
-                    comes = "is pulled when it is needed"
+                    to_pull = docker.pull_bytes
+                    weight = f"about {docker.pull_size}" if docker.pull_size else "of a size that nobody tells"
+                    if is_small(docker):
+                        comes = f"({weight}) is pulled when it is needed"
+                    else:
+                        problem = f"the image {docker.image}, {weight}, is not here, and is pulled only on request"
             try:
                 if image:
                     require_pinned(client, docker)
                 require_volumes(client, docker)
             except SiteError as error:
-                problem = problem or str(error)
-            needs.append(AppNeeds(app=app.name, image=docker.image, size=size, comes=comes, problem=problem))
+                problem = "\n".join(filter(None, [problem, str(error)]))
+            needs.append(
+                AppNeeds(app=app.name, image=docker.image, size=size, comes=comes, to_pull=to_pull, problem=problem)
+            )
     return engine, tuple(needs)

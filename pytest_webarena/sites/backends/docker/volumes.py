@@ -16,14 +16,15 @@ from pytest_webarena.errors import SiteError, SiteMissing
 from pytest_webarena.sites.backends.docker.engine import ENGINE_ERRORS, explain
 from pytest_webarena.sites.manifest import DockerManifest, VolumeManifest
 
-__all__ = ["copy_volume", "mounts", "remove_volumes", "require_volumes"]
+__all__ = ["copy_volume", "missing_volumes", "mounts", "remove_volumes", "require_volumes"]
 
 _FROM, _TO = "/webarena-from", "/webarena-to"
 _LOG_LINES = 5
 
 
-def require_volumes(client: DockerClient, manifest: DockerManifest) -> None:
-    """`SiteMissing` unless every volume is there. The engine itself would make an empty one and say nothing."""
+def missing_volumes(client: DockerClient, manifest: DockerManifest) -> list[VolumeManifest]:
+    """Those that are not there."""
+    missing = []
     for volume in manifest.volumes:
         if volume.source.startswith("/"):
             there = Path(volume.source).exists()
@@ -34,12 +35,17 @@ def require_volumes(client: DockerClient, manifest: DockerManifest) -> None:
             except NotFound:
                 there = False
         if not there:
-            what = "directory" if volume.source.startswith("/") else "volume on the Docker engine"
-            commands = [f"  {line}" for line in manifest.get.strip().splitlines()]
-            text = (
-                f"expected the {what} {volume.source}, found none; the site's data for {volume.target} are to be there."
-            )
-            raise SiteMissing("\n".join([text, *(["Get it with:", *commands] if commands else [])]))
+            missing.append(volume)
+    return missing
+
+
+def require_volumes(client: DockerClient, manifest: DockerManifest) -> None:
+    """`SiteMissing` unless every volume is there. The engine itself would make an empty one and say nothing."""
+    for volume in missing_volumes(client, manifest):
+        what = "directory" if volume.source.startswith("/") else "volume on the Docker engine"
+        commands = [f"  {line}" for line in manifest.get.strip().splitlines()]
+        text = f"expected the {what} {volume.source}, found none; the site's data for {volume.target} are to be there."
+        raise SiteMissing("\n".join([text, *(["Get it with:", *commands] if commands else [])]))
 
 
 def mounts(manifest: DockerManifest, copies: Mapping[str, str]) -> list[Mount]:

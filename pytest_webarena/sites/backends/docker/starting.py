@@ -1,0 +1,163 @@
+"""From an image to a container that answers: made, configured, waited for."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from pytest_webarena.errors import SiteError
+from pytest_webarena.sites.backends.docker import containers, volumes
+from pytest_webarena.sites.backends.docker.containers import Executed, Order, Place, Running
+from pytest_webarena.sites.backends.docker.labels import APP, REPLICA
+from pytest_webarena.sites.backends.docker.steps import run_steps, what_it_said
+from pytest_webarena.sites.ready import wait_ready
+
+if TYPE_CHECKING:
+    from docker import DockerClient
+
+    from pytest_webarena.sites.backends.docker.room import EngineRoom
+    from pytest_webarena.sites.manifest import AppManifest, DockerManifest, Readiness
+
+__all__ = ["GRACE", "PROGRAM_SECONDS", "Image", "Starter", "margin", "section"]
+
+PROGRAM_SECONDS = 30.0
+"""Limit that programs inside containers keep themselves."""
+GRACE = 10.0
+"""Seconds beyond that limit until the container counts as hung."""
+_MOMENT = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Image:
+    """What an app's containers start from."""
+
+    reference: str
+    digest: str
+    """What it is, as recorded with every trial: id of the image, and hash of what was done to it since. That somebody
+    has signed in is not part of it: what the app does stays the same."""
+    snapshot: bool = False
+    edition: int = 0
+    """How often a replica's state has been kept in it."""
+
+
+class Starter:
+    """Starts containers. ``needed`` are the apps that other apps call."""
+
+    def __init__(self, room: EngineRoom, needed: frozenset[str]) -> None:
+        self._room = room
+        self._needed = needed
+
+    async def container(self, app: AppManifest, image: Image, name: str, deadline: float) -> Running:
+        """A new container that is ready, and configured if it does not start from a snapshot."""
+        docker, client = section(app), self._room.client()
+        launch = self._room.submit(lambda: self._launch(client, app, image, name))
+        try:
+            running = await asyncio.shield(launch)
+        except asyncio.CancelledError:
+            launch.add_done_callback(self._room.discard)  # it can't be stopped half-way, only undone
+            raise
+        try:
+            configured = image.snapshot or not docker.post_start
+            first = app.ready if configured else docker.booted or app.ready
+            # However long the engine took, the app gets a moment: what it then says helps more than silence.
+            await self.wait_until_ready(app, running, max(deadline - time.monotonic(), _MOMENT), first)
+            if not configured:
+                await self._steps(app, running)
+                # Configuring takes as long as its steps may; then it has to come up again.
+                await self.wait_until_ready(app, running, app.start_timeout)
+        except BaseException:
+            self._room.discard(launch)
+            raise
+        return running
+
+    def _launch(self, client: DockerClient, app: AppManifest, image: Image, name: str) -> Running:
+        docker = section(app)
+        labels = {**self._room.labels, APP: app.name, REPLICA: name}
+        own = [volume for volume in docker.volumes if volume.mutable and not app.read_only]
+        copies: dict[str, str] = {}
+        place: Place | None = None
+        try:
+            for volume in own:
+                copies[volume.target] = volumes.copy_volume(client, volume, image.reference, labels)
+            environment = {**docker.env, **(docker.snapshot_env if image.snapshot else {})}
+            meets = app.name in self._needed or bool(app.depends_on)
+            order = Order(
+                image=image.reference,
+                manifest=docker,
+                name=re.sub(r"[^A-Za-z0-9_.-]", "-", f"webarena-{self._room.run}-{name}"),
+                labels=labels,
+                network=self._room.network,
+                command=[app.fill(word) for word in docker.command],
+                environment={key: app.fill(value) for key, value in environment.items()},
+                mounts=volumes.mounts(docker, copies),
+                volumes=list(copies.values()),
+                own_hosts=[site.host for site in app.sites],
+                joint=self._room.joint_network() if meets else "",
+                aliases=[site.host for site in app.sites] if app.name in self._needed else [],
+            )
+            place = self._room.places.take(client, app.name, order)
+            return containers.launch(client, replace(order, place=place))
+        except BaseException:
+            if place is not None:
+                self._room.places.give_up(client, place)
+            volumes.remove_volumes(client, list(copies.values()))
+            raise
+
+    async def _steps(self, app: AppManifest, running: Running) -> None:
+        """Configure the app. `SiteError` with what the step said and the container's last log lines."""
+        client = self._room.client()
+        try:
+            await run_steps(section(app).post_start, app.fill, partial(self._room.execute, running))
+        except SiteError as error:
+            logs = await self._room.call(lambda: containers.last_lines(client, running.id))
+            raise SiteError("\n".join([f"it could not be configured: {error}", *logs])) from None
+
+    async def wait_until_ready(
+        self, app: AppManifest, running: Running, seconds: float, checks: Sequence[Readiness] = ()
+    ) -> None:
+        """Until all ``checks`` hold, by default those of ``ready``. `SiteError` with the container's last log lines."""
+        client = self._room.client()
+
+        async def died() -> str:
+            return await self._room.end_of(running)
+
+        async def execute(arguments: Sequence[str]) -> str:
+            done = await self.execute(running, *map(app.fill, arguments))
+            return "" if done.code == 0 else f"{arguments[0]}: {what_it_said(done)}"
+
+        try:
+            await wait_ready(
+                checks or app.ready,
+                running.ip,
+                section(app).port,
+                server_name=app.sites[0].host if app.sites else running.ip,
+                timeout=seconds,
+                died=died,
+                execute=execute,
+            )
+        except SiteError as error:
+            if await died():
+                raise  # its text says all
+            logs = await self._room.call(lambda: containers.last_lines(client, running.id))
+            raise SiteError("\n".join([str(error), *logs])) from None
+
+    async def execute(self, running: Running, *arguments: str) -> Executed:
+        """Run a program inside that keeps its own limit of time."""
+        return await self._room.execute(running, arguments, PROGRAM_SECONDS + GRACE)
+
+
+def section(app: AppManifest) -> DockerManifest:
+    """The manifest's part for this backend."""
+    if app.docker is None:
+        raise SiteError(f"the app {app.name!r} is to run as a container, but its manifest has no 'docker' section")
+    return app.docker
+
+
+def margin(seconds: float) -> float:
+    """Time kept back from ``seconds`` so that our own message, with log lines, comes before the caller's."""
+    return min(2.0, seconds / 10)

@@ -1,0 +1,113 @@
+"""What a trial is to be: a task, an agent, and everything the run has to say about both."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from typing import TYPE_CHECKING, Any
+
+from pytest_webarena.agents.definitions import observed_as
+from pytest_webarena.agents.protocol import AgentDefinition, AgentLimits
+from pytest_webarena.checks import REPAIRED, Grading
+from pytest_webarena.checks.grading import answer_format
+from pytest_webarena.episode import EpisodeLimits
+from pytest_webarena.tasks.placeholders import readable
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pytest_webarena.answers import AnswerFormat, AskedFormat
+    from pytest_webarena.browser.session import SessionConfig
+    from pytest_webarena.judging import JudgeSession
+    from pytest_webarena.llm.config import ModelSettings
+    from pytest_webarena.results.memory import Memory
+    from pytest_webarena.tasks.model import Task
+
+__all__ = ["TrialPlan"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrialPlan:
+    """What to run."""
+
+    task: Task
+    agent: AgentDefinition
+    trial: int
+    limits: EpisodeLimits
+    models: ModelSettings | None = None
+    """Budget, ledger and cache of model calls."""
+    grading: Grading = REPAIRED
+    """The grading that counts."""
+    answers: AskedFormat = "auto"
+    """The form of answer to ask the agent for."""
+    asker: JudgeSession | None = None
+    """The judge model; without one, what needs it is inconclusive."""
+    temp_dir: Path | None = None
+    """For files of agents that go with the run."""
+    memory: Memory | None = None
+    """What the agent keeps from trial to trial, if its definition asks for that."""
+    fetch_images: bool = False
+    """Whether images of intents may be loaded from elsewhere than the task's sites."""
+    env_retries: int = 1
+    """How often an environment error is tried again, each time on a fresh replica."""
+    node_id: str = ""
+    worker: str = ""
+
+    @property
+    def seed(self) -> int:
+        """The same for this task, agent and trial in every run."""
+        text = f"{self.task.id}\0{self.agent.id}\0{self.trial}"
+        return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big")
+
+    @property
+    def answer_format(self) -> AnswerFormat:
+        """The form of answer that the agent is asked for."""
+        return answer_format(self.task, self.grading, self.answers)
+
+    @property
+    def effective_limits(self) -> EpisodeLimits:
+        """The run's limits, replaced by the agent's where its definition has some, and those by the task's own."""
+        limits, task = self.limits, self.task.limits
+        given = {name: value for name, value in asdict(self.agent.limits).items() if value is not None}
+        given |= {name: value for name in ("steps", "seconds") if (value := getattr(task, name)) is not None}
+        return replace(limits, **given)
+
+    @property
+    def agent_limits(self) -> AgentLimits:
+        """The same, as the agent is told them."""
+        limits = self.effective_limits
+        return AgentLimits(**{each.name: getattr(limits, each.name) for each in fields(AgentLimits)})
+
+    @property
+    def holder(self) -> str:
+        """Who leases the sites, for people."""
+        return f"{self.task.id} ({self.agent.id}, trial {self.trial})"
+
+    def facts(self, sites: Mapping[str, str] | None = None) -> dict[str, Any]:
+        """The fields of a record that are known before the trial begins; ``sites``: their addresses, once known."""
+        task, agent = self.task, self.agent
+        return {
+            "intent": readable(task.intent, task.leased, sites or {}),
+            "sites": task.sites,
+            "category": task.category,
+            "template": task.template,
+            "source": dict(task.source),
+            "tags": task.tags,
+            "task_digest": task.digest,
+            "agent_digest": agent.digest,
+            "model": agent.model,
+            "isolation": agent.tier,
+            "privileged": agent.privileged,
+        }
+
+    def tailored(self, config: SessionConfig) -> SessionConfig:
+        """The run's browser context, with what the agent's definition asks for."""
+        agent = self.agent
+        if (dialogs := agent.dialogs(self.task, self.trial)) is not None:
+            config = replace(config, dialogs=dialogs)
+        if agent.viewport is not None:
+            config = replace(config, viewport=agent.viewport)
+        if agent.observation:
+            config = replace(config, observation=observed_as(agent.observation, config.observation))
+        return config

@@ -1,0 +1,88 @@
+"""What is known of an attempt while it goes on, and how each of its steps is taken down."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from pytest_webarena.checks import collect, signals
+from pytest_webarena.evidence import Probe, StepRecord, Usage
+
+if TYPE_CHECKING:
+    from pytest_webarena.browser.observation import Observation
+    from pytest_webarena.checks import Verdict
+    from pytest_webarena.episode import Episode
+    from pytest_webarena.results.rundir import AttemptWriter
+    from pytest_webarena.tasks.model import Task
+    from pytest_webarena.trials.stage import Stage
+
+__all__ = ["Progress", "Recorder"]
+
+
+@dataclass(slots=True)
+class Progress:
+    """What is known of an attempt so far; an error keeps what came before it."""
+
+    seconds: dict[str, float] = field(default_factory=dict)
+    episode: Episode | None = None
+    verdicts: Mapping[str, Verdict] = field(default_factory=dict)
+    """By grading, the one that counts first."""
+    replicas: dict[str, str] = field(default_factory=dict)
+    sites: Mapping[str, str] = field(default_factory=dict)
+    """Their addresses."""
+    browser: str = ""
+    environment: dict[str, Any] = field(default_factory=dict)
+    steps: int = 0
+    usage: Usage | None = None
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """The one that counts."""
+        return next(iter(self.verdicts.values()), None)
+
+    @contextmanager
+    def timed(self, name: str) -> Iterator[None]:
+        """Measure a part of the attempt."""
+        began = time.monotonic()
+        try:
+            yield
+        finally:
+            self.seconds[name] = round(time.monotonic() - began, 4)
+
+
+class Recorder:
+    """Passes each step to the attempt's files and gathers what ``when: any_step`` checks need of its state."""
+
+    def __init__(self, writer: AttemptWriter, task: Task, stage: Stage, progress: Progress) -> None:
+        self._writer = writer
+        self._stage = stage
+        self._progress = progress
+        self._every_step = signals(task.every_check).each_step
+        self._probing: list[tuple[float, float]] = []
+        self.probes: list[Probe] = []
+
+    def observed(self, index: int, observation: Observation) -> tuple[str, str]:
+        """Keep what the agent is shown: see `AttemptWriter.observed`."""
+        return self._writer.observed(index, observation)
+
+    def stepped(self, step: StepRecord) -> None:
+        """A step is over."""
+        self._writer.stepped(step)
+        self._progress.steps = step.index + 1
+        if step.usage is not None:
+            self._progress.usage = step.usage + (self._progress.usage or Usage())
+        if self._every_step:
+            began = time.time()
+            self.probes += collect(self._every_step, self._stage.live, state=step.index)
+            self._probing.append((began, time.time()))
+        began = time.time()
+        if renewed := self._stage.stay_signed_in(step):
+            self._progress.environment.setdefault("renewed_sign_ins", []).append(renewed)
+            self._probing.append((began, time.time()))
+
+    def was_probing(self, moment: float) -> bool:
+        """Whether a request at this Unix time was ours: looking at pages between steps is no traffic of the agent."""
+        return any(began <= moment <= ended for began, ended in self._probing)

@@ -1,0 +1,82 @@
+"""SQL on a real MariaDB inside a container, made of the server that this machine has, if it has one."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_webarena.errors import SiteError, TaskError
+from pytest_webarena.sites.manifest import AppManifest, DatabaseManifest, DockerManifest, ExecReady
+from tests.docker.host_programs import image_with, missing
+
+if TYPE_CHECKING:
+    from docker import DockerClient
+
+    from pytest_webarena.sites.backends.docker import DockerBackend
+
+pytestmark = pytest.mark.docker
+
+SHARE = Path("/usr/share/mysql")
+OPTIONS = "--no-defaults --datadir=/tmp/db --innodb-buffer-pool-size=8M --innodb-log-file-size=4M"
+START = f"""
+mkdir /tmp/db &&
+(echo 'create database mysql;' && echo 'use mysql;' &&
+ cat {SHARE}/mysql_system_tables.sql {SHARE}/mysql_system_tables_data.sql) | mariadbd {OPTIONS} --bootstrap &&
+echo "create database shop character set utf8mb4;" > /tmp/init.sql &&
+echo "grant all on shop.* to clerk@'%' identified by 'open';" >> /tmp/init.sql &&
+exec mariadbd {OPTIONS} --init-file=/tmp/init.sql --bind-address=127.0.0.1 --socket=/tmp/db.sock --skip-name-resolve
+"""
+
+
+@pytest.fixture(scope="module")
+def mariadb_image(engine: DockerClient, python_image: str) -> Iterator[str]:
+    """The host's MariaDB, server and client, on the image that the other tests use."""
+    server, client = shutil.which("mariadbd", path="/usr/sbin:/usr/bin"), shutil.which("mysql")
+    if server is None or client is None or not SHARE.is_dir():
+        missing("MariaDB", "--no-install-recommends mariadb-server-core mariadb-client-core")
+    programs, places = [Path(server), Path(client)], [Path(server).parent]
+    with image_with(engine, python_image, programs=programs, folders=[SHARE], path=places) as image:
+        yield image
+
+
+def test_queries(backend: DockerBackend, mariadb_image: str, run: Callable[..., Any]) -> None:
+    def query(sql: str, *, write: bool = False, app: AppManifest | None = None) -> Any:
+        return run(backend.query(app or shop, replica, "main", sql, write=write))
+
+    database = DatabaseManifest(
+        name="main", engine="mysql", database="shop", user="clerk", password="open", host="127.0.0.1"
+    )
+    shop = AppManifest(
+        name="store",
+        backend="docker",
+        sites=(),
+        databases={"main": database},
+        ready=(ExecReady(run=(*database.client_argv, "--execute=select 1")),),
+        start_timeout=60,
+        docker=DockerManifest(image=mariadb_image, command=("sh", "-c", START)),
+    )
+    run(backend.prepare(shop))
+    replica = run(backend.start(shop, "store-1"))
+    query("create table goods (id int auto_increment primary key, name text, price decimal(8,2))", write=True)
+    query("insert into goods (name, price) values ('a,\"b\nÜ 🛒 <&>', 2.50), ('', null)", write=True)
+    query("insert into goods (name) values (null)", write=True)
+    found = query("select id, name, price from goods order by id")
+    assert found.columns == ("id", "name", "price")
+    assert found.rows == (("1", 'a,"b\nÜ 🛒 <&>', "2.50"), ("2", "", None), ("3", None, None))
+    assert query("select name from goods where false").rows == ()
+    with pytest.raises(TaskError, match=r"ERROR 1146 .* 'shop\.good' doesn't exist"):
+        query("select * from good")
+    with pytest.raises(TaskError, match="READ ONLY transaction"):
+        query("delete from goods")
+    assert len(query("select * from goods").rows) == 3
+    absent = replace(shop, databases={"main": replace(database, database="absent")})
+    with pytest.raises(SiteError, match=r"main of store-1: exit code 1: .*'absent'"):
+        query("select 1", app=absent)
+    locked = replace(shop, databases={"main": replace(database, password="wrong")})
+    with pytest.raises(SiteError, match="Access denied for user 'clerk'"):
+        query("select 1", app=locked)

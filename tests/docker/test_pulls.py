@@ -1,0 +1,113 @@
+"""Images from a registry: pulled when they are small or somebody asks, and never unasked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_webarena.cli import main
+from pytest_webarena.errors import SiteMissing
+from pytest_webarena.sites.manifest import DockerManifest
+from pytest_webarena.sites.running import Pulls
+from tests.docker.registry import registry
+
+if TYPE_CHECKING:
+    from docker import DockerClient
+
+pytestmark = pytest.mark.docker
+
+SITES = """
+schema_version: 1
+apps:
+  shop:
+    backend: docker
+    sites: {{shop: {{host: shop.test}}}}
+    docker: {{image: "{image}", pull_size: 13.3 GB}}
+"""
+TASK = """
+tasks:
+  - {id: buy, intent: Buy tea., sites: [shop], checks: [{answer: {exact: tea}}], solution: [{stop: tea}]}
+  - {id: sell, intent: Sell tea., sites: [shop], checks: [{answer: {exact: tea}}], solution: [{stop: tea}]}
+"""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def loaded(engine: DockerClient) -> None:
+    """pytester forgets modules that a test of its own was the first to load; then there would be two of them."""
+    import pytest_webarena.sites.backends.docker.survey  # noqa: F401
+
+
+@pytest.fixture
+def image(engine: DockerClient) -> Iterator[str]:
+    """An image that only a registry has."""
+    with registry(3_000_000, 2_000_000) as reference:
+        yield reference
+    for left in engine.images.list(name=reference.rpartition(":")[0]):
+        engine.images.remove(str(left.id), force=True)
+
+
+@pytest.mark.parametrize(
+    ("size", "pulls", "comes"),
+    [
+        ("5 MB", "small", True),
+        ("5 MB", "never", False),
+        ("1.1 GB", "small", False),
+        ("", "small", False),
+        ("1.1 GB", "all", True),
+    ],
+)
+def test_a_run_pulls_what_it_may(engine: DockerClient, image: str, size: str, pulls: Pulls, comes: bool) -> None:
+    from pytest_webarena.sites.backends.docker.obtain import find_image, obtain_image
+
+    manifest, told = DockerManifest(image=image, pull_size=size), list[str]()
+    if comes:
+        assert obtain_image(engine, manifest, told.append, pulls=pulls) == find_image(engine, image)
+        assert told == [f"pulling {image}"]
+        return
+    with pytest.raises(SiteMissing) as caught:
+        obtain_image(engine, manifest, told.append, pulls=pulls, sites="--sites=mine shop")
+    weight = f"takes about {size}" if size else "is of a size that its manifest does not tell"
+    assert str(caught.value) == (
+        f"expected the image {image} on the Docker engine, found none.\n"
+        f"It {weight}, and no test run pulls that unasked. Get it with:\n"
+        "  webarena images pull --sites=mine shop\n"
+        "or have the run pull all it needs: pytest --pull=all"
+    )
+    assert find_image(engine, image) is None
+
+
+def test_its_layers_are_counted(engine: DockerClient, image: str) -> None:
+    from pytest_webarena.sites.backends.docker.pulling import pull
+
+    seen = list(pull(engine, image))
+    assert seen[0].unknown > 0
+    assert (seen[-1].unpacking, seen[-1].unknown, seen[-1].done) == (True, 0, seen[-1].total)
+    assert list(pull(engine, image)) == []  # nothing is fetched that is here
+
+
+def test_tasks_are_skipped_until_somebody_has_asked(
+    pytester: pytest.Pytester, image: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    catalogue = Path(pytester.path, "sites.yaml")
+    catalogue.write_text(SITES.format(image=image))
+    Path(pytester.path, "shop.tasks.yaml").write_text(TASK)
+    result = pytester.runpytest_subprocess("--sites=sites.yaml", "--run-dir=run", timeout=110)
+    result.assert_outcomes(skipped=2)
+    command = f"webarena images pull --sites={catalogue} shop"
+    assert result.stdout.str().count(command) == 1
+
+    assert main(["sites", "doctor", f"--sites={catalogue}"]) == 1
+    told = capsys.readouterr().out
+    assert f"note    to pull           1 image, about 13.3 GB\n    webarena images pull --sites={catalogue}\n" in told
+    assert "is pulled only on request" in " ".join(told.split())
+
+    catalogue.write_text(SITES.format(image=image).replace("13.3 GB", "5 MB"))  # no machine must have that room
+    assert main(command.split()[1:]) == 0
+    said = capsys.readouterr()
+    assert said.out == "1 pulled\n"
+    assert said.err.startswith(f"pulling {image}: 100%, 5.0 MB of 5.0 MB, ") or "pulling" in said.err
+    assert main(command.split()[1:]) == 0
+    assert capsys.readouterr().out == "nothing to pull\n"

@@ -1,0 +1,164 @@
+"""Who was signed in on one container is signed in on all that start later, and nothing of that outlives the run."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+
+from pytest_webarena.errors import SiteError
+from pytest_webarena.sites.backends.base import BackendContext
+from pytest_webarena.sites.manifest import AppManifest, VolumeManifest, load_catalogue
+from tests.docker.test_broker import broker_of, labelled
+from tests.docker.test_manifests import get
+from tests.forum import FORUM, SERVE, SITES, TASKS
+
+if TYPE_CHECKING:
+    from docker import DockerClient
+
+    from pytest_webarena.sites.backends.docker import DockerBackend
+
+pytestmark = pytest.mark.docker
+
+Run = Callable[..., Any]
+CONTROLLER = """
+import sys
+from pytest_webarena.sites.client import BrokerClient
+from pytest_webarena.sites.launcher import BrokerConfig, BrokerLauncher
+
+with BrokerLauncher(BrokerConfig(catalogue="sites.yaml", standbys=0)) as launcher:
+    with BrokerClient(launcher.address, name="main") as client:
+        client.prepare({"forum": {"ann": 99}}, holder="test", timeout=60).keep({"forum": {"ann": {}}}, {})
+        with client.lease(["forum"], holder="test", timeout=60) as lease:
+            print(*lease.sites["forum"].sessions, flush=True)
+            sys.stdin.read()
+"""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def no_snapshots_left(engine: DockerClient) -> Iterator[None]:
+    """What is meant for later runs goes, too."""
+    yield
+    for image in engine.images.list(name="localhost/pytest-webarena-snapshot-forum"):
+        engine.images.remove(str(image.id), force=True)
+
+
+@pytest.fixture
+def catalogue(tmp_path: Path, python_image: str) -> Path:
+    """The forum in a container."""
+    sites = yaml.safe_load(SITES)
+    (app,) = sites["apps"].values()
+    del app["process"]
+    command = ["python3", "-u", "-c", FORUM + SERVE]
+    ready, docker = [{"http": "/"}], {"image": python_image, "command": command, "port": 8080, "snapshot": True}
+    app |= {"backend": "docker", "ready": ready, "docker": docker}
+    (tmp_path / "sites.yaml").write_text(yaml.safe_dump(sites))
+    return tmp_path / "sites.yaml"
+
+
+@pytest.fixture
+def forum(catalogue: Path) -> AppManifest:
+    return load_catalogue(catalogue).apps["forum"]
+
+
+def images(engine: DockerClient, backend: DockerBackend) -> list[Any]:
+    (label,) = (f"{key}={value}" for key, value in backend.leftovers().items())
+    return list(engine.images.list(filters={"label": label}))
+
+
+def mark(name: str) -> list[str]:
+    return ["python3", "-c", f"open('/data/{name}', 'w')"]
+
+
+def test_each_edition_holds_what_was_done_before(
+    engine: DockerClient, backend: DockerBackend, forum: AppManifest, run: Run
+) -> None:
+    run(backend.prepare(forum))
+    replica = run(backend.start(forum, "forum-1"))
+    digest = replica.digest
+    for edition, name in enumerate(("ann", "bob"), start=1):
+        engine.containers.get(replica.handle.id).exec_run(mark(name))
+        assert run(backend.keep(forum, replica)) == edition
+        replica = run(backend.reset(forum, replica))
+        assert (replica.edition, replica.digest) == (edition, digest)
+    listing = engine.containers.get(replica.handle.id).exec_run(["ls", "/data"]).output
+    assert isinstance(listing, bytes)
+    assert {b"ann", b"bob"} <= set(listing.split())
+    assert get(replica, host="forum.test")[0] == 200
+    assert len(images(engine, backend)) == 2
+    run(backend.close())
+    assert not images(engine, backend)
+
+
+def test_only_what_is_all_in_the_container_is_kept(backend: DockerBackend, forum: AppManifest) -> None:
+    assert forum.docker is not None
+    own = VolumeManifest(source="data", target="/data", mutable=True)
+    assert backend.keeps(forum)
+    assert not backend.keeps(replace(forum, docker=replace(forum.docker, snapshot=False)))
+    assert not backend.keeps(replace(forum, docker=replace(forum.docker, volumes=(own,))))
+    assert not backend.keeps(replace(forum, read_only=True))
+
+
+def test_a_container_that_has_gone_can_not_be_kept(
+    engine: DockerClient, backend: DockerBackend, forum: AppManifest, run: Run
+) -> None:
+    run(backend.prepare(forum))
+    replica = run(backend.start(forum, "forum-1"))
+    engine.containers.get(replica.handle.id).remove(force=True)
+    with pytest.raises(SiteError, match=r"can't make a snapshot of forum: .*No such container"):
+        run(backend.keep(forum, replica))
+    assert run(backend.reset(forum, replica)).edition == 0
+
+
+def test_the_next_run_removes_what_a_dead_one_has_kept(
+    engine: DockerClient, broker: BackendContext, forum: AppManifest, run: Run
+) -> None:
+    from pytest_webarena.sites.backends.docker import DockerBackend
+    from pytest_webarena.sites.backends.docker.cleanup import sweep
+
+    dead = DockerBackend(replace(broker, owner=f"{broker.owner}x"))
+    try:
+        run(dead.prepare(forum))
+        run(dead.keep(forum, run(dead.start(forum, "forum-1"))))
+        assert len(images(engine, dead)) == 1
+        sweep(engine)
+        assert not images(engine, dead)
+    finally:
+        run(dead.close())
+
+
+def test_nothing_kept_survives_the_broker(engine: DockerClient, catalogue: Path) -> None:
+    controller = subprocess.Popen(
+        [sys.executable, "-c", CONTROLLER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        cwd=catalogue.parent, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )  # fmt: skip
+    try:
+        assert controller.stdout is not None
+        assert controller.stdout.readline() == "ann\n"
+        label, broker = broker_of(engine, controller.pid)
+        assert len(engine.images.list(filters={"label": label})) == 1
+        os.kill(broker, signal.SIGKILL)
+        deadline = time.monotonic() + 20
+        while left := [*labelled(engine, label), *engine.images.list(filters={"label": label})]:
+            assert time.monotonic() < deadline, left
+            time.sleep(0.1)
+    finally:
+        controller.kill()
+        controller.communicate()
+
+
+@pytest.mark.browser
+def test_trials_find_their_users_signed_in(pytester: pytest.Pytester, catalogue: Path) -> None:
+    (pytester.path / "forum.tasks.yaml").write_text(TASKS)
+    result = pytester.runpytest_subprocess(f"--sites={catalogue}", "--run-dir=run", "-k", "ann or bob", timeout=170)
+    result.assert_outcomes(passed=3)
+    result.stdout.no_fnmatch_line("*signs in as*")

@@ -1,0 +1,45 @@
+"""pytest as its users start it, for runs that several tests look at: `pytester` makes one per test."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+__all__ = ["run_pytest"]
+
+
+def run_pytest(
+    directory: Path, *arguments: str | os.PathLike[str], environ: Mapping[str, str] | None = None, timeout: float = 250
+) -> pytest.RunResult:
+    """Run pytest in ``directory``, in a process of its own and as if no other pytest ran here; ``timeout`` in seconds.
+
+    What it printed is shown with the failure of a test that looks at it.
+    """
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    environment |= {"PY_COLORS": "0", "PYTHONPATH": os.pathsep.join([str(directory), *_python_path()])}
+    environment |= environ or {}
+    command = [sys.executable, "-m", "pytest", f"--basetemp={directory / 'basetemp'}", *arguments]
+    began = time.monotonic()
+    done = subprocess.run(
+        command,
+        cwd=directory,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+    )
+    print(done.stdout)
+    print(done.stderr, file=sys.stderr)
+    seconds = time.monotonic() - began
+    return pytest.RunResult(done.returncode, done.stdout.splitlines(), done.stderr.splitlines(), seconds)
+
+
+def _python_path() -> list[str]:
+    return [value] if (value := os.environ.get("PYTHONPATH")) else []

@@ -1,0 +1,59 @@
+"""What a progress bar shows, on a terminal and elsewhere."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+
+from pytest_webarena.sites.backends.docker.obtain import in_words
+from pytest_webarena.sites.bar import Bar
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def told(stream: io.StringIO) -> list[str]:
+    now = 0.0
+    with Bar("pulling shop", stream, words=in_words, clock=lambda: now) as bar:
+        for now, done, note in ((1.0, 10, ""), (1.01, 11, ""), (20.0, 500, ""), (25.0, 1000, "unpacking")):  # noqa: B007
+            bar.update(done * 10**6, 10**9, note)
+    return stream.getvalue().split("\n")
+
+
+def test_a_terminal_has_one_line_that_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
+    (line, rest) = told(Terminal())
+    assert rest == ""
+    states = [state.rstrip() for state in line.split("\r")[1:]]
+    assert states == [
+        "pulling shop [....................]   1% 10 MB of 1.0 GB  10 MB/s, 2 min left",
+        "pulling shop [##########..........]  50% 500 MB of 1.0 GB  25 MB/s, 20 s left",
+        "pulling shop [####################] 100% 1.0 GB of 1.0 GB  unpacking",
+        "pulling shop [####################] 100% 1.0 GB of 1.0 GB  unpacking",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("columns", "expected"),
+    [
+        (64, "pulling shop [####...]  50% 500 MB of 1.0 GB  25 MB/s, 20 s left"),
+        (58, "pulling shop  50% 500 MB of 1.0 GB  25 MB/s, 20 s left"),
+        (50, "…ng shop  50% 500 MB of 1.0 GB  25 MB/s, 20 s left"),
+    ],
+)
+def test_a_narrow_one_keeps_the_figures(monkeypatch: pytest.MonkeyPatch, columns: int, expected: str) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns + 1))
+    states = [state.rstrip() for state in told(Terminal())[0].split("\r")[1:]]
+    assert states[1] == expected
+    assert max(map(len, states)) <= columns
+
+
+def test_elsewhere_it_is_a_line_now_and_then() -> None:
+    assert told(io.StringIO()) == [
+        "pulling shop: 50%, 500 MB of 1.0 GB, 25 MB/s, 20 s left",
+        "pulling shop: 100%, 1.0 GB of 1.0 GB, unpacking",
+        "",
+    ]

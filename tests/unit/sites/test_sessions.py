@@ -1,0 +1,260 @@
+"""Sessions that replicas start with: whose turn it is to make them, who has them, and when they are given up."""
+
+from __future__ import annotations
+
+import urllib.parse
+import urllib.request
+from collections.abc import Callable, Coroutine, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_webarena.errors import SiteError
+from pytest_webarena.sites.backends.base import Replica
+from pytest_webarena.sites.client import BrokerClient, Lease
+from pytest_webarena.sites.launcher import BrokerConfig, BrokerLauncher
+from pytest_webarena.sites.manifest import Account, AppManifest, LoginCheck, LoginRecipe
+from pytest_webarena.sites.sessions import AppSessions
+from tests.forum import FORUM, SITES
+
+from .pool_house import FakeBackend, House, rest, run
+from .processes import DEADLINE
+
+STATE: dict[str, Any] = {"cookies": [], "origins": []}
+USERS = {name: Account(username=name, password="x") for name in ("ann", "bob")}
+
+
+def recipe(**values: Any) -> LoginRecipe:
+    return LoginRecipe(**{"kind": "form", "site": "shop", "portable": False, "check": LoginCheck(path="/me"), **values})
+
+
+def sessions(*, boot: float = 0.0, **login: Any) -> tuple[AppSessions, list[float]]:
+    app = AppManifest(
+        name="shop", sites=(), backend="docker", users=USERS, login={"shop": recipe(**login)}, boot_seconds=boot
+    )
+    now = [0.0]
+    return AppSessions(app, clock=lambda: now[0]), now
+
+
+@pytest.mark.parametrize(
+    ("login", "boot", "visits", "expected"),
+    [
+        ({}, 0, {"shop": {"ann": 2}}, {"shop": ("ann",)}),
+        ({}, 0, {"shop": {"ann": 1}}, {}),  # one trial may as well sign in by itself
+        ({}, 0, {"shop": {"ann": 1, "bob": 1}}, {"shop": ("ann", "bob")}),
+        ({}, 60, {"shop": {"ann": 7}}, {}),
+        ({}, 60, {"shop": {"ann": 8}}, {"shop": ("ann",)}),
+        ({}, 0, {"shop": {"ann": 2, "zoe": 9}, "blog": {"ann": 9}}, {"shop": ("ann",)}),
+        ({"portable": True}, 0, {"shop": {"ann": 9}}, {}),
+        ({"kind": "header"}, 0, {"shop": {"ann": 9}}, {}),
+    ],
+)
+def test_who_is_signed_in_for_all_trials(
+    login: dict[str, Any], boot: float, visits: dict[str, dict[str, int]], expected: dict[str, tuple[str, ...]]
+) -> None:
+    assert sessions(boot=boot, **login)[0].missing(visits) == expected
+
+
+def test_replicas_have_the_sessions_of_their_edition_and_earlier_ones() -> None:
+    found, _ = sessions()
+    found.keep({"shop": {"ann": STATE}}, born=0, edition=1)
+    found.keep({"shop": {"bob": STATE}}, born=1, edition=2)
+    assert [sorted(found.of("shop", edition)) for edition in (0, 1, 2)] == [[], ["ann"], ["ann", "bob"]]
+    found.keep({"shop": {"bob": STATE}}, born=0, edition=3)  # made on an old replica, where nobody was signed in
+    assert [sorted(found.of("shop", edition)) for edition in (2, 3)] == [[], ["bob"]]
+    assert found.missing({"shop": {"ann": 9, "bob": 9}}) == {"shop": ("ann",)}
+
+
+def test_a_session_that_has_ended_is_made_again_if_it_lasted() -> None:
+    found, now = sessions()
+    visits = {"shop": {"ann": 9}}
+    found.keep({"shop": {"ann": STATE}}, born=0, edition=1)
+    assert found.of("shop", 1)
+    now[0] = 3600.0
+    found.ended("shop", "ann", 1, "sent to the form")
+    assert found.missing(visits) == {"shop": ("ann",)}
+    found.keep({"shop": {"ann": STATE}}, born=1, edition=2)
+    found.ended("shop", "ann", 1, "somebody with an old replica")
+    assert not found.missing(visits)
+    now[0] += 7200.0  # it has to boot
+    assert found.of("shop", 2)
+    now[0] += 5.0
+    found.ended("shop", "ann", 2, "sent to the form\nthe page is …")
+    assert not found.missing(visits)
+    assert not found.of("shop", 2)
+    assert found.notes == [
+        "shop: each trial signs in as ann by itself, for that can't be kept: "
+        "after 5 s a new replica did not accept the session: sent to the form"
+    ]
+
+
+def test_a_second_failure_is_the_last() -> None:
+    found, _ = sessions()
+    for left in ({"shop": ("ann",)}, {}):
+        found.failed("shop", "ann", "the button has gone")
+        assert found.missing({"shop": {"ann": 9}}) == left
+    found.failed("shop", "ann", "the button has gone")
+    assert len(found.notes) == 1
+
+
+# --- in the pool
+
+
+class Keeping(FakeBackend):
+    """A backend on whose replicas somebody can sign in for all."""
+
+    edition = 0
+    refuses = ""
+
+    def keeps(self, app: AppManifest) -> bool:
+        return not app.read_only
+
+    async def keep(self, app: AppManifest, replica: Replica) -> int:
+        if self.refuses:
+            raise SiteError(self.refuses)
+        self.edition += 1
+        return self.edition
+
+    def _pristine(self, app: AppManifest, replica_id: str, generation: int) -> Replica:
+        replica = super()._pristine(app, replica_id, generation)
+        replica.edition = self.edition
+        return replica
+
+
+def house(work: Callable[[House, Keeping], Coroutine[Any, Any, None]], **settings: Any) -> None:
+    async def main(house: House) -> None:
+        house.backend = backend = Keeping()
+        await work(house, backend)
+
+    run(main, **settings)
+
+
+def test_later_replicas_start_from_the_kept_one_and_old_spares_are_replaced_one_by_one() -> None:
+    async def work(house: House, backend: Keeping) -> None:
+        lease = await house.lease("a")
+        await rest()
+        assert house.states("a") == ["leased", "pristine", "pristine"]
+        backend.manual = True
+        assert await house.pool.keep(lease, "a", unsafe={}) == 1
+        await rest()
+        assert [what for what, _ in backend.pending] == ["reset a-1"]  # the old spares are there until this one is
+        spare = await house.lease("a")
+        assert spare.replicas["a"].edition == 0
+        backend.finish()
+        await rest()
+        assert [what for what, _ in backend.pending] == ["reset a-3"]
+        assert (await house.lease("a")).replicas["a"].edition == 1  # the last of the line, but the best
+
+    house(work, replicas=3, standbys=2)
+
+
+def test_no_spares_are_started_while_somebody_signs_in_for_all() -> None:
+    async def work(house: House, backend: Keeping) -> None:
+        house.pool.preparing("a", True)
+        await house.lease("a")
+        await rest()
+        assert house.states("a") == ["leased"]
+        house.pool.preparing("a", False)
+        await rest()
+        assert house.states("a") == ["leased", "pristine"]
+
+    house(work, replicas=3, standbys=1)
+
+
+def test_a_replica_that_can_not_be_kept_is_replaced() -> None:
+    async def work(house: House, backend: Keeping) -> None:
+        backend.refuses = "no space left on device"
+        with pytest.raises(SiteError, match="no space left"):
+            await house.pool.keep(await house.lease("a"), "a", unsafe={})
+        again = await house.lease("a")
+        assert (again.replicas["a"].edition, again.replicas["a"].generation) == (0, 1)
+
+    house(work, replicas=1)
+
+
+# --- through the broker, on processes
+
+
+@pytest.fixture
+def launcher(tmp_path: Path) -> Iterator[BrokerLauncher]:
+    (tmp_path / "forum.py").write_text(FORUM)
+    (tmp_path / "sites.yaml").write_text(SITES)
+    with BrokerLauncher(BrokerConfig(catalogue=str(tmp_path / "sites.yaml"), max_replicas=3, standbys=1)) as launcher:
+        yield launcher
+
+
+class NoRedirect(urllib.request.HTTPRedirectHandler):
+    def redirect_request(self, *_: Any) -> None:
+        return None
+
+
+def ask(lease: Lease, path: str, *, user: str = "", cookie: str = "") -> tuple[str, str]:
+    """The answer's text and the cookie it sets."""
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({"http": lease.proxy}), NoRedirect())
+    body = urllib.parse.urlencode({"user": user}).encode() if user else None
+    request = urllib.request.Request(f"http://forum.test{path}", data=body, headers={"Cookie": cookie})
+    try:
+        answer = opener.open(request, timeout=DEADLINE)
+    except urllib.request.HTTPError as error:
+        answer = error
+    with answer:
+        return answer.read().decode(), (answer.headers["Set-Cookie"] or "").partition(";")[0]
+
+
+def sign_in(lease: Lease, *users: str) -> dict[str, dict[str, Any]]:
+    cookies = {user: ask(lease, "/login", user=user)[1] for user in users}
+    return {"forum": {user: {"cookies": [cookie], "origins": []} for user, cookie in cookies.items()}}
+
+
+def test_one_signs_in_and_all_later_replicas_know_the_session(launcher: BrokerLauncher) -> None:
+    visits = {"forum": {"ann": 5}}
+    with BrokerClient(launcher.address, name="gw0") as first, BrokerClient(launcher.address, name="gw1") as second:
+        lease = first.prepare(visits, holder="first", timeout=DEADLINE)
+        assert lease is not None
+        with ThreadPoolExecutor() as threads:
+            other = threads.submit(second.prepare, visits, holder="second", timeout=DEADLINE)
+            lease.keep(sign_in(lease, "ann"), {})
+            assert other.result() is None  # it has waited for us
+        digests = set()
+        for reset in (True, False):
+            with second.lease(["forum"], holder="trial", timeout=DEADLINE) as trial:
+                stored = trial.sites["forum"].sessions["ann"]
+                assert ask(trial, "/me", cookie=stored.state["cookies"][0])[0] == "<p>You are ann.</p>"
+                assert trial.release().clean  # what it started with is what counts as pristine
+                digests |= {replica.digest for replica in trial.replicas}
+            assert reset or len(digests) == 1  # who is signed in is no other app
+        with second.lease(["forum"], holder="trial", timeout=DEADLINE) as trial:
+            trial.session_ended("forum", "ann", stored.number, "so it seems")
+        with second.lease(["forum"], holder="trial", timeout=DEADLINE) as trial:
+            assert not trial.sites["forum"].sessions
+    (note,) = launcher.stop().notes
+    assert note.startswith("forum: each trial signs in as ann by itself, for that can't be kept: after ")
+
+
+def test_a_site_that_is_not_there_is_told_by_whoever_leases_it(tmp_path: Path) -> None:
+    (tmp_path / "sites.yaml").write_text(SITES)  # and no forum.py
+    with BrokerLauncher(BrokerConfig(catalogue=str(tmp_path / "sites.yaml"))) as launcher:
+        with BrokerClient(launcher.address, name="gw0") as client:
+            assert client.look(["forum"])["forum"].default_user == "ann"
+            for _ in range(3):
+                with pytest.raises(SiteError, match="No module named 'forum'"):
+                    client.prepare({"forum": {"ann": 5}}, holder="first", timeout=DEADLINE)
+        assert launcher.stop().notes == ()
+
+
+def test_whoever_dies_while_signing_in_leaves_the_turn_to_the_next(launcher: BrokerLauncher) -> None:
+    visits = {"forum": {"ann": 5, "bob": 5}}
+    with BrokerClient(launcher.address, name="gw1") as second:
+        with BrokerClient(launcher.address, name="gw0") as first, ThreadPoolExecutor() as threads:
+            assert first.prepare(visits, holder="first", timeout=DEADLINE) is not None
+            other = threads.submit(second.prepare, visits, holder="second", timeout=DEADLINE)
+            first.close()
+            lease = other.result()
+        assert lease is not None
+        lease.keep(sign_in(lease, "bob"), {"forum": {"ann": "her password has changed"}})
+        assert second.prepare(visits, holder="second", timeout=DEADLINE) is None
+        with second.lease(["forum"], holder="trial", timeout=DEADLINE) as trial:
+            assert list(trial.sites["forum"].sessions) == ["bob"]
+    assert ["her password has changed" in note for note in launcher.stop().notes] == [True]

@@ -1,0 +1,40 @@
+"""How this suite is handed out to workers."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tests.conftest import spread
+
+HERE = Path(__file__).parents[1]
+
+
+def room_with(room: str, modules: int, each: int) -> list[Any]:
+    return [SimpleNamespace(path=HERE / room / f"test_{m}.py", number=n) for m in range(modules) for n in range(each)]
+
+
+@pytest.mark.parametrize("workers", [2, 3, 4])
+def test_each_worker_begins_with_slow_tests_and_ends_with_quick_ones(workers: int) -> None:
+    items = [*room_with("browser", 40, 15), *room_with("docker", 10, 7), *room_with("plugin", 10, 14)]
+    items += room_with("unit", 200, 25)
+    order = spread(items, workers)
+    assert sorted(map(id, order)) == sorted(map(id, items))
+    slow_modules = [path for path, _ in groupby(order, key=lambda item: item.path) if "unit" not in path.parts]
+    assert len(slow_modules) == len(set(slow_modules)) == 60  # none is torn apart
+    rest = order
+    for left in range(workers, 0, -1):  # as the scheduler divides them
+        part, rest = rest[: len(rest) // left], rest[len(rest) // left :]
+        slow = ["unit" not in item.path.parts for item in part]
+        assert slow == sorted(slow, reverse=True)
+        assert sum(slow) >= 10 * 7
+
+
+def test_slow_tests_alone_keep_their_order() -> None:
+    items = room_with("browser", 9, 5)
+    assert spread(items, 2) == items
+    assert spread([], 2) == []

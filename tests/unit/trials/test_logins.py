@@ -1,0 +1,88 @@
+"""Whose session a trial begins with, and on which replica it was made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from pytest_webarena.errors import SiteError
+from pytest_webarena.trials import logins
+from pytest_webarena.trials.logins import Logins
+
+
+class FakeLease:
+    """A replica of its own."""
+
+    proxy = ""
+
+    def __init__(self, site: Any) -> None:
+        self.sites = {"todo": site}
+
+    def set_headers(self, site: str, headers: Any) -> None:
+        raise AssertionError("the recipe sends none")
+
+
+class Sites:
+    """Replicas that hand out sessions and accept their own, or each other's as well."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, *, shared: bool) -> None:
+        self.shared = shared
+        self.lease: FakeLease | None = None
+        self.made_by: list[FakeLease] = []
+        self.looks = 0
+        recipe = SimpleNamespace(headers={})
+        self.site: Any = SimpleNamespace(
+            name="todo", url="http://todo.test", login=recipe, users={"emma": "emma"}, default_user="emma",
+            login_state_portable=True, sessions={},
+        )  # fmt: skip
+        monkeypatch.setattr(logins, "login_headers", lambda recipe, account: {})
+        monkeypatch.setattr(logins, "login", self._login)
+        monkeypatch.setattr(logins, "verify", self._verify)
+        self.logins = Logins(
+            lambda: None,  # type: ignore[arg-type,return-value]
+            self._lend,
+            look=lambda names: {"todo": self.site},
+        )
+
+    def trial(self) -> tuple[FakeLease, Any]:
+        """A trial's lease and the session that it begins with."""
+        self.logins.prepare(["todo"], {})
+        self.lease = lease = FakeLease(self.site)
+        state = self.logins.state(lease, {})  # type: ignore[arg-type]
+        assert state is not None
+        (cookie,) = state["cookies"]
+        return lease, cookie["made_on"]
+
+    @contextmanager
+    def _lend(self, sites: Any, holder: str) -> Iterator[Any]:
+        self.lease = FakeLease(self.site)
+        yield self.lease
+
+    def _login(self, engine: Any, recipe: Any, account: Any, **where: Any) -> Any:
+        assert self.lease is not None
+        self.made_by.append(self.lease)
+        return {"cookies": [{"made_on": self.lease}]}
+
+    def _verify(self, engine: Any, recipe: Any, account: Any, *, state: Any, **where: Any) -> None:
+        self.looks += 1
+        if not self.shared and state["cookies"] != [{"made_on": self.lease}]:
+            raise SiteError("signing in to todo as emma: expected http://todo.test/ to open, found /login")
+
+
+def test_replicas_that_accept_each_others_sessions_share_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    sites = Sites(monkeypatch, shared=True)
+    cookies = [sites.trial()[1] for _ in range(3)]
+    assert cookies == [sites.made_by[0]] * 3
+    assert (len(sites.made_by), sites.looks) == (1, 1)  # looked at once, not for each trial
+
+
+def test_a_session_that_another_replica_refuses_is_made_on_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    sites = Sites(monkeypatch, shared=False)
+    for _ in range(3):
+        lease, cookie = sites.trial()
+        assert cookie is lease
+    assert (len(sites.made_by), sites.looks) == (4, 1)  # one on a replica that was handed back at once

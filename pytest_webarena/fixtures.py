@@ -92,6 +92,11 @@ def webarena_runtime(
     try:
         session = SessionConfig(**{**shots, **webarena_context_args})
         session.observation.require()
+        if browser_name != "chromium" and session.observation.extractor == "exact":
+            raise UsageError(
+                "fixture webarena_context_args: expected --browser chromium for observations with the extractor exact, "
+                f"found {browser_name}"
+            )
     except TypeError as error:
         raise UsageError(f"fixture webarena_context_args: expected fields of SessionConfig: {error}") from None
     config = RuntimeConfig(
@@ -172,7 +177,7 @@ def browser_type_launch_args(
     browser_name: Literal["chromium", "firefox", "webkit"],
 ) -> dict[str, Any]:
     """pytest-playwright's own, with the browser that ``--browser-executable`` or the system offers."""
-    from pytest_webarena.browser.launch import find_browser
+    from pytest_webarena.browser.launch import find_browser, page_options
 
     arguments = dict(browser_type_launch_args)
     settings = pytestconfig.stash.get(SETTINGS, None)  # not there: nothing of ours was asked for
@@ -183,4 +188,4 @@ def browser_type_launch_args(
         choice = find_browser(explicit, browser_name=browser_name, headed=arguments.get("headless") is False)
     except BrowserError:
         return arguments  # Playwright's own message is right for pages that are none of our business
-    return {**arguments, "executable_path": choice.executable} if choice.executable else arguments
+    return page_options(choice, arguments)

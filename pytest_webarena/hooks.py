@@ -27,7 +27,8 @@ def prepare(config: pytest.Config) -> None:
         config.stash[SETTINGS] = settings = read_settings(config)
         collecting = config.getoption("collectonly")
         if settings.asks_for_agents and settings.rescore is None:
-            check_agents(settings, collecting=collecting)
+            browsers = config.getoption("--browser", default=None) or ()
+            check_agents(settings, collecting=collecting, browsers=browsers)
         if settings.rescore is not None:
             rescoring.name_files(config, RunDir(settings.rescore))
         if config.getoption("--sites"):

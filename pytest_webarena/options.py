@@ -156,7 +156,8 @@ def add_options(parser: pytest.Parser) -> None:
         "--browser-executable",
         default=None,
         metavar="PATH",
-        help="Browser to launch (default: Playwright's own if installed, else a Chromium or Chrome of the system).",
+        help="Browser to launch (default: Playwright's own if installed, else one of the system: a Chromium or Chrome; "
+        "with --browser=firefox a Firefox).",
     )
     group.addoption(
         "--record",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
@@ -12,7 +12,7 @@ from typing import Literal, get_args
 import pytest
 
 from pytest_webarena.agents.overrides import Overrides, parse_option
-from pytest_webarena.agents.protocol import AgentLimits
+from pytest_webarena.agents.protocol import AgentDefinition, AgentLimits
 from pytest_webarena.answers import AskedFormat
 from pytest_webarena.checks.grading import Grading, find_grading
 from pytest_webarena.episode import EpisodeLimits
@@ -200,8 +200,11 @@ def _grading(config: pytest.Config, stored: StoredRun | None) -> Grading:
     return find_grading(name or "repaired", without)
 
 
-def check_agents(settings: Settings, *, collecting: bool = False) -> None:
-    """Fail before anything runs when an agent can't be found or, unless tasks are merely collected, lacks something."""
+def check_agents(settings: Settings, *, collecting: bool = False, browsers: Collection[str] = ()) -> None:
+    """Fail before anything runs when an agent can't be found or, unless tasks are merely collected, lacks something.
+
+    ``browsers`` are the names given by ``--browser``; some agents need Chromium.
+    """
     from pytest_webarena.agents import resolve_agent
 
     if not collecting:
@@ -211,6 +214,7 @@ def check_agents(settings: Settings, *, collecting: bool = False) -> None:
         agent = resolve_agent(name, settings.agent_directories, settings.overrides)
         if not collecting:
             agent.check(settings.models)
+            _check_browsers(name, agent, browsers)
         for used in agent.overridden:
             unused.pop(used, None)
         if settings.audit and not agent.source.startswith("built-in"):
@@ -240,6 +244,24 @@ def check_run_dir(settings: Settings) -> None:
         writable = False
     if not writable:
         raise UsageError(f"--run-dir: expected a directory that can be written, found none at {folder}")
+
+
+def _check_browsers(name: str, agent: AgentDefinition, browsers: Collection[str]) -> None:
+    from pytest_webarena.agents.definitions import observed_as
+    from pytest_webarena.browser.config import ObservationConfig
+
+    other = next((browser for browser in browsers if browser != "chromium"), None)
+    if other is None:
+        return
+    if agent.self_driving:
+        raise UsageError(
+            f"--agent={name}: expected --browser chromium for an agent that drives its browser itself, found {other}"
+        )
+    if observed_as(agent.observation, ObservationConfig()).extractor == "exact":
+        raise UsageError(
+            f"--agent={name}: expected --browser chromium for the extractor exact, found {other}; "
+            "set extractor: fast in its definition (without compat), or leave --browser out"
+        )
 
 
 def _own_prices(config: pytest.Config) -> Path | None:

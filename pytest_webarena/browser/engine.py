@@ -14,6 +14,7 @@ from playwright.async_api import Browser, BrowserType, Playwright, async_playwri
 from playwright.async_api import Error as PlaywrightError
 
 from pytest_webarena.browser.config import EngineConfig, SessionConfig
+from pytest_webarena.browser.firefox import named_executable
 from pytest_webarena.browser.launch import (
     BrowserChoice,
     find_browser,
@@ -182,12 +183,12 @@ class BrowserEngine:
         config = self._config
         headed = config.launch_args.get("headless") is False
         channel = config.launch_args.get("channel")
-        explicit = config.executable or config.launch_args.get("executable_path")
+        explicit = config.executable or named_executable(config.launch_args)
         if channel and not explicit:
-            choice = BrowserChoice(executable=None, name=str(channel))
+            choice = BrowserChoice(executable=None, name=str(channel), kind=config.browser_name)
         else:
             choice = find_browser(explicit, browser_name=config.browser_name, headed=headed)
-        options = launch_options(choice, config.launch_args, proxy=config.proxy)
+        options = launch_options(choice, config.launch_args, proxy=config.proxy, temp=config.temp_dir)
         kind: BrowserType = getattr(playwright, config.browser_name)
         try:
             browser = await self._start(kind, options, choice)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 
 from playwright.async_api import Error as PlaywrightError
@@ -56,6 +57,10 @@ __all__ = ["Performed", "perform"]
 
 _TYPED_KEY_BY_KEY = 200
 """Longer texts are inserted at once, but for the last character: key by key they would take seconds."""
+_TYPED_SLOWLY = 40
+"""The same where each key takes longer: on Firefox."""
+_PIECES = re.compile(r"[\x00-\x7f]{1,10}|[^\x00-\x7f]+")
+"""What keyboards have keys for, a few at a time, for each may take its time; and what they have none for."""
 _FILE_DIALOG = 2.0
 """How long a file dialog is waited for after the click that should open it, in seconds."""
 _LONGEST_WAIT = 20.0
@@ -245,11 +250,23 @@ class _Hand:
         text = typable(text)
         if not text:
             return
-        keyboard = self._tab.page.keyboard
-        if len(text) > _TYPED_KEY_BY_KEY:
-            await self._tab.run(keyboard.insert_text(text[:-1]), self._hang, "inserting text")
+        if len(text) > (_TYPED_KEY_BY_KEY if self._tab.is_observable else _TYPED_SLOWLY):
+            await self._insert(text[:-1])
             text = text[-1]
-        await self._tab.run(keyboard.type(text), self._hang, "typing")
+        for piece in (text,) if self._tab.is_observable else _PIECES.findall(text):
+            if self._tab.is_observable or piece.isascii():
+                await self._tab.run(self._tab.page.keyboard.type(piece), self._hang, "typing")
+            else:
+                await self._insert(piece)
+
+    async def _insert(self, text: str) -> None:
+        """Insert text at the cursor, without keys."""
+        if not self._tab.is_observable:
+            # Playwright would set the field's value there, which frameworks that watch it don't notice.
+            inserted = await self._tab.evaluate(scripts.INSERT, text, seconds=self._hang, what="inserting text")
+            if inserted:
+                return
+        await self._tab.run(self._tab.page.keyboard.insert_text(text), self._hang, "inserting text")
 
     async def _key(self, keys: str) -> None:
         await self._tab.run(self._tab.page.keyboard.press(keys), self._hang, "pressing a key")

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import parse_qs, urljoin, urlsplit
 
-__all__ = ["RefusedAddress", "allowed_in_tab", "resolve_address"]
+__all__ = ["RefusedAddress", "allowed_in_tab", "failed_address", "resolve_address"]
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _HOST = re.compile(r"(localhost|\[[0-9a-f:]+\]|[\w-]+(\.[\w-]+)+)(:\d+)?([/?#].*)?", re.IGNORECASE)
+
+
+_FAILED = ("about:neterror", "about:certerror")
+"""Firefox's own pages for a failed navigation."""
 
 
 class RefusedAddress(Exception):
@@ -23,11 +27,21 @@ def allowed_in_tab(url: str) -> bool:
     """
     scheme = url.partition(":")[0].lower()
     if scheme == "about":
-        return url.lower().split("#")[0].split("?")[0] in ("about:blank", "about:srcdoc")
+        return url.lower().split("#")[0].split("?")[0] in ("about:blank", "about:srcdoc", *_FAILED)
     if scheme == "blob":
         return url.lower().startswith(("blob:http://", "blob:https://"))
     # Chromium's own page for a failed navigation has this address.
     return scheme in ("http", "https", "") or url.startswith("chrome-error://chromewebdata")
+
+
+def failed_address(url: str) -> str:
+    """The address that could not be loaded if ``url`` is Firefox's own page about that, else ``url``.
+
+    >>> failed_address("about:neterror?e=netReset&u=http%3A//shop.test/cart&c=UTF-8")
+    'http://shop.test/cart'
+    """
+    page, _, query = url.partition("?")
+    return parse_qs(query).get("u", [url])[0] if page in _FAILED else url
 
 
 def resolve_address(url: str, base: str) -> str:

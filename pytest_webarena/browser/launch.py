@@ -12,11 +12,20 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from pytest_webarena.browser import firefox
 from pytest_webarena.browser.config import BrowserName, EngineConfig, SessionConfig
 from pytest_webarena.errors import BrowserError
 from pytest_webarena.sites.gateway.egress import CHROMIUM_EGRESS_ARGS, PROXY_BYPASS
 
-__all__ = ["BrowserChoice", "driven_arguments", "find_browser", "is_sandbox_failure", "launch_options", "make_temp_dir"]
+__all__ = [
+    "BrowserChoice",
+    "driven_arguments",
+    "find_browser",
+    "is_sandbox_failure",
+    "launch_options",
+    "make_temp_dir",
+    "page_options",
+]
 
 _ON_PATH = (
     "chromium-headless-shell",
@@ -29,6 +38,8 @@ _ON_PATH = (
 )
 _MAC = ("Chromium.app/Contents/MacOS/Chromium", "Google Chrome.app/Contents/MacOS/Google Chrome")
 _WINDOWS = (r"Chromium\Application\chrome.exe", r"Google\Chrome\Application\chrome.exe")
+_PLACES = {"chromium": (_ON_PATH, _MAC, _WINDOWS), "firefox": (firefox.ON_PATH, firefox.MAC, firefox.WINDOWS)}
+"""Of browsers that systems have: names on the PATH, applications of macOS, programs of Windows. WebKit is none."""
 
 _QUIET_ARGS = ("--no-first-run", "--no-default-browser-check")
 """No calls home: every request of a run belongs to a task."""
@@ -44,6 +55,10 @@ class BrowserChoice:
     """For messages and records, e.g. ``chromium-headless-shell`` or ``chromium (Playwright)``."""
     version: str = ""
     """As the running browser reports it; empty before its start."""
+    kind: BrowserName = "chromium"
+    """Whose flags and settings it understands."""
+    playwrights: bool = False
+    """Whether it is a build of Playwright's, given by its path: Playwright talks to its own Firefox in another way."""
 
 
 def find_browser(
@@ -54,18 +69,22 @@ def find_browser(
     A headless shell has no window, so it is passed over when ``headed``. `BrowserError` says what to install.
     """
     if explicit:
-        return _explicit(explicit)
+        return _of_system(_explicit(explicit), browser_name)
     if _playwright_has(browser_name, headed=headed):
-        return BrowserChoice(executable=None, name=f"{browser_name} (Playwright)")
-    if browser_name == "chromium":
-        for path in _system_candidates():
-            if not (headed and "headless-shell" in path.name):
-                return BrowserChoice(executable=str(path), name=path.stem if path.suffix == ".exe" else path.name)
+        return BrowserChoice(executable=None, name=f"{browser_name} (Playwright)", kind=browser_name)
+    for path in _system_candidates(browser_name):
+        if not (headed and "headless-shell" in path.name):
+            return _of_system(path, browser_name)
     raise BrowserError(_what_to_install(browser_name, headed))
 
 
-def launch_options(choice: BrowserChoice, launch_args: Mapping[str, Any], *, proxy: str) -> dict[str, Any]:
-    """Keyword arguments for Playwright's ``launch``: the user's, with our way out, args and sandbox."""
+def launch_options(
+    choice: BrowserChoice, launch_args: Mapping[str, Any], *, proxy: str, temp: Path | None = None
+) -> dict[str, Any]:
+    """Keyword arguments for Playwright's ``launch``: the user's, with our way out, args and sandbox.
+
+    ``temp`` is where temporary files go; None: where the system has them.
+    """
     options = {key: value for key, value in launch_args.items() if value is not None}
     options["proxy"] = {"server": proxy, "bypass": PROXY_BYPASS}
     if choice.executable is not None:
@@ -73,10 +92,25 @@ def launch_options(choice: BrowserChoice, launch_args: Mapping[str, Any], *, pro
         options.pop("channel", None)
     # Ctrl-C must reach pytest, which still wants to read the pages; it closes the browser itself.
     options |= {"handle_sigint": False, "handle_sigterm": False, "handle_sighup": False}
-    if "chromium" in choice.name or "chrome" in choice.name or "channel" in options:
+    if choice.kind == "chromium":
         given = [str(arg) for arg in options.get("args", ())]
         options["args"] = list(dict.fromkeys([*_QUIET_ARGS, *CHROMIUM_EGRESS_ARGS, *given]))
         options.setdefault("chromium_sandbox", not _is_root())
+    elif choice.kind == "firefox":
+        options["firefox_user_prefs"] = firefox.preferences(options.get("firefox_user_prefs"))
+        if choice.executable is not None and not choice.playwrights:
+            options |= firefox.launch_options(choice.executable, options, temp)
+    return options
+
+
+def page_options(choice: BrowserChoice, launch_args: Mapping[str, Any]) -> dict[str, Any]:
+    """``launch_args`` with the browser that was found, for pages that are not ours: the way out is their own matter."""
+    if choice.executable is None:
+        return dict(launch_args)
+    options: dict[str, Any] = {**launch_args, "executable_path": choice.executable}
+    if choice.kind == "firefox" and not choice.playwrights:
+        options["firefox_user_prefs"] = firefox.preferences(launch_args.get("firefox_user_prefs"), closed=False)
+        options |= firefox.launch_options(choice.executable, launch_args, None)
     return options
 
 
@@ -122,14 +156,21 @@ def is_sandbox_failure(message: str) -> bool:
     return any(text in message for text in ("No usable sandbox", "SUID sandbox", "zygote_host_impl_linux", "sandbox!"))
 
 
-def _explicit(executable: str) -> BrowserChoice:
+def _explicit(executable: str) -> Path:
     path = shutil.which(executable) or shutil.which(str(Path(executable).expanduser()))
     if path is None:
         raise BrowserError(
             f"browser executable: expected an executable file, found none at {executable!r}; "
-            "give the path of a Chromium or Chrome, or leave the option out to have one found"
+            "give the path of a Chromium or Chrome (of a Firefox with --browser firefox), or leave it out to have "
+            "one found"
         )
-    return BrowserChoice(executable=path, name=Path(path).stem if path.endswith(".exe") else Path(path).name)
+    return Path(path)
+
+
+def _of_system(path: Path, browser_name: BrowserName) -> BrowserChoice:
+    name = path.stem if path.suffix == ".exe" else path.name
+    own = browser_name == "firefox" and firefox.is_playwrights(path)
+    return BrowserChoice(executable=str(path), name=name, kind=browser_name, playwrights=own)
 
 
 def _is_root() -> bool:
@@ -173,22 +214,28 @@ def _registry(package: Path) -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "ms-playwright"
 
 
-def _system_candidates() -> list[Path]:
-    found = [Path(path) for name in _ON_PATH if (path := shutil.which(name))]
+def _system_candidates(browser_name: BrowserName) -> list[Path]:
+    on_path, mac, windows = _PLACES.get(browser_name, ((), (), ()))
+    found = [Path(path) for name in on_path if (path := shutil.which(name))]
     usual: list[Path] = []
     if platform.system() == "Darwin":
-        usual = [root / name for root in (Path("/Applications"), Path.home() / "Applications") for name in _MAC]
+        usual = [root / name for root in (Path("/Applications"), Path.home() / "Applications") for name in mac]
     elif platform.system() == "Windows":
         roots = [os.environ.get(name) for name in ("PROGRAMFILES", "PROGRAMFILES(X86)", "LOCALAPPDATA")]
-        usual = [Path(root) / name for root in roots if root for name in _WINDOWS]
+        usual = [Path(root) / name for root in roots if root for name in windows]
     return found + [path for path in usual if path.exists()]
 
 
 def _what_to_install(browser_name: BrowserName, headed: bool) -> str:
-    if browser_name != "chromium":
+    if browser_name == "webkit":
+        return "expected Playwright's webkit, found it not installed; run: playwright install webkit"
+    if browser_name == "firefox":
         return (
-            f"expected Playwright's {browser_name}, found it not installed; run: playwright install {browser_name}\n"
-            "(observing pages needs Chromium for now)"
+            "expected a Firefox, found neither Playwright's own nor one of "
+            f"{', '.join(firefox.ON_PATH)} on the PATH; run one of\n"
+            "    apt-get install firefox-esr         (Debian)\n"
+            "    playwright install firefox\n"
+            "or give one with --browser-executable=PATH"
         )
     system = "chromium" if headed else "chromium-headless-shell"
     kind = "a Chromium or Chrome with a window" if headed else "a Chromium or Chrome"

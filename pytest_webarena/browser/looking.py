@@ -124,6 +124,7 @@ async def _extract(tab: Tab, config: SessionConfig, deadline: Deadline, extracto
         else:
             if tab.document == document or attempt == _TRIES:
                 tab.elements.update(extraction.elements)
+                tab.last_title = extraction.title
                 return extraction
         tab.in_page.discard(first)
 

@@ -9,6 +9,32 @@ __all__ = ["first_line", "net_error", "shorten", "writable"]
 _CALL = re.compile(r"^[A-Za-z]+\.[a-z_A-Z]+: ")
 _NET = re.compile(r"net::(ERR_[A-Z_0-9]+)")
 
+_FIREFOX = re.compile(r"Message: Error: (\w+) at |(NS_ERROR_\w+)")
+_FIREFOX_NAMES = {
+    "NS_ERROR_CONNECTION_REFUSED": "ERR_CONNECTION_REFUSED",
+    "NS_ERROR_NET_EMPTY_RESPONSE": "ERR_EMPTY_RESPONSE",
+    "NS_ERROR_NET_INTERRUPT": "ERR_CONNECTION_RESET",
+    "NS_ERROR_NET_RESET": "ERR_CONNECTION_RESET",
+    "NS_ERROR_PROXY_BAD_GATEWAY": "ERR_TUNNEL_CONNECTION_FAILED",
+    "NS_ERROR_PROXY_CONNECTION_REFUSED": "ERR_PROXY_CONNECTION_FAILED",
+    "NS_ERROR_PROXY_FORBIDDEN": "ERR_TUNNEL_CONNECTION_FAILED",
+    "NS_ERROR_PROXY_NOT_IMPLEMENTED": "ERR_TUNNEL_CONNECTION_FAILED",
+    "NS_ERROR_REDIRECT_LOOP": "ERR_TOO_MANY_REDIRECTS",
+    "NS_ERROR_UNKNOWN_HOST": "ERR_NAME_NOT_RESOLVED",
+    "connectionFailure": "ERR_CONNECTION_REFUSED",
+    "deniedPortAccess": "ERR_UNSAFE_PORT",
+    "dnsNotFound": "ERR_NAME_NOT_RESOLVED",
+    "malformedURI": "ERR_INVALID_URL",
+    "netInterrupt": "ERR_CONNECTION_RESET",
+    "netReset": "ERR_CONNECTION_RESET",
+    "nssBadCert": "ERR_CERT_AUTHORITY_INVALID",
+    "nssFailure2": "ERR_SSL_PROTOCOL_ERROR",
+    "proxyConnectFailure": "ERR_PROXY_CONNECTION_FAILED",
+    "proxyResolveFailure": "ERR_PROXY_CONNECTION_FAILED",
+    "redirectLoop": "ERR_TOO_MANY_REDIRECTS",
+}
+"""Firefox's names of failures to Chromium's, so that records and messages of both are alike."""
+
 _NET_WORDS = {
     "ERR_NAME_NOT_RESOLVED": "no such site",
     "ERR_CONNECTION_REFUSED": "the site refused the connection",
@@ -39,10 +65,11 @@ def net_error(error: BaseException) -> str:
     >>> net_error(Exception("Page.goto: net::ERR_TOO_MANY_REDIRECTS at http://a.test/"))
     'the site redirects in a loop (ERR_TOO_MANY_REDIRECTS)'
     """
-    match = _NET.search(str(error))
+    match = _NET.search(str(error)) or _FIREFOX.search(str(error))
     if match is None:
         return ""
-    code = match[1]
+    code = match[match.lastindex or 1]
+    code = _FIREFOX_NAMES.get(code, code)
     return f"{_NET_WORDS.get(code, 'the page could not be loaded')} ({code})"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from pytest_webarena.browser import scripts
+from pytest_webarena.browser.faults import ActionFailed
 from pytest_webarena.browser.tab import Tab
 from pytest_webarena.browser.targets import Place, TargetOnPage
 
@@ -38,6 +39,8 @@ class Mouse:
                 held.append(key)
             click = self._mouse.click(place.x, place.y, button=button, click_count=max(1, min(count, 3)))  # type: ignore[arg-type]
             await self._tab.run(click, self._hang(), "clicking")
+            if count > 1 and not self._tab.is_observable:  # Firefox takes them for clicks of their own
+                await self._tab.evaluate(scripts.DOUBLE, place.x, place.y, seconds=self._hang(), what="clicking")
         finally:
             for key in reversed(held):
                 self._tab.in_background(keyboard.up(key))
@@ -49,8 +52,10 @@ class Mouse:
         await self._tab.evaluate(scripts.TWO_FRAMES, seconds=self._hang(), what="scrolling")
 
     async def drag(self, source: TargetOnPage, destination: TargetOnPage) -> tuple[Place, Place]:
-        """Press on ``source``, release on ``destination``; where both were."""
+        """Press on ``source``, release on ``destination``; where both were. `ActionFailed` where no drop would come."""
         tab, mouse = self._tab, self._mouse
+        if not tab.is_observable and await source.call(scripts.IS_DRAGGABLE):
+            raise ActionFailed("This browser gives pages no drop event; dragging this needs --browser chromium.")
         place = await source.place("hover")
         await self.move(place)
         await tab.run(mouse.down(), self._hang(), "pressing the mouse button")

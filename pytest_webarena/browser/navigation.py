@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 from collections.abc import Awaitable
 from typing import Any
 
@@ -10,7 +12,7 @@ from playwright.async_api import Response
 
 from pytest_webarena.browser.config import Deadlines
 from pytest_webarena.browser.cuts import CUT
-from pytest_webarena.browser.faults import ActionFailed, Unresponsive
+from pytest_webarena.browser.faults import ActionFailed, ScriptFailed, Unresponsive
 from pytest_webarena.browser.guards import resolve_address
 from pytest_webarena.browser.loop import Deadline
 from pytest_webarena.browser.messages import first_line, net_error, shorten
@@ -18,6 +20,8 @@ from pytest_webarena.browser.tab import Tab
 
 __all__ = ["go_through_history", "go_to", "load", "reload"]
 
+_SILENT = 1.0
+"""How long a page of the history may take to begin to arrive, in seconds, if the browser doesn't tell."""
 _OVERTAKEN = 3
 """How often an address is tried while the page itself keeps going elsewhere, or the machine's network changes."""
 
@@ -65,15 +69,37 @@ async def reload(tab: Tab, limits: Deadlines, deadline: Deadline) -> str:
 
 async def go_through_history(tab: Tab, step: int, *, seconds: float) -> str:
     """Go ``step`` pages forward (1) or back (-1); the address of that page."""
+    if not tab.is_observable:
+        return await _go_by_playwright(tab, step, seconds=seconds)
     history = await tab.send("Page.getNavigationHistory", seconds=seconds)
     index = history["currentIndex"] + step
     entries = history["entries"]
     # The first entry of every tab is the empty page it was opened with.
     if not 0 <= index < len(entries) or (index == 0 and entries[0]["url"] == "about:blank"):
-        raise ActionFailed(f"There is no {'earlier' if step < 0 else 'later'} page in this tab.")
+        raise _no_page(step)
     entry = entries[index]
     await tab.send("Page.navigateToHistoryEntry", {"entryId": entry["id"]}, seconds=seconds)
     return str(entry["url"])
+
+
+async def _go_by_playwright(tab: Tab, step: int, *, seconds: float) -> str:
+    """Other browsers than Chromium, whose history can't be read: that there is no such page is answered at once."""
+    arrivals = tab.arrivals
+    go = tab.page.go_back if step < 0 else tab.page.go_forward
+    going = asyncio.ensure_future(go(wait_until="commit", timeout=_milliseconds(seconds)))
+    tab.in_background(going)
+    limit = Deadline(min(seconds, _SILENT))
+    while not going.done() and not limit.over and tab.arrivals == arrivals and not tab.is_navigating():
+        await tab.changed(limit.left(0.05))  # another place in the same document may come unannounced
+        with contextlib.suppress(PlaywrightError, ScriptFailed):
+            await tab.ask_address(seconds)
+    if going.done() and tab.arrivals == arrivals and not tab.is_navigating():
+        raise _no_page(step)
+    return tab.url
+
+
+def _no_page(step: int) -> ActionFailed:
+    return ActionFailed(f"There is no {'earlier' if step < 0 else 'later'} page in this tab.")
 
 
 def _milliseconds(seconds: float) -> float:

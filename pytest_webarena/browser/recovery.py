@@ -24,8 +24,8 @@ async def recover(tabs: Tabs, tab: Tab, *, seconds: float) -> PageEvent:
     looping = tab.dialogs.looping
     tab.dialogs.drain()
     try:
-        if looping and tab.flooded:
-            raise Unresponsive("stopping its dialogs", 0)  # a timer opens them: no script to stop
+        if (looping and tab.flooded) or not tab.is_observable:
+            raise Unresponsive("stopping its dialogs", 0)  # a timer opens them, or nobody can stop a script
         tab.flooded = looping
         # A page that is merely slow (laying out, painting) runs no script to be stopped and is waited for.
         limit = Deadline(seconds)

@@ -243,6 +243,17 @@ POINT_TARGET = (
 )
 """The record of what is at a point; no node to call it on."""
 
+DOUBLE = (
+    "(x, y) => {"
+    + _PLACE
+    + """
+  const el = hitAt(document, x, y);
+  const event = {bubbles: true, cancelable: true, composed: true, detail: 2, clientX: x, clientY: y};
+  if (el) el.dispatchEvent(new el.ownerDocument.defaultView.MouseEvent('dblclick', event));
+}"""
+)
+"""Tell what is at a point of a double click; no node."""
+
 CHOOSE = (
     "(node, wanted) => {"
     + _ELEMENT_OF
@@ -297,6 +308,19 @@ SELECT_CONTENT = """node => {
   return false;
 }"""
 """Select everything in the field that has the focus; whether there is anything."""
+
+INSERT = """text => {
+  let active = document.activeElement;
+  for (let inner = active; inner;) {
+    active = inner;
+    inner = active.shadowRoot ? active.shadowRoot.activeElement : null;
+    if (active.localName === 'iframe') {
+      try { inner = active.contentDocument.activeElement; } catch { return false; }
+    }
+  }
+  return !!active && active.ownerDocument.execCommand('insertText', false, text);
+}"""
+"""Put text where the cursor is, as if typed; false where that can't be done from here. No node."""
 
 IS_CHECKED = (
     "node => {"
@@ -353,6 +377,9 @@ SCROLL = (
 
 IS_HIDDEN_FILE_FIELD = """node => node.localName === 'input' && node.type === 'file' && !node.getClientRects().length"""
 """Whether it is a file field that takes no room on the page."""
+
+IS_DRAGGABLE = """node => (node.nodeType === 1 ? node : node.parentElement).closest('[draggable="true"]') !== null"""
+"""Whether it is dragged by the browser, with drag events, not by a script that follows the mouse."""
 
 TWO_FRAMES = """() => new Promise(done => {
   requestAnimationFrame(() => requestAnimationFrame(done));

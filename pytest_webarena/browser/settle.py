@@ -32,7 +32,7 @@ _DOCUMENTS = 4
 _MENDINGS = 3
 """How often a page is loaded anew because the machine's network changed under it."""
 
-# Resolves to [came to rest, number of changes, still loading, timers pending]. Watches, writes nothing into the page.
+# Resolves to [came to rest, number of changes, still loading, timers pending, address]. Writes nothing into the page.
 # The page is its document, those of its frames that can be reached, and all shadow roots.
 _WATCH = """(quiet, cap, loaded, since) => new Promise(resolve => {
   const start = performance.now(), pending = PENDING;
@@ -62,7 +62,7 @@ _WATCH = """(quiet, cap, loaded, since) => new Promise(resolve => {
     const rest = !(loading && loaded) && !waiting && now - last >= quiet;
     if (rest || now - start >= cap) {
       observer.disconnect();
-      resolve([rest, changes, loading, waiting]);
+      resolve([rest, changes, loading, waiting, document.URL]);
     } else {
       setTimeout(look, Math.max(8, Math.min(quiet, quiet - (now - last))));
     }
@@ -151,7 +151,7 @@ async def _rest(
             rest = Deadline(cap) if document - first < _DOCUMENTS else rest
         limit = rest.left(_RESTLESS_CAP if tab.restless else _RESTLESS)
         try:
-            calm, changes, loading, ticking = await tab.evaluate(
+            calm, changes, loading, ticking, address = await tab.evaluate(
                 _WATCH,
                 quiet * 1000,
                 limit * 1000,
@@ -170,6 +170,7 @@ async def _rest(
             continue
         if tab.is_navigating() or tab.document != document:
             continue
+        tab.see_address(address)
         pending = [key for request, key in tab.inflight.items() if request not in old and key not in tab.endless]
         if calm and not pending:
             return ()

@@ -8,7 +8,7 @@ import json
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
-from playwright.async_api import CDPSession, FileChooser, Frame, Page, Request
+from playwright.async_api import CDPSession, FileChooser, Page, Request
 from playwright.async_api import Error as PlaywrightError
 
 from pytest_webarena.browser.cuts import Cuts
@@ -22,8 +22,9 @@ from pytest_webarena.browser.faults import (
     TabClosed,
     Unresponsive,
 )
-from pytest_webarena.browser.guards import allowed_in_tab
+from pytest_webarena.browser.guards import allowed_in_tab, failed_address
 from pytest_webarena.browser.messages import first_line, shorten, writable
+from pytest_webarena.browser.navigations import Navigations
 from pytest_webarena.browser.observation.extraction import ElementInfo
 from pytest_webarena.browser.records import PageEvent
 from pytest_webarena.errors import BrowserError
@@ -44,6 +45,8 @@ class Tab:
         self.dialogs = dialogs
         self.document = 0
         """Counts the documents shown, so that ids of an earlier one are never used on a later one."""
+        self.arrivals = 0
+        """Counts the addresses shown, those of the same document included; on other browsers than Chromium."""
         self.elements: dict[str, ElementInfo] = {}
         """Everything that observations of this document have shown, by id."""
         self.in_page = InPage(self, Numbers.of(page.context))
@@ -63,6 +66,8 @@ class Tab:
         self.cuts = Cuts()
         """Requests of this document that the machine broke off."""
         self.popups_expected = 0
+        self.last_title = ""
+        """As it was when the page was last looked at."""
         self.file_dialog: FileChooser | None = None
         """The file dialog that the page opened and nobody has answered."""
         self._cdp: CDPSession | None = None
@@ -70,6 +75,7 @@ class Tab:
         self._report = report
         self._frame_id = ""
         self._unreachable = ""
+        self._told = self._seen = ""
         self._leaving: asyncio.Future[Any] | None = None
         self._requested = False
         self._navigating = False
@@ -83,12 +89,17 @@ class Tab:
         page.on("request", self._on_request)
         page.on("requestfinished", self._on_request_over)
         page.on("requestfailed", self._on_request_failed)
+        self._is_chromium = page.context.browser is not None and page.context.browser.browser_type.name == "chromium"
+        if not self._is_chromium:
+            Navigations(page, started=self._on_plain_start, over=self._on_plain_end, shown=self._on_plain_document)
 
     @property
     def url(self) -> str:
         """Address of the page, as last reported; asks the page nothing. For a page that failed to load, its own."""
         url = self.page.url
-        return self._unreachable or url if url.startswith("chrome-error:") else url
+        if url == self._told:
+            return self._seen
+        return self._unreachable or url if url.startswith("chrome-error:") else failed_address(url)
 
     @property
     def closed(self) -> bool:
@@ -114,11 +125,23 @@ class Tab:
         """The protocol session; None on other browsers than Chromium. Calls to it belong into `run`."""
         return self._cdp
 
+    def see_address(self, url: str) -> None:
+        """What the page itself says its address is: Firefox doesn't tell of places that the history leads to."""
+        if not self._is_chromium and url != self.page.url:
+            self.arrivals += url != self.url
+            self._told, self._seen = self.page.url, url
+
+    async def ask_address(self, seconds: float) -> None:
+        """Have the page say its address."""
+        self.see_address(await self.evaluate("() => document.URL", seconds=seconds, what="asking for an address"))
+
     async def title(self) -> str:
         """Title of the page; asks the browser, not the page, which may be busy."""
+        if self._cdp is None and self.dialogs.open is not None:
+            return self.last_title  # here it is the page that has to be asked
         try:
             if self._cdp is None:
-                return await self.run(self.page.title(), 2.0, "reading a title", despite_dialog=True)
+                return writable(await self.run(self.page.title(), 2.0, "reading a title", despite_dialog=True))
             call = self._cdp.send("Page.getNavigationHistory")
             history = await self.run(call, 2.0, "reading a title", despite_dialog=True)
         except (PlaywrightError, PageCrashed, TabClosed, Unresponsive):
@@ -210,6 +233,8 @@ class Tab:
         self._requested = self._navigating = False
         if self._cdp is not None:
             self.in_background(self.send("Page.stopLoading", seconds=5.0))
+        else:
+            self.in_background(self.evaluate("() => window.stop()", seconds=5.0, what="stopping a page"))
 
     async def leave_refused(self, seconds: float) -> None:
         """Wait until the tab has left an address that it must not show."""
@@ -226,8 +251,7 @@ class Tab:
         task.add_done_callback(self._forget)
 
     async def _attach(self, seconds: float) -> None:
-        if self.page.context.browser is None or self.page.context.browser.browser_type.name != "chromium":
-            self.page.on("framenavigated", self._on_frame_navigated)
+        if not self._is_chromium:
             return
         try:
             cdp = await self.run(
@@ -334,11 +358,23 @@ class Tab:
         if allowed_in_tab(str(event.get("url", ""))):  # no window comes for the others
             self.popups_expected += 1
 
-    def _on_frame_navigated(self, frame: Frame) -> None:
-        """Other browsers than Chromium."""
-        if frame == self.page.main_frame:
+    def _on_plain_start(self, url: str) -> None:
+        self._navigating, self.destination = True, url
+        self.pulse()
+
+    def _on_plain_end(self) -> None:
+        self._navigating = False
+        self.pulse()
+
+    def _on_plain_document(self, url: str, another: bool) -> None:
+        self.arrivals += 1
+        self._navigating = False
+        self._told = self._seen = ""
+        if another:
             self._new_document()
-            self._guard(frame.url)
+            self.never_loads = failed_address(url) != url  # Firefox's own page about a failure never says it has
+        self._guard(url)
+        self.pulse()
 
     def _on_request(self, request: Request) -> None:
         self.cuts.on_request(request)

@@ -97,6 +97,22 @@ def test_agents_that_records_could_not_tell_apart_are_refused(canned: pytest.Pyt
     result.stderr.fnmatch_lines(["*found v1/my.py:Agent and v2/my.py:Agent, both of which are 'my.py-Agent' there*"])
 
 
+@pytest.mark.parametrize(
+    ("agent", "message"),
+    [
+        ("kind: http\nurl: http://127.0.0.1:1/\nobservation: {compat: true}", "*expected --browser chromium*exact*"),
+        ("kind: cdp\npython: people.py:solve", "*expected --browser chromium for an agent that drives*"),
+    ],
+)
+def test_agents_that_need_chromium_are_refused_on_others(canned: pytest.Pytester, agent: str, message: str) -> None:
+    folder = canned.mkdir("agents")
+    (folder / "people.py").write_text("def solve(trial): ...\n")
+    (folder / "mine.yaml").write_text(agent)
+    result = canned.runpytest("--agent=mine", "--browser=firefox")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines([message])
+
+
 def test_a_bad_catalogue_of_the_ini_file_is_an_error_of_the_files_that_need_it(
     canned: pytest.Pytester, make_tasks: MakeTasks
 ) -> None:

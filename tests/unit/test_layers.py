@@ -84,7 +84,7 @@ ONLY_IN: dict[str, tuple[str, ...]] = {
     "flask": ("embedded*",),
     "waitress": ("embedded*", "sites.backends.forkserver"),
     "webarena_verified": ("checks.verified*", "suites*"),
-    "websockets": ("browser.driven*",),
+    "websockets": ("browser.bidi_bridge", "browser.driven*"),
 }
 """Third-party packages and the modules (below ``pytest_webarena.``) that may import them."""
 

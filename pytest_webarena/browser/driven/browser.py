@@ -82,13 +82,13 @@ class Driven:
     async def start(self) -> BrowserContext:
         """Start the browser and connect to it."""
         config = self._engine.config
+        if config.browser_name != "chromium" or (config.launch_args.get("channel") and not config.executable):
+            raise BrowserError("self-driving agents need a Chromium given by --browser-executable or found by itself")
         choice = find_browser(
             config.executable or config.launch_args.get("executable_path"),
             browser_name=config.browser_name,
             headed=config.launch_args.get("headless") is False,
         )
-        if config.browser_name != "chromium" or (config.launch_args.get("channel") and not config.executable):
-            raise BrowserError("self-driving agents need a Chromium given by --browser-executable or found by itself")
         playwright = await self._engine.playwright()
         executable = choice.executable or _of_playwright(playwright.chromium.executable_path)
         seconds = config.deadlines.launch

@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 import os
 import platform
+import sys
 from pathlib import Path
 
 import playwright
 import pytest
 
-from pytest_webarena.browser.launch import BrowserChoice, find_browser, is_sandbox_failure, launch_options
+from pytest_webarena.browser.firefox import named_executable
+from pytest_webarena.browser.launch import BrowserChoice, find_browser, is_sandbox_failure, launch_options, page_options
 from pytest_webarena.errors import BrowserError
-from pytest_webarena.sites.gateway.egress import CHROMIUM_EGRESS_ARGS, PROXY_BYPASS
+from pytest_webarena.sites.gateway.egress import CHROMIUM_EGRESS_ARGS, FIREFOX_EGRESS_PREFS, PROXY_BYPASS
 
 SHELL, FULL = "chromium-headless-shell", "chromium"
 
@@ -85,9 +87,19 @@ def test_without_a_browser_it_says_what_to_install(machine: Path, headed: bool, 
     assert f"apt-get install {package} " in str(caught.value)
 
 
-def test_other_browsers_are_playwrights_only(machine: Path) -> None:
-    with pytest.raises(BrowserError, match="playwright install firefox"):
+def test_webkit_is_playwrights_only(machine: Path) -> None:
+    with pytest.raises(BrowserError, match="playwright install webkit"):
+        find_browser(browser_name="webkit")
+    install_playwright_build(machine, "webkit")
+    assert find_browser(browser_name="webkit").executable is None
+
+
+def test_a_firefox_of_the_system_will_do(machine: Path) -> None:
+    with pytest.raises(BrowserError, match="apt-get install firefox-esr"):
         find_browser(browser_name="firefox")
+    install(machine, "firefox", "firefox-esr", SHELL)
+    found = find_browser(browser_name="firefox")
+    assert (found.name, found.executable, found.kind) == ("firefox-esr", str(machine / "firefox-esr"), "firefox")
     install_playwright_build(machine, "firefox")
     assert find_browser(browser_name="firefox").executable is None
 
@@ -117,12 +129,50 @@ def test_the_sandbox_is_left_out_only_for_root(monkeypatch: pytest.MonkeyPatch, 
     assert launch_options(choice, {"chromium_sandbox": False}, proxy="http://127.0.0.1:1")["chromium_sandbox"] is False
 
 
-def test_firefox_gets_no_chromium_flags() -> None:
-    options = launch_options(
-        BrowserChoice(executable=None, name="firefox (Playwright)"), {}, proxy="http://127.0.0.1:1"
-    )
+def test_whatever_its_name_a_chromium_has_no_way_out(machine: Path) -> None:
+    install(machine, "browser-of-mine")
+    options = launch_options(find_browser("browser-of-mine"), {}, proxy="http://127.0.0.1:1")
+    assert set(CHROMIUM_EGRESS_ARGS) <= set(options["args"])
+
+
+def test_playwrights_firefox_gets_preferences_not_flags() -> None:
+    choice = BrowserChoice(executable=None, name="firefox (Playwright)", kind="firefox")
+    given = {"firefox_user_prefs": {"mine": 1, "network.dns.disabled": False, "ui.prefersReducedMotion": 0}}
+    options = launch_options(choice, given, proxy="http://127.0.0.1:1")
     assert "args" not in options
     assert "chromium_sandbox" not in options
+    assert "channel" not in options
+    preferences = options["firefox_user_prefs"]
+    assert (preferences["mine"], preferences["ui.prefersReducedMotion"]) == (1, 0)
+    assert FIREFOX_EGRESS_PREFS.items() <= preferences.items()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there it is started directly")
+def test_a_stock_firefox_is_started_by_the_bridge(
+    machine: Path, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    install(machine, "firefox-esr")
+    home, temp = tmp_path_factory.mktemp("home"), tmp_path_factory.mktemp("temp")
+    monkeypatch.setenv("HOME", str(home))
+    found = find_browser(browser_name="firefox")
+    options = launch_options(found, {}, proxy="http://127.0.0.1:1", temp=temp)
+    assert os.access(options["executable_path"], os.X_OK)
+    assert options["channel"] == "moz-firefox"
+    assert (options["env"]["HOME"], options["env"]["TMPDIR"]) == (str(home), str(temp))
+    assert named_executable(options) == found.executable  # such options may come back as the user's
+    pages = page_options(found, {"slow_mo": 5})  # of tests that are none of ours
+    assert (pages["executable_path"], pages["slow_mo"]) == (options["executable_path"], 5)
+    assert not FIREFOX_EGRESS_PREFS.keys() & pages["firefox_user_prefs"].keys()
+    monkeypatch.setenv("HOME", str(home / "nowhere"))  # as under sudo, or in a container without a home
+    assert launch_options(found, {}, proxy="http://127.0.0.1:1", temp=temp)["env"]["HOME"] == str(temp)
+
+
+def test_a_patched_firefox_given_by_its_path_is_playwrights(machine: Path) -> None:
+    install(machine, "firefox")
+    (machine / "playwright.cfg").touch()
+    options = launch_options(find_browser("firefox", browser_name="firefox"), {}, proxy="http://127.0.0.1:1")
+    assert "channel" not in options
+    assert options["executable_path"] == str(machine / "firefox")
 
 
 def test_a_missing_sandbox_is_recognised() -> None:

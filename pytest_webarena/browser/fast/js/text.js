@@ -52,8 +52,9 @@ const generated = (el, pseudo) => {
   if (!content || content === 'none' || content === 'normal') return '';
   const alternative = content.split(' / ');
   const words = alternative[1] ? ' ' : '';  // said instead of what is drawn
-  const strings = (alternative[1] ?? alternative[0]).match(/"(?:[^"\\]|\\.)*"/g);
-  return strings ? words + strings.map(text => text.slice(1, -1).replace(/\\(.)/g, '$1')).join('') + words : '';
+  const strings = (alternative[1] ?? alternative[0]).match(/"(?:[^"\\]|\\.)*"|attr\([\w-]+\)/g);  // Firefox keeps attr()
+  const said = text => text[0] === '"' ? text.slice(1, -1).replace(/\\(.)/g, '$1') : attr(el, text.slice(5, -1)) ?? '';
+  return strings ? words + strings.map(said).join('') + words : '';
 };
 
 // The bullet or number in front of a list item, with the space after it.

@@ -1,0 +1,163 @@
+"""Stands between Playwright and a stock Firefox: starts it, passes WebDriver BiDi on, fills in what it lacks.
+
+``bidi_bridge.py FIREFOX ARGUMENT…`` is a program of its own; Playwright starts it in place of the browser (by
+``bidi_bridge.sh``) and is told an address of this program instead of the browser's. Playwright sends some commands
+without asking whether there are such: a browser that doesn't know one of those is no reason to give up. It ends with
+the browser, and the browser with it and with Playwright, however they end.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import re
+import secrets
+import signal
+import sys
+from http import HTTPStatus
+
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.asyncio.server import ServerConnection, serve
+from websockets.exceptions import ConnectionClosed
+from websockets.http11 import Request, Response
+
+OPTIONAL = ("emulation.setMediaFeaturesOverride",)
+"""Commands that may be missing: which colours and how much motion a page is told that the user prefers."""
+
+_LISTENING = re.compile(rb"WebDriver BiDi listening on (ws://\S+)")
+_WAIT = 10.0
+"""Seconds that the browser has to end by itself once Playwright has gone."""
+
+
+class Bridge:
+    """The way between one client and the browser at ``address``."""
+
+    def __init__(self, address: str) -> None:
+        self._address = address
+        self._token = secrets.token_urlsafe(16)
+        self._optional: set[int] = set()
+        self._taken = False
+        self.over = asyncio.Event()
+        """Set when the client has gone."""
+
+    async def start(self) -> str:
+        """Listen; the address for the client, who adds ``/session`` to it."""
+        server = await serve(
+            self._serve,
+            "127.0.0.1",
+            0,
+            process_request=self._check,
+            origins=[None],  # no web page is let in
+            compression=None,
+            max_size=None,
+            ping_interval=None,
+        )
+        port = next(iter(server.sockets)).getsockname()[1]
+        return f"ws://127.0.0.1:{port}/{self._token}"
+
+    def _check(self, connection: ServerConnection, request: Request) -> Response | None:
+        if self._taken or request.path != f"/{self._token}/session":
+            return connection.respond(HTTPStatus.FORBIDDEN, "")
+        self._taken = True
+        return None
+
+    async def _serve(self, client: ServerConnection) -> None:
+        try:
+            async with connect(
+                f"{self._address}/session", compression=None, max_size=None, ping_interval=None
+            ) as browser:
+                ways = {
+                    asyncio.ensure_future(self._to_browser(client, browser)),
+                    asyncio.ensure_future(self._to_client(browser, client)),
+                }
+                await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
+                for way in ways:
+                    way.cancel()
+        finally:
+            self.over.set()
+
+    async def _to_browser(self, client: ServerConnection, browser: ClientConnection) -> None:
+        with contextlib.suppress(ConnectionClosed):
+            async for message in client:
+                text = str(message) if isinstance(message, str) else message.decode()
+                if any(command in text for command in OPTIONAL):
+                    command = json.loads(text)
+                    if command.get("method") in OPTIONAL:
+                        self._optional.add(command["id"])
+                await browser.send(text)
+
+    async def _to_client(self, browser: ClientConnection, client: ServerConnection) -> None:
+        with contextlib.suppress(ConnectionClosed):
+            async for message in browser:
+                text = str(message) if isinstance(message, str) else message.decode()
+                await client.send(self._answer(text) if self._optional else text)
+
+    def _answer(self, text: str) -> str:
+        """``text``, or word of success where a command is missing that nobody needs."""
+        if '"unknown command"' in text:
+            answer = json.loads(text)
+            if answer.get("id") in self._optional and answer.get("error") == "unknown command":
+                self._optional.discard(answer["id"])
+                return json.dumps({"type": "success", "id": answer["id"], "result": {}})
+        return text
+
+
+async def main(command: list[str]) -> int:
+    """Run the browser to its end; its exit status."""
+    browser = await asyncio.create_subprocess_exec(
+        *command, stderr=asyncio.subprocess.PIPE, preexec_fn=_die_with_parent, limit=1 << 20
+    )
+    for name in [name for name in os.environ if name.lower().endswith("_proxy")]:
+        del os.environ[name]  # they are for web pages, not for the way to the browser
+    _die_with_parent()
+    loop = asyncio.get_running_loop()
+    for sign in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        loop.add_signal_handler(sign, _stop, browser)
+    forwarding = asyncio.ensure_future(_forward(browser))
+    ended = asyncio.ensure_future(browser.wait())
+    await asyncio.wait({forwarding, ended}, return_when=asyncio.FIRST_COMPLETED)
+    return await ended
+
+
+async def _forward(browser: asyncio.subprocess.Process) -> None:
+    """What the browser says goes on to Playwright, its address changed to ours."""
+    assert browser.stderr is not None
+    watching: asyncio.Task[None] | None = None
+    while line := await browser.stderr.readline():
+        if watching is None and (match := _LISTENING.search(line)):
+            bridge = Bridge(match[1].decode())
+            line = line.replace(match[1], (await bridge.start()).encode())
+            watching = asyncio.ensure_future(_end_with_client(bridge, browser))
+        try:
+            sys.stderr.buffer.write(line)
+            sys.stderr.flush()
+        except OSError:  # nobody listens any more
+            _stop(browser)
+
+
+async def _end_with_client(bridge: Bridge, browser: asyncio.subprocess.Process) -> None:
+    await bridge.over.wait()
+    try:
+        async with asyncio.timeout(_WAIT):
+            await browser.wait()
+    except TimeoutError:
+        _stop(browser)
+
+
+def _stop(browser: asyncio.subprocess.Process) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        browser.kill()
+
+
+def _die_with_parent() -> None:
+    """Have the system end this process with its parent, where it can."""
+    if sys.platform == "linux":
+        import ctypes
+
+        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+
+
+if __name__ == "__main__":
+    sys.exit(asyncio.run(main(sys.argv[1:])))

@@ -10,7 +10,7 @@ import pytest
 
 from pytest_webarena.embedded import APPS
 
-pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("browser_executable"), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("browser_executable"), pytest.mark.timeout(620)]
 
 _TASKS = Path(__file__).parents[2] / "tasks"
 _CHOSEN = [
@@ -38,7 +38,7 @@ def test_solutions_pass_and_doing_nothing_fails(pytester: pytest.Pytester) -> No
     result = pytester.runpytest_subprocess(
         *(_TASKS / task for task in _CHOSEN),
         *("--agent=oracle", "--agent=null", "--record=minimal", "-p", "no:cacheprovider", f"--run-dir={run}"),
-        timeout=280,
+        timeout=600,
     )
     result.assert_outcomes(passed=len(_CHOSEN), failed=len(_CHOSEN))
     passed = {}

@@ -11,7 +11,7 @@ import pytest
 
 from pytest_webarena.cli import main
 
-pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("browser_executable")]
+pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("browser_executable"), pytest.mark.timeout(300)]
 
 HOME = "__HOMEPAGE__"
 
@@ -88,7 +88,7 @@ def records(project: pytest.Pytester) -> dict[tuple[str, str], dict[str, Any]]:
 
 def test_right_answers_and_requests_pass_and_near_misses_fail(project: pytest.Pytester, tmp_path: Path) -> None:
     agents = ["--agent=right.yaml", "--agent=wrong.yaml", "--agent=na"]
-    result = project.runpytest_subprocess("--suite=mine.json", "--run-dir=run", *agents, timeout=110)
+    result = project.runpytest_subprocess("--suite=mine.json", "--run-dir=run", *agents, timeout=250)
     result.stdout.no_fnmatch_line("*Traceback*")
     found = records(project)
     passed = {key for key, record in found.items() if record["outcome"] == "passed"}
@@ -131,7 +131,7 @@ def packages_score(task: dict[str, Any], folder: Path) -> float:
 def test_agents_that_are_asked_for_text_are_not_judged_by_the_form(project: pytest.Pytester) -> None:
     (project.path / "plain.yaml").write_text(json.dumps({"kind": "scripted", "tasks": {"*": [{"stop": "408"}]}}))
     arguments = ["--suite=mine.json", "--run-dir=run", "--agent=plain.yaml", "--answer-format=text", "-k", "mine.0"]
-    result = project.runpytest_subprocess(*arguments, timeout=110)
+    result = project.runpytest_subprocess(*arguments, timeout=250)
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(["*not computed: the answer is not in the response format*"])
     ((_, record),) = records(project).items()

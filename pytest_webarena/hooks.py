@@ -18,7 +18,7 @@ from pytest_webarena.stash import CONTROLLER, SETTINGS, SUITES, run_start
 if TYPE_CHECKING:
     from _pytest.terminal import TerminalReporter
 
-__all__ = ["prepare"]
+__all__ = ["choose", "prepare"]
 
 
 def prepare(config: pytest.Config) -> None:
@@ -45,6 +45,16 @@ def prepare(config: pytest.Config) -> None:
         config.pluginmanager.register(controller, "webarena-controller")  # it counts reports
 
 
+def choose(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what is not wanted, and bring what is left into order: `plugin` calls it."""
+    try:
+        suite_items.narrow(config, items)
+        selection.deselect(config, items)
+    except UsageError as error:
+        raise pytest.UsageError(str(error)) from None
+    xdist.group_by_sites(config, items)
+
+
 def pytest_unconfigure(config: pytest.Config) -> None:
     if (controller := config.stash.get(CONTROLLER, None)) is not None:
         controller.close()
@@ -60,16 +70,6 @@ def pytest_make_collect_report(collector: pytest.Collector) -> Generator[None, A
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     collection.parametrize_tasks(metafunc)
-
-
-@pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    try:
-        suite_items.narrow(config, items)
-        selection.deselect(config, items)
-    except UsageError as error:
-        raise pytest.UsageError(str(error)) from None
-    xdist.group_by_sites(config, items)
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

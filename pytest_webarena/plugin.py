@@ -14,7 +14,7 @@ import pytest
 
 from pytest_webarena import fixtures, options, task_files, xdist
 from pytest_webarena.reporting import outcomes, traces
-from pytest_webarena.stash import CONTROLLER, RUN, START, run_start, take_part
+from pytest_webarena.stash import CONTROLLER, RUN, SETTINGS, START, run_start, take_part
 
 MARKER = (
     "webarena(sites, user, **facts): on Python tests: sites to lease and the accounts to sign in with; "
@@ -48,6 +48,14 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
     from pytest_webarena import collection
 
     return collection.collect_task_file(file_path, parent)
+
+
+@pytest.hookimpl(trylast=True)  # here, not in hooks: whoever registers such a hook later has the last word
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if SETTINGS in config.stash:
+        from pytest_webarena import hooks
+
+        hooks.choose(config, items)
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)  # outermost: pytest-playwright has had its say

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from difflib import get_close_matches
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -20,6 +21,8 @@ EXTERNAL = "external"
 """Name of the backend of such sites, and of the catalogue that has nothing else."""
 
 _TIMEOUT = 60.0
+_SLIP = 0.85
+"""How alike two names are, from 0 to 1, for the one to be taken for the other misspelt."""
 
 
 def parse_site_urls(given: Iterable[str]) -> dict[str, str]:
@@ -53,9 +56,16 @@ def with_external_sites(catalogue: Catalogue, urls: Mapping[str, str]) -> Catalo
 
     They keep the accounts, the sign-in and the API access that the catalogue knows; their databases can't be reached.
     Names that it does not know become sites without accounts. An app that serves several sites keeps the others.
+    Raises `UsageError` for a name that looks like a slip of the pen: its tasks would run on the catalogue's own site.
     """
     if not urls:
         return catalogue
+    for name in urls:
+        if name not in catalogue.sites and (meant := get_close_matches(name, catalogue.sites, n=1, cutoff=_SLIP)):
+            raise UsageError(
+                f"--site-url {name}: expected a site of the catalogue {catalogue.name}, or a name unlike any of them, "
+                f"found {name!r} (did you mean {meant[0]!r}?)"
+            )
     apps: dict[str, AppManifest] = {}
     for app in catalogue.apps.values():
         left = tuple(site for site in app.sites if site.name not in urls)

@@ -9,7 +9,9 @@ from pathlib import Path
 import pytest
 
 from pytest_webarena.cli import main
+from pytest_webarena.errors import UsageError
 from pytest_webarena.sites.external import parse_site_urls
+from pytest_webarena.sites.manifest import load_catalogue
 from pytest_webarena.sites.standing import StandingClient, state_directory
 
 SITES = """
@@ -111,3 +113,10 @@ def test_catalogues_are_listed_in_80_columns(catalogue: str, capsys: pytest.Capt
 
 def test_addresses_of_sites_elsewhere() -> None:
     assert parse_site_urls(["a=http://x:1/", "b=https://y/z"]) == {"a": "http://x:1", "b": "https://y/z"}
+
+
+def test_a_misspelt_site_elsewhere_is_told_and_a_new_one_taken() -> None:
+    with pytest.raises(UsageError, match=r"'shoping' \(did you mean 'shopping'\?\)"):
+        load_catalogue("embedded", site_urls={"shoping": "http://x:1"})
+    catalogue = load_catalogue("embedded", site_urls={"shop": "http://x:1", "shopping": "http://y:2"})
+    assert {catalogue.apps[catalogue.sites[name].app].backend for name in ("shop", "shopping")} == {"external"}

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_webarena.errors import SiteError
 from pytest_webarena.sites.backends.base import Replica
 from pytest_webarena.sites.manifest import AppManifest, DockerManifest, HttpReady
 from tests.docker.test_backend import get, wait_until_gone
@@ -68,6 +69,22 @@ def wait_until_one(engine: DockerClient, backend: DockerBackend, run: Run) -> No
     while len(found := engine.containers.list(all=True, filters={"label": labels}, ignore_removed=True)) > 1:
         assert time.monotonic() < deadline, found
         run(asyncio.sleep(0.05))
+
+
+def test_failed_resets_bring_no_two_containers_to_one_place(
+    engine: DockerClient, backend: DockerBackend, homepage: AppManifest, run: Run
+) -> None:
+    """What is asked of the one would be answered by the other, with another trial's data."""
+    run(backend.prepare(homepage))
+    replica: Replica = run(backend.start(homepage, "homepage-1"))
+    never = replace(homepage, ready=(HttpReady(status=(418,)),), start_timeout=1.0)
+    for _ in range(2):  # each time the container from before is removed, which is gone by then
+        with pytest.raises(SiteError, match="not ready"):
+            run(backend.reset(never, replica))
+    run(backend.stop(homepage, replica))
+    wait_until_gone(engine, backend, run)
+    started = [run(backend.start(homepage, f"homepage-{number}")) for number in (2, 3, 4, 5)]
+    assert len({replica.host for replica in started}) == 4
 
 
 def test_a_lost_place_is_replaced(

@@ -50,6 +50,8 @@ class Place:
     """Id of that container."""
     ip: str
     """Its address on the run's network."""
+    tenancy: int = 0
+    """Which of the containers that have run there, one after the other, it was taken for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -243,11 +245,14 @@ def set_paused(client: DockerClient, container: str, paused: bool) -> None:
 
 
 def remove(client: DockerClient, container: str) -> None:
-    """End a container at once and remove it with its anonymous volumes. Fine when it is gone already."""
+    """End a container at once and remove it with its anonymous volumes; it is gone then. Fine when it was before."""
     try:
         client.api.remove_container(container, force=True, v=True)
     except NotFound:
         pass
     except APIError as error:
-        if error.status_code != 409:  # 409: somebody else is removing it right now
+        if error.status_code != 409:
             raise SiteError(f"can't remove the container {container[:12]}: {explain(error)}") from None
+        # Somebody else is removing it right now. Its programs may still run, where the next container is to be.
+        with suppress(NotFound):
+            client.api.wait(container, condition="removed")

@@ -7,6 +7,7 @@ A container that joins a place changes nothing, keeps the address of the one bef
 
 from __future__ import annotations
 
+import itertools
 import threading
 from contextlib import suppress
 from dataclasses import replace
@@ -36,6 +37,9 @@ class Places:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._free: dict[str, list[Place]] = {}
+        self._tenancies: dict[str, int] = {}
+        """Of the places in use, by their keepers."""
+        self._numbers = itertools.count(1)
         self._without: set[str] = set()
         """Images without a program to keep a place open with."""
 
@@ -48,24 +52,34 @@ class Places:
             if order.image in self._without:
                 return None
             if free := self._free.get(app):
-                return free.pop()
+                return self._let(free.pop())
         try:
             kept = containers.launch(client, _keeping(client, app, order))
         except containers.NoSuchProgram:
             with self._lock:
                 self._without.add(order.image)
             return None
-        return Place(app=app, keeper=kept.id, ip=kept.ip)
+        with self._lock:
+            return self._let(Place(app=app, keeper=kept.id, ip=kept.ip))
 
     def give_back(self, place: Place) -> None:
-        """The container there is gone."""
+        """The container for which it was taken is gone. To be told so again, perhaps late, changes nothing.
+
+        Otherwise two containers would come to share the place, and what is asked of the one be answered by the other.
+        """
         with self._lock:
-            self._free.setdefault(place.app, []).append(place)
+            if self._tenancies.get(place.keeper) == place.tenancy:
+                del self._tenancies[place.keeper]
+                self._free.setdefault(place.app, []).append(place)
 
     def give_up(self, client: DockerClient, place: Place) -> None:
         """Nothing would start there, perhaps for want of its keeper: the next one gets another place."""
         with suppress(SiteError, *ENGINE_ERRORS):
             containers.remove(client, place.keeper)
+
+    def _let(self, place: Place) -> Place:
+        number = self._tenancies[place.keeper] = next(self._numbers)
+        return replace(place, tenancy=number)
 
 
 def _keeping(client: DockerClient, app: str, order: Order) -> Order:

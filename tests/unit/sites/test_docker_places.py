@@ -1,0 +1,74 @@
+"""Who may have a place, and when a container counts as gone."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from docker.errors import APIError, NotFound
+
+from pytest_webarena.sites.backends.docker import containers
+from pytest_webarena.sites.backends.docker.containers import Order, Place, Running
+from pytest_webarena.sites.backends.docker.places import Places
+from pytest_webarena.sites.manifest import DockerManifest
+
+ORDER = Order(image="shop", manifest=DockerManifest(image="shop"), name="shop-1", labels={}, network="run")
+
+
+@pytest.fixture
+def places(monkeypatch: pytest.MonkeyPatch) -> Places:
+    """With keepers that are made up."""
+    made: list[Running] = []
+
+    def launch(client: Any, order: Order) -> Running:
+        made.append(Running(id=f"keeper-{len(made)}", name=order.name, ip=f"172.30.0.{len(made)}"))
+        return made[-1]
+
+    monkeypatch.setattr(containers, "launch", launch)
+    monkeypatch.setattr("pytest_webarena.sites.backends.docker.places.declared_volumes", lambda client, image: [])
+    return Places()
+
+
+def take(places: Places) -> Place:
+    place = places.take(None, "shop", ORDER)  # type: ignore[arg-type]
+    assert place is not None
+    return place
+
+
+def test_a_place_that_was_given_back_is_used_again(places: Places) -> None:
+    first = take(places)
+    places.give_back(first)
+    assert take(places).keeper == first.keeper
+
+
+def test_a_place_given_back_twice_is_free_once(places: Places) -> None:
+    first = take(places)
+    for _ in range(2):
+        places.give_back(first)
+    assert take(places).keeper != take(places).keeper
+
+
+def test_a_place_is_not_given_back_over_the_head_of_the_next_container(places: Places) -> None:
+    first = take(places)
+    places.give_back(first)
+    second = take(places)
+    places.give_back(first)
+    assert second.keeper == first.keeper != take(places).keeper
+
+
+@pytest.mark.parametrize("gone", [False, True])
+def test_what_somebody_else_is_removing_is_waited_for(gone: bool) -> None:
+    asked: list[str] = []
+
+    def remove(container: str, **how: Any) -> None:
+        raise APIError("conflict", SimpleNamespace(status_code=409, reason="Conflict", url=""))  # type: ignore[arg-type]
+
+    def wait(container: str, *, condition: str) -> None:
+        asked.append(condition)
+        if gone:
+            raise NotFound("no such container")
+
+    client: Any = SimpleNamespace(api=SimpleNamespace(remove_container=remove, wait=wait))
+    containers.remove(client, "abc")
+    assert asked == ["removed"]

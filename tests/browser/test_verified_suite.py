@@ -97,7 +97,7 @@ def test_right_answers_and_requests_pass_and_near_misses_fail(project: pytest.Py
     assert {(record["grading"], record["answer_format"]) for record in found.values()} == {("verified", "verified")}
     assert json.loads(found["na", "mine.3"]["answer"])["status"] == "NOT_FOUND_ERROR"
     why = found["wrong", "mine.2"]["verdict"]["results"][0]["why"]
-    assert why.startswith("POST __HOMEPAGE__/scratchpad/new: No matching network event found")
+    assert why.startswith("POST http://homepage.test/scratchpad/new: No matching network event found")
 
     assert main(["export-verified", str(project.path / "run"), "-o", str(tmp_path / "out")]) == 0
     for (agent, task), record in found.items():

@@ -232,6 +232,7 @@ def test_gradings_stand_side_by_side(visit: Visit, run: RunDir) -> None:
         await card.get_by_role("button", name="1 trial").click()
         assert await _texts(page, "#trials .link") == ["webarena.1"]
         await page.get_by_role("button", name="webarena.1", exact=True).click()
+        await page.locator("#trial .grading summary").first.wait_for()  # a trial is unpacked when it is opened
         lines = await _texts(page, "#trial .grading summary")
         assert lines == ["✓ repaired: passed (counts)", "✗ original: failed", "? verified: not computed"]
         await page.locator(".grading", has_text="original").locator("summary").click()

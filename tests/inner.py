@@ -11,7 +11,21 @@ from pathlib import Path
 
 import pytest
 
-__all__ = ["run_pytest"]
+__all__ = ["SUM_TASK", "run_pytest"]
+
+SUM_TASK = """
+defaults: {sites: [homepage]}
+tasks:
+  - id: sum
+    intent: What is 12 times 34?
+    checks: [{answer: {number: 408}}]
+    solution:
+      - click: role=navigation[name="Main"] >> role=link[name="Calculator"]
+      - fill: {css=#expression: 12*34}
+      - press: Enter
+      - stop: "408"
+"""
+"""A task file with one task, for every browser; more tasks can follow."""
 
 
 def run_pytest(

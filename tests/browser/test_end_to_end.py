@@ -12,21 +12,13 @@ from typing import Any
 
 import pytest
 
-from tests.inner import run_pytest
+from tests.inner import SUM_TASK, run_pytest
 
 pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("browser_executable"), pytest.mark.timeout(300)]
 
-TASKS = """
-defaults: {sites: [homepage]}
-tasks:
-  - id: sum
-    intent: What is 12 times 34?
-    checks: [{answer: {number: 408}}]
-    solution:
-      - click: role=navigation[name="Main"] >> role=link[name="Calculator"]
-      - fill: {css=#expression: 12*34}
-      - press: Enter
-      - stop: "408"
+TASKS = (
+    SUM_TASK
+    + """\
   - id: note
     intent: Add a note titled "Rye".
     mutates: true
@@ -57,6 +49,7 @@ tasks:
     limits: {seconds: 2}
     checks: [{answer: yes}]
 """
+)
 AGENTS = """
 import os, signal, time
 from pytest_webarena.actions import Click, Goto, Selector, Stop, Type

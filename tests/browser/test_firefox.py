@@ -36,6 +36,7 @@ from pytest_webarena.browser.launch import find_browser
 from pytest_webarena.browser.session import Session
 from pytest_webarena.errors import BrowserError
 from tests.browser.conftest import Web
+from tests.inner import SUM_TASK
 
 PAGES = sorted(Path(__file__).with_name("agreement").glob("*.html"))
 PATIENT = Deadlines()
@@ -329,17 +330,6 @@ def test_nothing_is_left_running(firefox: BrowserEngine, tmp_path: Path) -> None
 
 
 def test_a_task_is_solved(firefox: BrowserEngine, pytester: pytest.Pytester) -> None:
-    (pytester.path / "sum.tasks.yaml").write_text("""
-defaults: {sites: [homepage]}
-tasks:
-  - id: sum
-    intent: What is 12 times 34?
-    checks: [{answer: {number: 408}}]
-    solution:
-      - click: role=navigation[name="Main"] >> role=link[name="Calculator"]
-      - fill: {css=#expression: 12*34}
-      - press: Enter
-      - stop: "408"
-""")
+    (pytester.path / "sum.tasks.yaml").write_text(SUM_TASK)
     result = pytester.runpytest_subprocess("--browser=firefox", "--agent=oracle", "--run-dir=run", timeout=110)
     result.assert_outcomes(passed=1)

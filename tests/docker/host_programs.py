@@ -6,22 +6,27 @@ import io
 import os
 import shutil
 import tarfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
+
+from pytest_webarena.sites.manifest import AppManifest, DatabaseManifest, DockerManifest, ExecReady
 
 if TYPE_CHECKING:
     from docker import DockerClient
 
-__all__ = ["image_with", "missing"]
+    from pytest_webarena.sites.backends.docker import DockerBackend
+
+__all__ = ["image_with", "missing", "start_server"]
 
 
-def missing(server: str, package: str) -> NoReturn:
+def missing(what: str, package: str) -> NoReturn:
     """A skip that says what to install, or a failure where WEBARENA_REQUIRE_DATABASES=1."""
-    reason = f"this machine has no {server} server to put into a container: apt-get install {package}"
+    reason = f"this machine has no {what} to make a container with a database of: apt-get install {package}"
     if os.environ.get("WEBARENA_REQUIRE_DATABASES") == "1":
         pytest.fail(f"WEBARENA_REQUIRE_DATABASES=1, but {reason}", pytrace=False)
     pytest.skip(reason)
@@ -39,7 +44,7 @@ def image_with(
 
     ldd = shutil.which("ldd")
     if ldd is None:
-        pytest.skip("this machine has no ldd, which tells the libraries of a program")
+        missing("ldd", "libc-bin")
     files = io.BytesIO()
     with tarfile.open(fileobj=files, mode="w", dereference=True) as content:
         for file in sorted({*programs, *_libraries(ldd, list(programs), [])}):
@@ -60,6 +65,30 @@ def image_with(
         yield str(image.id)
     finally:
         engine.images.remove(str(image.id), force=True)
+
+
+def start_server(
+    run: Callable[..., Any], backend: DockerBackend, database: DatabaseManifest, *, image: str, start: str,
+    ready: Sequence[str],
+) -> Callable[..., Any]:  # fmt: skip
+    """Start the shell script ``start`` in a container, until ``ready`` succeeds in it: the replica ``server-1``.
+
+    Gives a function that asks the database: ``query(sql, write=False, **changed)``, with other values for some fields
+    of ``database``.
+    """
+    app = AppManifest(
+        name="server", backend="docker", sites=(), databases={"main": database},
+        ready=(ExecReady(run=tuple(ready)),), start_timeout=60,
+        docker=DockerManifest(image=image, command=("sh", "-c", start)),
+    )  # fmt: skip
+    run(backend.prepare(app))
+    replica = run(backend.start(app, "server-1"))
+
+    def query(sql: str, *, write: bool = False, **changed: Any) -> Any:
+        asked = replace(app, databases={"main": replace(database, **changed)})
+        return run(backend.query(asked, replica, "main", sql, write=write))
+
+    return query
 
 
 def _without_manuals(info: tarfile.TarInfo) -> tarfile.TarInfo | None:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from pytest_webarena.errors import SiteError, TaskError
-from pytest_webarena.sites.manifest import AppManifest, DatabaseManifest, DockerManifest, ExecReady
-from tests.docker.host_programs import image_with, missing
+from pytest_webarena.sites.manifest import DatabaseManifest
+from tests.docker.host_programs import image_with, missing, start_server
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -38,30 +37,19 @@ def mariadb_image(engine: DockerClient, python_image: str) -> Iterator[str]:
     """The host's MariaDB, server and client, on the image that the other tests use."""
     server, client = shutil.which("mariadbd", path="/usr/sbin:/usr/bin"), shutil.which("mysql")
     if server is None or client is None or not SHARE.is_dir():
-        missing("MariaDB", "--no-install-recommends mariadb-server-core mariadb-client-core")
+        missing("MariaDB server", "--no-install-recommends mariadb-server-core mariadb-client-core")
     programs, places = [Path(server), Path(client)], [Path(server).parent]
     with image_with(engine, python_image, programs=programs, folders=[SHARE], path=places) as image:
         yield image
 
 
 def test_queries(backend: DockerBackend, mariadb_image: str, run: Callable[..., Any]) -> None:
-    def query(sql: str, *, write: bool = False, app: AppManifest | None = None) -> Any:
-        return run(backend.query(app or shop, replica, "main", sql, write=write))
-
     database = DatabaseManifest(
         name="main", engine="mysql", database="shop", user="clerk", password="open", host="127.0.0.1"
     )
-    shop = AppManifest(
-        name="store",
-        backend="docker",
-        sites=(),
-        databases={"main": database},
-        ready=(ExecReady(run=(*database.client_argv, "--execute=select 1")),),
-        start_timeout=60,
-        docker=DockerManifest(image=mariadb_image, command=("sh", "-c", START)),
+    query = start_server(
+        run, backend, database, image=mariadb_image, start=START, ready=[*database.client_argv, "--execute=select 1"]
     )
-    run(backend.prepare(shop))
-    replica = run(backend.start(shop, "store-1"))
     query("create table goods (id int auto_increment primary key, name text, price decimal(8,2))", write=True)
     query("insert into goods (name, price) values ('a,\"b\nÜ 🛒 <&>', 2.50), ('', null)", write=True)
     query("insert into goods (name) values (null)", write=True)
@@ -74,9 +62,7 @@ def test_queries(backend: DockerBackend, mariadb_image: str, run: Callable[..., 
     with pytest.raises(TaskError, match="READ ONLY transaction"):
         query("delete from goods")
     assert len(query("select * from goods").rows) == 3
-    absent = replace(shop, databases={"main": replace(database, database="absent")})
-    with pytest.raises(SiteError, match=r"main of store-1: exit code 1: .*'absent'"):
-        query("select 1", app=absent)
-    locked = replace(shop, databases={"main": replace(database, password="wrong")})
+    with pytest.raises(SiteError, match=r"main of server-1: exit code 1: .*'absent'"):
+        query("select 1", database="absent")
     with pytest.raises(SiteError, match="Access denied for user 'clerk'"):
-        query("select 1", app=locked)
+        query("select 1", password="wrong")

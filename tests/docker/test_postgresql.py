@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from pytest_webarena.errors import SiteError, TaskError
-from pytest_webarena.sites.manifest import AppManifest, DatabaseManifest, DockerManifest, ExecReady
-from tests.docker.host_programs import image_with, missing
+from pytest_webarena.sites.manifest import DatabaseManifest
+from tests.docker.host_programs import image_with, missing, start_server
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -32,7 +31,7 @@ def postgresql_image(engine: DockerClient, python_image: str) -> Iterator[str]:
     """The host's PostgreSQL on the image that the other tests use."""
     homes = sorted(Path("/usr/lib/postgresql").glob("*/bin/postgres"))
     if not homes:
-        missing("PostgreSQL", "postgresql")
+        missing("PostgreSQL server", "postgresql")
     home = homes[-1].parents[1]
     programs = [*(home / "bin" / name for name in PROGRAMS), *(home / "lib").glob("*.so")]
     shared = [folder for folder in (Path("/usr/share/postgresql", home.name), home / "share") if folder.is_dir()]
@@ -41,23 +40,12 @@ def postgresql_image(engine: DockerClient, python_image: str) -> Iterator[str]:
 
 
 def test_queries(backend: DockerBackend, postgresql_image: str, run: Callable[..., Any]) -> None:
-    def query(sql: str, *, write: bool = False, app: AppManifest | None = None) -> Any:
-        return run(backend.query(app or forum, replica, "main", sql, write=write))
-
     database = DatabaseManifest(
         name="main", engine="postgresql", database="postgres", user="postmill", password="x", host="localhost"
     )
-    forum = AppManifest(
-        name="forum",
-        backend="docker",
-        sites=(),
-        databases={"main": database},
-        ready=(ExecReady(run=("pg_isready", "--host=localhost")),),
-        start_timeout=60,
-        docker=DockerManifest(image=postgresql_image, command=("sh", "-c", START)),
+    query = start_server(
+        run, backend, database, image=postgresql_image, start=START, ready=["pg_isready", "--host=localhost"]
     )
-    run(backend.prepare(forum))
-    replica = run(backend.start(forum, "forum-1"))
     query("create table forums (id serial, name text)", write=True)
     query("insert into forums (name) values ('a,\"b\nÜ'); insert into forums (name) values ('')", write=True)
     query("insert into forums (name) values (null)", write=True)
@@ -70,6 +58,5 @@ def test_queries(backend: DockerBackend, postgresql_image: str, run: Callable[..
     with pytest.raises(TaskError, match="read-only transaction"):
         query("delete from forums")
     assert len(query("select * from forums").rows) == 3
-    absent = replace(forum, databases={"main": replace(database, database="absent")})
-    with pytest.raises(SiteError, match=r'main of forum-1: exit code 2: .*"absent" does not'):
-        query("select 1", app=absent)
+    with pytest.raises(SiteError, match=r'main of server-1: exit code 2: .*"absent" does not'):
+        query("select 1", database="absent")

@@ -22,6 +22,7 @@ __all__ = [
     "StopReason",
     "TabState",
     "TargetRecord",
+    "Unfinished",
     "Usage",
 ]
 
@@ -174,6 +175,18 @@ class RequestRecord:
         if kept.startswith("base64:"):
             return self.request_bytes > len(kept.removeprefix("base64:")) // 4 * 3
         return self.request_bytes > len(kept.encode())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unfinished:
+    """A request that may change something and is not over."""
+
+    method: str
+    url: str
+    seconds: float
+    """Since it began."""
+    waits_for: Literal["browser", "site", "rest"]
+    """What is still to come: the rest of the request, the site's answer, or the rest of that."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -197,6 +197,8 @@ class SessionConfig:
 
     proxy: str | None = None
     """The lease's gateway port, e.g. ``http://127.0.0.1:43121``. None: no way out but ``about:blank``."""
+    harness_proxy: str | None = None
+    """The same for pages that checks open; None: as ``proxy``."""
     proxy_bypass: str = PROXY_BYPASS
     """Hosts reached without the proxy; by default none, not even loopback."""
     storage_state: Mapping[str, Any] | None = None

@@ -1,4 +1,4 @@
-"""Reads pages for checks: the current tab as it is, or an address in a page of our own that the agent never sees."""
+"""Reads pages for checks: the current tab as it is, or an address in a page of our own, apart from the agent's."""
 
 from __future__ import annotations
 
@@ -55,14 +55,14 @@ _SCRIPT = (
 
 
 async def read_address(
-    tabs: Tabs, url: str, locate: str | None, prepare: Sequence[str], limits: Deadlines, deadline: Deadline
+    tabs: Tabs, url: str, here: str, locate: str | None, prepare: Sequence[str], limits: Deadlines, deadline: Deadline
 ) -> PageReading:
-    """Open ``url`` in a hidden page of the session's context, read it, close it."""
+    """Open ``url``, as seen from ``here``, in a fresh page among ``tabs``, read it, close it and what it opened."""
     try:
-        url = resolve_address(url, tabs.current.url)
+        url = resolve_address(url, here)
     except RefusedAddress as error:
         raise TaskError(f"a check opens a page: {error}") from error
-    tab = await tabs.open_hidden()
+    tab = await tabs.open()
     try:
         seconds = deadline.left(limits.navigation)
         try:
@@ -78,7 +78,7 @@ async def read_address(
         return await read_tab(tab, locate, prepare, limits, deadline, status=status, wait=_LATE)
     finally:
         with contextlib.suppress(BrowserError):
-            await tabs.close_hidden(tab)
+            await tabs.close_all()
 
 
 async def read_tab(

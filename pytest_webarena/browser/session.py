@@ -6,7 +6,8 @@ import asyncio
 import contextlib
 import platform
 import time
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Coroutine, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from playwright.async_api import BrowserContext, Request
@@ -23,6 +24,7 @@ from pytest_webarena.browser.looking import look, screenshot_of, states_of, unre
 from pytest_webarena.browser.loop import Deadline
 from pytest_webarena.browser.messages import first_line, shorten
 from pytest_webarena.browser.observation import Observation
+from pytest_webarena.browser.own_pages import OwnPages, open_own_pages, remembered
 from pytest_webarena.browser.reading import read_address, read_tab
 from pytest_webarena.browser.records import DownloadRecord, Outcome, PageEvent, PageReading
 from pytest_webarena.browser.recovery import recover
@@ -77,6 +79,10 @@ class Session:
         self._told = 0
         self._error = ""
         self._downloads = Downloads(self._events.append)
+        self._own: OwnPages | None = None
+        self._sharing = False
+        self._known: Mapping[str, Any] = config.storage_state or {}
+        """What the context remembered when its pages were last asked."""
 
     # --- what callers use
 
@@ -131,14 +137,30 @@ class Session:
         return self._call(self._states(), self._limits.step, "reading the tabs")
 
     def read_page(self, *, open: str | None, locate: str | None, prepare: Sequence[str] = ()) -> PageReading:
-        """Read the current tab (``open=None``) or an address in a hidden page with the same cookies.
+        """Read the current tab (``open=None``) or an address in a page of the harness's own, as the same visitor.
 
         ``locate`` is a Playwright selector, ``js=`` and an expression, or None for the whole page; ``prepare`` are
-        JavaScript sources run before. The agent's tabs are left alone. `TaskError` for a selector that is none,
-        `SiteError` for an address that can't be loaded.
+        JavaScript sources run before. The agent's tabs and what they hold are left alone. `TaskError` for a selector
+        that is none, `SiteError` for an address that can't be loaded.
         """
         reading = self._read(open, locate, tuple(prepare))
-        return self._call(reading, self._limits.step + self._limits.navigation, "reading a page")
+        limits = self._limits
+        seconds = limits.step + limits.navigation
+        if open is not None:  # its context, and for that another browser, may have to be opened
+            seconds += 3 * (limits.context + limits.hang) + 2 * self._engine.config.deadlines.launch
+        return self._call(reading, seconds, "reading a page")
+
+    @contextmanager
+    def own_pages(self) -> Iterator[None]:
+        """What `read_page` opens within the block shares one context, made with the first of them: one copy of what
+        the agent's context remembers, and one visitor. Outside of a block each page has one of its own."""
+        self._sharing = True
+        try:
+            yield
+        finally:
+            self._sharing = False
+            with contextlib.suppress(BrowserError):
+                self._call(self._close_own(), 2 * self._limits.close, "closing the pages of checks")
 
     def storage_state(self) -> dict[str, Any]:
         """Cookies and local storage, for `SessionConfig.storage_state` of another session."""
@@ -155,7 +177,7 @@ class Session:
     def close(self) -> None:
         """End the context. Never raises: what is stuck is left behind with the browser, which is then replaced."""
         with contextlib.suppress(BrowserError):
-            limit = 3 * self._limits.close + (60.0 if self._config.trace else 0.0)
+            limit = 5 * self._limits.close + (60.0 if self._config.trace else 0.0)
             self._engine.run(self._close(), timeout=limit, what="closing a browser context")
 
     # --- on the loop
@@ -339,10 +361,26 @@ class Session:
 
     async def _read(self, open: str | None, locate: str | None, prepare: tuple[str, ...]) -> PageReading:
         await self._tabs.sync()
-        deadline = Deadline(self._limits.step)
         if open is None:
-            return await read_tab(self._tabs.current, locate, prepare, self._limits, deadline)
-        return await read_address(self._tabs, open, locate, prepare, self._limits, deadline)
+            return await read_tab(self._tabs.current, locate, prepare, self._limits, Deadline(self._limits.step))
+        here = self._tabs.current.url
+        try:
+            tabs = (self._own or await self._open_own()).tabs
+            return await read_address(tabs, open, here, locate, prepare, self._limits, Deadline(self._limits.step))
+        finally:
+            if not self._sharing:
+                await self._close_own()
+
+    async def _open_own(self) -> OwnPages:
+        assert self._context is not None
+        self._known = await remembered(self._context, self._known, seconds=self._limits.hang)
+        self._own = await open_own_pages(self._engine, self._config, self._known)
+        return self._own
+
+    async def _close_own(self) -> None:
+        own, self._own = self._own, None
+        if own is not None:
+            await own.close()
 
     async def _storage_state(self) -> dict[str, Any]:
         assert self._context is not None
@@ -357,6 +395,7 @@ class Session:
         context, self._context = self._context, None
         if context is None:
             return
+        await self._close_own()
         self._downloads.stop()
         seconds = self._limits.close
         if self._config.trace is not None:

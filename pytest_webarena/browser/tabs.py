@@ -39,8 +39,6 @@ class Tabs:
         self._tabs: list[Tab] = []
         self._popups: list[Tab] = []
         self._current: Tab | None = None
-        self._hidden: list[Tab] = []
-        self._while_hidden: set[Tab] = set()
         context.on("page", self._on_page)
         context.on("dialog", self._on_dialog)
 
@@ -69,9 +67,7 @@ class Tabs:
         """Take note of what opened and closed since; afterwards there is a current tab, ready for use."""
         popups, self._popups = self._popups, []
         for popup in popups:
-            if await self._is_of_hidden_page(popup):
-                await self._close_page(popup)
-            elif popup in self._tabs and not popup.closed:
+            if popup in self._tabs and not popup.closed:
                 self._report(
                     PageEvent(kind="popup", text=f"The page opened a new tab: {shorten(popup.url)}.", url=popup.url)
                 )
@@ -99,25 +95,6 @@ class Tabs:
             self._current = tab
         return tab
 
-    async def open_hidden(self) -> Tab:
-        """A page of our own, which the agent never sees. The caller closes it with `close_hidden`."""
-        tab = await self._new_page()
-        self._tabs.remove(tab)
-        self._hidden.append(tab)
-        return tab
-
-    async def close_hidden(self, tab: Tab) -> None:
-        """Close a page of our own and whatever it opened."""
-        try:
-            await self._close_page(tab)
-            for popup in [each for each in self._popups if await self._is_of_hidden_page(each)]:
-                self._popups.remove(popup)
-                await self._close_page(popup)
-            self._tabs = [each for each in self._tabs if not each.closed]
-        finally:
-            self._hidden.remove(tab)
-            self._while_hidden.clear()
-
     def focus(self, index: int) -> None:
         """Make the tab with that number current."""
         self._current = self._tabs[index]
@@ -134,6 +111,12 @@ class Tabs:
         for tab in [each for each in self._tabs if each not in keep]:
             await self._close_page(tab)
         self._tabs, self._current = list(keep), keep[0]
+
+    async def close_all(self) -> None:
+        """Close every tab; there is none then until the next one is opened."""
+        tabs, self._tabs, self._popups, self._current = self._tabs, [], [], None
+        for tab in tabs:
+            await self._close_page(tab)
 
     async def replace(self, tab: Tab) -> None:
         """Put an empty tab in the place of one that is beyond help."""
@@ -152,12 +135,6 @@ class Tabs:
         while tab.popups_expected > 0 and not limit.over and not tab.closed:
             await tab.changed(limit.left())
         tab.popups_expected = 0
-
-    async def _is_of_hidden_page(self, popup: Tab) -> bool:
-        opener = await popup.page.opener()
-        if opener is None:  # it keeps that to itself; the agent's own pages rarely open one while we read
-            return popup in self._while_hidden
-        return any(opener == hidden.page for hidden in self._hidden)
 
     async def _new_page(self) -> Tab:
         seconds = self._config.deadlines.context
@@ -208,8 +185,6 @@ class Tabs:
         else:
             popup = self._register(page)
             self._popups.append(popup)
-            if self._hidden:
-                self._while_hidden.add(popup)
         for tab in self._tabs:
             tab.pulse()
 
@@ -225,5 +200,5 @@ class Tabs:
             if tab.page == page:
                 tab.dialogs.on_dialog(dialog)
                 return
-        # Of a hidden page, or of one that is only being opened: nobody is there to read it.
+        # Of a page that is only being opened, or closed: nobody is there to read it.
         Dialogs("accept", lambda event: None).on_dialog(dialog)

@@ -60,6 +60,7 @@ class _Client:
             "release": self._release,
             "requests": desk.requests,
             "status": self._status,
+            "writes": desk.writes,
         }
 
     async def serve(self, reader: asyncio.StreamReader) -> None:

@@ -13,7 +13,7 @@ from concurrent.futures import TimeoutError as FutureTimeout
 from typing import Any
 
 from pytest_webarena.errors import SiteError, WebArenaError
-from pytest_webarena.evidence import RequestRecord
+from pytest_webarena.evidence import RequestRecord, Unfinished
 from pytest_webarena.sites.backends.base import Rows
 from pytest_webarena.sites.housekeeping import abandon_after_fork
 from pytest_webarena.sites.protocol import (
@@ -128,7 +128,9 @@ class Lease:
         self._report: ReleaseReport | None = None
         self.id = grant.id
         self.proxy = f"http://127.0.0.1:{grant.port}"
-        """The gateway of this lease alone: set it as the HTTP proxy of the browser."""
+        """The gateway of this lease alone: set it as the HTTP proxy of the agent's browser."""
+        self.harness_proxy = f"http://127.0.0.1:{grant.harness_port}"
+        """The same sites for all that is not the agent's: what comes through it is not among `requests`."""
         self.sites: Mapping[str, SiteAccess] = grant.sites
         self.replicas: tuple[ReplicaInfo, ...] = grant.replicas
         self.waited = grant.waited
@@ -141,11 +143,17 @@ class Lease:
         self.release()
 
     def requests(self) -> tuple[RequestRecord, ...]:
-        """The traffic so far, in order of arrival. Not after the release.
+        """What came through `proxy` so far, in order of arrival. Not after the release.
 
         Raises `SiteError` like `check` when a replica has died: what it answered is no evidence of anything.
         """
         return tuple(decode(RequestRecord, record) for record in self._connection.call("requests", lease=self.id))
+
+    def writes_over(self, seconds: float) -> tuple[Unfinished, ...]:
+        """Wait until every request that may change a site is over, at most ``seconds``; those that are not."""
+        answer = self._connection.send("writes", lease=self.id, timeout=seconds)
+        left = self._connection.wait(answer, seconds + _ANSWER)
+        return tuple(decode(Unfinished, each) for each in left)
 
     def query(self, site: str, sql: str, *, database: str = "", write: bool = False) -> Rows:
         """Run one SQL statement in the database of the app behind ``site``; ``""`` is its first database.

@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from pytest_webarena.errors import SiteError, TaskError, WebArenaError
-from pytest_webarena.evidence import RequestRecord
+from pytest_webarena.evidence import RequestRecord, Unfinished
 from pytest_webarena.sites.backends.base import KeepsLogs, Replica, Rows
 from pytest_webarena.sites.backstage import Backends
 from pytest_webarena.sites.gateway import Gateway, GatewaySession
@@ -116,6 +116,7 @@ class Desk:
         return Grant(
             id=lease.id,
             port=session.port,
+            harness_port=session.harness_port,
             waited=lease.waited,
             sites={name: self._access(site, replicas[site.app].edition) for name, site in chosen.items()},
             replicas=tuple(
@@ -207,9 +208,13 @@ class Desk:
         return ReleaseReport(clean=not reasons, reason="; ".join(f"{app}: {reason}" for app, reason in reasons.items()))
 
     async def requests(self, lease: str) -> list[RequestRecord]:
-        """The traffic of a lease so far. `SiteError` when a replica has died: it would be no evidence."""
+        """The traffic of a lease's browser so far. `SiteError` when a replica has died: it would be no evidence."""
         await self.check(lease)
         return self._lease(lease).session.requests()
+
+    async def writes(self, lease: str, timeout: float) -> list[Unfinished]:
+        """Wait until no request that may change a site is in flight, at most ``timeout`` s; those that are then."""
+        return await self._lease(lease).session.writes_over(timeout)
 
     async def query(self, lease: str, site: str, database: str, sql: str, *, write: bool) -> Rows:
         """Run SQL in the database of a leased site's app; of the first site when none is named."""
@@ -226,7 +231,7 @@ class Desk:
         lease = PoolLease(id=name, holder=name, waited=0.0, slots={})
         self._held[name] = _Held(lease=lease, session=session, sites={})
         register(name)
-        return Grant(id=name, port=session.port, waited=0.0, sites={}, replicas=())
+        return Grant(id=name, port=session.port, harness_port=session.harness_port, waited=0.0, sites={}, replicas=())
 
     async def join(self, lease: str, other: str) -> None:
         """Serve what ``other`` holds on the gateway of ``lease`` as well, in place of what it served so far."""

@@ -1,8 +1,8 @@
-"""How workers speak to the broker: JSON lines over a Unix socket, version 2.
+"""How workers speak to the broker: JSON lines over a Unix socket, version 3.
 
 The client sends requests, each one line, and gets one line back for each, in any order::
 
-    → {"id": 1, "op": "hello", "version": 2, "name": "gw0"}
+    → {"id": 1, "op": "hello", "version": 3, "name": "gw0"}
     ← {"id": 1, "result": {"pid": 4711, "log": "…/broker.log"}}
     ← {"id": 2, "error": {"type": "SiteError", "message": "…"}}
 
@@ -27,6 +27,7 @@ gateway                                                        `Grant` of no sit
 join       lease, other (its sites are served there, too)      null
 logs       lease, site, lines                                  text
 headers    lease, site, headers (sent with every request)      null
+writes     lease, timeout (s)                                  list of `evidence.Unfinished`, when it is empty or late
 status                                                         `report.BrokerStatus`
 =========  ==================================================  ==========================================
 
@@ -56,7 +57,7 @@ __all__ = [
     "line",
 ]
 
-VERSION = 2
+VERSION = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,6 +116,8 @@ class Grant:
     id: str
     port: int
     """Of its gateway, on 127.0.0.1."""
+    harness_port: int
+    """The same for the harness's own visits, which `requests` leaves out."""
     waited: float
     """Seconds from asking to granting."""
     sites: Mapping[str, SiteAccess]

@@ -1,6 +1,7 @@
 """The only way out of a task's browser: stable host names in, leased replicas behind, all else refused and recorded.
 
-A forward HTTP proxy in the broker's event loop, one loopback port per session. Which browser settings make it the
+A forward HTTP proxy in the broker's event loop, two loopback ports per session: one for the agent's browser, one for
+what the harness itself asks of the sites, which is recorded apart. Which browser settings make it the
 *only* way out stands in `egress`. Bytes travel through::
 
     session ─ listens; owns routes and log

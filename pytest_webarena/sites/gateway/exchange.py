@@ -19,7 +19,7 @@ from pytest_webarena.sites.gateway.heads import (
 from pytest_webarena.sites.gateway.log import Entry, RequestLog
 from pytest_webarena.sites.gateway.settings import Settings
 from pytest_webarena.sites.gateway.tunnel import BrowserSide, open_tunnel
-from pytest_webarena.sites.gateway.upstream import Route, UpstreamConnection
+from pytest_webarena.sites.gateway.upstream import Route, UpstreamConnection, end_writing
 
 __all__ = ["Exchange"]
 
@@ -90,6 +90,7 @@ class Exchange:
         self._close = request.close
         self._over = False
         self._orphan = False
+        """The browser has gone and the request has not."""
 
     # --- the request ---
 
@@ -102,6 +103,7 @@ class Exchange:
             self._entry.request_bytes = body.payload
             self._pending = data[:used]
             self.wants_body = not body.done
+        self._entry.sent = not self.wants_body
         idle = None
         if body is None and self._request.method in _IDEMPOTENT and not self._request.websocket:
             idle = self._route.take()
@@ -122,6 +124,7 @@ class Exchange:
             return len(data)
         self._entry.request_bytes = body.payload
         self.wants_body = not body.done
+        self._entry.sent = body.done
         part = data if used == len(data) else data[:used]
         if self._upstream is not None:
             self._upstream.transport.write(part)
@@ -145,18 +148,29 @@ class Exchange:
         if self._upstream is not None:
             self._upstream.transport.resume_reading()
 
-    def browser_lost(self) -> None:
-        """The browser went away: so does the request, unless it was sent in full, as it would without a gateway."""
+    def browser_lost(self) -> bool:
+        """The browser went away: so does the request, unless it was sent in full, as it would without a gateway.
+
+        True when the exchange goes on and will finish its entry itself: the replica is told that nobody reads on, but
+        one that may be changing something is in flight until it has answered or hung up.
+        """
         if self.wants_body:
             self._end()
         elif self._task is not None:
             self._orphan = True
+            return self._entry.writes
         else:
             connection, self._upstream = self._upstream, None
+            if connection is not None and self._entry.writes and self._response is None:
+                self._orphan = True
+                self._upstream = connection
+                end_writing(connection.transport)
+                return True
             self._end()
             if connection is not None:
                 connection.sink = None
                 connection.transport.close()  # flushes first
+        return False
 
     def abort(self) -> None:
         """Drop everything at once; the session ends."""
@@ -185,8 +199,13 @@ class Exchange:
 
     def _attach(self, connection: UpstreamConnection) -> None:
         if self._orphan:
-            self._over = True
             connection.transport.write(self._head + self._pending)
+            if self._entry.writes:
+                self._upstream = connection
+                connection.sink = self
+                end_writing(connection.transport)
+                return
+            self._over = True
             connection.transport.close()  # flushes first
             return
         self._upstream = connection
@@ -235,14 +254,23 @@ class Exchange:
                 self._partial = self._partial[end + 4 :]
                 self._take_head(text, parse_response(text))
         except BadMessage as error:
-            self._upstream_fault(str(error))
+            if self._orphan:
+                self._end()
+            else:
+                self._upstream_fault(str(error))
 
     def _take_head(self, text: str, head: ResponseHead) -> None:
         if len(text) > self._settings.head_limit:
             raise BadMessage(f"expected at most {self._settings.head_limit} bytes of header")
         if head.status < 200 and head.status != 101:
-            if self._request.minor:
+            if self._request.minor and not self._orphan:
                 self._browser.transport.write(_serialise(head, ()))
+            return
+        if self._orphan:
+            self._response = head
+            self._entry.status = head.status
+            self._entry.response_head = text
+            self._end()
             return
         if head.status == 101:
             if not (head.websocket and self._request.websocket):
@@ -286,6 +314,9 @@ class Exchange:
     def response_end(self, error: Exception | None) -> None:
         connection, self._upstream = self._upstream, None
         if connection is None:
+            return
+        if self._orphan:  # it may well hang up on who does not listen
+            self._end()
             return
         body = self._response_body
         if self._response is not None and body is not None:
@@ -340,6 +371,8 @@ class Exchange:
 
     def _end(self) -> None:
         self._over = True
+        if self._orphan:
+            self._log.finish(self._entry)
         self._cancel_timer()
         if self._task is not None:
             self._task.cancel()

@@ -7,13 +7,17 @@ import codecs
 import re
 import time
 import zlib
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from pytest_webarena.evidence import RequestRecord
 from pytest_webarena.sites.gateway.framing import Capture
 from pytest_webarena.sites.gateway.heads import header_pairs
 
-__all__ = ["Entry", "RequestLog", "Totals"]
+__all__ = ["SAFE_METHODS", "Entry", "RequestLog", "Totals"]
+
+SAFE_METHODS = frozenset(("GET", "HEAD", "OPTIONS", "TRACE"))
+"""Methods that by their definition change nothing (RFC 9110 §9.2.1)."""
 
 # Bodies of such responses are kept: the only ones that checks look into.
 _JSON = re.compile(r"^content-type:[ \t]*application/json\b", re.IGNORECASE | re.MULTILINE)
@@ -46,6 +50,7 @@ class Entry:
         "response_bytes",
         "response_head",
         "seconds",
+        "sent",
         "started",
         "status",
         "time",
@@ -64,9 +69,16 @@ class Entry:
         self.refused = ""
         self.request_bytes = 0
         self.response_bytes = 0
+        self.sent = False
+        """Whether the replica has been sent all of the request, so that an answer is its turn."""
         self.seconds: float | None = None
         self.time = time.time()
         self.started = time.monotonic()
+
+    @property
+    def writes(self) -> bool:
+        """Whether it is a request that may change something. Of tunnels nobody knows; they never end."""
+        return self.method not in SAFE_METHODS and self.method != "CONNECT" and not self.refused
 
     def record(self) -> RequestRecord:
         body = self.body
@@ -96,12 +108,16 @@ class Entry:
 class RequestLog:
     """Entries in the order of arrival, at most ``max_entries`` of them and about ``max_bytes`` of heads and bodies."""
 
-    def __init__(self, *, body_limit: int, max_entries: int, max_bytes: int) -> None:
+    def __init__(
+        self, *, body_limit: int, max_entries: int, max_bytes: int, write_over: Callable[[], None] = lambda: None
+    ) -> None:
+        """``write_over`` is called when a request that may have changed something is over."""
         self._body_limit = body_limit
         self._max_entries = max_entries
         self._room = max_bytes
         self._entries: list[Entry] = []
         self._open: set[Entry] = set()
+        self._write_over = write_over
         self._requests = self._refused = self._unrecorded = 0
         self._request_bytes = self._response_bytes = 0
 
@@ -139,6 +155,8 @@ class RequestLog:
         if entry.seconds is None:
             entry.seconds = time.monotonic() - entry.started
             self._open.discard(entry)
+            if entry.writes:
+                self._write_over()
             self._refused += bool(entry.refused)
             self._request_bytes += entry.request_bytes
             self._response_bytes += entry.response_bytes
@@ -154,6 +172,10 @@ class RequestLog:
     def in_flight(self) -> int:
         """Entries begun and not finished."""
         return len(self._open)
+
+    def writes_in_flight(self) -> list[Entry]:
+        """Those of them that may change something, the oldest first."""
+        return sorted((entry for entry in self._open if entry.writes), key=lambda entry: entry.started)
 
     def totals(self) -> Totals:
         return Totals(

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import re
+import time
 from collections.abc import Mapping
 
-from pytest_webarena.evidence import RequestRecord
-from pytest_webarena.sites.gateway.client import BrowserConnection
+from pytest_webarena.evidence import RequestRecord, Unfinished
+from pytest_webarena.sites.gateway.client import BrowserConnection, Owner
 from pytest_webarena.sites.gateway.log import RequestLog, Totals
 from pytest_webarena.sites.gateway.routes import RouteTable
 from pytest_webarena.sites.gateway.settings import Settings
@@ -61,11 +62,38 @@ class Gateway:
         self._sessions.clear()
 
 
+class _HarnessDoor:
+    """A session as seen through its second port: all of it is the same, but the log (`client.Owner`)."""
+
+    def __init__(self, session: GatewaySession, log: RequestLog) -> None:
+        self.settings = session.settings
+        self.routes = session.routes
+        self.connections = session.connections
+        self.pipes = session.pipes
+        self.unsafe_hosts = session.unsafe_hosts
+        self.log = log
+        self._session = session
+
+    @property
+    def upstream_error(self) -> str:
+        return self._session.upstream_error
+
+    @upstream_error.setter
+    def upstream_error(self, error: str) -> None:
+        self._session.upstream_error = error
+
+
 class GatewaySession:
-    """The way out of one task's browser: ``http://127.0.0.1:<port>`` as its proxy. Made by `Gateway.open`."""
+    """The way out of one task's browser: ``http://127.0.0.1:<port>`` as its proxy. Made by `Gateway.open`.
+
+    It has a second port for the harness, which serves the same and is recorded apart: who made a request is known by
+    the port it came through.
+    """
 
     port: int
     """The proxy's port on 127.0.0.1."""
+    harness_port: int
+    """The same for what is not the agent's: signing in, set-up, pages that checks open. Not in `requests`."""
     unsafe_hosts: dict[str, str]
     """Host to the first request on it that may have changed state, e.g. ``POST http://homepage.test/notes``,
     ``WebSocket http://homepage.test/live``. Complete even where the log is not; marked before a byte is passed on.
@@ -78,24 +106,37 @@ class GatewaySession:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         self.routes = RouteTable()
-        self.log = RequestLog(
-            body_limit=settings.body_limit, max_entries=settings.max_entries, max_bytes=settings.max_log_bytes
+        self.log, self._harness_log = (
+            RequestLog(
+                body_limit=settings.body_limit,
+                max_entries=settings.max_entries,
+                max_bytes=settings.max_log_bytes,
+                write_over=self._write_over,
+            )
+            for _ in range(2)
         )
         self.connections: set[BrowserConnection] = set()
         self.pipes: set[asyncio.Transport] = set()
         self.unsafe_hosts = {}
         self.upstream_error = ""
-        self.port = 0
+        self.port = self.harness_port = 0
         self.closed = False
-        self._server: asyncio.Server | None = None
+        self._servers: list[asyncio.Server] = []
+        self._waiting: set[asyncio.Future[None]] = set()
         self._retired: list[Route] = []
         self._headers: dict[str, tuple[str, ...]] = {}
 
     async def listen(self) -> None:
-        """Bind the port."""
+        """Bind the ports."""
+        self.port = await self._bind(self)
+        self.harness_port = await self._bind(_HarnessDoor(self, self._harness_log))
+
+    async def _bind(self, owner: Owner) -> int:
         loop = asyncio.get_running_loop()
-        self._server = await loop.create_server(lambda: BrowserConnection(self), "127.0.0.1", 0, backlog=128)
-        self.port = self._server.sockets[0].getsockname()[1]
+        server = await loop.create_server(lambda: BrowserConnection(owner), "127.0.0.1", 0, backlog=128)
+        self._servers.append(server)
+        port: int = server.sockets[0].getsockname()[1]
+        return port
 
     def route(
         self, host: str, upstream_host: str, upstream_port: int, *, port: int = 80, tls: bool | None = None
@@ -150,20 +191,56 @@ class GatewaySession:
     @property
     def in_flight(self) -> int:
         """Exchanges and tunnels not yet over. What a replica has already read can't be called back from it."""
-        return self.log.in_flight
+        return self.log.in_flight + self._harness_log.in_flight
+
+    @property
+    def unfinished(self) -> list[Unfinished]:
+        """Requests in flight that may change something, those of the harness included. WebSockets are none."""
+        now = time.monotonic()
+        return [
+            Unfinished(
+                method=entry.method,
+                url=entry.url,
+                seconds=round(now - entry.started, 3),
+                waits_for="browser" if not entry.sent else "site" if entry.status is None else "rest",
+            )
+            for log in (self.log, self._harness_log)
+            for entry in log.writes_in_flight()
+        ]
+
+    async def writes_over(self, seconds: float) -> list[Unfinished]:
+        """Wait until none is `unfinished`, at most ``seconds``; what still is."""
+        deadline = asyncio.get_running_loop().time() + seconds
+        while (left := self.unfinished) and not self.closed:
+            over = asyncio.get_running_loop().create_future()
+            self._waiting.add(over)
+            try:
+                async with asyncio.timeout_at(deadline):
+                    await over
+            except TimeoutError:
+                return self.unfinished
+            finally:
+                self._waiting.discard(over)
+        return left
+
+    def _write_over(self) -> None:
+        for waiting in self._waiting:
+            if not waiting.done():
+                waiting.set_result(None)
 
     async def close(self) -> None:
-        """Close the port and reset all connections on both sides. The log stays readable."""
+        """Close the ports and reset all connections on both sides. The log stays readable."""
         if self.closed:
             return
         self.closed = True
-        if self._server is not None:
-            # asyncio loses connections that it is just accepting when a server closes: stop, let them come, close.
-            for sock in self._server.sockets:
+        # asyncio loses connections that it is just accepting when a server closes: stop, let them come, close.
+        for server in self._servers:
+            for sock in server.sockets:
                 asyncio.get_running_loop().remove_reader(sock.fileno())
-            await asyncio.sleep(0)
-            await asyncio.sleep(0)
-            self._server.close()
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        for server in self._servers:
+            server.close()
         for connection in list(self.connections):
             connection.abort()
         for transport in list(self.pipes):
@@ -174,8 +251,8 @@ class GatewaySession:
         # The loop reports each end in its next rounds.
         while self.connections or self.pipes or any(route.transports for route in routes):
             await asyncio.sleep(0)
-        if self._server is not None:
-            await self._server.wait_closed()
+        for server in self._servers:
+            await server.wait_closed()
 
     def _retire(self, route: Route) -> None:
         route.cut()

@@ -136,8 +136,9 @@ class TunnelOpening:
     def resume_download(self) -> None:
         """Nothing to resume yet."""
 
-    def browser_lost(self) -> None:
+    def browser_lost(self) -> bool:
         self._task.cancel()
+        return False
 
     def abort(self) -> None:
         self._task.cancel()

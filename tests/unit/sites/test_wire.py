@@ -39,6 +39,7 @@ RECIPE = LoginRecipe(
         RequestRecord(time=1.5, method="GET", url="http://a.test/", status=None, request_headers=(("A", "b"),)),
         Grant(
             id="lease-1",
+            harness_port=2,
             port=1,
             waited=0.5,
             sites={

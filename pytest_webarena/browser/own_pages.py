@@ -1,0 +1,106 @@
+"""A context of the harness's own, for pages that checks open: it knows what the agent's knows, and nothing acts in it.
+
+Copied are cookies, local storage and IndexedDB. Workers, caches, routes and scripts of the agent's context stay there;
+so does what belongs to one tab, as its session storage: a fresh tab of the agent's would not have it either.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from playwright.async_api import BrowserContext
+from playwright.async_api import Error as PlaywrightError
+
+from pytest_webarena.browser.config import SessionConfig
+from pytest_webarena.browser.context import context_options, open_context
+from pytest_webarena.browser.tabs import Tabs
+from pytest_webarena.browser.timers import KEEP_NOTE
+from pytest_webarena.errors import BrowserError
+
+if TYPE_CHECKING:
+    from pytest_webarena.browser.engine import BrowserEngine
+
+__all__ = ["OwnPages", "open_own_pages", "remembered"]
+
+State = Mapping[str, Any]
+
+
+class OwnPages:
+    """The context and its tabs. Nobody is told what happens there."""
+
+    def __init__(self, engine: BrowserEngine, context: BrowserContext, config: SessionConfig) -> None:
+        self._engine = engine
+        self._context = context
+        self._seconds = config.deadlines.close
+        self.tabs = Tabs(context, config, lambda event: None, lambda download: None)
+
+    async def close(self) -> None:
+        """End the context, or give the browser up with it."""
+        try:
+            async with asyncio.timeout(self._seconds):
+                await self._context.close()
+        except (PlaywrightError, TimeoutError):
+            if self._context.browser is not None:
+                await self._engine.discard(self._context.browser)
+
+
+async def remembered(context: BrowserContext, before: State, *, seconds: float) -> dict[str, Any]:
+    """What ``context`` holds now. Of pages that don't answer within ``seconds``, what was known ``before``."""
+    for databases in (True, False):  # which may hold what can't be copied
+        try:
+            async with asyncio.timeout(seconds):
+                state: State = await context.storage_state(indexed_db=databases)
+        except TimeoutError:
+            break
+        except PlaywrightError:
+            continue
+        return dict(state)
+    try:
+        async with asyncio.timeout(seconds):
+            return {"cookies": await context.cookies(), "origins": before.get("origins", [])}
+    except TimeoutError as error:
+        raise BrowserError(f"the browser did not tell its cookies within {seconds:g} s") from error
+
+
+async def open_own_pages(engine: BrowserEngine, config: SessionConfig, state: State) -> OwnPages:
+    """A fresh context with ``state``, on the harness's own way out, in the worker's browser.
+
+    A self-driving agent has a browser of its own, so that here nothing at all is within its reach.
+    """
+    given = {key: value for key, value in config.context_args.items() if not key.startswith("record_")}
+    own = replace(
+        config,
+        proxy=config.harness_proxy or config.proxy,
+        context_args={**given, "service_workers": "block"},
+        dialogs="accept",
+        trace=None,
+    )
+    context = await _open(engine, own, state)
+    await context.add_init_script(KEEP_NOTE)
+    return OwnPages(engine, context, own)
+
+
+async def _open(engine: BrowserEngine, config: SessionConfig, state: State) -> BrowserContext:
+    """With as much of ``state`` as can be restored: what an agent's page stored may be beyond that."""
+    kept: State = state
+    for kept in _less_and_less(state):
+        if not kept["origins"]:
+            break
+        browser = await engine.browser()
+        try:
+            async with asyncio.timeout(config.deadlines.context):
+                return await browser.new_context(**context_options(replace(config, storage_state=kept)))
+        except (PlaywrightError, TimeoutError):
+            continue
+    return await open_context(engine, replace(config, storage_state=kept))
+
+
+def _less_and_less(state: State) -> Iterator[State]:
+    origins = state.get("origins", ())
+    yield {"cookies": state.get("cookies", ()), "origins": origins}
+    bare = [{"origin": each["origin"], "localStorage": each.get("localStorage", [])} for each in origins]
+    yield {"cookies": state.get("cookies", ()), "origins": bare}
+    yield {"cookies": state.get("cookies", ()), "origins": []}

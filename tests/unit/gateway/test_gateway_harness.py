@@ -1,0 +1,214 @@
+"""The harness's own port of a session, and requests that may change something and are not over."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.unit.gateway.conftest import Browser
+
+if TYPE_CHECKING:
+    from pytest_webarena.evidence import Unfinished
+    from pytest_webarena.sites.gateway import GatewaySession
+    from tests.unit.gateway.conftest import Seen, World
+
+HOME = "http://homepage.test"
+OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi"
+LONG = 30.0
+"""Seconds that no test waits for."""
+
+
+def post(path: str = "/save", body: str = "milk") -> bytes:
+    head = f"POST {HOME}{path} HTTP/1.1\r\nHost: homepage.test\r\nContent-Length: {len(body)}\r\n\r\n"
+    return (head + body).encode()
+
+
+def of_harness(session: GatewaySession) -> Browser:
+    return Browser(session.harness_port)
+
+
+def left(session: GatewaySession) -> list[tuple[str, str, str]]:
+    return [(each.method, each.url, each.waits_for) for each in session.unfinished]
+
+
+class Slow:
+    """A site that answers a request when it is told to, and notes what it had to read before."""
+
+    def __init__(self, *answer: bytes) -> None:
+        self.go_on = asyncio.Event()
+        self.got = threading.Event()
+        self.answer = answer or (OK,)
+
+    async def __call__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while True:
+            head = await reader.readuntil(b"\r\n\r\n")
+            if head.startswith(b"POST"):
+                await reader.readexactly(4)
+            self.got.set()
+            for part in self.answer[:-1]:
+                writer.write(part)
+                await writer.drain()
+            await self.go_on.wait()
+            writer.write(self.answer[-1])
+            await writer.drain()
+
+
+def test_what_the_harness_asks_is_known_by_its_port(world: World) -> None:
+    session, site = world.serve()
+    world.call(session.set_headers, "homepage.test", {"X-User": "ann"})
+    agent, harness = world.browser(session), of_harness(session)
+    assert agent.get(f"{HOME}/page")[0] == harness.get(f"{HOME}/probe")[0] == 200
+    assert agent.get("http://other.test/")[0] == harness.get("http://other.test/")[0] == 403
+    assert [request.url for request in world.requests(session)] == [f"{HOME}/page", "http://other.test/"]
+    assert all("X-User: ann" in seen.fields for seen in site.seen)
+    assert session.unsafe == ""
+    harness.send(post())
+    assert harness.response()[0] == 200
+    assert session.unsafe == f"POST {HOME}/save"  # a replica is as dirty, whoever wrote
+    harness.close()
+
+
+def test_a_fault_that_only_the_harness_met_is_one_of_the_session(world: World) -> None:
+    session, _ = world.serve(lambda seen: None)
+    harness = of_harness(session)
+    assert harness.get(f"{HOME}/probe")[0] == 502
+    assert "ended without an answer" in session.upstream_error
+    assert world.requests(session) == []
+    harness.close()
+
+
+def test_closing_a_session_ends_both_ports(world: World) -> None:
+    session, _ = world.serve()
+    harness = of_harness(session)
+    assert harness.get(f"{HOME}/")[0] == 200
+    world.run(session.close())
+    assert harness.closed()
+    for port in (session.port, session.harness_port):
+        with pytest.raises(ConnectionRefusedError):
+            Browser(port)
+    harness.close()
+
+
+def test_writes_are_waited_for(world: World) -> None:
+    slow = Slow()
+    session, _ = world.serve_raw(slow)
+    browser = world.browser(session)
+    assert world.run(session.writes_over(LONG)) == []
+    browser.send(post())
+    assert slow.got.wait(10)
+    (late,) = world.run(session.writes_over(0.01))
+    assert (late.method, late.url, late.waits_for) == ("POST", f"{HOME}/save", "site")
+
+    async def both() -> list[Unfinished]:
+        waiting = asyncio.ensure_future(session.writes_over(LONG))
+        await asyncio.sleep(0)
+        assert not waiting.done()
+        slow.go_on.set()
+        return await waiting
+
+    assert world.run(both()) == []
+    assert world.requests(session)[0].status == 200
+
+
+def test_only_what_may_change_something_is_waited_for(world: World) -> None:
+    slow = Slow()
+    session, _ = world.serve_raw(slow)
+    upgrade = "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: x\r\n"
+    for head in (f"GET {HOME}/poll HTTP/1.1\r\nHost: h\r\n", f"GET {HOME}/live HTTP/1.1\r\nHost: h\r\n{upgrade}"):
+        world.browser(session).send(f"{head}\r\n".encode())
+    world.until(lambda: session.in_flight == 2)
+    assert world.run(session.writes_over(LONG)) == []
+
+
+def test_who_is_waited_for(world: World) -> None:
+    slow = Slow(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nh", b"i")
+    session, _ = world.serve_raw(slow)
+    uploading, answered, harness = world.browser(session), world.browser(session), of_harness(session)
+    uploading.send(post("/upload", "x" * 9)[:-3])
+    world.until(lambda: len(session.unfinished) == 1)
+    answered.send(post("/answered"))
+    assert answered.head().startswith("HTTP/1.1 200")
+    harness.send(post("/probe"))
+    harness.head()
+    assert left(session) == [
+        ("POST", f"{HOME}/upload", "browser"),
+        ("POST", f"{HOME}/answered", "rest"),
+        ("POST", f"{HOME}/probe", "rest"),
+    ]
+    harness.close()
+
+
+def test_a_request_whose_browser_went_away_is_in_flight_until_it_is_answered(world: World) -> None:
+    """A form is sent and the tab is closed: the site is still at it, and what it says is part of the record."""
+    slow = Slow()
+    session, site = world.serve_raw(slow)
+    browser = world.browser(session)
+    browser.send(post())
+    assert slow.got.wait(10)
+    browser.close()
+    world.until(lambda: not session.connections)
+    assert left(session) == [("POST", f"{HOME}/save", "site")]
+    world.call(slow.go_on.set)
+    assert world.run(session.writes_over(LONG)) == []
+    (request,) = world.requests(session)
+    assert (request.status, session.upstream_error, session.in_flight) == (200, "", 0)
+    assert site.ended.wait(10)
+
+
+@pytest.mark.parametrize("answer", [b"", b"HTTP/9 nonsense\r\n\r\n"])
+def test_a_site_that_hangs_up_on_a_browser_that_left_is_not_at_fault(world: World, answer: bytes) -> None:
+    got, go_on = threading.Event(), asyncio.Event()
+
+    async def handler(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"milk")
+        got.set()
+        await go_on.wait()
+        writer.write(answer)
+
+    session, _ = world.serve_raw(handler)
+    browser = world.browser(session)
+    browser.send(post())
+    assert got.wait(10)
+    browser.close()
+    world.until(lambda: not session.connections)
+    world.call(go_on.set)
+    assert world.run(session.writes_over(LONG)) == []
+    (request,) = world.requests(session)
+    assert (request.status, session.upstream_error) == (None, "")
+
+
+def test_a_session_that_closes_ends_what_a_browser_left_behind(world: World) -> None:
+    slow = Slow()
+    session, site = world.serve_raw(slow)
+    browser = world.browser(session)
+    browser.send(post())
+    assert slow.got.wait(10)
+    browser.close()
+    world.until(lambda: not session.connections)
+    waiting = asyncio.run_coroutine_threadsafe(session.writes_over(LONG), world.loop)
+    world.run(session.close())
+    assert waiting.result(10) == []
+    assert session.in_flight == 0
+    assert site.connections == 1
+
+
+def test_a_page_that_goes_elsewhere_does_not_lose_its_write(world: World) -> None:
+    """The browser left before the gateway had a connection to the site."""
+    seen: list[Seen] = []
+
+    def answer(request: Seen) -> bytes:
+        seen.append(request)
+        return OK
+
+    session, _ = world.serve(answer)
+    for _ in range(20):
+        browser = world.browser(session)
+        browser.send(post())
+        browser.close()
+    world.until(lambda: len(session.requests()) == 20)
+    assert world.run(session.writes_over(LONG)) == []
+    assert len(seen) == 20
+    assert {request.status for request in world.requests(session)} == {200}

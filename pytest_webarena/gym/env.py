@@ -153,14 +153,17 @@ class TasksEnv(gymnasium.Env[dict[str, Any], "str | Action"]):
         """Carry out an action: text in the environment's grammar, or an `Action`."""
         if self._rollout is None or self._stage is None or self._task is None:
             raise gymnasium.error.ResetNeeded("there is no episode under way; call reset()")
-        said = self._rollout.step(str(action) if isinstance(action, str) else action)
+        with self._stage.blaming_sites():
+            said = self._rollout.step(str(action) if isinstance(action, str) else action)
         if not isinstance(said, Episode):
             return self._shown(said), 0.0, False, False, self._info()
         self._rollout = None
         observation = self._stage.session.observe()
         terminated = said.ending.reason == "answered"
         info = self._info()
-        verdict = judge(self._task, self._gather(said))
+        with self._stage.blaming_sites():
+            evidence = self._gather(said)
+        verdict = judge(self._task, evidence)
         decided = decide(verdict, stop_reason=said.ending.reason, stop_detail=said.ending.detail)
         if decided.cause is not None or verdict.score is None:
             raise error_of(decided.cause or "harness", decided.message)

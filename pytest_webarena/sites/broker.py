@@ -55,11 +55,13 @@ class _Client:
             "lease": self._lease,
             "logs": desk.logs,
             "look": desk.look,
+            "own_answer": desk.own_answer,
             "prepare": self._prepare,
             "query": desk.query,
             "release": self._release,
             "requests": desk.requests,
             "status": self._status,
+            "unrecorded": desk.unrecorded,
             "writes": desk.writes,
         }
 

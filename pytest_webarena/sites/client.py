@@ -13,7 +13,7 @@ from concurrent.futures import TimeoutError as FutureTimeout
 from typing import Any
 
 from pytest_webarena.errors import SiteError, WebArenaError
-from pytest_webarena.evidence import RequestRecord, Unfinished
+from pytest_webarena.evidence import RequestRecord, Unfinished, Unrecorded
 from pytest_webarena.sites.backends.base import Rows
 from pytest_webarena.sites.housekeeping import abandon_after_fork
 from pytest_webarena.sites.protocol import (
@@ -155,6 +155,10 @@ class Lease:
         left = self._connection.wait(answer, seconds + _ANSWER)
         return tuple(decode(Unfinished, each) for each in left)
 
+    def unrecorded(self) -> tuple[Unrecorded, ...]:
+        """What is missing in `requests`, for want of room."""
+        return tuple(decode(Unrecorded, each) for each in self._connection.call("unrecorded", lease=self.id))
+
     def query(self, site: str, sql: str, *, database: str = "", write: bool = False) -> Rows:
         """Run one SQL statement in the database of the app behind ``site``; ``""`` is its first database.
 
@@ -178,9 +182,19 @@ class Lease:
         text: str = self._connection.call("logs", lease=self.id, site=site, lines=lines)
         return text
 
-    def check(self) -> None:
-        """Raise `SiteError`, with exit code and last log lines, when a replica of this lease has died."""
-        self._connection.call("check", lease=self.id)
+    def check(self, *, ask: bool = False) -> None:
+        """Raise `SiteError`, with exit code and last log lines, when a replica of this lease has died or hangs.
+
+        ``ask`` has them asked in any case (a replica that hangs is given some 10 s); without it, that is done when the
+        traffic gives reason to.
+        """
+        self._connection.call("check", lease=self.id, ask=ask)
+
+    def own_answer(self, url: str, *, harness: bool = False) -> str:
+        """What the gateway itself said when ``url`` was last requested by the agent's browser, or by the ``harness``:
+        why it is refused, or that its site failed. Empty when a site answered."""
+        said: str = self._connection.call("own_answer", lease=self.id, url=url, harness=harness)
+        return said
 
     def keep(
         self, made: Mapping[str, Mapping[str, Mapping[str, Any]]], problems: Mapping[str, Mapping[str, str]]

@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from pytest_webarena.errors import SiteError, TaskError, WebArenaError
-from pytest_webarena.evidence import RequestRecord, Unfinished
+from pytest_webarena.evidence import RequestRecord, Unfinished, Unrecorded
 from pytest_webarena.sites.backends.base import KeepsLogs, Replica, Rows
 from pytest_webarena.sites.backstage import Backends
 from pytest_webarena.sites.gateway import Gateway, GatewaySession
@@ -216,6 +216,10 @@ class Desk:
         """Wait until no request that may change a site is in flight, at most ``timeout`` s; those that are then."""
         return await self._lease(lease).session.writes_over(timeout)
 
+    async def unrecorded(self, lease: str) -> list[Unrecorded]:
+        """What is missing in `requests`, for want of room."""
+        return self._lease(lease).session.unrecorded()
+
     async def query(self, lease: str, site: str, database: str, sql: str, *, write: bool) -> Rows:
         """Run SQL in the database of a leased site's app; of the first site when none is named."""
         held = self._lease(lease)
@@ -265,18 +269,29 @@ class Desk:
         except ValueError as error:
             raise SiteError(f"signing in to {site} by a header: {error}") from None
 
-    async def check(self, lease: str) -> None:
-        """`SiteError` when a replica of the lease has died, or did not answer a request as a web server does."""
+    async def check(self, lease: str, ask: bool = False) -> None:
+        """`SiteError` when a replica of the lease has died, or did not answer a request as a web server does.
+
+        With ``ask``, or when its traffic gives reason to, all of them are asked, which a frozen one does not survive.
+        """
         held = self._lease(lease)
         await self._pool.check(held.lease)
-        if held.session.upstream_error:
+        if problem := held.session.upstream_error:
+            for slot in held.lease.slots.values():
+                slot.touched = slot.touched or "it did not answer a request"
             # Most likely it died just now, and its exit code and log say more than a broken connection.
             deadline = time.monotonic() + _OBITUARY
             while time.monotonic() < deadline:
                 await self._pool.tick()
                 await self._pool.check(held.lease)
                 await asyncio.sleep(0.02)
-            raise SiteError(f"expected working sites, found: {held.session.upstream_error}")
+            raise SiteError(f"expected working sites, found: {problem}")
+        if ask or held.session.doubtful:
+            await self._pool.ask(held.lease)
+
+    async def own_answer(self, lease: str, url: str, harness: bool = False) -> str:
+        """What the lease's gateway itself answered to the latest request for ``url``; empty when a site did."""
+        return self._lease(lease).session.own_answer(url, harness=harness)
 
     def status(self, pid: int) -> BrokerStatus:
         """Everything, now."""

@@ -60,18 +60,20 @@ class Collector:
         """
         stage = self._stage
         self._wait_for_writes()
-        stage.check_sites()  # a site that died must not look like an agent that failed
+        stage.check_sites(ask=stop_reason == "time")  # one that died or hangs must not look like an agent that failed
         requests = self._requests()
         tabs = stage.session.tabs()
         if picture is not None:
             picture(stage.session.screenshot())
         probes = self._collect(self._checks if self._signals.end else (), "end")
+        stage.check_sites()  # last, too: what a site says while it dies is no evidence
         return Evidence(
             answer=answer,
             stop_reason=stop_reason,
             tabs=tabs,
             steps=tuple(steps),
             requests=requests,
+            unrecorded=stage.unrecorded(),
             probes=(*self.probes, *probes),
             sites=stage.live.sites,
             answer_format=answer_format,

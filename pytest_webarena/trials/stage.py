@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pytest_webarena.actions import answers_dialogs
+from pytest_webarena.errors import TrialError
 from pytest_webarena.sites.external import EXTERNAL
 from pytest_webarena.trials.collecting import WRITE_TIMEOUT, require_answers
 from pytest_webarena.trials.images import load_images
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from pytest_webarena.browser.driven import Driven
     from pytest_webarena.browser.engine import BrowserEngine
     from pytest_webarena.browser.session import Session, SessionConfig
-    from pytest_webarena.evidence import RequestRecord, StepRecord
+    from pytest_webarena.evidence import RequestRecord, StepRecord, Unrecorded
     from pytest_webarena.sites.client import Lease
     from pytest_webarena.tasks.model import Task
     from pytest_webarena.tasks.setup_form import BrowserSetup
@@ -83,6 +84,10 @@ class Stage:
         """What the agent's browser asked for. Signing in, preparing and checking are not the agent's."""
         return self.lease.requests() if self.lease else ()
 
+    def unrecorded(self) -> tuple[Unrecorded, ...]:
+        """What is missing in `requests`, for want of room."""
+        return self.lease.unrecorded() if self.lease else ()
+
     def stay_signed_in(self, step: StepRecord) -> str:
         """Sign the visitor in again when a step ended on a sign-in page because the site has ended the session.
 
@@ -92,10 +97,20 @@ class Stage:
         """
         return self.keeper(self, step) if self.keeper is not None and self.driven is None else ""
 
-    def check_sites(self) -> None:
-        """Raise `SiteError` when a replica has died."""
+    def check_sites(self, *, ask: bool = False) -> None:
+        """Raise `SiteError` when a replica has died; or hangs, if its traffic gives reason to ``ask`` or the caller has
+        one: a clock that ran out, a browser that waited in vain."""
         if self.lease is not None:
-            self.lease.check()
+            self.lease.check(ask=ask)
+
+    @contextmanager
+    def blaming_sites(self) -> Iterator[None]:
+        """What goes wrong inside is the sites' fault if they don't work: a page that does not load, a time-out."""
+        try:
+            yield
+        except TrialError:
+            self.check_sites(ask=True)
+            raise
 
 
 @contextmanager

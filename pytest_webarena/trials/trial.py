@@ -19,6 +19,7 @@ from pytest_webarena.evidence import Evidence, Usage
 from pytest_webarena.results.records import Attempt, Outcome, TrialKey, TrialRecord
 from pytest_webarena.secrets import scrub_plain
 from pytest_webarena.tasks.placeholders import resolve_placeholders
+from pytest_webarena.trials.blame import blamed, sites_stand_alone
 from pytest_webarena.trials.collecting import Collector
 from pytest_webarena.trials.outcome import decide
 from pytest_webarena.trials.progress import Progress, Recorder
@@ -55,6 +56,7 @@ def _run_attempts(
     plan: TrialPlan, resources: Resources, folder: TrialFolder, recalled: Recollection | None
 ) -> TrialRecord:
     attempts: list[Attempt] = []
+    broke, retries = 0, plan.env_retries
     while True:
         writer = folder.begin(worker=plan.worker, node_id=plan.node_id, task=plan.facts())
         try:
@@ -62,6 +64,11 @@ def _run_attempts(
         except SiteMissing:
             folder.withdraw(writer.number)
             raise
+        if record.cause == "site" and _acted(record, plan):
+            broke += 1
+            retries = max(retries, 1)  # only another attempt can tell whether it was the agent
+            if broke > 1 and sites_stand_alone(plan, resources):
+                record = blamed(record, plan)
         if recalled is not None:
             record = replace(record, memory=recalled.settle(judged=record.outcome != "error"))
         attempts.append(
@@ -77,9 +84,14 @@ def _run_attempts(
         record = TrialRecord.from_json(
             scrub_plain(replace(record, attempt=writer.number, attempts=tuple(attempts)).to_json())
         )
-        if record.cause not in RETRIED_CAUSES or not again or len(attempts) > plan.env_retries:
+        if record.cause not in RETRIED_CAUSES or not again or len(attempts) > retries:
             folder.finish(record)
             return record
+
+
+def _acted(record: TrialRecord, plan: TrialPlan) -> bool:
+    """Whether the agent has done anything that may have broken a site."""
+    return bool(plan.task.leased) and (record.steps > 0 or plan.agent.self_driving)
 
 
 def _attempt(
@@ -144,10 +156,10 @@ def _gather(
         writer.given(stage.images)
         collector = Collector(task, stage, write_timeout=plan.write_timeout)
         recorder = Recorder(writer, collector, stage, progress)
-        with progress.timed("episode"):
+        with stage.blaming_sites(), progress.timed("episode"):
             stage.open_first_pages()
             progress.episode = episode = _run_agent(plan, stage, recorder, writer, recalled)
-        with progress.timed("collect"):
+        with stage.blaming_sites(), progress.timed("collect"):
             try:
                 return collector.finish(
                     answer=episode.answer,

@@ -92,12 +92,13 @@ class Tryout:
 
     def verdict(self) -> Verdict:
         """What the checks say of the present state. The intent stays out: whoever tries a task out has just read it."""
-        evidence = self._collector.finish(
-            answer=self._answer,
-            stop_reason="answered",
-            steps=self._steps,
-            answer_format=answer_format(self._task, REPAIRED),
-        )
+        with self._stage.blaming_sites():
+            evidence = self._collector.finish(
+                answer=self._answer,
+                stop_reason="answered",
+                steps=self._steps,
+                answer_format=answer_format(self._task, REPAIRED),
+            )
         return replace(judge(self._task, evidence), intent="")
 
     def show_checks(self, width: int = 80, *, changes: bool = False) -> bool:

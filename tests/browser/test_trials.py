@@ -80,7 +80,13 @@ def attempt(engine: BrowserEngine, web: Web, quick: Deadlines, tmp_path: Path) -
         def requests(self) -> tuple[()]:
             return ()
 
-        def check(self) -> None: ...
+        def unrecorded(self) -> tuple[()]:
+            return ()
+
+        def check(self, *, ask: bool = False) -> None: ...
+
+        def own_answer(self, url: str, *, harness: bool = False) -> str:
+            return ""
 
         def writes_over(self, seconds: float) -> tuple[()]:
             return ()

@@ -248,6 +248,7 @@ class BrowserConnection(asyncio.Protocol):
 
     def reply(self, entry: Entry, status: int, title: str, reason: str, *, close: bool) -> None:
         entry.status = status
+        entry.own = reason
         sites = self._owner.routes.urls() if status == 403 else ()
         entry.response_head, data = answer(status, title, reason, sites=sites, body=not self._head_only, close=close)
         self.transport.write(data)
@@ -316,8 +317,11 @@ class BrowserConnection(asyncio.Protocol):
         if exchange is not None:
             if abort:
                 exchange.abort()
-            elif exchange.browser_lost():
-                self._entry = None  # the replica is still at it
+            else:
+                if self._entry is not None:
+                    self._entry.abandoned = True
+                if exchange.browser_lost():
+                    self._entry = None  # the replica is still at it
         self._finish_entry()
         self._closing = True
         self._buffer = b""

@@ -7,10 +7,11 @@ import codecs
 import re
 import time
 import zlib
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from pytest_webarena.evidence import RequestRecord
+from pytest_webarena.evidence import RequestRecord, Unrecorded
 from pytest_webarena.sites.gateway.framing import Capture
 from pytest_webarena.sites.gateway.heads import header_pairs
 
@@ -22,6 +23,17 @@ SAFE_METHODS = frozenset(("GET", "HEAD", "OPTIONS", "TRACE"))
 # Bodies of such responses are kept: the only ones that checks look into.
 _JSON = re.compile(r"^content-type:[ \t]*application/json\b", re.IGNORECASE | re.MULTILINE)
 _DECODED_LIMIT = 1 << 20
+_LONG = 1.0
+"""Seconds after which a site that has not answered in full is worth a question."""
+_RESERVED = 4
+"""One part in so many of the log's room is kept for requests that may change something, whatever others there are."""
+_KNOWN_METHODS = SAFE_METHODS | {"CONNECT", "DELETE", "PATCH", "POST", "PUT"}
+_UNRECORDED = 1000
+"""Methods and addresses by which unrecorded requests are told apart."""
+_LONGEST = 2000
+"""Characters of such an address."""
+_OWN_ANSWERS = 1000
+"""Addresses of which it is known that the gateway itself answered last."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,9 +52,11 @@ class Entry:
     """One exchange or tunnel, filled in as it goes."""
 
     __slots__ = (
+        "abandoned",
         "body",
         "kept",
         "method",
+        "own",
         "refused",
         "reply",
         "request_bytes",
@@ -67,6 +81,10 @@ class Entry:
         self.reply: Capture | None = None
         self.status: int | None = None
         self.refused = ""
+        self.own = ""
+        """What the gateway itself answered; empty when the site did."""
+        self.abandoned = False
+        """Whether the browser went away before all of the answer had come."""
         self.request_bytes = 0
         self.response_bytes = 0
         self.sent = False
@@ -115,9 +133,14 @@ class RequestLog:
         self._body_limit = body_limit
         self._max_entries = max_entries
         self._room = max_bytes
+        self._reserved = max_bytes // _RESERVED
+        self._safe_entries, self._max_safe_entries = 0, max_entries - max_entries // _RESERVED
         self._entries: list[Entry] = []
         self._open: set[Entry] = set()
         self._write_over = write_over
+        self._own: dict[str, str] = {}
+        self._doubtful = False
+        self._missing: Counter[tuple[str, str]] = Counter()
         self._requests = self._refused = self._unrecorded = 0
         self._request_bytes = self._response_bytes = 0
 
@@ -126,17 +149,24 @@ class RequestLog:
         entry = Entry(method, url, head)
         self._requests += 1
         self._open.add(entry)
-        if self._room > 0 and len(self._entries) < self._max_entries:
+        safe = method in SAFE_METHODS
+        full = len(self._entries) >= self._max_entries or (safe and self._safe_entries >= self._max_safe_entries)
+        if self._room_for(entry) > 0 and not full:
             self._room -= len(head)
             self._entries.append(entry)
+            self._safe_entries += safe
             entry.kept = True
         else:
             self._unrecorded += 1
         return entry
 
+    def _room_for(self, entry: Entry) -> int:
+        """In bytes."""
+        return self._room - (self._reserved if entry.method in SAFE_METHODS else 0)
+
     def capture(self, entry: Entry) -> Capture | None:
         """Where to keep the start of the entry's request body; None when it isn't to be kept."""
-        limit = min(self._body_limit, self._room)
+        limit = min(self._body_limit, self._room_for(entry))
         if limit <= 0 or not entry.kept:
             return None
         entry.body = Capture(limit)
@@ -144,7 +174,7 @@ class RequestLog:
 
     def capture_response(self, entry: Entry, head: str) -> Capture | None:
         """Where to keep the entry's response body, given its head; None when it isn't to be kept."""
-        limit = min(self._body_limit, self._room)
+        limit = min(self._body_limit, self._room_for(entry))
         if limit <= 0 or not entry.kept or not _JSON.search(head):
             return None
         entry.reply = Capture(limit)
@@ -157,16 +187,53 @@ class RequestLog:
             self._open.discard(entry)
             if entry.writes:
                 self._write_over()
+            if (entry.abandoned and entry.seconds >= _LONG) or (entry.status is not None and entry.status >= 500):
+                self._doubtful = True
+            self._note_author(entry)
             self._refused += bool(entry.refused)
             self._request_bytes += entry.request_bytes
             self._response_bytes += entry.response_bytes
-            if entry.kept:
+            if not entry.kept:
+                _count(entry, self._missing)
+            else:
                 bodies = sum(len(each.data) for each in (entry.body, entry.reply) if each is not None)
                 self._room -= len(entry.response_head) + bodies
+
+    def own_answer(self, url: str) -> str:
+        """What the gateway itself answered to the latest request for ``url``; empty when the site did, or nobody.
+
+        ``url`` as it was requested; ``host:port`` for a tunnel. Apps and pages can neither forge this nor hide it.
+        """
+        return self._own.get(url, "")
+
+    @property
+    def doubtful(self) -> bool:
+        """Whether something gives reason to ask the sites whether they work: a server error, an answer that took so
+        long that the browser gave up, one that is still awaited."""
+        now = time.monotonic()
+        return self._doubtful or any(now - entry.started >= _LONG for entry in self._open)
+
+    def _note_author(self, entry: Entry) -> None:
+        self._own.pop(entry.url, None)
+        if entry.own:
+            self._own[entry.url] = entry.own
+            if len(self._own) > _OWN_ANSWERS:
+                del self._own[next(iter(self._own))]
 
     def records(self) -> list[RequestRecord]:
         """All entries; those in flight carry what is known so far."""
         return [entry.record() for entry in self._entries]
+
+    def unrecorded(self) -> list[Unrecorded]:
+        """What is missing in `records`: by method and address, as far as these can be told apart.
+
+        Without what was refused, which has reached nobody.
+        """
+        missing = Counter(self._missing)
+        for entry in self._open:
+            if not entry.kept:
+                _count(entry, missing)
+        return [Unrecorded(method=method, url=url, count=count) for (method, url), count in missing.items()]
 
     @property
     def in_flight(self) -> int:
@@ -185,6 +252,16 @@ class RequestLog:
             request_bytes=self._request_bytes + sum(entry.request_bytes for entry in self._open),
             response_bytes=self._response_bytes + sum(entry.response_bytes for entry in self._open),
         )
+
+
+def _count(entry: Entry, missing: Counter[tuple[str, str]]) -> None:
+    """Count a request that was not kept; the more there are, the less exactly."""
+    if entry.refused:
+        return
+    method = entry.method if entry.method in _KNOWN_METHODS else ""
+    url = re.split("[?#]", entry.url, maxsplit=1)[0]
+    key = method, url if len(url) <= _LONGEST else ""
+    missing[key if key in missing or len(missing) < _UNRECORDED else (method, "")] += 1
 
 
 def _decoded(data: bytes, coding: str) -> str | None:

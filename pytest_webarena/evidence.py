@@ -30,7 +30,9 @@ SCHEMA_VERSION = 3
 
 JsonValue = None | bool | int | float | str | list["JsonValue"] | dict[str, "JsonValue"]
 
-StopReason = Literal["answered", "max_steps", "time", "tokens", "cost", "repeated", "invalid", "agent_crash"]
+StopReason = Literal[
+    "answered", "max_steps", "time", "tokens", "cost", "repeated", "invalid", "agent_crash", "broke_site"
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -69,4 +69,7 @@ class PageReading:
     value: JsonValue = None
     """Result of a ``js=`` locator as it came from the page."""
     error: str = ""
-    """What a ``js=`` locator or a preparation threw in the page; then there are no texts."""
+    """What a ``js=`` locator or a preparation threw in the page, or the dialog that hides it: then what was read of it
+    says nothing."""
+    refused: str = ""
+    """Why there is no page of a site, for the current tab: what the gateway said in its place."""

@@ -37,6 +37,14 @@ class Page(Protocol):
     def texts(self) -> Sequence[str]:
         """The text (or the value, for inputs) of each element found; of the whole page when nothing was located."""
 
+    @property
+    def error(self) -> str:
+        """Why the page could not be read as asked: a script that threw, a dialog in the way; empty when it could."""
+
+    @property
+    def refused(self) -> str:
+        """Why the current tab shows no page of a site: its address was refused; empty when it shows one."""
+
 
 class Rows(Protocol):
     """What an SQL query gives."""

@@ -157,7 +157,8 @@ def collect(spec: PageSpec, live: Live) -> JsonValue:
         if url is None:
             raise TaskError(f"expected a site of this trial ({', '.join(live.sites)}), found {spec.open.site!r}")
     page = live.read_page(open=url, locate=spec.locate, prepare=spec.prepare)
-    return {"url": page.url, "status": page.status, "texts": list(page.texts)}
+    value: dict[str, JsonValue] = {"url": page.url, "status": page.status, "texts": list(page.texts)}
+    return value | {name: said for name in ("error", "refused") if (said := getattr(page, name))}
 
 
 def judge(spec: PageSpec, view: View) -> Judgement:
@@ -168,6 +169,10 @@ def judge(spec: PageSpec, view: View) -> Judgement:
     if view.probe.error:
         return Judgement.unknown(expected=expected, why=view.probe.error)
     value: Any = view.probe.value
+    if error := value.get("error"):  # neither that something is there nor that it isn't can be told
+        return Judgement.unknown(expected=expected, why=f"{value['url']} could not be read: {error}")
+    if refused := value.get("refused"):
+        return Judgement.of(False, expected=expected, actual="no page of a site", why=f"at {value['url']}: {refused}")
     texts: list[str] = value["texts"]
     status: int | None = value["status"]
     actual = _shown(texts, spec) if not spec.status else f"status {status}"

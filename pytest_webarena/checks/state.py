@@ -231,7 +231,7 @@ def judge(spec: StateSpec, view: View) -> Judgement:
 def _judge_response(spec: StateSpec, api: ApiRequest, expected: str, status: int, body: str) -> Judgement:
     actual = f"status {status}"
     if api.status is None and status >= 500:
-        return Judgement.unknown(expected=expected, why=f"the site failed with status {status}")
+        return Judgement.unknown(expected=expected, why=f"the site failed with status {status}", cause="site")
     if status != api.status if api.status else status >= 400:
         return Judgement.of(False, expected=expected, actual=actual, why=f"it answered {clip(body, 60)}")
     if not (spec.equals or spec.count or spec.text):

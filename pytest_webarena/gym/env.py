@@ -148,14 +148,18 @@ class TasksEnv(gymnasium.Env[dict[str, Any], "str | Action"]):
         """Carry out an action: text in the environment's grammar, or an `Action`."""
         if self._rollout is None or self._stage is None or self._task is None:
             raise gymnasium.error.ResetNeeded("there is no episode under way; call reset()")
-        said = self._rollout.step(str(action) if isinstance(action, str) else action)
+        with self._stage.blaming_sites():
+            said = self._rollout.step(str(action) if isinstance(action, str) else action)
         if not isinstance(said, Episode):
             return self._shown(said), 0.0, False, False, self._info()
         self._rollout = None
         observation = self._stage.session.observe()
         terminated = said.ending.reason == "answered"
         info = self._info()
-        verdict = judge(self._task, self._gather(said, self._stage))
+        with self._stage.blaming_sites():
+            evidence = self._gather(said, self._stage)
+            self._stage.check_sites()  # last, too: what a site says while it dies is no evidence
+        verdict = judge(self._task, evidence)
         info |= {
             "stop_reason": said.ending.reason,
             "answer": said.answer or "",
@@ -201,8 +205,8 @@ class TasksEnv(gymnasium.Env[dict[str, Any], "str | Action"]):
 
     def _gather(self, episode: Episode, stage: Stage) -> Evidence:
         assert self._task is not None
+        stage.check_sites(ask=episode.ending.reason == "time")  # one that hangs must not look like a slow agent
         requests = stage.requests()
-        stage.check_sites()  # a site that died must not look like an agent that failed
         return Evidence(
             answer=episode.answer,
             stop_reason=episode.ending.reason,

@@ -29,6 +29,7 @@ STOP_WORDS = {
     "repeated": "went in circles",
     "invalid": "invalid actions",
     "agent_crash": "the agent crashed",
+    "broke_site": "the agent broke the site",
 }
 """What each stop reason means."""
 

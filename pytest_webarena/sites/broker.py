@@ -55,6 +55,7 @@ class _Client:
             "lease": self._lease,
             "logs": desk.logs,
             "look": desk.look,
+            "own_answer": desk.own_answer,
             "prepare": self._prepare,
             "query": desk.query,
             "release": self._release,

@@ -170,9 +170,21 @@ class Lease:
         text: str = self._connection.call("logs", lease=self.id, site=site, lines=lines)
         return text
 
-    def check(self) -> None:
-        """Raise `SiteError`, with exit code and last log lines, when a replica of this lease has died."""
-        self._connection.call("check", lease=self.id)
+    def check(self, *, ask: bool = False) -> None:
+        """Raise `SiteError`, with exit code and last log lines, when a replica of this lease has died or hangs.
+
+        ``ask`` has them asked in any case (a replica that hangs is given some 10 s); without it, that is done when the
+        traffic gives reason to.
+        """
+        self._connection.call("check", lease=self.id, ask=ask)
+
+    def own_answer(self, url: str, port: int | None = None) -> str:
+        """What the gateway itself said when ``url`` was last requested: why it is refused, or that its site failed.
+
+        Empty when a site answered. ``port`` says which of the lease's gateways is meant; None: any.
+        """
+        said: str = self._connection.call("own_answer", lease=self.id, url=url, port=port)
+        return said
 
     def keep(
         self, made: Mapping[str, Mapping[str, Mapping[str, Any]]], problems: Mapping[str, Mapping[str, str]]

@@ -67,6 +67,11 @@ class _Held:
     turn: Turn | None = None
     """Of a lease for signing in on."""
 
+    @property
+    def sessions(self) -> tuple[GatewaySession, ...]:
+        """All ways to its sites."""
+        return (self.session,)
+
 
 class Desk:
     """Leases sites: a pool of replicas, and a gateway session for each lease. Lives on one event loop."""
@@ -260,18 +265,33 @@ class Desk:
         except ValueError as error:
             raise SiteError(f"signing in to {site} by a header: {error}") from None
 
-    async def check(self, lease: str) -> None:
-        """`SiteError` when a replica of the lease has died, or did not answer a request as a web server does."""
+    async def check(self, lease: str, ask: bool = False) -> None:
+        """`SiteError` when a replica of the lease has died, or did not answer a request as a web server does.
+
+        With ``ask``, or when its traffic gives reason to, all of them are asked, which a frozen one does not survive.
+        """
         held = self._lease(lease)
         await self._pool.check(held.lease)
-        if held.session.upstream_error:
+        if problem := next((each.upstream_error for each in held.sessions if each.upstream_error), ""):
+            for slot in held.lease.slots.values():
+                slot.touched = slot.touched or "it did not answer a request"
             # Most likely it died just now, and its exit code and log say more than a broken connection.
             deadline = time.monotonic() + _OBITUARY
             while time.monotonic() < deadline:
                 await self._pool.tick()
                 await self._pool.check(held.lease)
                 await asyncio.sleep(0.02)
-            raise SiteError(f"expected working sites, found: {held.session.upstream_error}")
+            raise SiteError(f"expected working sites, found: {problem}")
+        if ask or any(each.log.doubtful for each in held.sessions):
+            await self._pool.ask(held.lease)
+
+    async def own_answer(self, lease: str, url: str, port: int | None = None) -> str:
+        """What a gateway of the lease itself answered to the latest request for ``url``; empty when a site did.
+
+        ``port`` says which gateway; None: any.
+        """
+        sessions = (each for each in self._lease(lease).sessions if port in (None, each.port))
+        return next((said for each in sessions if (said := each.log.own_answer(url))), "")
 
     def status(self, pid: int) -> BrokerStatus:
         """Everything, now."""

@@ -12,6 +12,7 @@ from pytest_webarena.sites.backends.base import Backend, KeepingBackend, Replica
 from pytest_webarena.sites.figures import Figures
 from pytest_webarena.sites.manifest import AppManifest
 from pytest_webarena.sites.preparation import Preparation
+from pytest_webarena.sites.ready import answers
 from pytest_webarena.sites.report import AppReport, AppStatus
 from pytest_webarena.sites.resting import Rest
 from pytest_webarena.sites.sizing import Budget, Demand, FleetLimits, Recent
@@ -26,6 +27,8 @@ _ATTEMPTS = 3
 """Consecutive failed starts after which an app is given up for the rest of the run."""
 _BACKSTOP = 5.0
 """Seconds that backends get beyond ``start_timeout``, to say by themselves what they waited for."""
+_ANSWERING = 10.0
+"""Seconds a leased replica has to answer when somebody doubts that it still does."""
 _SHARED = 1_000_000
 """How often a shared replica is available."""
 
@@ -144,6 +147,19 @@ class Fleet:
                 why = ""
             if why and slot.state in (State.PRISTINE, State.LEASED):
                 self._broke(slot, why)
+        return slot.why if slot.state is State.BROKEN else ""
+
+    async def ask(self, slot: Slot) -> str:
+        """Empty when a leased replica answers requests; otherwise why not, after which it is broken."""
+        if why := await self.examine(slot):
+            return why
+        replica, site = slot.running(), self.app.sites[0]
+        tls = site.url.startswith("https:")
+        problem = await answers(
+            self.app.ready, replica.host, replica.port, server_name=site.host, timeout=_ANSWERING, tls=tls
+        )
+        if problem and not await self.examine(slot) and slot.state is State.LEASED:
+            self._broke(slot, f"it runs, but does not answer; {problem}")
         return slot.why if slot.state is State.BROKEN else ""
 
     async def wake(self, slot: Slot) -> None:

@@ -177,6 +177,12 @@ class Pool:
             if why := await self._fleets[app].examine(lease.slots[app]):
                 raise SiteError(why)
 
+    async def ask(self, lease: PoolLease) -> None:
+        """`SiteError` when a replica of the lease does not answer requests (any more)."""
+        reasons = await asyncio.gather(*(self._fleets[app].ask(slot) for app, slot in lease.slots.items()))
+        if why := next(filter(None, reasons), ""):
+            raise SiteError(why)
+
     def handed_over(self, lease: PoolLease, seconds: float) -> None:
         """Note how long it took from granting ``lease`` until it could be used."""
         for app in lease.slots:

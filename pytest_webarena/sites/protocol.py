@@ -21,7 +21,8 @@ keep       lease, made (site, account: state), problems        null; later repli
 ended      lease, site, user, number, why                      null; a stored session is not accepted any more
 requests   lease                                               list of `evidence.RequestRecord`; as check
 query      lease, site, database, sql, write                   `backends.base.Rows`
-check      lease                                               null; an error when a replica has died
+check      lease, ask                                          null; an error when a replica died or does not answer
+own_answer lease, url, port (of a gateway; null: any)          text; empty when a site answered
 look       sites                                               site to `SiteAccess`, without a lease
 gateway                                                        `Grant` of no site
 join       lease, other (its sites are served there, too)      null

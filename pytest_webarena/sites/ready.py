@@ -8,9 +8,9 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from urllib.parse import urlsplit
 
 from pytest_webarena.errors import SiteError
-from pytest_webarena.sites.manifest import ExecReady, HttpReady, Readiness
+from pytest_webarena.sites.manifest import ExecReady, HttpReady, PortReady, Readiness
 
-__all__ = ["wait_ready"]
+__all__ = ["answers", "wait_ready"]
 
 _FIRST_PAUSE = 0.01
 _LAST_PAUSE = 0.25
@@ -47,6 +47,26 @@ async def wait_ready(
                 raise SiteError(f"it was not ready within {timeout:.3g} s (start_timeout): {problem}")
             await asyncio.sleep(pause)
             pause = min(2 * pause, _LAST_PAUSE)
+
+
+async def answers(
+    strategies: Sequence[Readiness], host: str, port: int, *, server_name: str, timeout: float, tls: bool = False
+) -> str:
+    """Empty when the app at ``host:port`` answers a request within ``timeout`` seconds; otherwise what was seen.
+
+    Asked as by its HTTP strategies, but for what visitors may have changed since: texts, redirects. An app that has
+    none is asked for ``/``, where any answer will do, for a connection alone is made by the kernel of a frozen app,
+    too. Of ``tls`` no more than a connection can be asked.
+    """
+    asked = [HttpReady(path=each.path, status=each.status) for each in strategies if isinstance(each, HttpReady)]
+    questions: Sequence[Readiness] = asked or [HttpReady(path="/", status=tuple(range(100, 600)))]
+    deadline = time.monotonic() + timeout
+    for question in [PortReady()] if tls else questions:
+        while problem := await _probe(question, host, port, server_name, deadline, None):
+            if time.monotonic() + _LAST_PAUSE >= deadline:
+                return f"it was asked for {timeout:.3g} s: {problem}"
+            await asyncio.sleep(_LAST_PAUSE)
+    return ""
 
 
 async def _probe(

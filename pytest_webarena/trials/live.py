@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
-from pytest_webarena.errors import TaskError, closest
+from pytest_webarena.errors import SiteError, TaskError, closest
 from pytest_webarena.sites.visitor import Visitor
 
 if TYPE_CHECKING:
@@ -27,6 +29,19 @@ def absolute_url(sites: Mapping[str, str], site: str, path: str) -> str:
     return sites[site] + (path if path.startswith("/") else f"/{path}")
 
 
+def _origin(url: str) -> tuple[str, str | None, int | None]:
+    parts = urlsplit(url)
+    return parts.scheme, parts.hostname, parts.port
+
+
+def _as_requested(url: str) -> str:
+    """As the gateway was asked for ``url``: a tunnel by its host and port."""
+    parts = urlsplit(url)
+    if parts.scheme == "https":
+        return f"{parts.hostname}:{parts.port or 443}"
+    return url.partition("#")[0] if parts.path else f"{url.partition('#')[0]}/"
+
+
 class LiveTrial:
     """A session and its lease, as checks see them (`checks.Live`)."""
 
@@ -41,8 +56,19 @@ class LiveTrial:
 
     def read_page(self, *, open: str | None, locate: str | None, prepare: Sequence[str] = ()) -> PageReading:
         """Read the current tab, or ``open`` in a fresh one; ``/path`` is on the task's first site."""
-        url = absolute_url(self.sites, next(iter(self.sites), ""), open) if open else None
-        return self._session.read_page(open=url, locate=locate, prepare=prepare)
+        if not open:
+            reading = self._session.read_page(open=None, locate=locate, prepare=prepare)
+            said = self._lease.own_answer(_as_requested(reading.url)) if self._lease is not None else ""
+            # The agent has gone there: a page of no site, which shows nothing. What the gateway wrote is no content.
+            return replace(reading, texts=(), html="", value=None, refused=said) if said else reading
+        url = absolute_url(self.sites, next(iter(self.sites), ""), open)
+        try:
+            reading = self._session.read_page(open=url, locate=locate, prepare=prepare)
+        except SiteError:
+            self._require_a_site(url, url)
+            raise
+        self._require_a_site(url, reading.url)
+        return reading
 
     def query(self, site: str, sql: str, *, database: str = "") -> Rows:
         """Run a read-only statement in the database of ``site`` (the first site's when empty)."""
@@ -74,6 +100,7 @@ class LiveTrial:
             # Without cookies: a session in the browser must not decide what the API's own account may do.
             sent = {**Visitor(access.url, proxy=lease.proxy, timeout=_API_TIMEOUT).authenticated(access.api), **sent}
         answer = visitor.call(method, url, headers=sent, body=body, follow=False)
+        self._require_a_site(url, answer.url)
         return answer.status, answer.text
 
     def download(self, site: str, path: str) -> tuple[int, bytes]:
@@ -81,7 +108,9 @@ class LiveTrial:
         lease = self._leased(site)
         base = lease.sites[site].url
         visitor = Visitor(base, proxy=lease.proxy, state=self._session.storage_state(), timeout=_API_TIMEOUT)
-        answer = visitor.call("GET", absolute_url(self.sites, site, path))
+        url = absolute_url(self.sites, site, path)
+        answer = visitor.call("GET", url)
+        self._require_a_site(url, answer.url)
         return answer.status, answer.data
 
     def account(self, site: str) -> tuple[str, str] | None:
@@ -93,6 +122,23 @@ class LiveTrial:
                     if account.role == "admin" or name != site:
                         return account.username, account.password
         return None
+
+    def _require_a_site(self, asked: str, landed: str) -> None:
+        """Raise when it was the gateway itself that answered: what it says is no word of a site.
+
+        `SiteError` when the site has failed, or leads to where there is none; `TaskError` when the check asks for what
+        is no site's in the first place.
+        """
+        if self._lease is None:
+            return
+        said = next(filter(None, (self._lease.own_answer(_as_requested(url)) for url in (landed, asked))), "")
+        if not said:
+            return
+        self._lease.check()
+        if _origin(asked) not in map(_origin, self.sites.values()):
+            raise TaskError(f"expected a page of this task's sites ({', '.join(self.sites)}), found {asked}: {said}")
+        where = f", which leads to {landed}" if landed != asked else ""
+        raise SiteError(f"expected an answer of a site to {asked}{where}; found the gateway's: {said}")
 
     def _leased(self, site: str) -> Lease:
         if self._lease is None or site not in self._lease.sites:

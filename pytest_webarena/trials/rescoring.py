@@ -43,6 +43,8 @@ class Rescorer:
         record = folder.record()
         if record is None:
             raise HarnessError(f"{folder.path}: expected the record of a finished trial, found none that can be read")
+        if record.stop_reason == "broke_site":
+            return record  # no check has said so, and none can take it back
         try:
             judged = self._judged(task, record, folder.path / f"attempt-{record.attempt}")
         except _NothingCollected:

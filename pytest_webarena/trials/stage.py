@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pytest_webarena.actions import answers_dialogs
+from pytest_webarena.errors import TrialError
 from pytest_webarena.sites.external import EXTERNAL
 from pytest_webarena.trials.images import load_images
 from pytest_webarena.trials.live import LiveTrial, absolute_url
@@ -93,10 +94,20 @@ class Stage:
         """
         return self.keeper(self, step) if self.keeper is not None and self.driven is None else ""
 
-    def check_sites(self) -> None:
-        """Raise `SiteError` when a replica has died."""
+    def check_sites(self, *, ask: bool = False) -> None:
+        """Raise `SiteError` when a replica has died; or hangs, if its traffic gives reason to ``ask`` or the caller has
+        one: a clock that ran out, a browser that waited in vain."""
         if self.lease is not None:
-            self.lease.check()
+            self.lease.check(ask=ask)
+
+    @contextmanager
+    def blaming_sites(self) -> Iterator[None]:
+        """What goes wrong inside is the sites' fault if they don't work: a page that does not load, a time-out."""
+        try:
+            yield
+        except TrialError:
+            self.check_sites(ask=True)
+            raise
 
 
 @contextmanager

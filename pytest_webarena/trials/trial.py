@@ -19,6 +19,7 @@ from pytest_webarena.evidence import Evidence, Usage
 from pytest_webarena.results.records import Attempt, Outcome, TrialKey, TrialRecord
 from pytest_webarena.secrets import scrub_plain
 from pytest_webarena.tasks.placeholders import resolve_placeholders
+from pytest_webarena.trials.blame import blamed, sites_stand_alone
 from pytest_webarena.trials.outcome import decide
 from pytest_webarena.trials.progress import Progress, Recorder
 from pytest_webarena.trials.remembering import Recollection, recollection
@@ -54,6 +55,7 @@ def _run_attempts(
     plan: TrialPlan, resources: Resources, folder: TrialFolder, recalled: Recollection | None
 ) -> TrialRecord:
     attempts: list[Attempt] = []
+    broke, retries = 0, plan.env_retries
     while True:
         writer = folder.begin(worker=plan.worker, node_id=plan.node_id, task=plan.facts())
         try:
@@ -61,6 +63,11 @@ def _run_attempts(
         except SiteMissing:
             folder.withdraw(writer.number)
             raise
+        if record.cause == "site" and _acted(record, plan):
+            broke += 1
+            retries = max(retries, 1)  # only another attempt can tell whether it was the agent
+            if broke > 1 and sites_stand_alone(plan, resources):
+                record = blamed(record, plan)
         if recalled is not None:
             record = replace(record, memory=recalled.settle(judged=record.outcome != "error"))
         attempts.append(
@@ -76,9 +83,14 @@ def _run_attempts(
         record = TrialRecord.from_json(
             scrub_plain(replace(record, attempt=writer.number, attempts=tuple(attempts)).to_json())
         )
-        if record.cause not in RETRIED_CAUSES or not again or len(attempts) > plan.env_retries:
+        if record.cause not in RETRIED_CAUSES or not again or len(attempts) > retries:
             folder.finish(record)
             return record
+
+
+def _acted(record: TrialRecord, plan: TrialPlan) -> bool:
+    """Whether the agent has done anything that may have broken a site."""
+    return bool(plan.task.leased) and (record.steps > 0 or plan.agent.self_driving)
 
 
 def _attempt(
@@ -141,17 +153,18 @@ def _gather(
             progress.environment["external_sites"] = external
         writer.given(stage.images)
         recorder = Recorder(writer, task, stage, progress)
-        with progress.timed("episode"):
+        with stage.blaming_sites(), progress.timed("episode"):
             stage.open_first_pages()
             progress.episode = episode = _run_agent(plan, stage, recorder, writer, recalled)
-        with progress.timed("collect"):
+        with stage.blaming_sites(), progress.timed("collect"):
+            stage.check_sites(ask=episode.ending.reason == "time")  # one that hangs must not look like a slow agent
             requests = [request for request in stage.requests() if not recorder.was_probing(request.time)]
             if not signals(task.every_check).responses:
                 requests = [replace(request, response_body=None) for request in requests]
-            stage.check_sites()  # a site that died must not look like an agent that failed
             tabs = stage.session.tabs()
             writer.screenshot("final", stage.session.screenshot())
             probes = [*recorder.probes, *collect(task.every_check, stage.live, state="end")]
+            stage.check_sites()  # last, too: what a site says while it dies is no evidence
         return Evidence(
             answer=episode.answer,
             stop_reason=episode.ending.reason,

@@ -93,8 +93,10 @@ class Tryout:
     def verdict(self) -> Verdict:
         """What the checks say of the present state. The intent stays out: whoever tries a task out has just read it."""
         stage = self._stage
-        requests = stage.requests()
-        probes = (*self._probes, *collect(self._task.every_check, stage.live, state="end"))
+        with stage.blaming_sites():
+            requests = stage.requests()
+            probes = (*self._probes, *collect(self._task.every_check, stage.live, state="end"))
+            stage.check_sites()
         verdict = judge(
             self._task,
             Evidence(

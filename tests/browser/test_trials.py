@@ -80,7 +80,10 @@ def attempt(engine: BrowserEngine, web: Web, quick: Deadlines, tmp_path: Path) -
         def requests(self) -> tuple[()]:
             return ()
 
-        def check(self) -> None: ...
+        def check(self, *, ask: bool = False) -> None: ...
+
+        def own_answer(self, url: str, port: int | None = None) -> str:
+            return ""
 
     class Resources:
         def keeper(self, users: Mapping[str, str]) -> Any:

@@ -134,7 +134,7 @@ def _reasons(record: TrialRecord) -> str:
     """The first check that doesn't hold, and how many others don't either."""
     verdict = _verdict(record)
     missed = [leaf for result in verdict.results for leaf in _missed(result)] if verdict is not None else []
-    if record.stop_reason == "agent_crash" or not missed:
+    if record.stop_reason in ("agent_crash", "broke_site") or not missed:
         return record.message.partition("\n")[0]
     first = missed[0]
     lines = [f"{first.kind}: {first.why or 'does not hold'}"]

@@ -250,6 +250,7 @@ class BrowserConnection(asyncio.Protocol):
 
     def reply(self, entry: Entry, status: int, title: str, reason: str, *, close: bool) -> None:
         entry.status = status
+        entry.own = reason
         sites = self._owner.routes.urls() if status == 403 else ()
         entry.response_head, data = answer(status, title, reason, sites=sites, body=not self._head_only, close=close)
         self.transport.write(data)
@@ -319,6 +320,8 @@ class BrowserConnection(asyncio.Protocol):
             if abort:
                 exchange.abort()
             else:
+                if self._entry is not None:
+                    self._entry.abandoned = True
                 exchange.browser_lost()
         self._finish_entry()
         self._closing = True

@@ -18,6 +18,10 @@ __all__ = ["Entry", "RequestLog", "Totals"]
 # Bodies of such responses are kept: the only ones that checks look into.
 _JSON = re.compile(r"^content-type:[ \t]*application/json\b", re.IGNORECASE | re.MULTILINE)
 _DECODED_LIMIT = 1 << 20
+_LONG = 1.0
+"""Seconds after which a site that has not answered in full is worth a question."""
+_OWN_ANSWERS = 1000
+"""Addresses of which it is known that the gateway itself answered last."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,9 +40,11 @@ class Entry:
     """One exchange or tunnel, filled in as it goes."""
 
     __slots__ = (
+        "abandoned",
         "body",
         "kept",
         "method",
+        "own",
         "refused",
         "reply",
         "request_bytes",
@@ -62,6 +68,10 @@ class Entry:
         self.reply: Capture | None = None
         self.status: int | None = None
         self.refused = ""
+        self.own = ""
+        """What the gateway itself answered; empty when the site did."""
+        self.abandoned = False
+        """Whether the browser went away before all of the answer had come."""
         self.request_bytes = 0
         self.response_bytes = 0
         self.seconds: float | None = None
@@ -102,6 +112,8 @@ class RequestLog:
         self._room = max_bytes
         self._entries: list[Entry] = []
         self._open: set[Entry] = set()
+        self._own: dict[str, str] = {}
+        self._doubtful = False
         self._requests = self._refused = self._unrecorded = 0
         self._request_bytes = self._response_bytes = 0
 
@@ -139,12 +151,36 @@ class RequestLog:
         if entry.seconds is None:
             entry.seconds = time.monotonic() - entry.started
             self._open.discard(entry)
+            if (entry.abandoned and entry.seconds >= _LONG) or (entry.status is not None and entry.status >= 500):
+                self._doubtful = True
+            self._note_author(entry)
             self._refused += bool(entry.refused)
             self._request_bytes += entry.request_bytes
             self._response_bytes += entry.response_bytes
             if entry.kept:
                 bodies = sum(len(each.data) for each in (entry.body, entry.reply) if each is not None)
                 self._room -= len(entry.response_head) + bodies
+
+    def own_answer(self, url: str) -> str:
+        """What the gateway itself answered to the latest request for ``url``; empty when the site did, or nobody.
+
+        ``url`` as it was requested; ``host:port`` for a tunnel. Apps and pages can neither forge this nor hide it.
+        """
+        return self._own.get(url, "")
+
+    @property
+    def doubtful(self) -> bool:
+        """Whether something gives reason to ask the sites whether they work: a server error, an answer that took so
+        long that the browser gave up, one that is still awaited."""
+        now = time.monotonic()
+        return self._doubtful or any(now - entry.started >= _LONG for entry in self._open)
+
+    def _note_author(self, entry: Entry) -> None:
+        self._own.pop(entry.url, None)
+        if entry.own:
+            self._own[entry.url] = entry.own
+            if len(self._own) > _OWN_ANSWERS:
+                del self._own[next(iter(self._own))]
 
     def records(self) -> list[RequestRecord]:
         """All entries; those in flight carry what is known so far."""

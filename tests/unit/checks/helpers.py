@@ -56,6 +56,8 @@ class FakePage:
     url: str = "http://shopping.test/"
     status: int | None = 200
     texts: Sequence[str] = ()
+    error: str = ""
+    refused: str = ""
 
 
 @dataclass

@@ -21,6 +21,8 @@ class Page:
     url: str
     status: int | None
     texts: Sequence[str]
+    error: str = ""
+    refused: str = ""
 
 
 def rows_of(connection: sqlite3.Connection, sql: str) -> Rows:

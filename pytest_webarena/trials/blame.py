@@ -1,0 +1,77 @@
+"""Whose fault it is that a site broke twice under the same agent: the control that tells, and the record of a yes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from pytest_webarena.checks import Verdict, collect, judge
+from pytest_webarena.checks.grading import gradings_of, headline_of
+from pytest_webarena.evidence import Evidence
+from pytest_webarena.trials.stage import set_stage
+
+if TYPE_CHECKING:
+    from pytest_webarena.results.records import TrialRecord
+    from pytest_webarena.trials.plan import TrialPlan
+    from pytest_webarena.trials.stage import Resources
+
+__all__ = ["blamed", "sites_stand_alone"]
+
+
+def sites_stand_alone(plan: TrialPlan, resources: Resources) -> bool:
+    """Whether fresh replicas go through the whole trial, set-up and checks included, when there is no agent.
+
+    If not, nobody can say that the agent broke them: they are down for everybody, or a check or the set-up breaks them.
+    """
+    task = plan.task
+    try:
+        with set_stage(
+            task, resources, holder=f"{plan.holder}, without its agent", fetch_images=plan.fetch_images
+        ) as stage:
+            stage.open_first_pages()
+            requests, tabs = stage.requests(), stage.session.tabs()
+            probes = collect(task.every_check, stage.live, state="end")
+            stage.check_sites(ask=True)
+            evidence = Evidence(
+                answer="", stop_reason="answered", tabs=tabs, requests=requests, probes=probes, sites=stage.live.sites,
+                answer_format=plan.answer_format,
+            )  # fmt: skip
+        verdict = judge(task, evidence, grading=plan.grading)
+    except Exception:  # whatever it is: the blame would be a guess
+        return False
+    return not (verdict.inconclusive and verdict.cause == "site")
+
+
+def blamed(record: TrialRecord, plan: TrialPlan) -> TrialRecord:
+    """The record of an attempt on a site that broke, as a failure of the agent that broke it: by every grading."""
+    headline = headline_of(plan.task, plan.grading.name) or plan.grading.name
+    known = gradings_of(plan.task)
+    verdicts = {
+        name: Verdict(
+            score=0.0,
+            passed=False,
+            results=(),
+            task=plan.task.id,
+            intent=record.intent,
+            threshold=plan.task.threshold,
+            stop_reason="broke_site",
+            grading=name if known else "",
+        ).to_json()
+        for name in dict.fromkeys((headline, *known))
+    }
+    message = (
+        "the agent broke the site: it broke in every attempt of this agent, and a fresh one works without it; the last "
+        f"time: {record.message}"
+    )
+    return replace(
+        record,
+        outcome="failed",
+        cause=None,
+        score=0.0,
+        stop_reason="broke_site",
+        stop_detail=record.message.partition("\n")[0],
+        message=message,
+        verdict=verdicts[headline],
+        verdicts=verdicts,
+        grading=headline,
+    )

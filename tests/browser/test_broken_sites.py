@@ -1,0 +1,134 @@
+"""Trials on a site that dies, hangs or answers nonsense: whose fault that is, and what a verdict may rest on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_webarena.actions import Goto, Stop
+from pytest_webarena.agents import AgentDefinition
+from pytest_webarena.browser.config import Deadlines, SessionConfig
+from pytest_webarena.browser.engine import BrowserEngine
+from pytest_webarena.episode import EpisodeLimits
+from pytest_webarena.results import RunDir, TrialKey, TrialRecord
+from pytest_webarena.sites.client import BrokerClient, Lease
+from pytest_webarena.sites.launcher import BrokerConfig, BrokerLauncher
+from pytest_webarena.testing import ScriptedAgent, make_task
+from pytest_webarena.trials.plan import TrialPlan
+from pytest_webarena.trials.trial import run_trial
+from tests.frail import write_catalogue
+
+SITE = "http://frail.test"
+Try = Callable[..., TrialRecord]
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrokerClient]:
+    folder = tmp_path_factory.mktemp("frail")
+    config = BrokerConfig(catalogue=str(write_catalogue(folder)), run_dir=folder, max_replicas=3)
+    with BrokerLauncher(config) as launcher, BrokerClient(launcher.address, name="main") as client:
+        yield client
+
+
+@pytest.fixture
+def attempt(engine: BrowserEngine, client: BrokerClient, quick: Deadlines, tmp_path: Path) -> Try:
+    """Runs one trial with these checks and an agent that takes these actions."""
+
+    class Resources:
+        def keeper(self, users: Mapping[str, str]) -> Any:
+            return None
+
+        def engine(self) -> BrowserEngine:
+            return engine
+
+        def session_config(self, lease: Lease | None, state: Mapping[str, Any] | None) -> SessionConfig:
+            return SessionConfig(proxy=lease.proxy if lease else None, deadlines=quick)
+
+        def lease(self, sites: Sequence[str], *, users: Mapping[str, str], holder: str) -> Lease:
+            return client.lease(sites, holder=holder, timeout=60)
+
+        def login_state(self, lease: Lease, users: Mapping[str, str]) -> None:
+            return None
+
+    def attempt(checks: str, *actions: Any, retries: int = 1, limits: EpisodeLimits | None = None) -> TrialRecord:
+        task = make_task(f"intent: Add a note.\nsites: [frail]\nchecks: {checks}", id="frail")
+        agent = AgentDefinition(id="a", make=lambda assignment: ScriptedAgent(*actions, Stop("done")), digest="d")
+        plan = TrialPlan(
+            task=task, agent=agent, trial=1, limits=limits or EpisodeLimits(steps=9, seconds=60), env_retries=retries
+        )
+        return run_trial(plan, Resources(), RunDir(tmp_path).folder(TrialKey("frail", "a", 1)))
+
+    return attempt
+
+
+def told(record: TrialRecord) -> list[tuple[str, str | None]]:
+    return [(each.outcome, each.cause) for each in record.attempts]
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        "{page: {open: /die, includes: notes}}",
+        "{page: {open: /die, status: 502}}",
+        "{not: {page: {open: /die, includes: notes}}}",
+        "{any: [{page: {open: /die, includes: notes}}, {answer: {exact: done}}]}",
+        "{state: {api: {path: /die, status: 200}}}",
+        "{state: {api: /die, includes: notes}}",
+        "{not: {state: {api: {path: /blunt, status: 200}}}}",
+    ],
+)
+def test_a_site_that_dies_while_checks_collect_says_nothing_of_the_agent(attempt: Try, check: str) -> None:
+    record = attempt(f"[{check}]")
+    assert told(record) == [("error", "site"), ("error", "site")], record.message
+    assert "exit code 3" in record.message or "without an answer" in record.message
+
+
+def test_sites_are_asked_last_of_all(attempt: Try) -> None:
+    record = attempt(
+        "[{page: {open: /, includes: notes}}, {page: {open: '/?then', includes: notes}}, {page: {open: /die, count: 0, locate: css=b}}]"
+    )
+    assert told(record) == [("error", "site")] * 2, record.message
+
+
+@pytest.mark.parametrize(
+    "check",
+    ["{page: {open: 'http://elsewhere.test/', CONDITION}}", "{page: {open: 'https://elsewhere.test/', CONDITION}}"],
+)
+@pytest.mark.parametrize("condition", ["includes: reached", "excludes: notes", "status: 403"])
+def test_a_check_that_opens_what_is_no_site_is_the_tasks_fault(attempt: Try, check: str, condition: str) -> None:
+    record = attempt(f"[{check.replace('CONDITION', condition)}]")
+    assert told(record) == [("error", "task")]
+    assert "expected a page of this task's sites (frail), found http" in record.message
+
+
+def test_a_site_that_leads_elsewhere_without_an_agent_is_a_site_that_fails(attempt: Try) -> None:
+    record = attempt("[{not: {page: {open: /away, includes: notes}}}]")
+    assert told(record) == [("error", "site")] * 2, record.message
+    assert "leads to http://elsewhere.test/" in record.message
+
+
+def test_what_the_gateway_says_in_the_agents_tab_is_no_page(attempt: Try) -> None:
+    for condition in ("includes: reached", "excludes: notes", "locate: css=form, count: 0"):
+        record = attempt(f"[{{page: {{{condition}}}}}]", Goto("http://elsewhere.test/"))
+        assert record.outcome == "failed", record.message
+        assert "no page of a site" in record.message
+
+
+@pytest.mark.parametrize("path", ["/die", "/freeze", "/freezing", "/lie-down", "/blunt"])
+@pytest.mark.parametrize("retries", [0, 1])
+def test_an_agent_that_breaks_its_site_every_time_has_failed(attempt: Try, path: str, retries: int) -> None:
+    record = attempt("[{answer: {exact: done}}]", Goto(f"{SITE}{path}"), retries=retries)
+    assert told(record) == [("error", "site"), ("failed", None)], record.message
+    assert (record.outcome, record.stop_reason, record.score) == ("failed", "broke_site", 0.0)
+    assert record.message.startswith("the agent broke the site: ")
+
+
+def test_a_site_that_hangs_is_not_a_slow_agent(attempt: Try) -> None:
+    limits = EpisodeLimits(steps=50, seconds=4)
+    actions = [Goto(f"{SITE}/freeze")] + [Goto(f"{SITE}/")] * 20
+    record = attempt("[{state: {sql: select count(*) from notes, equals: 1}}]", *actions, limits=limits)
+    assert record.attempts[0].cause == "site"
+    assert "does not answer" in record.attempts[0].message

@@ -22,11 +22,13 @@ __all__ = [
     "StopReason",
     "TabState",
     "TargetRecord",
+    "Unrecorded",
     "Usage",
 ]
 
-SCHEMA_VERSION = 3
-"""2 added what a model said and cost to `StepRecord`; 3 the form of the answer, and bodies of responses."""
+SCHEMA_VERSION = 4
+"""2 added what a model said and cost to `StepRecord`; 3 the form of the answer, and bodies of responses; 4 what the
+record of requests had no room for."""
 
 JsonValue = None | bool | int | float | str | list["JsonValue"] | dict[str, "JsonValue"]
 
@@ -179,6 +181,17 @@ class RequestRecord:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Unrecorded:
+    """Requests that the gateway passed on and had no room to record, those of one method and address together."""
+
+    method: str
+    """Empty: of any method."""
+    url: str
+    """Without query and fragment. Empty: there were too many addresses to tell them apart."""
+    count: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Probe:
     """What one check gathered in one state of the trial: a value, or why there is none."""
 
@@ -200,6 +213,8 @@ class Evidence:
     tabs: tuple[TabState, ...] = ()
     steps: tuple[StepRecord, ...] = ()
     requests: tuple[RequestRecord, ...] = ()
+    unrecorded: tuple[Unrecorded, ...] = ()
+    """What is missing in ``requests``; empty when they are complete, and in evidence of older versions."""
     probes: tuple[Probe, ...] = ()
     sites: Mapping[str, str] = field(default_factory=dict)
     """Site name to base URL as the agent saw it, without a trailing slash."""
@@ -236,6 +251,7 @@ class Evidence:
             tabs=tuple(TabState(**tab) for tab in data["tabs"]),
             steps=tuple(StepRecord.from_json(step) for step in data["steps"]),
             requests=tuple(_request(request) for request in data["requests"]),
+            unrecorded=tuple(Unrecorded(**each) for each in data.get("unrecorded", ())),
             probes=tuple(Probe(**probe) for probe in data["probes"]),
             sites=dict(data["sites"]),
             answer_format=data.get("answer_format", "text"),

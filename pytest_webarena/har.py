@@ -26,10 +26,15 @@ Pairs = Sequence[tuple[str, str]]
 _PHRASES = {int(status): status.phrase for status in HTTPStatus}
 
 
-def archive(requests: Iterable[RequestRecord], *, version: str = "") -> dict[str, Any]:
-    """A whole archive. ``version`` is that of the package that writes it."""
+def archive(requests: Iterable[RequestRecord], *, version: str = "", missing: int = 0) -> dict[str, Any]:
+    """A whole archive. ``version`` is the writing package's, ``missing`` says how many more requests there were."""
     creator = {"name": "pytest-webarena", "version": version}
-    return {"log": {"version": "1.2", "creator": creator, "pages": [], "entries": entries(requests)}}
+    log: dict[str, Any] = {"version": "1.2", "creator": creator, "pages": [], "entries": entries(requests)}
+    if missing:
+        log["comment"] = (
+            f"incomplete: {missing} more requests were passed on, for which there was no room in the record"
+        )
+    return {"log": log}
 
 
 def entries(requests: Iterable[RequestRecord]) -> list[Entry]:

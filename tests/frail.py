@@ -7,7 +7,7 @@ from pathlib import Path
 __all__ = ["write_catalogue"]
 
 PROGRAM = """
-import contextlib, http.server, os, pathlib, signal, sqlite3, sys
+import contextlib, http.server, os, pathlib, signal, sqlite3, sys, time
 
 database = pathlib.Path(sys.argv[2]) / "notes.sqlite3"
 down = False
@@ -30,6 +30,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             os._exit(3)
         if path == "/freeze":
             os.kill(os.getpid(), signal.SIGSTOP)
+            time.sleep(3600)  # another thread may have taken the signal
         if path == "/blunt":
             self.close_connection = True
             return
@@ -39,11 +40,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return self.answer("<h1>Sorry</h1>", 500)
         if path == "/away":
             return self.answer("", 302, Location="http://elsewhere.test/")
-        if path == "/freezing":
-            return self.answer("<p>Freezing</p><script>fetch('/freeze')</script>")
         with contextlib.closing(sqlite3.connect(database)) as notes:
             count = notes.execute("select count(*) from notes").fetchone()[0]
-        self.answer(f"<title>Frail</title><p>{count} notes</p><form method=post action=/notes><button>Add</button></form>")
+        form = "<form method=post action=/notes><button>Add</button></form>"
+        self.answer(f"<title>Frail</title><p>{count} notes</p>{form}")
 
     def do_POST(self):
         self.rfile.read(int(self.headers.get("Content-Length") or 0))
@@ -63,6 +63,7 @@ apps:
     backend: process
     sites: {frail: {host: frail.test}}
     databases: {main: {sqlite: notes.sqlite3}}
+    ready: [{http: /}]
     reuse: never
     process: {command: ["{python}", program.py, "{port}", "{data_dir}"]}
 """

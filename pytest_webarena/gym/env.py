@@ -213,6 +213,7 @@ class TasksEnv(gymnasium.Env[dict[str, Any], "str | Action"]):
             tabs=stage.session.tabs(),
             steps=episode.steps,
             requests=requests,
+            unrecorded=stage.unrecorded(),
             probes=(*self._probes, *collect(self._task.every_check, stage.live, state="end")),
             sites=stage.live.sites,
             answer_format=answer_format(self._task, REPAIRED),

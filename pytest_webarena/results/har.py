@@ -34,7 +34,8 @@ class Exported:
 
 def trial_har(evidence: Evidence) -> dict[str, Any]:
     """The requests of one trial as HAR 1.2."""
-    return archive(evidence.requests, version=_version())
+    missing = sum(each.count for each in evidence.unrecorded)
+    return archive(evidence.requests, version=_version(), missing=missing)
 
 
 def write_hars(run: RunDir, target: Path) -> int:

@@ -61,6 +61,7 @@ class _Client:
             "release": self._release,
             "requests": desk.requests,
             "status": self._status,
+            "unrecorded": desk.unrecorded,
         }
 
     async def serve(self, reader: asyncio.StreamReader) -> None:

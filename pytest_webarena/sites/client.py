@@ -13,7 +13,7 @@ from concurrent.futures import TimeoutError as FutureTimeout
 from typing import Any
 
 from pytest_webarena.errors import SiteError, WebArenaError
-from pytest_webarena.evidence import RequestRecord
+from pytest_webarena.evidence import RequestRecord, Unrecorded
 from pytest_webarena.sites.backends.base import Rows
 from pytest_webarena.sites.housekeeping import abandon_after_fork
 from pytest_webarena.sites.protocol import (
@@ -147,6 +147,10 @@ class Lease:
         """
         return tuple(decode(RequestRecord, record) for record in self._connection.call("requests", lease=self.id))
 
+    def unrecorded(self) -> tuple[Unrecorded, ...]:
+        """What is missing in `requests`, for want of room."""
+        return tuple(decode(Unrecorded, each) for each in self._connection.call("unrecorded", lease=self.id))
+
     def query(self, site: str, sql: str, *, database: str = "", write: bool = False) -> Rows:
         """Run one SQL statement in the database of the app behind ``site``; ``""`` is its first database.
 
@@ -178,12 +182,10 @@ class Lease:
         """
         self._connection.call("check", lease=self.id, ask=ask)
 
-    def own_answer(self, url: str, port: int | None = None) -> str:
-        """What the gateway itself said when ``url`` was last requested: why it is refused, or that its site failed.
-
-        Empty when a site answered. ``port`` says which of the lease's gateways is meant; None: any.
-        """
-        said: str = self._connection.call("own_answer", lease=self.id, url=url, port=port)
+    def own_answer(self, url: str, *, harness: bool = False) -> str:
+        """What the gateway itself said when ``url`` was last requested by the agent's browser, or by the ``harness``:
+        why it is refused, or that its site failed. Empty when a site answered."""
+        said: str = self._connection.call("own_answer", lease=self.id, url=url, harness=harness)
         return said
 
     def keep(

@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from pytest_webarena.errors import SiteError, TaskError, WebArenaError
-from pytest_webarena.evidence import RequestRecord
+from pytest_webarena.evidence import RequestRecord, Unrecorded
 from pytest_webarena.sites.backends.base import KeepsLogs, Replica, Rows
 from pytest_webarena.sites.backstage import Backends
 from pytest_webarena.sites.gateway import Gateway, GatewaySession
@@ -66,11 +66,6 @@ class _Held:
     """Host to app, of all that can be reached."""
     turn: Turn | None = None
     """Of a lease for signing in on."""
-
-    @property
-    def sessions(self) -> tuple[GatewaySession, ...]:
-        """All ways to its sites."""
-        return (self.session,)
 
 
 class Desk:
@@ -216,6 +211,10 @@ class Desk:
         await self.check(lease)
         return self._lease(lease).session.requests()
 
+    async def unrecorded(self, lease: str) -> list[Unrecorded]:
+        """What is missing in `requests`, for want of room."""
+        return self._lease(lease).session.unrecorded()
+
     async def query(self, lease: str, site: str, database: str, sql: str, *, write: bool) -> Rows:
         """Run SQL in the database of a leased site's app; of the first site when none is named."""
         held = self._lease(lease)
@@ -272,7 +271,7 @@ class Desk:
         """
         held = self._lease(lease)
         await self._pool.check(held.lease)
-        if problem := next((each.upstream_error for each in held.sessions if each.upstream_error), ""):
+        if problem := held.session.upstream_error:
             for slot in held.lease.slots.values():
                 slot.touched = slot.touched or "it did not answer a request"
             # Most likely it died just now, and its exit code and log say more than a broken connection.
@@ -282,16 +281,12 @@ class Desk:
                 await self._pool.check(held.lease)
                 await asyncio.sleep(0.02)
             raise SiteError(f"expected working sites, found: {problem}")
-        if ask or any(each.log.doubtful for each in held.sessions):
+        if ask or held.session.doubtful:
             await self._pool.ask(held.lease)
 
-    async def own_answer(self, lease: str, url: str, port: int | None = None) -> str:
-        """What a gateway of the lease itself answered to the latest request for ``url``; empty when a site did.
-
-        ``port`` says which gateway; None: any.
-        """
-        sessions = (each for each in self._lease(lease).sessions if port in (None, each.port))
-        return next((said for each in sessions if (said := each.log.own_answer(url))), "")
+    async def own_answer(self, lease: str, url: str, harness: bool = False) -> str:
+        """What the lease's gateway itself answered to the latest request for ``url``; empty when a site did."""
+        return self._lease(lease).session.own_answer(url, harness=harness)
 
     def status(self, pid: int) -> BrokerStatus:
         """Everything, now."""

@@ -22,7 +22,8 @@ ended      lease, site, user, number, why                      null; a stored se
 requests   lease                                               list of `evidence.RequestRecord`; as check
 query      lease, site, database, sql, write                   `backends.base.Rows`
 check      lease, ask                                          null; an error when a replica died or does not answer
-own_answer lease, url, port (of a gateway; null: any)          text; empty when a site answered
+own_answer lease, url, harness                                 text of the gateway's own; empty when a site answered
+unrecorded lease                                               list of `evidence.Unrecorded`
 look       sites                                               site to `SiteAccess`, without a lease
 gateway                                                        `Grant` of no site
 join       lease, other (its sites are served there, too)      null

@@ -33,9 +33,15 @@ def sites_stand_alone(plan: TrialPlan, resources: Resources) -> bool:
             probes = collect(task.every_check, stage.live, state="end")
             stage.check_sites(ask=True)
             evidence = Evidence(
-                answer="", stop_reason="answered", tabs=tabs, requests=requests, probes=probes, sites=stage.live.sites,
+                answer="",
+                stop_reason="answered",
+                tabs=tabs,
+                requests=requests,
+                unrecorded=stage.unrecorded(),
+                probes=probes,
+                sites=stage.live.sites,
                 answer_format=plan.answer_format,
-            )  # fmt: skip
+            )
         verdict = judge(task, evidence, grading=plan.grading)
     except Exception:  # whatever it is: the blame would be a guess
         return False

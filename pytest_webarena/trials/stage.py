@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pytest_webarena.browser.driven import Driven
     from pytest_webarena.browser.engine import BrowserEngine
     from pytest_webarena.browser.session import Session, SessionConfig
-    from pytest_webarena.evidence import RequestRecord, StepRecord
+    from pytest_webarena.evidence import RequestRecord, StepRecord, Unrecorded
     from pytest_webarena.sites.client import Lease
     from pytest_webarena.tasks.model import Task
     from pytest_webarena.tasks.setup_form import BrowserSetup
@@ -84,6 +84,10 @@ class Stage:
     def requests(self) -> tuple[RequestRecord, ...]:
         """The traffic since the stage was set."""
         return self.lease.requests()[self.earlier_requests :] if self.lease else ()
+
+    def unrecorded(self) -> tuple[Unrecorded, ...]:
+        """What is missing in `requests`, for want of room."""
+        return self.lease.unrecorded() if self.lease else ()
 
     def stay_signed_in(self, step: StepRecord) -> str:
         """Sign the visitor in again when a step ended on a sign-in page because the site has ended the session.

@@ -171,6 +171,7 @@ def _gather(
             tabs=tabs,
             steps=episode.steps,
             requests=tuple(requests),
+            unrecorded=stage.unrecorded(),
             probes=tuple(probes),
             sites=stage.live.sites,
             answer_format=plan.answer_format,

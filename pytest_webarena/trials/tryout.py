@@ -105,6 +105,7 @@ class Tryout:
                 tabs=stage.session.tabs(),
                 steps=tuple(self._steps),
                 requests=requests,
+                unrecorded=stage.unrecorded(),
                 probes=probes,
                 sites=stage.live.sites,
                 answer_format=answer_format(self._task, REPAIRED),

@@ -87,9 +87,8 @@ def test_a_site_that_dies_while_checks_collect_says_nothing_of_the_agent(attempt
 
 
 def test_sites_are_asked_last_of_all(attempt: Try) -> None:
-    record = attempt(
-        "[{page: {open: /, includes: notes}}, {page: {open: '/?then', includes: notes}}, {page: {open: /die, count: 0, locate: css=b}}]"
-    )
+    checks = ("open: /, includes: notes", "open: '/?then', includes: notes", "open: /die, count: 0, locate: css=b")
+    record = attempt(f"[{', '.join(f'{{page: {{{check}}}}}' for check in checks)}]")
     assert told(record) == [("error", "site")] * 2, record.message
 
 
@@ -117,8 +116,9 @@ def test_what_the_gateway_says_in_the_agents_tab_is_no_page(attempt: Try) -> Non
         assert "no page of a site" in record.message
 
 
-@pytest.mark.parametrize("path", ["/die", "/freeze", "/freezing", "/lie-down", "/blunt"])
-@pytest.mark.parametrize("retries", [0, 1])
+@pytest.mark.parametrize(
+    ("path", "retries"), [("/die", 0), ("/die", 1), ("/freeze", 1), ("/lie-down", 1), ("/blunt", 1)]
+)
 def test_an_agent_that_breaks_its_site_every_time_has_failed(attempt: Try, path: str, retries: int) -> None:
     record = attempt("[{answer: {exact: done}}]", Goto(f"{SITE}{path}"), retries=retries)
     assert told(record) == [("error", "site"), ("failed", None)], record.message

@@ -80,9 +80,12 @@ def attempt(engine: BrowserEngine, web: Web, quick: Deadlines, tmp_path: Path) -
         def requests(self) -> tuple[()]:
             return ()
 
+        def unrecorded(self) -> tuple[()]:
+            return ()
+
         def check(self, *, ask: bool = False) -> None: ...
 
-        def own_answer(self, url: str, port: int | None = None) -> str:
+        def own_answer(self, url: str, *, harness: bool = False) -> str:
             return ""
 
     class Resources:

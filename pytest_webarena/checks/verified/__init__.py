@@ -35,6 +35,10 @@ def judge(spec: VerifiedSpec, view: View) -> Judgement:
     except PackageMissing as missing:
         return Judgement.unknown(expected=expected, why=str(missing))
     failed = [finding for finding in result.findings if not finding.passed]
+    if lost := next(filter(None, (_unrecorded(finding, evidence) for finding in result.findings)), 0):
+        # Whatever was found: the package goes by the last such request, and which one that was is not known.
+        why = f"{lost} requests that may be the expected one could not be recorded, for there were too many"
+        return Judgement.unknown(expected=expected, why=why, cause="site")
     if not result.passed and all(_undecided(finding, evidence) for finding in failed):
         why = _undecided(failed[0], evidence) if failed else result.problem
         return Judgement.unknown(expected=expected, why=why)
@@ -68,6 +72,18 @@ def _undecided(finding: Finding, evidence: Evidence) -> str:
         if wanted.get("response_content") and _answer_lost(request):
             return f"the response to {method} {clip(request.url, 80)} was not kept"
     return ""
+
+
+def _unrecorded(finding: Finding, evidence: Evidence) -> int:
+    """How many requests are not in the record that may be what a finding is about."""
+    if finding.evaluator != NETWORK:
+        return 0
+    method = str(finding.expected.get("http_method", "GET")).upper()
+    return sum(
+        each.count
+        for each in evidence.unrecorded
+        if each.method in ("", method) and (not each.url or _may_be(finding.expected.get("url"), each.url))
+    )
 
 
 def _may_be(wanted: Any, url: str) -> bool:

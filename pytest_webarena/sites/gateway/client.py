@@ -15,7 +15,7 @@ from pytest_webarena.sites.gateway.heads import (
     request_line,
     unfinished_problem,
 )
-from pytest_webarena.sites.gateway.log import Entry, RequestLog
+from pytest_webarena.sites.gateway.log import SAFE_METHODS, Entry, RequestLog
 from pytest_webarena.sites.gateway.pages import answer
 from pytest_webarena.sites.gateway.routes import Refused, RouteTable
 from pytest_webarena.sites.gateway.settings import Settings
@@ -24,8 +24,6 @@ from pytest_webarena.sites.gateway.upstream import Route, end_writing, reset
 
 __all__ = ["BrowserConnection", "Owner"]
 
-# Methods that by their definition change nothing (RFC 9110 §9.2.1).
-_SAFE = frozenset(("GET", "HEAD", "OPTIONS", "TRACE"))
 # Requests sent ahead wait in memory; beyond this the sender has to wait.
 _AHEAD_LIMIT = 65536
 _EMPTY_LINES = re.compile(rb"(?:\r\n)+")
@@ -162,7 +160,7 @@ class BrowserConnection(asyncio.Protocol):
             return
         if request.websocket:
             self._mark_unsafe(route, "WebSocket", entry.url)
-        elif request.method not in _SAFE:
+        elif request.method not in SAFE_METHODS:
             self._mark_unsafe(route, request.method, entry.url)
         body = request_body(request, log.capture(entry)) if has_body else None
         exchange = Exchange(self, self._settings, route, request, path, entry, log)

@@ -7,19 +7,30 @@ import codecs
 import re
 import time
 import zlib
+from collections import Counter
 from dataclasses import dataclass
 
-from pytest_webarena.evidence import RequestRecord
+from pytest_webarena.evidence import RequestRecord, Unrecorded
 from pytest_webarena.sites.gateway.framing import Capture
 from pytest_webarena.sites.gateway.heads import header_pairs
 
-__all__ = ["Entry", "RequestLog", "Totals"]
+__all__ = ["SAFE_METHODS", "Entry", "RequestLog", "Totals"]
+
+SAFE_METHODS = frozenset(("GET", "HEAD", "OPTIONS", "TRACE"))
+"""Those that by their definition change nothing (RFC 9110 §9.2.1)."""
 
 # Bodies of such responses are kept: the only ones that checks look into.
 _JSON = re.compile(r"^content-type:[ \t]*application/json\b", re.IGNORECASE | re.MULTILINE)
 _DECODED_LIMIT = 1 << 20
 _LONG = 1.0
 """Seconds after which a site that has not answered in full is worth a question."""
+_RESERVED = 4
+"""One part in so many of the log's room is kept for requests that may change something, whatever others there are."""
+_KNOWN_METHODS = SAFE_METHODS | {"CONNECT", "DELETE", "PATCH", "POST", "PUT"}
+_UNRECORDED = 1000
+"""Methods and addresses by which unrecorded requests are told apart."""
+_LONGEST = 2000
+"""Characters of such an address."""
 _OWN_ANSWERS = 1000
 """Addresses of which it is known that the gateway itself answered last."""
 
@@ -110,10 +121,13 @@ class RequestLog:
         self._body_limit = body_limit
         self._max_entries = max_entries
         self._room = max_bytes
+        self._reserved = max_bytes // _RESERVED
+        self._safe_entries, self._max_safe_entries = 0, max_entries - max_entries // _RESERVED
         self._entries: list[Entry] = []
         self._open: set[Entry] = set()
         self._own: dict[str, str] = {}
         self._doubtful = False
+        self._missing: Counter[tuple[str, str]] = Counter()
         self._requests = self._refused = self._unrecorded = 0
         self._request_bytes = self._response_bytes = 0
 
@@ -122,17 +136,24 @@ class RequestLog:
         entry = Entry(method, url, head)
         self._requests += 1
         self._open.add(entry)
-        if self._room > 0 and len(self._entries) < self._max_entries:
+        safe = method in SAFE_METHODS
+        full = len(self._entries) >= self._max_entries or (safe and self._safe_entries >= self._max_safe_entries)
+        if self._room_for(entry) > 0 and not full:
             self._room -= len(head)
             self._entries.append(entry)
+            self._safe_entries += safe
             entry.kept = True
         else:
             self._unrecorded += 1
         return entry
 
+    def _room_for(self, entry: Entry) -> int:
+        """In bytes."""
+        return self._room - (self._reserved if entry.method in SAFE_METHODS else 0)
+
     def capture(self, entry: Entry) -> Capture | None:
         """Where to keep the start of the entry's request body; None when it isn't to be kept."""
-        limit = min(self._body_limit, self._room)
+        limit = min(self._body_limit, self._room_for(entry))
         if limit <= 0 or not entry.kept:
             return None
         entry.body = Capture(limit)
@@ -140,7 +161,7 @@ class RequestLog:
 
     def capture_response(self, entry: Entry, head: str) -> Capture | None:
         """Where to keep the entry's response body, given its head; None when it isn't to be kept."""
-        limit = min(self._body_limit, self._room)
+        limit = min(self._body_limit, self._room_for(entry))
         if limit <= 0 or not entry.kept or not _JSON.search(head):
             return None
         entry.reply = Capture(limit)
@@ -157,7 +178,9 @@ class RequestLog:
             self._refused += bool(entry.refused)
             self._request_bytes += entry.request_bytes
             self._response_bytes += entry.response_bytes
-            if entry.kept:
+            if not entry.kept:
+                _count(entry, self._missing)
+            else:
                 bodies = sum(len(each.data) for each in (entry.body, entry.reply) if each is not None)
                 self._room -= len(entry.response_head) + bodies
 
@@ -186,6 +209,17 @@ class RequestLog:
         """All entries; those in flight carry what is known so far."""
         return [entry.record() for entry in self._entries]
 
+    def unrecorded(self) -> list[Unrecorded]:
+        """What is missing in `records`: by method and address, as far as these can be told apart.
+
+        Without what was refused, which has reached nobody.
+        """
+        missing = Counter(self._missing)
+        for entry in self._open:
+            if not entry.kept:
+                _count(entry, missing)
+        return [Unrecorded(method=method, url=url, count=count) for (method, url), count in missing.items()]
+
     @property
     def in_flight(self) -> int:
         """Entries begun and not finished."""
@@ -199,6 +233,16 @@ class RequestLog:
             request_bytes=self._request_bytes + sum(entry.request_bytes for entry in self._open),
             response_bytes=self._response_bytes + sum(entry.response_bytes for entry in self._open),
         )
+
+
+def _count(entry: Entry, missing: Counter[tuple[str, str]]) -> None:
+    """Count a request that was not kept; the more there are, the less exactly."""
+    if entry.refused:
+        return
+    method = entry.method if entry.method in _KNOWN_METHODS else ""
+    url = re.split("[?#]", entry.url, maxsplit=1)[0]
+    key = method, url if len(url) <= _LONGEST else ""
+    missing[key if key in missing or len(missing) < _UNRECORDED else (method, "")] += 1
 
 
 def _decoded(data: bytes, coding: str) -> str | None:

@@ -6,7 +6,7 @@ import asyncio
 import re
 from collections.abc import Mapping
 
-from pytest_webarena.evidence import RequestRecord
+from pytest_webarena.evidence import RequestRecord, Unrecorded
 from pytest_webarena.sites.gateway.client import BrowserConnection
 from pytest_webarena.sites.gateway.log import RequestLog, Totals
 from pytest_webarena.sites.gateway.routes import RouteTable
@@ -141,6 +141,27 @@ class GatewaySession:
     def unsafe(self) -> str:
         """Why the traffic so far may have changed state, the first of `unsafe_hosts`; empty if it can't have."""
         return next(iter(self.unsafe_hosts.values()), "")
+
+    @property
+    def logs(self) -> tuple[RequestLog, ...]:
+        """What came through each of its ports: the browser's first, the harness's last."""
+        return (self.log,)
+
+    def unrecorded(self) -> list[Unrecorded]:
+        """What came through the browser's port and is missing in `requests`."""
+        return self.log.unrecorded()
+
+    def own_answer(self, url: str, *, harness: bool = False) -> str:
+        """What the gateway itself answered to the latest request for ``url`` by the browser, or by the ``harness``.
+
+        Empty when a site did; see `RequestLog.own_answer`.
+        """
+        return self.logs[-1 if harness else 0].own_answer(url)
+
+    @property
+    def doubtful(self) -> bool:
+        """Whether the traffic gives reason to ask the sites whether they work."""
+        return any(log.doubtful for log in self.logs)
 
     @property
     def totals(self) -> Totals:

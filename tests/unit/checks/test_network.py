@@ -6,6 +6,8 @@ import base64
 
 import pytest
 
+from pytest_webarena.evidence import Unrecorded
+
 from .helpers import evidence, request, result
 
 FORM = (("Content-Type", "application/x-www-form-urlencoded; charset=utf-8"),)
@@ -75,3 +77,61 @@ def test_expected_and_actual() -> None:
     assert got.actual == "none of 7 requests"
     got = result("network: {method: POST, url: /basket/**, count: 5}", evidence(requests=LOG))
     assert got.actual == "2, the first POST http://shopping.test/basket/add/12 (302)"
+
+
+@pytest.mark.parametrize(
+    ("check", "unrecorded", "passed"),
+    [
+        ("{method: POST, url: /orders/, none: true}", [("GET", "/")], True),
+        ("{method: POST, url: /orders/, none: true}", [("POST", "/notes/")], True),
+        ("{method: POST, url: /orders/, none: true}", [("POST", "/orders/")], None),
+        ("{method: POST, url: '/orders/?a=1', none: true}", [("POST", "/orders/")], None),
+        ("{method: POST, url: /orders/, none: true}", [("POST", "")], None),
+        ("{method: POST, url: /orders/, none: true}", [("", "")], None),
+        ("{method: POST, none: true}", [("POST", "/notes/")], None),
+        ("{regex: orders, none: true}", [("GET", "/")], None),
+        ("{url: /search/}", [("GET", "/search/")], True),
+        ("{url: /search/, count: 1}", [("GET", "/search/")], None),
+        ("{url: /search/, count: {max: 3}}", [("GET", "/search/")], True),
+        ("{url: /search/, count: {max: 2}}", [("GET", "/search/")], None),
+        ("{url: /search/, none: true}", [("GET", "/search/")], False),
+        ("{url: /gone/}", [("GET", "/")], False),
+        ("{url: /gone/}", [("GET", "/gone/")], None),
+        ("{method: POST, url: /gone/}", [("GET", "/gone/")], False),
+    ],
+)
+def test_what_was_not_recorded_decides_nothing_it_could_change(
+    check: str, unrecorded: list[tuple[str, str]], passed: bool | None
+) -> None:
+    missing = tuple(
+        Unrecorded(method=method, url=url and f"http://shopping.test{url}", count=2) for method, url in unrecorded
+    )
+    for kind, expected in (
+        (f"network: {check}", passed),
+        (f"not: {{network: {check}}}", None if passed is None else not passed),
+    ):
+        got = result(
+            kind, evidence(url="http://shopping.test/", requests=(request("GET", "/search/"),), unrecorded=missing)
+        )
+        assert got.passed is expected
+        leaf = next(iter(got.children), got)
+        assert (leaf.cause, "2 requests" in leaf.why) == (("site", True) if passed is None else (None, False))
+
+
+@pytest.mark.parametrize(
+    ("check", "passed"),
+    [
+        ("{body: tea}", True),
+        ("{body: coffee}", None),
+        ("{body: coffee, none: true}", None),
+        ("{body: {excludes: coffee}}", None),
+        ("{body: {exact: tea}}", None),
+        ("{body: coffee, url: /elsewhere/, none: true}", True),
+    ],
+)
+def test_what_was_cut_off_a_body_may_decide(check: str, passed: bool | None) -> None:
+    long = request("POST", "/notes/", body="tea", request_bytes=100_000)
+    got = result(
+        f"network: {check.replace('{', '{method: POST, ', 1)}", evidence(url="http://shopping.test/", requests=(long,))
+    )
+    assert got.passed is passed

@@ -117,3 +117,23 @@ def test_expected_and_actual() -> None:
     got = live_result("page: {open: /r/, locate: css=.t, exact: tea}", shows("milk", "x", "y", "z"))
     assert got.expected == '"tea" at css=.t on shopping:/r/'
     assert got.actual == '"milk", "x", "y" and 1 more'
+
+
+@pytest.mark.parametrize(
+    "condition",
+    ["includes: tea", "excludes: tea", "locate: js=nonsense, count: 0", "open: /x, prepare: x(), excludes: a"],
+)
+@pytest.mark.parametrize("around", ["{}", "not: {{{}}}", "any: [{{{}}}, {{answer: {{exact: no}}}}]"])
+def test_a_page_that_could_not_be_read_decides_nothing(condition: str, around: str) -> None:
+    live = FakeLive(page=lambda open, locate: FakePage(error="ReferenceError: nonsense is not defined"))
+    got = live_result(around.format(f"page: {{{condition}}}"), live)
+    assert got.passed is None
+    leaf = next(iter(got.children), got)
+    assert leaf.why == "http://shopping.test/ could not be read: ReferenceError: nonsense is not defined"
+
+
+@pytest.mark.parametrize("condition", ["includes: served", "excludes: tea", "locate: css=a, count: 0"])
+def test_the_gateways_own_words_in_the_current_tab_meet_no_condition(condition: str) -> None:
+    live = FakeLive(page=lambda open, locate: FakePage(refused="a.test is not one of this task's sites."))
+    got = live_result(f"page: {{{condition}}}", live)
+    assert (got.passed, got.actual) == (False, "no page of a site")

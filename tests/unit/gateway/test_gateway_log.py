@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pytest_webarena.evidence import Unrecorded
+from pytest_webarena.sites.gateway import log
+
 if TYPE_CHECKING:
     from tests.unit.gateway.conftest import World
 
@@ -248,3 +251,93 @@ def test_unsafe_request_counts_before_its_answer(world: World) -> None:
     browser.send(f"POST {HOME}/ HTTP/1.1\r\nHost: h\r\nContent-Length: 4\r\n\r\n".encode())
     world.until(lambda: site.connections == 1)
     assert session.unsafe == f"POST {HOME}/"
+
+
+def test_a_flood_of_reading_requests_leaves_room_for_those_that_change_something(world: World) -> None:
+    session, _ = world.serve(max_entries=8)
+    client = world.http(session)
+    for number in range(20):
+        client.request("GET", f"{HOME}/page?{number}")
+        client.getresponse().read()
+    for number in range(3):
+        client.request("POST", f"{HOME}/notes", body=f"title={number}")
+        client.getresponse().read()
+    kept = [(record.method, record.request_body) for record in world.requests(session)]
+    assert kept == [("GET", None)] * 6 + [("POST", "title=0"), ("POST", "title=1")]
+    missing = [
+        Unrecorded(method="GET", url=f"{HOME}/page", count=14),
+        Unrecorded(method="POST", url=f"{HOME}/notes", count=1),
+    ]
+    assert world.call(session.unrecorded) == missing
+    assert world.totals(session).unrecorded == 15
+
+
+def test_room_in_bytes_is_kept_for_those_that_change_something_too(world: World) -> None:
+    session, _ = world.serve(max_log_bytes=4000)
+    client = world.http(session)
+    for _ in range(40):
+        client.request("GET", f"{HOME}/{'x' * 300}")
+        client.getresponse().read()
+    client.request("POST", f"{HOME}/notes", body="title=Tea")
+    client.getresponse().read()
+    last = world.requests(session)[-1]
+    assert (last.method, last.request_body) == ("POST", "title=Tea")
+    assert [each.method for each in world.call(session.unrecorded)] == ["GET"]
+
+
+def test_unrecorded_requests_are_told_apart_as_far_as_there_is_room(world: World) -> None:
+    session, _ = world.serve(max_entries=0)
+    client = world.http(session)
+    for number in range(1200):
+        client.request("GET", f"{HOME}/{number}")
+        client.getresponse().read()
+    client.request("BREW", f"{HOME}/{'x' * 3000}")
+    client.getresponse().read()
+    client.request("GET", "http://elsewhere.test/")
+    client.getresponse().read()
+    missing = world.call(session.unrecorded)
+    assert sum(each.count for each in missing) == 1201  # without the one that was refused
+    assert Unrecorded(method="GET", url="", count=200) in missing
+    assert Unrecorded(method="", url="", count=1) in missing
+
+
+def test_what_the_gateway_itself_has_answered_is_known(world: World) -> None:
+    answers = iter([b"nonsense\r\n\r\n", b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"])
+    session, _ = world.serve(lambda _: next(answers))
+    browser = world.browser(session)
+    assert browser.get(f"{HOME}/a")[0] == 502
+    assert "homepage.test (served by" in world.call(session.own_answer, f"{HOME}/a")
+    assert world.call(session.own_answer, f"{HOME}/b") == ""
+    browser = world.browser(session)
+    assert browser.get("http://elsewhere.test/")[0] == 403
+    assert "not one of this task's sites" in world.call(session.own_answer, "http://elsewhere.test/")
+    assert browser.get(f"{HOME}/a")[0] == 200
+    assert world.call(session.own_answer, f"{HOME}/a") == ""  # the site has answered since
+
+
+@pytest.mark.parametrize(("status", "doubtful"), [(200, False), (404, False), (500, True)])
+def test_a_server_error_gives_reason_to_ask(world: World, status: int, doubtful: bool) -> None:
+    session, _ = world.serve(lambda _: f"HTTP/1.1 {status} So\r\nContent-Length: 0\r\n\r\n".encode())
+    world.browser(session).get(f"{HOME}/")
+    assert world.call(lambda: session.doubtful) is doubtful
+
+
+def test_an_answer_that_does_not_come_gives_reason_to_ask(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = asyncio.Event()
+
+    async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        asked.set()
+        await reader.read()
+
+    session, _ = world.serve_raw(silent)
+    browser = world.browser(session)
+    browser.send(f"GET {HOME}/ HTTP/1.1\r\nHost: homepage.test\r\n\r\n".encode())
+    world.until(asked.is_set)
+    assert not world.call(lambda: session.doubtful)
+    monkeypatch.setattr(log, "_LONG", 0.0)
+    assert world.call(lambda: session.doubtful)  # it is awaited
+    browser.close()
+    world.until(lambda: session.in_flight == 0)
+    monkeypatch.setattr(log, "_LONG", 3600.0)
+    assert world.call(lambda: session.doubtful)  # the browser has given up

@@ -1,0 +1,125 @@
+"""Whether replicas that run still answer: asked where there is doubt, by the broker and in time."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from pytest_webarena.errors import SiteError
+from pytest_webarena.sites.client import BrokerClient
+from pytest_webarena.sites.launcher import BrokerConfig, BrokerLauncher
+from pytest_webarena.sites.manifest import ExecReady, HttpReady, PortReady, Readiness
+from pytest_webarena.sites.ready import answers
+
+from .processes import DEADLINE, number
+from .test_broker import get
+
+Answer = Callable[[bytes], bytes]
+
+
+def ask(strategies: list[Readiness], answer: Answer | None, *, timeout: float, tls: bool = False) -> str:
+    """What is made of an app that answers a request line so; None: it accepts connections and says nothing."""
+
+    served: list[asyncio.Future[None]] = []
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        served.append(over := asyncio.get_running_loop().create_future())
+        line = await reader.readline()
+        if answer is None:
+            await reader.read()
+        else:
+            writer.write(answer(line))
+        writer.close()
+        with contextlib.suppress(OSError):
+            await writer.wait_closed()
+        over.set_result(None)
+
+    async def main() -> str:
+        server = await asyncio.start_server(serve, "127.0.0.1", 0)
+        port = server.sockets[0].getsockname()[1]
+        try:
+            return await answers(strategies, "127.0.0.1", port, server_name="a.test", timeout=timeout, tls=tls)
+        finally:
+            server.close()
+            await asyncio.gather(*served)
+
+    return asyncio.run(main())
+
+
+def says(status: int) -> Answer:
+    return lambda line: f"HTTP/1.1 {status} So\r\nContent-Length: 0\r\n\r\n".encode()
+
+
+def only_at(path: str) -> Answer:
+    return lambda line: says(200 if line.split()[1].decode() == path else 500)(line)
+
+
+@pytest.mark.parametrize(
+    ("strategies", "answer"),
+    [
+        ([PortReady()], says(500)),  # nothing is known of its front page but that there is an answer
+        ([ExecReady(run=("true",))], says(404)),
+        ([HttpReady(path="/healthz")], only_at("/healthz")),
+        ([HttpReady(path="/healthz"), PortReady()], only_at("/healthz")),
+        ([HttpReady(status=(503,))], says(503)),
+        ([HttpReady(includes="Welcome", redirect="/login")], says(200)),  # visitors may have changed that
+    ],
+)
+def test_an_app_that_answers(strategies: list[Readiness], answer: Answer) -> None:
+    assert ask(strategies, answer, timeout=DEADLINE) == ""
+
+
+@pytest.mark.parametrize(
+    ("strategies", "answer", "seen"),
+    [
+        ([PortReady()], None, "got no answer"),
+        ([HttpReady(path="/healthz")], None, "GET /healthz got no answer"),
+        ([HttpReady()], says(500), "GET / answered 500"),
+        ([PortReady()], lambda line: b"", "not answered in HTTP"),
+    ],
+)
+def test_an_app_that_does_not(strategies: list[Readiness], answer: Answer | None, seen: str) -> None:
+    assert seen in ask(strategies, answer, timeout=0.3)
+
+
+def test_of_tls_no_more_than_a_connection_is_asked() -> None:
+    assert ask([PortReady()], None, timeout=DEADLINE, tls=True) == ""
+
+
+@pytest.fixture
+def client(tiny: Path, tmp_path: Path) -> Iterator[BrokerClient]:
+    config = BrokerConfig(catalogue=str(tiny / "sites.yaml"), run_dir=tmp_path, max_replicas=2)
+    with BrokerLauncher(config) as launcher, BrokerClient(launcher.address, name="gw0") as client:
+        yield client
+
+
+def test_a_frozen_replica_is_found_out_and_not_handed_on(client: BrokerClient) -> None:
+    lease = client.lease(["tiny"], holder="a test", timeout=DEADLINE)
+    frozen = number(get(lease, "http://tiny.test/"), "pid")
+    os.kill(frozen, signal.SIGSTOP)
+    lease.check()  # it runs, and nobody has waited for it
+    with pytest.raises(SiteError, match=r"tiny-\d+ broke: it runs, but does not answer; it was asked for 10 s"):
+        lease.check(ask=True)
+    with pytest.raises(SiteError, match="does not answer"):
+        lease.check()
+    lease.release()
+    with client.lease(["tiny"], holder="a test", timeout=DEADLINE) as other:
+        other.check(ask=True)
+        assert number(get(other, "http://tiny.test/"), "pid") != frozen
+
+
+def test_the_gateways_own_answers_are_told_from_those_of_sites(client: BrokerClient) -> None:
+    with client.lease(["tiny"], holder="a test", timeout=DEADLINE) as lease:
+        get(lease, "http://tiny.test/")
+        with pytest.raises(urllib.request.HTTPError, match="403"):
+            get(lease, "http://other.test/")
+        assert lease.own_answer("http://tiny.test/") == ""
+        assert "not one of this task's sites" in lease.own_answer("http://other.test/")
+        assert lease.unrecorded() == ()

@@ -1,0 +1,153 @@
+"""Sites that break under an agent: tried again, then either everybody's trouble or this agent's failure."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, ClassVar
+
+import pytest
+
+from pytest_webarena.actions import Stop
+from pytest_webarena.agents import AgentDefinition
+from pytest_webarena.episode import EpisodeLimits
+from pytest_webarena.errors import SiteError
+from pytest_webarena.results import RunDir, TrialKey, TrialRecord
+from pytest_webarena.results.export import results_csv
+from pytest_webarena.results.statistics import summarise
+from pytest_webarena.runner import facts
+from pytest_webarena.testing import ScriptedAgent, make_task
+from pytest_webarena.trials.plan import TrialPlan
+from pytest_webarena.trials.trial import run_trial
+
+from .test_trial import FakeSession
+
+TASK = make_task("intent: How many?\nsites: [shop]\nchecks: [{answer: {number: 42}}]", id="t")
+
+
+class Site:
+    """Breaks under those visitors, counted from 1 (the control is one, too), whose number it is given."""
+
+    sites: ClassVar = {"shop": SimpleNamespace(url="http://shop.test", start="http://shop.test/", app="shop")}
+    replicas = ()
+
+    def __init__(self, *breaks: int, at_once: bool = False) -> None:
+        self.breaks, self.at_once, self.leases = breaks, at_once, 0
+        self.asked: list[bool] = []
+
+    @property
+    def broken(self) -> bool:
+        return self.leases in self.breaks
+
+    def requests(self) -> tuple[()]:
+        return ()
+
+    def unrecorded(self) -> tuple[()]:
+        return ()
+
+    def check(self, *, ask: bool = False) -> None:
+        self.asked.append(ask)
+        if self.broken:
+            raise SiteError("it ended with exit code 3")
+
+
+class Resources:
+    def __init__(self, site: Site) -> None:
+        self.site = site
+
+    def engine(self) -> Any:
+        @contextmanager
+        def session(config: Any) -> Iterator[FakeSession]:
+            yield FakeSession()
+
+        return SimpleNamespace(version="fake 1", session=session)
+
+    def session_config(self, lease: Any, state: Any) -> Any:
+        if self.site.broken and self.site.at_once:
+            raise SiteError("nobody answers")
+
+    @contextmanager
+    def _lease(self) -> Iterator[Any]:
+        self.site.leases += 1
+        yield self.site
+
+    def lease(self, sites: Sequence[str], *, users: Mapping[str, str], holder: str) -> Any:
+        return self._lease()
+
+    def login_state(self, lease: Any, users: Any) -> None:
+        return None
+
+    def keeper(self, users: Any) -> Any:
+        return None
+
+
+def run(tmp_path: Path, site: Site, *, retries: int = 1, agent: Any = None) -> TrialRecord:
+    definition = AgentDefinition(id="a", make=lambda assignment: agent or ScriptedAgent(Stop("42")), digest="d")
+    limits = EpisodeLimits(seconds=5 if agent is None else 0.2)
+    plan = TrialPlan(task=TASK, agent=definition, trial=1, limits=limits, env_retries=retries)
+    run_dir = RunDir(tmp_path)
+    record = run_trial(plan, Resources(site), run_dir.folder(TrialKey("t", "a", 1)))
+    (kept,) = run_dir.records()
+    assert kept == TrialRecord.from_json(kept.to_json())
+    return record
+
+
+def told(record: TrialRecord) -> list[str]:
+    return [f"{each.outcome} {each.cause or ''}".strip() for each in record.attempts]
+
+
+@pytest.mark.parametrize(
+    ("breaks", "retries", "expected"),
+    [
+        ([1], 1, ["error site", "passed"]),
+        ([1], 0, ["error site", "passed"]),  # only another attempt can tell whose fault it was
+        ([1, 2], 0, ["error site", "failed"]),
+        ([1, 2], 1, ["error site", "failed"]),
+        ([1, 2], 3, ["error site", "failed"]),
+        ([1, 2, 3], 0, ["error site", "error site"]),  # the control broke as well: so it does for everybody
+        ([1, 2, 3], 1, ["error site", "error site"]),
+        ([1, 2, 3, 4], 2, ["error site", "error site", "failed"]),
+        ([1, 2, 3, 4, 5], 2, ["error site", "error site", "error site"]),
+    ],
+)
+def test_who_breaks_its_site_again_has_failed(
+    tmp_path: Path, breaks: list[int], retries: int, expected: list[str]
+) -> None:
+    record = run(tmp_path, Site(*breaks), retries=retries)
+    assert told(record) == expected, record.message
+
+
+@pytest.mark.parametrize("retries", [0, 1, 2])
+def test_nobody_is_blamed_who_did_nothing(tmp_path: Path, retries: int) -> None:
+    record = run(tmp_path, Site(*range(1, 9), at_once=True), retries=retries)
+    assert told(record) == ["error site"] * (retries + 1)
+    assert record.message == "nobody answers"
+
+
+def test_breaking_a_site_is_shown_apart_and_counts(tmp_path: Path) -> None:
+    record = run(tmp_path, Site(1, 2))
+    assert (record.score, record.cause, record.stop_reason) == (0.0, None, "broke_site")
+    assert record.message.startswith(
+        "the agent broke the site: it broke in every attempt of this agent, and a fresh one"
+    )
+    assert record.message.endswith("it ended with exit code 3")
+    summary = summarise([record])["a"]
+    assert (summary.rate.passed, summary.rate.failed, summary.rate.errors) == (0, 1, 0)
+    assert summary.stop_reasons == {"broke_site": 1}
+    assert "broke_site" in results_csv([record])
+    assert ("stop_reason", "broke_site") in facts(record)
+
+
+def test_sites_are_asked_when_the_clock_ran_out_and_looked_at_last(tmp_path: Path) -> None:
+    site = Site()
+    assert run(tmp_path / "quick", site).outcome == "passed"
+    assert site.asked == [False, False]
+    site.asked.clear()
+    thinking = threading.Event()
+    record = run(tmp_path / "late", site, agent=SimpleNamespace(act=lambda observation: thinking.wait()))
+    thinking.set()
+    assert record.stop_reason == "time"
+    assert site.asked == [True, False]

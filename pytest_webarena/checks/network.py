@@ -140,7 +140,12 @@ FORM: Record[NetworkSpec] = Record(
         ),
     ],
     rule=_fault,
-    doc="Which requests of the browser's count, and how many there must be. What the gateway refused doesn't count.",
+    doc=(
+        "Which requests of the browser's count, and how many there must be. What the gateway refused doesn't count. "
+        "The gateway records up to 20,000 requests and 64 MiB of a trial, a quarter of that for those that may change "
+        "something (POST, PUT, …). Of more, it counts methods and paths; where these leave open whether the check "
+        "holds, or what was cut off a long body (64 KiB are kept) would decide, the check is inconclusive."
+    ),
 )
 
 

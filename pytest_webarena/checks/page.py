@@ -145,7 +145,10 @@ FORM: Record[PageSpec] = Record(
         ),
     ],
     rule=_fault,
-    doc="Conditions on a page; all that are given must hold.",
+    doc=(
+        "Conditions on a page; all that are given must hold. Where JavaScript of `locate` or `prepare` throws, or a "
+        "dialog hides the page, the check is inconclusive, whatever its conditions."
+    ),
 )
 
 

@@ -52,7 +52,8 @@ FORM: Any = Either(
                 key="function",
                 shape=_FUNCTION,
                 doc=(
-                    "`module:name` of a function that takes the trial's `Evidence` (answer, tabs, steps, requests, …). "
+                    "`module:name` of a function that takes the trial's `Evidence` (answer, tabs, steps, requests, …; "
+                    "`unrecorded` tells of requests that there was no room for). "
                     "It returns `True` or `False`, a score from 0 to 1, or a score and the reason as a pair. "
                     "It should only look at its arguments, so that stored runs can be judged again. The module must be "
                     "importable where pytest runs (see pytest's `pythonpath` setting)."

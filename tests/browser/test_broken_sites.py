@@ -132,3 +132,19 @@ def test_a_site_that_hangs_is_not_a_slow_agent(attempt: Try) -> None:
     record = attempt("[{state: {sql: select count(*) from notes, equals: 1}}]", *actions, limits=limits)
     assert record.attempts[0].cause == "site"
     assert "does not answer" in record.attempts[0].message
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "open: /, locate: 'js=nonsense.here', excludes: a",
+        "open: /, locate: 'js=nonsense.here', count: 0",
+        "open: /, prepare: nonsense(), excludes: nothing",
+        "locate: 'js=(() => { throw new Error() })()', count: 0",
+    ],
+)
+def test_scripts_that_throw_are_no_pass(attempt: Try, page: str) -> None:
+    for check in (f"{{page: {{{page}}}}}", f"{{not: {{page: {{{page}}}}}}}"):
+        record = attempt(f"[{check}]")
+        assert told(record) == [("error", "task")], record.message
+        assert "could not be read: " in record.message

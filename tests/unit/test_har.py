@@ -100,3 +100,8 @@ def test_tunnels_are_left_out() -> None:
 def test_status_without_a_name() -> None:
     (entry,) = entries([request(status=799)])
     assert (entry["response"]["status"], entry["response"]["statusText"]) == (799, "")
+
+
+def test_an_archive_says_that_it_is_incomplete() -> None:
+    assert "comment" not in archive([request()])["log"]
+    assert archive([request()], missing=7)["log"]["comment"].startswith("incomplete: 7 more requests")

@@ -79,11 +79,14 @@ def _unrecorded(finding: Finding, evidence: Evidence) -> int:
     if finding.evaluator != NETWORK:
         return 0
     method = str(finding.expected.get("http_method", "GET")).upper()
-    return sum(
-        each.count
-        for each in evidence.unrecorded
-        if each.method in ("", method) and (not each.url or _may_be(finding.expected.get("url"), each.url))
-    )
+    wanted = finding.expected.get("url")
+
+    def may_be(url: str) -> bool:
+        if method == "GET":  # the last page that was shown counts, whichever that was
+            return not _is_asset(url)
+        return not url or _may_be(wanted, url)
+
+    return sum(each.count for each in evidence.unrecorded if each.method in ("", method) and may_be(each.url))
 
 
 def _may_be(wanted: Any, url: str) -> bool:

@@ -13,7 +13,7 @@ import pytest
 from pytest_webarena.checks import signals
 from pytest_webarena.checks.verified import package
 from pytest_webarena.errors import TaskFileError
-from pytest_webarena.evidence import RequestRecord
+from pytest_webarena.evidence import RequestRecord, Unrecorded
 from scripts import agree_verified
 
 from .helpers import evidence, request, result, task
@@ -338,3 +338,39 @@ def test_same_verdict_as_the_package_gives_on_files(number: int, skip: int, thei
     asked = theirs.tasks[number]
     for case in list(agree_verified.cases(asked, random.Random(7)))[::skip]:
         assert agree_verified.ours(asked, case) == theirs(number, case), case
+
+
+@pytest.mark.parametrize("sent", [(), (post("sku=B07"),)])
+@pytest.mark.parametrize(
+    ("method", "path", "decided"),
+    [
+        ("GET", "/", True),
+        ("POST", "/notes/", True),
+        ("POST", "/cart/add/", False),
+        ("POST", "", False),
+        ("", "", False),
+    ],
+)
+def test_requests_that_were_not_recorded_may_be_the_expected_one(
+    sent: tuple[RequestRecord, ...], method: str, path: str, decided: bool
+) -> None:
+    written = network_check(
+        url="__SHOPPING__/cart/add/", http_method="POST", post_data={"sku": "B07"}, response_status=302
+    )
+    missing = Unrecorded(method=method, url=path and f"http://shopping.test{path}", count=3)
+    got = verdict(written, response(kind="MUTATE"), request("GET", "/"), *sent, unrecorded=(missing,))
+    assert got.score == (float(bool(sent)) if decided else None)
+    assert got.cause == (None if decided else "site")
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "decided"), [("GET", "/", False), ("GET", "/a.css", True), ("POST", "/", True)]
+)
+def test_of_pages_the_last_one_counts_so_any_that_was_not_recorded_may_be_it(
+    method: str, path: str, decided: bool
+) -> None:
+    written = network_check("navigate", url="__SHOPPING__/orders/?page=2")
+    missing = Unrecorded(method=method, url=f"http://shopping.test{path}", count=1)
+    shown = request("GET", "/orders/?page=2", request_headers=PAGE)
+    got = verdict(written, response(kind="NAVIGATE"), shown, unrecorded=(missing,))
+    assert got.score == (1 if decided else None)

@@ -13,6 +13,7 @@ from pytest_webarena.agents import AgentDefinition
 from pytest_webarena.browser.config import Deadlines, SessionConfig
 from pytest_webarena.browser.engine import BrowserEngine
 from pytest_webarena.episode import EpisodeLimits
+from pytest_webarena.errors import SiteError
 from pytest_webarena.results import RunDir, TrialKey, TrialRecord
 from pytest_webarena.sites.client import BrokerClient, Lease
 from pytest_webarena.sites.launcher import BrokerConfig, BrokerLauncher
@@ -87,9 +88,21 @@ def test_a_site_that_dies_while_checks_collect_says_nothing_of_the_agent(attempt
 
 
 def test_sites_are_asked_last_of_all(attempt: Try) -> None:
-    checks = ("open: /, includes: notes", "open: '/?then', includes: notes", "open: /die, count: 0, locate: css=b")
-    record = attempt(f"[{', '.join(f'{{page: {{{check}}}}}' for check in checks)}]")
+    record = attempt("[{page: {open: /, prepare: \"fetch('/die')\", includes: notes}}]")  # what it reads is all right
     assert told(record) == [("error", "site")] * 2, record.message
+
+
+def test_an_environment_on_a_site_that_broke_gives_no_reward(tmp_path: Path, browser_executable: str | None) -> None:
+    from pytest_webarena.gym.env import TasksEnv
+
+    task = make_task("intent: Add a note.\nsites: [frail]\nchecks: [{not: {page: {open: /die, includes: notes}}}]")
+    env = TasksEnv(task, sites=str(write_catalogue(tmp_path)), browser_executable=browser_executable)
+    try:
+        env.reset()
+        with pytest.raises(SiteError, match="exit code 3"):
+            env.step(Stop("done"))
+    finally:
+        env.close()
 
 
 @pytest.mark.parametrize(

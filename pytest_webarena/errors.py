@@ -44,6 +44,7 @@ __all__ = [
     "UsageError",
     "WebArenaError",
     "closest",
+    "error_of",
 ]
 
 Cause = Literal["site", "browser", "model", "agent", "judge", "task", "harness"]
@@ -141,6 +142,12 @@ class HarnessError(TrialError):
     """A fault of pytest-webarena. Please report it."""
 
     cause = "harness"
+
+
+def error_of(cause: Cause, message: str) -> TrialError:
+    """The error that has this cause."""
+    kinds: tuple[type[TrialError], ...] = (SiteError, BrowserError, ModelError, AgentError, JudgeError, TaskError)
+    return next((kind for kind in kinds if kind.cause == cause), HarnessError)(message)
 
 
 class TaskFailed(AssertionError):

@@ -7,7 +7,7 @@ needs must be in an `Evidence`, so any stored run can be judged again without si
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
 from pytest_webarena.answers import AnswerFormat, as_text
@@ -167,6 +167,10 @@ class RequestRecord:
     response_body: str | None = None
     """Text of a JSON response, decoded. None for others, for those that were too long to keep, and when none of the
     task's checks looks at responses."""
+
+    def without_response_body(self) -> RequestRecord:
+        """The same, for records of tasks that don't look at it."""
+        return self if self.response_body is None else replace(self, response_body=None)
 
     @property
     def body_cut(self) -> bool:

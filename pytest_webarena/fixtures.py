@@ -104,6 +104,7 @@ def webarena_runtime(
         limits=webarena_limits,
         env_retries=settings.env_retries,
         lease_timeout=settings.lease_timeout,
+        write_timeout=settings.write_timeout,
         agent_directories=settings.agent_directories,
         engine=EngineConfig(
             browser_name=browser_name,

@@ -153,6 +153,15 @@ def add_options(parser: pytest.Parser) -> None:
         help="How long a trial may wait for its sites, in seconds (default: 600).",
     )
     group.addoption(
+        "--write-timeout",
+        type=_natural_float,
+        default=10.0,
+        metavar="SECONDS",
+        help="How long requests that may change a site (POST, PUT, …) are waited for after a trial's last step, in "
+        "seconds. One without an answer by then makes the trial an error of its site; with 0 checks see the site as it "
+        "is at once (default: 10).",
+    )
+    group.addoption(
         "--browser-executable",
         default=None,
         metavar="PATH",

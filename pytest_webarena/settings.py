@@ -64,6 +64,7 @@ class Settings:
     env_retries: int
     replicas: int | None
     lease_timeout: float
+    write_timeout: float
     browser_executable: str | None
     record: Literal["all", "failures", "minimal"]
     resume: Path | None
@@ -141,6 +142,7 @@ def read_settings(config: pytest.Config) -> Settings:
         env_retries=option("--env-retries"),
         replicas=option("--replicas"),
         lease_timeout=option("--lease-timeout"),
+        write_timeout=option("--write-timeout"),
         browser_executable=executable,
         record=option("--record"),
         resume=Path(resume).absolute() if resume else None,

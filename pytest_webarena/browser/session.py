@@ -33,6 +33,7 @@ from pytest_webarena.browser.tab import Tab
 from pytest_webarena.browser.tabs import Tabs
 from pytest_webarena.browser.targets import OBJECT_GROUP, find_target
 from pytest_webarena.browser.timers import KEEP_NOTE
+from pytest_webarena.browser.writes import holds_writes
 from pytest_webarena.errors import BrowserError
 from pytest_webarena.evidence import TabState, TargetRecord
 
@@ -161,6 +162,10 @@ class Session:
             self._sharing = False
             with contextlib.suppress(BrowserError):
                 self._call(self._close_own(), 2 * self._limits.close, "closing the pages of checks")
+
+    def holds_writes(self, seconds: float) -> bool:
+        """Wait until no page has a request under way that may change a site; whether one still has, after that time."""
+        return self._call(self._holds_writes(seconds), seconds + self._limits.step, "waiting for requests")
 
     def storage_state(self) -> dict[str, Any]:
         """Cookies and local storage, for `SessionConfig.storage_state` of another session."""
@@ -370,6 +375,9 @@ class Session:
         finally:
             if not self._sharing:
                 await self._close_own()
+
+    async def _holds_writes(self, seconds: float) -> bool:
+        return await holds_writes(self._tabs, seconds)
 
     async def _open_own(self) -> OwnPages:
         assert self._context is not None

@@ -31,6 +31,8 @@ class Signals:
     """To `collect` when the episode is over."""
     responses: bool = False
     """Whether the bodies of responses have to be kept."""
+    sites: bool = False
+    """Whether any looks at what sites show, hold or were asked, and not at the answer and the steps alone."""
 
 
 def signals(checks: Sequence[Check]) -> Signals:
@@ -39,6 +41,7 @@ def signals(checks: Sequence[Check]) -> Signals:
         each_step=tuple(check for check, steps in _leaves(checks) if steps and _collects(check)),
         end=tuple(check for check, _ in _leaves(checks) if _collects(check)),
         responses=any(_reads_responses(check) for check, _ in _leaves(checks)),
+        sites=any(_looks_at_sites(check) for check, _ in _leaves(checks)),
     )
 
 
@@ -60,6 +63,11 @@ def _kind(check: Check) -> Kind[object] | None:
 def _collects(check: Check) -> bool:
     kind = _kind(check)
     return kind is not None and kind.collect is not None
+
+
+def _looks_at_sites(check: Check) -> bool:
+    kind = _kind(check)
+    return kind is not None and (kind.stateful or kind.reads_requests or kind.collect is not None)
 
 
 def _reads_responses(check: Check) -> bool:

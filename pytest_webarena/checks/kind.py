@@ -146,6 +146,8 @@ class Kind(Generic[S]):
     """The category it gives its task; None when it says nothing."""
     reads_responses: Callable[[S], bool] | None = None
     """Whether judging looks at the bodies of responses, which are not kept otherwise; None: never."""
+    reads_requests: bool = False
+    """Whether judging looks at the requests that were made."""
     examples: tuple[str, ...] = field(default=())
     """YAML of whole checks, for the reference."""
 

@@ -216,5 +216,6 @@ NETWORK: Kind[NetworkSpec] = Kind(
     form=FORM,
     judge=judge,
     category=_category,
+    reads_requests=True,
     examples=("- network: {method: POST, url: /basket/add/*, status: [200, 302]}",),
 )

@@ -115,5 +115,6 @@ PYTHON: Kind[PythonSpec] = Kind(
     doc="A function of your own, which sees everything that was recorded, the steps included.",
     form=FORM,
     judge=judge,
+    reads_requests=True,
     examples=("- python: my_checks:few_steps",),
 )

@@ -17,11 +17,11 @@ from gymnasium.spaces import Box, Dict
 from pytest_webarena.answers import instructions
 from pytest_webarena.browser.config import ObservationConfig, SessionConfig
 from pytest_webarena.browser.grammars import grammar as find_grammar
-from pytest_webarena.checks import REPAIRED, collect, judge, signals
+from pytest_webarena.checks import REPAIRED, judge
 from pytest_webarena.checks.grading import answer_format
 from pytest_webarena.episode import Episode, EpisodeLimits
-from pytest_webarena.errors import TaskFileError, UsageError, closest
-from pytest_webarena.evidence import Evidence, Probe, StepRecord
+from pytest_webarena.errors import TaskFileError, UsageError, closest, error_of
+from pytest_webarena.evidence import Evidence, StepRecord
 from pytest_webarena.gym.house import Guest, HouseKey, enter
 from pytest_webarena.gym.rollout import Rollout
 from pytest_webarena.gym.spaces import AnyText
@@ -29,6 +29,8 @@ from pytest_webarena.sites.manifest import load_catalogue
 from pytest_webarena.suites.reading import is_suite, load_suite
 from pytest_webarena.tasks import Task, load_tasks
 from pytest_webarena.tasks.placeholders import resolve_placeholders
+from pytest_webarena.trials.collecting import WRITE_TIMEOUT, Collector
+from pytest_webarena.trials.outcome import decide
 from pytest_webarena.trials.stage import Stage, set_stage
 
 if TYPE_CHECKING:
@@ -53,8 +55,8 @@ class TasksEnv(gymnasium.Env[dict[str, Any], "str | Action"]):
     end ``stop_reason``, ``answer``, ``passed``, ``score`` and ``verdict``.
 
     Starts nothing before the first `reset`. Environments of one process share a browser and the broker of the sites.
-    Raises `UsageError` for bad arguments, and from `reset` and `step` what sites and browser raise (`TrialError`): such
-    an episode says nothing about its agent.
+    Raises `UsageError` for bad arguments, and `TrialError` from `reset` and `step` when sites or browser break, or when
+    the checks can't decide: such an episode says nothing about its agent and has no reward; `reset` begins another.
     """
 
     metadata = {"render_modes": ["ansi", "rgb_array"], "render_fps": 1}  # noqa: RUF012  # Gymnasium's own attribute
@@ -70,6 +72,7 @@ class TasksEnv(gymnasium.Env[dict[str, Any], "str | Action"]):
         session: SessionConfig | None = None,
         browser_executable: str | None = None,
         headed: bool = False,
+        write_timeout: float = WRITE_TIMEOUT,
         render_mode: str | None = None,
     ) -> None:
         if render_mode is not None and render_mode not in self.metadata["render_modes"]:
@@ -80,6 +83,7 @@ class TasksEnv(gymnasium.Env[dict[str, Any], "str | Action"]):
         self._parse = find_grammar(grammar).parse
         self._tasks = _find_tasks(tasks, sites)
         self._limits = limits
+        self._write_timeout = write_timeout
         seen = observation or ObservationConfig()
         seen = seen if isinstance(seen, ObservationConfig) else ObservationConfig.from_plain(seen)
         seen = replace(seen, max_chars=min(seen.max_chars or _TEXT, _TEXT))
@@ -91,7 +95,7 @@ class TasksEnv(gymnasium.Env[dict[str, Any], "str | Action"]):
         self._rollout: Rollout | None = None
         self._task: Task | None = None
         self._queue: list[str] = []
-        self._probes: list[Probe] = []
+        self._collector: Collector | None = None
         self._seen: Observation | None = None
         self._steps = 0
         lines = {name: AnyText(_LINE) for name in ("goal", "url", "title", "error", "notes", "dialog")}
@@ -119,18 +123,17 @@ class TasksEnv(gymnasium.Env[dict[str, Any], "str | Action"]):
         self._end_episode()
         if self._guest is None:
             self._guest = enter(self._key, self._session_config)
-        self._probes, self._steps, self._task = [], 0, task
+        self._steps, self._task = 0, task
         with ExitStack() as exits:
             self._stage = exits.enter_context(set_stage(task, self._guest, holder=f"gym: {task.id}"))
             self._stage.open_first_pages()
             self._episode_exits = exits.pop_all()
-        every = signals(task.every_check).each_step
         stage = self._stage
+        collector = self._collector = Collector(task, stage, write_timeout=self._write_timeout)
 
         def stepped(step: StepRecord) -> None:
             self._steps = step.index + 1
-            if every:
-                self._probes.extend(collect(every, stage.live, state=step.index))
+            collector.stepped(step.index)
 
         own = task.limits
         limits = replace(
@@ -155,15 +158,18 @@ class TasksEnv(gymnasium.Env[dict[str, Any], "str | Action"]):
         observation = self._stage.session.observe()
         terminated = said.ending.reason == "answered"
         info = self._info()
-        verdict = judge(self._task, self._gather(said, self._stage))
+        verdict = judge(self._task, self._gather(said))
+        decided = decide(verdict, stop_reason=said.ending.reason, stop_detail=said.ending.detail)
+        if decided.cause is not None or verdict.score is None:
+            raise error_of(decided.cause or "harness", decided.message)
         info |= {
             "stop_reason": said.ending.reason,
             "answer": said.answer or "",
-            "passed": bool(verdict.passed),
-            "score": float(verdict.score or 0.0),
+            "passed": decided.outcome == "passed",
+            "score": verdict.score,
             "verdict": verdict.render(),
         }
-        return self._shown(observation), info["score"], terminated, not terminated, info
+        return self._shown(observation), verdict.score, terminated, not terminated, info
 
     def render(self) -> Any:
         """``ansi``: the text; ``rgb_array``: the picture of the viewport."""
@@ -199,18 +205,13 @@ class TasksEnv(gymnasium.Env[dict[str, Any], "str | Action"]):
         exits, self._episode_exits = self._episode_exits, ExitStack()
         exits.close()
 
-    def _gather(self, episode: Episode, stage: Stage) -> Evidence:
+    def _gather(self, episode: Episode) -> Evidence:
         assert self._task is not None
-        requests = stage.requests()
-        stage.check_sites()  # a site that died must not look like an agent that failed
-        return Evidence(
+        assert self._collector is not None
+        return self._collector.finish(
             answer=episode.answer,
             stop_reason=episode.ending.reason,
-            tabs=stage.session.tabs(),
             steps=episode.steps,
-            requests=requests,
-            probes=(*self._probes, *collect(self._task.every_check, stage.live, state="end")),
-            sites=stage.live.sites,
             answer_format=answer_format(self._task, REPAIRED),
         )
 

@@ -93,7 +93,12 @@ class Guest:
 
     def session_config(self, lease: Lease | None, storage_state: Mapping[str, Any] | None) -> SessionConfig:
         """This environment's settings with the lease's way out and its users' cookies."""
-        return replace(self._session, proxy=lease.proxy if lease else None, storage_state=storage_state)
+        return replace(
+            self._session,
+            proxy=lease.proxy if lease else None,
+            harness_proxy=lease.harness_proxy if lease else None,
+            storage_state=storage_state,
+        )
 
     def keeper(self, users: Mapping[str, str]) -> Callable[[Stage, StepRecord], str]:
         """As the runtime's."""

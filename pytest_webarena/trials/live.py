@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pytest_webarena.errors import TaskError, closest
 from pytest_webarena.sites.visitor import Visitor
@@ -40,7 +40,7 @@ class LiveTrial:
         return self._leased(site).sites[site].start
 
     def read_page(self, *, open: str | None, locate: str | None, prepare: Sequence[str] = ()) -> PageReading:
-        """Read the current tab, or ``open`` in a fresh one; ``/path`` is on the task's first site."""
+        """Read the current tab, or ``open`` in a page of the harness's own; ``/path`` is on the task's first site."""
         url = absolute_url(self.sites, next(iter(self.sites), ""), open) if open else None
         return self._session.read_page(open=url, locate=locate, prepare=prepare)
 
@@ -58,7 +58,7 @@ class LiveTrial:
         headers: Mapping[str, str] | None = None,
         body: str | None = None,
     ) -> tuple[int, str]:
-        """Call a site's API through the lease's gateway; status and text of the answer.
+        """Call a site's API through the harness's port of the lease's gateway; status and text of the answer.
 
         With the session's cookies and, unless ``headers`` say so themselves, what the site's manifest asks for.
         """
@@ -66,13 +66,18 @@ class LiveTrial:
         lease = self._leased(site)
         access = lease.sites[site]
         url = absolute_url(self.sites, site, path)
-        visitor = Visitor(access.url, proxy=lease.proxy, state=self._session.storage_state(), timeout=_API_TIMEOUT)
+        visitor = Visitor(
+            access.url, proxy=lease.harness_proxy, state=self._session.storage_state(), timeout=_API_TIMEOUT
+        )
         sent = dict(headers or {})
         if access.api is not None and not {name.lower() for name in access.api.headers} & {
             name.lower() for name in sent
         }:
             # Without cookies: a session in the browser must not decide what the API's own account may do.
-            sent = {**Visitor(access.url, proxy=lease.proxy, timeout=_API_TIMEOUT).authenticated(access.api), **sent}
+            sent = {
+                **Visitor(access.url, proxy=lease.harness_proxy, timeout=_API_TIMEOUT).authenticated(access.api),
+                **sent,
+            }
         answer = visitor.call(method, url, headers=sent, body=body, follow=False)
         return answer.status, answer.text
 
@@ -80,7 +85,7 @@ class LiveTrial:
         """What is at ``path`` (or a full address) of ``site`` for the session's visitor; status and body."""
         lease = self._leased(site)
         base = lease.sites[site].url
-        visitor = Visitor(base, proxy=lease.proxy, state=self._session.storage_state(), timeout=_API_TIMEOUT)
+        visitor = self._visitor(lease, base, self._session.storage_state())
         answer = visitor.call("GET", absolute_url(self.sites, site, path))
         return answer.status, answer.data
 
@@ -93,6 +98,10 @@ class LiveTrial:
                     if account.role == "admin" or name != site:
                         return account.username, account.password
         return None
+
+    @staticmethod
+    def _visitor(lease: Lease, url: str, state: Mapping[str, Any] | None = None) -> Visitor:
+        return Visitor(url, proxy=lease.harness_proxy, state=state, timeout=_API_TIMEOUT)
 
     def _leased(self, site: str) -> Lease:
         if self._lease is None or site not in self._lease.sites:

@@ -156,7 +156,7 @@ class Logins:
         assert access.login is not None
         account = access.users[user]
         try:
-            verify(self._engine(), access.login, account, url=access.url, proxy=lease.proxy, state=state)
+            verify(self._engine(), access.login, account, url=access.url, proxy=lease.harness_proxy, state=state)
         except SiteError:
             return True
         return False
@@ -207,7 +207,12 @@ class Logins:
         assert site.login is not None
         try:
             state = verify(
-                self._engine(), site.login, site.users[user], url=site.url, proxy=lease.proxy, state=stored.state
+                self._engine(),
+                site.login,
+                site.users[user],
+                url=site.url,
+                proxy=lease.harness_proxy,
+                state=stored.state,
             )
         except SiteError as error:
             made = self._sign_in(site, user, lease)  # if this fails too, the session is not to blame
@@ -222,7 +227,7 @@ class Logins:
         assert site.login is not None
         account = site.users[user]
         try:
-            verify(self._engine(), site.login, account, url=site.url, proxy=lease.proxy, state=state)
+            verify(self._engine(), site.login, account, url=site.url, proxy=lease.harness_proxy, state=state)
         except SiteError:
             return self._sign_in(site, user, lease)
         return state
@@ -233,7 +238,7 @@ class Logins:
     def _sign_in(self, site: SiteAccess, user: str, lease: Lease) -> Mapping[str, Any]:
         assert site.login is not None  # `_user` is empty for sites without a recipe
         self._send_headers(lease, site, self._headers_of(site, user))
-        return login(self._engine(), site.login, site.users[user], url=site.url, proxy=lease.proxy)
+        return login(self._engine(), site.login, site.users[user], url=site.url, proxy=lease.harness_proxy)
 
     def _headers_of(self, site: SiteAccess, user: str) -> Mapping[str, str]:
         return login_headers(site.login, site.users[user]) if site.login is not None else {}

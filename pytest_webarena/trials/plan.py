@@ -13,6 +13,7 @@ from pytest_webarena.checks import REPAIRED, Grading
 from pytest_webarena.checks.grading import answer_format
 from pytest_webarena.episode import EpisodeLimits
 from pytest_webarena.tasks.placeholders import readable
+from pytest_webarena.trials.collecting import WRITE_TIMEOUT
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -49,6 +50,8 @@ class TrialPlan:
     """What the agent keeps from trial to trial, if its definition asks for that."""
     fetch_images: bool = False
     """Whether images of intents may be loaded from elsewhere than the task's sites."""
+    write_timeout: float = WRITE_TIMEOUT
+    """How long requests that may change a site are waited for after the last step, in seconds."""
     env_retries: int = 1
     """How often an environment error is tried again, each time on a fresh replica."""
     node_id: str = ""

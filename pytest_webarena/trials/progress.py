@@ -8,15 +8,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from pytest_webarena.checks import collect, signals
-from pytest_webarena.evidence import Probe, StepRecord, Usage
+from pytest_webarena.evidence import StepRecord, Usage
 
 if TYPE_CHECKING:
     from pytest_webarena.browser.observation import Observation
     from pytest_webarena.checks import Verdict
     from pytest_webarena.episode import Episode
     from pytest_webarena.results.rundir import AttemptWriter
-    from pytest_webarena.tasks.model import Task
+    from pytest_webarena.trials.collecting import Collector
     from pytest_webarena.trials.stage import Stage
 
 __all__ = ["Progress", "Recorder"]
@@ -54,15 +53,13 @@ class Progress:
 
 
 class Recorder:
-    """Passes each step to the attempt's files and gathers what ``when: any_step`` checks need of its state."""
+    """Passes each step to the attempt's files, and to what gathers for its checks."""
 
-    def __init__(self, writer: AttemptWriter, task: Task, stage: Stage, progress: Progress) -> None:
+    def __init__(self, writer: AttemptWriter, collector: Collector, stage: Stage, progress: Progress) -> None:
         self._writer = writer
+        self._collector = collector
         self._stage = stage
         self._progress = progress
-        self._every_step = signals(task.every_check).each_step
-        self._probing: list[tuple[float, float]] = []
-        self.probes: list[Probe] = []
 
     def observed(self, index: int, observation: Observation) -> tuple[str, str]:
         """Keep what the agent is shown: see `AttemptWriter.observed`."""
@@ -74,15 +71,6 @@ class Recorder:
         self._progress.steps = step.index + 1
         if step.usage is not None:
             self._progress.usage = step.usage + (self._progress.usage or Usage())
-        if self._every_step:
-            began = time.time()
-            self.probes += collect(self._every_step, self._stage.live, state=step.index)
-            self._probing.append((began, time.time()))
-        began = time.time()
+        self._collector.stepped(step.index)
         if renewed := self._stage.stay_signed_in(step):
             self._progress.environment.setdefault("renewed_sign_ins", []).append(renewed)
-            self._probing.append((began, time.time()))
-
-    def was_probing(self, moment: float) -> bool:
-        """Whether a request at this Unix time was ours: looking at pages between steps is no traffic of the agent."""
-        return any(began <= moment <= ended for began, ended in self._probing)

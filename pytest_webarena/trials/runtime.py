@@ -19,6 +19,7 @@ from pytest_webarena.llm.config import ModelSettings
 from pytest_webarena.results import RunDir, TrialKey, TrialRecord
 from pytest_webarena.results.memory import Memory, memory_folder
 from pytest_webarena.sites.client import BrokerClient, Lease
+from pytest_webarena.trials.collecting import WRITE_TIMEOUT
 from pytest_webarena.trials.logins import Logins
 from pytest_webarena.trials.plan import TrialPlan
 from pytest_webarena.trials.renewal import renew_ended_session
@@ -60,6 +61,8 @@ class RuntimeConfig:
     """The judge model."""
     fetch_images: bool = False
     """Whether images of intents may be loaded from elsewhere than the task's sites."""
+    write_timeout: float = WRITE_TIMEOUT
+    """How long requests that may change a site are waited for after a trial's last step, in seconds."""
     record: Literal["all", "failures", "minimal"] = "all"
     """Which trials keep screenshots and observations."""
     visits: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
@@ -120,6 +123,7 @@ class Runtime:
             temp_dir=self._info.temp_dir,
             memory=memory,
             fetch_images=self._config.fetch_images,
+            write_timeout=self._config.write_timeout,
             env_retries=self._config.env_retries,
             node_id=node_id,
             worker=self._config.worker,
@@ -157,7 +161,12 @@ class Runtime:
 
     def session_config(self, lease: Lease | None, storage_state: Mapping[str, Any] | None) -> SessionConfig:
         """The worker's settings with the lease's way out and its users' cookies."""
-        return replace(self._config.session, proxy=lease.proxy if lease else None, storage_state=storage_state)
+        return replace(
+            self._config.session,
+            proxy=lease.proxy if lease else None,
+            harness_proxy=lease.harness_proxy if lease else None,
+            storage_state=storage_state,
+        )
 
     def keeper(self, users: Mapping[str, str]) -> Callable[[Stage, StepRecord], str]:
         """Renews sessions that end in the middle of a trial."""

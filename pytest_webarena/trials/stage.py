@@ -59,8 +59,6 @@ class Stage:
     """Pictures that belong to the intent."""
     driven: Driven | None = None
     """The way in for an agent that drives the browser itself."""
-    earlier_requests: int = 0
-    """Requests of signing in and preparing, which are not the agent's."""
     keeper: Callable[[Stage, StepRecord], str] | None = None
 
     @property
@@ -81,8 +79,8 @@ class Stage:
         self.session.open_tabs(self.start)
 
     def requests(self) -> tuple[RequestRecord, ...]:
-        """The traffic since the stage was set."""
-        return self.lease.requests()[self.earlier_requests :] if self.lease else ()
+        """What the agent's browser asked for. Signing in, preparing and checking are not the agent's."""
+        return self.lease.requests() if self.lease else ()
 
     def stay_signed_in(self, step: StepRecord) -> str:
         """Sign the visitor in again when a step ended on a sign-in page because the site has ended the session.
@@ -144,7 +142,6 @@ def set_stage(
             start=_start_urls(task, live),
             images=load_images(task, live, fetch=fetch_images),
             driven=driven,
-            earlier_requests=len(lease.requests()) if lease is not None else 0,
             keeper=resources.keeper(task.user) if lease is not None else None,
         )
 
@@ -158,6 +155,7 @@ def _visits(
     def visit(step: BrowserSetup) -> Iterator[Session]:
         users = task.user if step.user is None else dict.fromkeys(task.sites, step.user)
         config = resources.session_config(lease, resources.login_state(lease, users))
+        config = replace(config, proxy=lease.harness_proxy)
         if answers_dialogs(step.steps):
             config = replace(config, dialogs="hold")
         with resources.engine().session(config) as session:

@@ -6,19 +6,20 @@ import hashlib
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from pytest_webarena.agents.protocol import Assignment, TaskView
 from pytest_webarena.agents.worker import AgentCrashed, AgentTimeout, AgentWorker
 from pytest_webarena.browser.grammars import grammar
-from pytest_webarena.checks import collect, judge_all, signals
+from pytest_webarena.checks import judge_all
 from pytest_webarena.episode import Ending, Episode, run_episode
 from pytest_webarena.errors import Cause, HarnessError, SiteMissing, TrialError
 from pytest_webarena.evidence import Evidence, Usage
 from pytest_webarena.results.records import Attempt, Outcome, TrialKey, TrialRecord
 from pytest_webarena.secrets import scrub_plain
 from pytest_webarena.tasks.placeholders import resolve_placeholders
+from pytest_webarena.trials.collecting import Collector
 from pytest_webarena.trials.outcome import decide
 from pytest_webarena.trials.progress import Progress, Recorder
 from pytest_webarena.trials.remembering import Recollection, recollection
@@ -140,28 +141,23 @@ def _gather(
         if external := stage.external_sites:
             progress.environment["external_sites"] = external
         writer.given(stage.images)
-        recorder = Recorder(writer, task, stage, progress)
+        collector = Collector(task, stage, write_timeout=plan.write_timeout)
+        recorder = Recorder(writer, collector, stage, progress)
         with progress.timed("episode"):
             stage.open_first_pages()
             progress.episode = episode = _run_agent(plan, stage, recorder, writer, recalled)
         with progress.timed("collect"):
-            requests = [request for request in stage.requests() if not recorder.was_probing(request.time)]
-            if not signals(task.every_check).responses:
-                requests = [replace(request, response_body=None) for request in requests]
-            stage.check_sites()  # a site that died must not look like an agent that failed
-            tabs = stage.session.tabs()
-            writer.screenshot("final", stage.session.screenshot())
-            probes = [*recorder.probes, *collect(task.every_check, stage.live, state="end")]
-        return Evidence(
-            answer=episode.answer,
-            stop_reason=episode.ending.reason,
-            tabs=tabs,
-            steps=episode.steps,
-            requests=tuple(requests),
-            probes=tuple(probes),
-            sites=stage.live.sites,
-            answer_format=plan.answer_format,
-        )
+            try:
+                return collector.finish(
+                    answer=episode.answer,
+                    stop_reason=episode.ending.reason,
+                    steps=episode.steps,
+                    answer_format=plan.answer_format,
+                    picture=lambda data: writer.screenshot("final", data),
+                )
+            finally:
+                if collector.unfinished:
+                    progress.environment["unfinished_writes"] = [asdict(each) for each in collector.unfinished]
 
 
 def _run_agent(

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING
 from pytest_webarena.actions import Action, Stop, answers_dialogs, as_record
 from pytest_webarena.agents.builtin import addressed, describe_step
 from pytest_webarena.browser.grammars import grammar
-from pytest_webarena.checks import REPAIRED, collect, judge, signals
+from pytest_webarena.checks import REPAIRED, judge
 from pytest_webarena.checks.grading import answer_format
 from pytest_webarena.errors import TrialError
-from pytest_webarena.evidence import Evidence, Probe, StepRecord
+from pytest_webarena.evidence import StepRecord
 from pytest_webarena.tasks.placeholders import readable
+from pytest_webarena.trials.collecting import Collector
 from pytest_webarena.trials.stage import Resources, Stage, set_stage
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ class Tryout:
         self._pictures = pictures
         self._answer: str | None = None
         self._steps: list[StepRecord] = []
-        self._probes: list[Probe] = []
+        self._collector = Collector(task, stage)
         self._solution = list(task.solution or ())
         self._told: Verdict | None = None
         stage.open_first_pages()
@@ -84,31 +85,20 @@ class Tryout:
                 value=outcome.value if outcome else None,
             )
         )
-        every = signals(self._task.every_check).each_step
-        self._probes += collect(every, self._stage.live, state=len(self._steps) - 1) if every else ()
+        self._collector.stepped(len(self._steps) - 1)
         self._say(f"{'✗' if error else '·'} {label}{describe_step(action)}")
         self._say(f"  → {error or url}")
         return not error
 
     def verdict(self) -> Verdict:
         """What the checks say of the present state. The intent stays out: whoever tries a task out has just read it."""
-        stage = self._stage
-        requests = stage.requests()
-        probes = (*self._probes, *collect(self._task.every_check, stage.live, state="end"))
-        verdict = judge(
-            self._task,
-            Evidence(
-                answer=self._answer,
-                stop_reason="answered",
-                tabs=stage.session.tabs(),
-                steps=tuple(self._steps),
-                requests=requests,
-                probes=probes,
-                sites=stage.live.sites,
-                answer_format=answer_format(self._task, REPAIRED),
-            ),
+        evidence = self._collector.finish(
+            answer=self._answer,
+            stop_reason="answered",
+            steps=self._steps,
+            answer_format=answer_format(self._task, REPAIRED),
         )
-        return replace(verdict, intent="")
+        return replace(judge(self._task, evidence), intent="")
 
     def show_checks(self, width: int = 80, *, changes: bool = False) -> bool:
         """Print the verdict on the present state, or only what it says anew; whether it is a pass."""

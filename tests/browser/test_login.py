@@ -182,7 +182,7 @@ class LeaseOfA:
     """A lease of the site a.test, as far as logins use one."""
 
     def __init__(self, web: Web, recipe: LoginRecipe) -> None:
-        self.proxy = web.proxy
+        self.harness_proxy = web.proxy
         self.headers: list[dict[str, str]] = []
         users = {"ada": ADA, "bob": Account(username="bob", password="b")}
         self.sites = {

@@ -82,6 +82,9 @@ def attempt(engine: BrowserEngine, web: Web, quick: Deadlines, tmp_path: Path) -
 
         def check(self) -> None: ...
 
+        def writes_over(self, seconds: float) -> tuple[()]:
+            return ()
+
     class Resources:
         def keeper(self, users: Mapping[str, str]) -> Any:
             return None

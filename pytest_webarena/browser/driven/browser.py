@@ -163,6 +163,7 @@ class Driven:
     async def _shut(self, reason: str) -> None:
         self._trajectory.stop(reason)
         self._hub.release()
+        await self._hub.dismiss()  # not left to the ends of connections, which may take their time
         if self._endpoints is not None:
             await self._endpoints.shut()
 

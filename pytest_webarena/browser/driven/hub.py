@@ -75,6 +75,7 @@ class Hub:
         self._tasks: set[asyncio.Future[None]] = set()
         self._open = asyncio.Event()
         self._open.set()
+        self._dismissed = False
         self.refused: list[str] = []
         """Why commands were refused, in order, at most a hundred."""
 
@@ -98,10 +99,18 @@ class Hub:
         )
         return await future
 
+    async def dismiss(self) -> None:
+        """End the sessions of all agents' clients, for good: nothing is intercepted or held up for them any more."""
+        self._dismissed = True
+        for client in [each for each in self._clients if not each.trusted]:
+            await self.leave(client)
+
     # --- clients
 
     async def join(self, client: Client, target: str = "") -> bool:
         """Give ``client`` a session of its own: of the browser, or of the page ``target``; False if there is none."""
+        if self._dismissed and not client.trusted:
+            return False
         if target:
             found = await self.call("Target.attachToTarget", {"targetId": target, "flatten": True})
         else:
@@ -111,6 +120,9 @@ class Hub:
             return False
         self._clients.add(client)
         self._owners[client.root] = client
+        if self._dismissed and not client.trusted:  # meanwhile
+            await self.leave(client)
+            return False
         client.sessions[client.root] = target
         return True
 
@@ -120,6 +132,7 @@ class Hub:
             self._clients.discard(client)
             for session in list(client.sessions):
                 self._owners.pop(session, None)
+            client.sessions.clear()  # what it still says finds none
             await self.call("Target.detachFromTarget", {"sessionId": client.root})
 
     async def command(self, client: Client, message: Mapping[str, Any]) -> None:

@@ -130,6 +130,7 @@ VERIFIED: Kind[VerifiedSpec] = Kind(
     form=FORM,
     judge=judge,
     category=_category,
+    reads_requests=True,
     reads_responses=lambda spec: any(each["expected"].get("response_content") for each in spec.network),
     examples=(
         "- verified:\n"

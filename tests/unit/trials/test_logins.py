@@ -17,7 +17,7 @@ from pytest_webarena.trials.logins import Logins
 class FakeLease:
     """A replica of its own."""
 
-    proxy = ""
+    harness_proxy = ""
 
     def __init__(self, site: Any) -> None:
         self.sites = {"todo": site}

@@ -1,0 +1,110 @@
+"""Gathers what a task's checks need, after each step and at the end: for test runs, environments, trying out alike."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from pytest_webarena.checks import collect, signals
+from pytest_webarena.errors import SiteError
+from pytest_webarena.evidence import Evidence, Probe, RequestRecord, StepRecord, Unfinished
+
+if TYPE_CHECKING:
+    from pytest_webarena.answers import AnswerFormat
+    from pytest_webarena.checks.kind import State
+    from pytest_webarena.evidence import StopReason
+    from pytest_webarena.tasks.model import Check, Task
+    from pytest_webarena.trials.stage import Stage
+
+__all__ = ["WRITE_TIMEOUT", "Collector"]
+
+WRITE_TIMEOUT = 10.0
+"""How long requests that may change a site are waited for after an episode, in seconds, unless said otherwise."""
+
+
+class Collector:
+    """What one episode's checks gather.
+
+    Pages that they open are in a context of the harness's own (`Session.own_pages`), and their requests, like all
+    others of the harness, don't go through the agent's gateway port: the record of requests is the agent's alone.
+    """
+
+    def __init__(self, task: Task, stage: Stage, *, write_timeout: float = WRITE_TIMEOUT) -> None:
+        self._stage = stage
+        self._checks = task.every_check
+        self._signals = signals(task.every_check)
+        self._write_timeout = write_timeout
+        self.probes: list[Probe] = []
+        """Of the steps so far."""
+        self.unfinished: tuple[Unfinished, ...] = ()
+        """What was still in flight when the waiting for it was given up."""
+
+    def stepped(self, index: int) -> None:
+        """Gather what ``when: any_step`` checks need of the state after a step."""
+        self.probes += self._collect(self._signals.each_step, index)
+
+    def finish(
+        self,
+        *,
+        answer: str | None,
+        stop_reason: StopReason,
+        steps: Sequence[StepRecord],
+        answer_format: AnswerFormat,
+        picture: Callable[[bytes], object] | None = None,
+    ) -> Evidence:
+        """Everything, once the agent has stopped; ``picture`` is given a last screenshot.
+
+        Waits before for requests that may change a site. `SiteError` when one of them has no answer then, and what the
+        checks look at depends on it; or when a replica has died.
+        """
+        stage = self._stage
+        self._wait_for_writes()
+        stage.check_sites()  # a site that died must not look like an agent that failed
+        requests = self._requests()
+        tabs = stage.session.tabs()
+        if picture is not None:
+            picture(stage.session.screenshot())
+        probes = self._collect(self._checks if self._signals.end else (), "end")
+        return Evidence(
+            answer=answer,
+            stop_reason=stop_reason,
+            tabs=tabs,
+            steps=tuple(steps),
+            requests=requests,
+            probes=(*self.probes, *probes),
+            sites=stage.live.sites,
+            answer_format=answer_format,
+        )
+
+    def _collect(self, checks: Sequence[Check], state: State) -> tuple[Probe, ...]:
+        if not checks:
+            return ()
+        with self._stage.session.own_pages():
+            return collect(checks, self._stage.live, state=state)
+
+    def _requests(self) -> tuple[RequestRecord, ...]:
+        requests = self._stage.requests()
+        if self._signals.responses:
+            return requests
+        return tuple(request.without_response_body() for request in requests)
+
+    def _wait_for_writes(self) -> None:
+        """An agent may stop, or be stopped, while its last click is still being dealt with."""
+        stage, ends = self._stage, time.monotonic() + self._write_timeout
+        self.unfinished = ()
+        if stage.lease is None:
+            return
+        while not (left := stage.lease.writes_over(max(0.0, ends - time.monotonic()))):
+            if not stage.session.holds_writes(max(0.0, ends - time.monotonic())):
+                return
+            if not (left := stage.lease.writes_over(0)):  # the browser has lost sight of it, for nobody has it
+                return
+        self.unfinished = left
+        late = next((each for each in left if each.waits_for == "site"), None)
+        if late is not None and self._write_timeout and self._signals.sites:
+            raise SiteError(
+                f"expected an answer to {late.method} {late.url} within {self._write_timeout:g} s after the agent's "
+                "last step, found none: nobody knows what it will have changed (--write-timeout waits longer; with 0 "
+                "checks see the site as it is at once)"
+            )

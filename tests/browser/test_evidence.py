@@ -1,0 +1,412 @@
+"""What is collected of a trial: the agent's requests and no others, its writes when they are over, messages uneaten.
+
+Whole trials and whole environments on an app of ours, which must agree.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import ClientConnection, connect
+
+from pytest_webarena.actions import Action, Click, Goto, Selector, Stop
+from pytest_webarena.agents import AgentDefinition
+from pytest_webarena.browser.config import EngineConfig, SessionConfig
+from pytest_webarena.episode import EpisodeLimits
+from pytest_webarena.errors import JudgeError, SiteError, TaskError, TrialError
+from pytest_webarena.gym import TasksEnv
+from pytest_webarena.results import RunDir, TrialKey, TrialRecord
+from pytest_webarena.sites.launcher import BrokerConfig, BrokerLauncher
+from pytest_webarena.tasks import Task
+from pytest_webarena.testing import ScriptedAgent, make_task
+from pytest_webarena.trials.plan import TrialPlan
+from pytest_webarena.trials.run_info import RunInfo
+from pytest_webarena.trials.runtime import Runtime, RuntimeConfig
+from pytest_webarena.trials.trial import run_trial
+from tests.browser.conftest import QUICK
+
+APP = """
+import sqlite3, threading
+from contextlib import closing
+from pathlib import Path
+from urllib.parse import parse_qs
+
+ASK = "<button onclick=\\"fetch('{}', {{method: 'POST'}})\\">{}</button>"
+BUTTONS = [("/save?after=1.5", "Save"), ("/save", "Hang"), ("/say/cookie", "Note"), ("/say/server", "Keep")]
+LEAVE = "<form method=post action='/save?after=1.5'><button>Send</button></form>"
+PATIENT = "<script>fetch('/wait').then(() => fetch('/beat', {method: 'POST'}))</script>"
+
+def seed(data_dir):
+    with closing(sqlite3.connect(Path(data_dir, "main.sqlite3"))) as db, db:
+        db.execute("create table saves (at)")
+
+def create_app(data_dir):
+    probed, beaten, kept, over = threading.Event(), threading.Event(), [], threading.Event()
+
+    def answer(path, query, method, cookies):
+        if path == "/save":
+            # One that is not told how long takes longer than any trial here.
+            over.wait(float(query.get("after", ["60"])[0]))
+            with closing(sqlite3.connect(Path(data_dir, "main.sqlite3"))) as db, db:
+                db.execute("insert into saves values (1)")
+            return "saved"
+        if path == "/patient":
+            return "patient" + PATIENT
+        if path == "/wait":
+            probed.wait(20)
+        if path == "/probe":
+            # While a check looks at this, the agent's page does something.
+            probed.set()
+            beaten.wait(20)
+            return "<p>probe</p><script>fetch('/seen', {method: 'POST'})</script>"
+        if path == "/beat":
+            beaten.set()
+        if path == "/say/server":
+            kept.append("kept")
+        return ""
+
+    def app(environ, start_response):
+        path, method = environ["PATH_INFO"], environ["REQUEST_METHOD"]
+        headers, cookies = [("Content-Type", "text/html")], environ.get("HTTP_COOKIE", "")
+        body = answer(path, parse_qs(environ["QUERY_STRING"]), method, cookies)
+        if path == "/say/cookie":
+            headers.append(("Set-Cookie", "flash=noted; Path=/"))
+        if path == "/":
+            headers.append(("Set-Cookie", "flash=; Max-Age=0; Path=/"))
+            told = [*kept, *(["noted"] if "flash=noted" in cookies else [])]
+            kept.clear()
+            buttons = "".join(ASK.format(*each) for each in BUTTONS)
+            body = f"<title>Desk</title><p id=flash>{' '.join(told)}</p>{buttons}{LEAVE}"
+        start_response("200 OK", headers)
+        return [body.encode()]
+
+    return app
+"""
+SITES = """
+schema_version: 1
+apps:
+  desk:
+    backend: process
+    sites:
+      desk: {host: desk.localhost}
+    databases: {main: {sqlite: main.sqlite3}}
+    process: {factory: "desk:create_app", seed: "desk:seed"}
+"""
+BASE = "http://desk.localhost"
+BRISK = replace(QUICK, settle=0.2)
+"""Agents that don't wait for what they have set in motion."""
+
+
+@pytest.fixture(scope="module")
+def catalogue(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("desk")
+    (folder / "desk.py").write_text(APP)
+    (folder / "sites.yaml").write_text(SITES)
+    return folder / "sites.yaml"
+
+
+@pytest.fixture(scope="module")
+def runtime(
+    catalogue: Path, browser_executable: str | None, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Runtime]:
+    run_dir = tmp_path_factory.mktemp("run")
+    with BrokerLauncher(BrokerConfig(catalogue=str(catalogue), run_dir=run_dir, max_replicas=2)) as launcher:
+        temp = Path(launcher.address).parent / "temp"
+        config = RuntimeConfig(
+            worker="main",
+            limits=EpisodeLimits(seconds=60),
+            env_retries=0,
+            lease_timeout=60,
+            agent_directories=(),
+            engine=EngineConfig(executable=browser_executable, temp_dir=temp),
+            session=SessionConfig(deadlines=BRISK),
+        )
+        with Runtime(RunInfo(run_dir=run_dir, broker=launcher.address, temp_dir=temp), config) as runtime:
+            yield runtime
+
+
+Run = Callable[..., TrialRecord]
+
+
+@pytest.fixture
+def run(runtime: Runtime, tmp_path: Path) -> Run:
+    """Runs one trial of a task with these actions, or with an agent of its own."""
+
+    def run(
+        task: Task, *actions: Action, make: Callable[[], Any] | None = None, write_timeout: float = 30.0
+    ) -> TrialRecord:
+        agent = AgentDefinition(
+            id="a",
+            make=lambda assignment: make() if make else ScriptedAgent(*actions),
+            digest="d",
+            self_driving=make is not None,
+        )
+        plan = TrialPlan(
+            task=task,
+            agent=agent,
+            trial=1,
+            limits=EpisodeLimits(seconds=60),
+            write_timeout=write_timeout,
+            env_retries=0,
+        )
+        return run_trial(plan, runtime, RunDir(tmp_path).folder(TrialKey(task.id, "a", 1)))
+
+    return run
+
+
+Play = Callable[..., tuple[bool, float]]
+
+
+@pytest.fixture
+def play(catalogue: Path, browser_executable: str | None) -> Iterator[Play]:
+    """Plays one episode of a task with these actions, then stops; whether it passed, and the reward."""
+    envs = []
+
+    def play(task: Task, *actions: Action, write_timeout: float = 30.0) -> tuple[bool, float]:
+        session = SessionConfig(deadlines=BRISK)
+        env = TasksEnv(
+            task,
+            sites=str(catalogue),
+            browser_executable=browser_executable,
+            session=session,
+            write_timeout=write_timeout,
+        )
+        envs.append(env)
+        env.reset()
+        for action in actions:
+            env.step(action)
+        _, reward, terminated, _, info = env.step(Stop("done"))
+        assert terminated
+        return info["passed"], reward
+
+    yield play
+    for env in envs:
+        env.close()
+
+
+def task(checks: str) -> Task:
+    return make_task(f"intent: Do it.\nsites: [desk]\nchecks: {checks}", id="t")
+
+
+def press(name: str) -> Action:
+    return Click(Selector(f"text={name}"))
+
+
+def agree(run: Run, play: Play, checks: str, *actions: Action) -> TrialRecord:
+    """The record of a trial, whose outcome is that of an episode as well."""
+    record = run(task(checks), *actions, Stop("done"))
+    assert record.outcome in ("passed", "failed"), record.message
+    assert play(task(checks), *actions) == (record.outcome == "passed", record.score)
+    return record
+
+
+PROBED = "{page: {open: /probe, includes: probe}, when: any_step}"
+
+
+def test_what_a_page_does_while_a_check_looks_elsewhere_is_its_own(run: Run, play: Play) -> None:
+    record = agree(run, play, f"[{PROBED}, {{network: {{method: POST, url: /beat, none: true}}}}]", Goto("/patient"))
+    assert record.outcome == "failed"
+    assert "1 × " not in record.message
+    assert "there were 1" in record.message
+    record = agree(run, play, f"[{PROBED}, {{network: {{method: POST, url: /beat, count: 1}}}}]", Goto("/patient"))
+    assert record.outcome == "passed", record.message
+
+
+def test_what_checks_ask_for_is_not_the_agents(run: Run, play: Play) -> None:
+    checks = f"""[{PROBED}, {{state: {{api: {{path: /count, status: 200}}}}, when: any_step}},
+        {{network: {{regex: "probe|seen|count", none: true}}}}, {{network: {{url: /patient, count: 1}}}}]"""
+    record = agree(run, play, checks, Goto("/patient"))
+    assert record.outcome == "passed", record.message
+
+
+@pytest.mark.parametrize("button", ["Save", "Send"])
+def test_the_last_write_is_waited_for(run: Run, play: Play, button: str) -> None:
+    checks = """[{state: {sql: "select count(*) from saves", equals: 1}},
+        {network: {method: POST, url: /save, status: 200}}]"""
+    record = agree(run, play, checks, press(button))
+    assert record.outcome == "passed", record.message
+    assert "unfinished_writes" not in record.environment
+
+
+def test_a_write_of_a_page_that_was_left_is_waited_for(run: Run, play: Play) -> None:
+    checks = """[{state: {sql: "select count(*) from saves", equals: 1}}]"""
+    record = agree(run, play, checks, press("Send"), Goto("/patient"))
+    assert record.outcome == "passed", record.message
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        "{state: {sql: 'select count(*) from saves', equals: 0}}",
+        "{network: {method: POST, url: /save, none: true}}",
+        "{not: {page: {open: /patient, includes: saved}}}",
+        "{url: {exact: /}}",
+    ],
+)
+def test_a_site_that_does_not_answer_a_write_decides_nothing(run: Run, check: str) -> None:
+    record = run(task(f"[{check}]"), press("Hang"), write_timeout=0.2)
+    assert (record.outcome, record.cause) == ("error", "site")
+    assert f"expected an answer to POST {BASE}/save within 0.2 s" in record.message
+    (unfinished,) = record.environment["unfinished_writes"]
+    assert (unfinished["url"], unfinished["waits_for"]) == (f"{BASE}/save", "site")
+
+
+def test_an_environment_says_so_too(play: Play) -> None:
+    with pytest.raises(SiteError, match="expected an answer to POST"):
+        play(task("[{state: {sql: 'select count(*) from saves', equals: 0}}]"), press("Hang"), write_timeout=0.2)
+
+
+def test_who_does_not_wait_sees_the_site_as_it_is(run: Run) -> None:
+    record = run(task("[{state: {sql: 'select count(*) from saves', equals: 0}}]"), press("Hang"), write_timeout=0)
+    assert record.outcome == "passed"
+    assert record.environment["unfinished_writes"][0]["url"] == f"{BASE}/save"
+
+
+def test_answers_don_t_depend_on_writes(run: Run) -> None:
+    record = run(task("[{answer: {exact: done}}]"), press("Hang"), Stop("done"), write_timeout=0.2)
+    assert record.outcome == "passed"
+    assert record.environment["unfinished_writes"]
+
+
+SHOWN = "{page: {open: /, locate: css=#flash, includes: %s}, when: any_step}"
+LEFT = "{page: {locate: css=#flash, includes: %s}}"
+
+
+def test_messages_in_cookies_are_not_eaten(run: Run, play: Play) -> None:
+    checks = f"[{SHOWN % 'noted'}, {LEFT % 'noted'}]"
+    record = agree(run, play, checks, press("Note"), Goto("/"))
+    assert record.outcome == "passed", record.message
+
+
+def test_messages_that_the_site_keeps_are_eaten_by_who_looks_first(run: Run, play: Play) -> None:
+    """What no harness can help: it is the same session. Documented, with the way out: look at the data instead."""
+    record = agree(run, play, f"[{SHOWN % 'kept'}, {LEFT % 'kept'}]", press("Keep"), Goto("/"))
+    assert record.outcome == "failed"
+    data = "{state: {sql: 'select count(*) from saves', equals: 0}, when: any_step}"
+    record = agree(run, play, f"[{data}, {LEFT % 'kept'}]", press("Keep"), Goto("/"))
+    assert record.outcome == "passed", record.message
+
+
+@pytest.mark.parametrize(
+    ("check", "error"),
+    [
+        ("{page: {open: /patient, locate: 'css=:::', includes: x}}", TaskError),
+        ("{answer: {judge: The answer is polite.}}", JudgeError),
+    ],
+)
+def test_a_verdict_that_is_none_has_no_reward(run: Run, play: Play, check: str, error: type[TrialError]) -> None:
+    record = run(task(f"[{check}]"), Stop("done"))
+    assert (record.outcome, record.cause) == ("error", error.cause)
+    with pytest.raises(error) as raised:
+        play(task(f"[{check}]"))
+    assert str(raised.value) == record.message
+
+
+# --- agents that drive their browser themselves
+
+
+FORGED = "<title>forged</title><p>true</p>"
+WORKER = """
+self.addEventListener('install', event => self.skipWaiting())
+self.addEventListener('activate', event => event.waitUntil(clients.claim()))
+self.addEventListener('fetch', event => event.respondWith(
+  new Response('<p>true</p>', {headers: {'Content-Type': 'text/html'}})))
+"""
+
+
+class Forger:
+    """Answers whatever its browser asks for, for as long as it is let; plants a worker that does so for ever."""
+
+    def __init__(self) -> None:
+        self._ids = iter(range(1, 1_000_000))
+        self._answers: dict[int, dict[str, Any]] = {}
+        self._news = threading.Condition()
+        self.forged: list[str] = []
+
+    def drive(self, cdp_url: str, http_url: str) -> str:
+        socket = connect(cdp_url, max_size=None)
+        threading.Thread(target=self._listen, args=(socket,), daemon=True).start()
+        attach = {"autoAttach": True, "waitForDebuggerOnStart": False, "flatten": True}
+        targets = self._ask(socket, "Target.getTargets")["targetInfos"]
+        page = next(each["targetId"] for each in targets if each["type"] == "page")
+        session = self._ask(socket, "Target.attachToTarget", targetId=page, flatten=True)["sessionId"]
+        self._ask(socket, "Target.setAutoAttach", session, **attach)
+        self._ask(socket, "Fetch.enable", session, patterns=[{"urlPattern": "*"}])
+        self._ask(socket, "Page.navigate", session, url=f"{BASE}/start")
+        plant = "navigator.serviceWorker.register('/worker.js').then(() => navigator.serviceWorker.ready).then(() => 1)"
+        self._ask(socket, "Runtime.evaluate", session, expression=plant, awaitPromise=True)
+        return "done"  # and the socket stays open, the thread at work
+
+    def _listen(self, socket: ClientConnection) -> None:
+        try:
+            for text in socket:
+                message = json.loads(text)
+                if message.get("method") == "Fetch.requestPaused":
+                    self._forge(socket, message)
+                elif message.get("method") == "Target.attachedToTarget":
+                    child = message["params"]["sessionId"]
+                    self._say(socket, "Fetch.enable", child, patterns=[{"urlPattern": "*"}])
+                elif "id" in message:
+                    with self._news:
+                        self._answers[message["id"]] = message
+                        self._news.notify_all()
+        except ConnectionClosed:
+            pass
+
+    def _forge(self, socket: ClientConnection, message: dict[str, Any]) -> None:
+        import base64
+
+        url = message["params"]["request"]["url"]
+        worker = url.endswith("worker.js")
+        self.forged.append(url)
+        self._say(
+            socket,
+            "Fetch.fulfillRequest",
+            message.get("sessionId", ""),
+            requestId=message["params"]["requestId"],
+            responseCode=200,
+            responseHeaders=[{"name": "Content-Type", "value": "text/javascript" if worker else "text/html"}],
+            body=base64.b64encode((WORKER if worker else FORGED).encode()).decode(),
+        )
+
+    def _say(self, socket: ClientConnection, method: str, session: str = "", **params: Any) -> int:
+        number = next(self._ids)
+        message = {"id": number, "method": method, "params": params} | ({"sessionId": session} if session else {})
+        socket.send(json.dumps(message))
+        return number
+
+    def _ask(self, socket: ClientConnection, method: str, session: str = "", **params: Any) -> dict[str, Any]:
+        number = self._say(socket, method, session, **params)
+        with self._news:
+            assert self._news.wait_for(lambda: number in self._answers, 20), method
+            answer = self._answers[number]
+        assert "error" not in answer, answer
+        result: dict[str, Any] = answer["result"]
+        return result
+
+
+@pytest.mark.parametrize("when", ["end", "any_step"])
+def test_a_browser_that_an_agent_has_forged_answers_for_answers_no_check(run: Run, when: str) -> None:
+    forger = Forger()
+    checks = f"[{{page: {{open: /record, includes: 'true'}}, when: {when}}}]"
+    record = run(task(checks), make=lambda: forger)
+    assert f"{BASE}/start" in forger.forged
+    assert f"{BASE}/worker.js" in forger.forged  # the attack itself works
+    assert f"{BASE}/record" not in forger.forged
+    assert record.outcome == "failed", record.message
+
+
+def test_a_tab_whose_agent_has_gone_gets_the_sites_own_answers(run: Run) -> None:
+    """What checks read of the agent's own tab is read when nobody answers in the site's place any more."""
+    forger = Forger()
+    asks = "js=fetch('/record', {cache: 'no-store'}).then(answer => answer.text())"
+    record = run(task(f"[{{page: {{locate: \"{asks}\", exact: ''}}}}]"), make=lambda: forger)
+    assert not [url for url in forger.forged if url.endswith("/record")]
+    assert record.verdict is not None

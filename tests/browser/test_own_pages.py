@@ -1,0 +1,172 @@
+"""Pages that checks open: what they know of the agent's context, and that nothing of it acts there or comes back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_webarena.actions import Goto, Press
+from pytest_webarena.browser.session import Session
+from tests.browser.conftest import BROWSER, OpenSession, Web
+
+if TYPE_CHECKING:
+    from tests.browser.conftest import Request
+
+SECURE = "http://shop.localhost"
+"""Browsers take it for secure, so that workers may be registered."""
+STORE = """<title>in</title><script>
+document.cookie = 'who=ada'
+localStorage.token = 'abc'
+sessionStorage.draft = 'mine'
+const opening = indexedDB.open('db', 1)
+opening.onupgradeneeded = () => opening.result.createObjectStore('notes', {keyPath: 'id'})
+opening.onsuccess = () => {
+  const writing = opening.result.transaction('notes', 'readwrite')
+  writing.objectStore('notes').put({id: 1, text: VALUE, when: new Date(0)})
+  writing.oncomplete = () => { opening.result.close(); document.title = 'stored' }
+}
+</script>"""
+RECALL = """js=(async () => {
+  const notes = await new Promise(done => {
+    const opening = indexedDB.open('db')
+    opening.onsuccess = () => {
+      if (!opening.result.objectStoreNames.length) return done(null)
+      const all = opening.result.transaction('notes').objectStore('notes').getAll()
+      all.onsuccess = () => done(all.result.map(note => [note.text, note.when.getTime()]))
+    }
+  })
+  return [document.cookie, localStorage.token, notes, sessionStorage.draft].map(each => JSON.stringify(each) ?? null)
+})()"""
+
+
+def shows(session: Session, title: str) -> None:
+    for _ in range(200):
+        if session.observe().title == title:
+            return
+    raise AssertionError(f"the page never was {title!r}")
+
+
+def stored(session: Session, web: Web, value: str = "'milk'") -> Session:
+    """A session whose page has put something wherever pages can."""
+    web.put("/in", STORE.replace("VALUE", value))
+    web.put("/out", "<title>out</title>")
+    session.open_tabs(["http://a.test/in"])
+    shows(session, "stored")
+    return session
+
+
+def test_they_know_what_the_agents_context_remembers(session: Session, web: Web) -> None:
+    value = stored(session, web).read_page(open="/out", locate=RECALL).value
+    assert value == ['"who=ada"', '"abc"', '[["milk",0]]', None]  # what belongs to one tab is in no other
+
+
+def test_nothing_comes_back_from_them(session: Session, web: Web) -> None:
+    """A message that a cookie carries is still there for the agent, whatever a check has looked at."""
+    web.put("/in", "<script>document.cookie = 'flash=saved'; localStorage.seen = ''</script>")
+    page = "<p id=flash></p><script>localStorage.seen = 'yes'</script>"
+
+    def shop(request: Request) -> object:
+        said = "saved" if "flash=saved" in request.headers.get("Cookie", "") else "nothing"
+        return web.reply(page.replace("></p>", f">{said}</p>"), Set_Cookie="flash=; Max-Age=0; Path=/")
+
+    web.put("/", shop)  # type: ignore[arg-type]
+    session.open_tabs(["http://a.test/in"])
+    for _ in range(2):
+        assert session.read_page(open="/", locate="css=#flash").texts == ("saved",)
+    assert session.read_page(open=None, locate="js=localStorage.seen").texts == ("",)
+    session.execute(Goto("http://a.test/"))
+    assert session.read_page(open=None, locate="css=#flash").texts == ("saved",)
+
+
+def test_pages_of_one_look_are_of_one_visitor(session: Session, web: Web) -> None:
+    web.put("/", "<title>agent</title>")
+    web.put("/set", lambda request: web.reply("set", Set_Cookie="probe=1"))
+    web.put("/who", lambda request: f"<p>{request.headers.get('Cookie', 'nobody')}</p>")
+    session.open_tabs(["http://a.test/"])
+    with session.own_pages():
+        session.read_page(open="/set", locate=None)
+        assert session.read_page(open="/who", locate="css=p").texts == ("probe=1",)
+    with session.own_pages():
+        assert session.read_page(open="/who", locate="css=p").texts == ("nobody",)
+    session.read_page(open="/set", locate=None)
+    assert session.read_page(open="/who", locate="css=p").texts == ("nobody",)
+
+
+@pytest.fixture
+def other_web() -> Iterator[Web]:
+    web = Web()
+    yield web
+    web.close()
+
+
+def test_they_have_a_way_out_of_their_own(open_session: OpenSession, web: Web, other_web: Web) -> None:
+    session = open_session(harness_proxy=other_web.proxy)
+    for each in (web, other_web):
+        each.put("/", "<img src=/seen.png>")
+    session.open_tabs(["http://a.test/"])
+    web.requests.clear()
+    assert session.read_page(open="/", locate="css=img").status == 200
+    assert {request.url for request in other_web.requests} == {"http://a.test/", "http://a.test/seen.png"}
+    assert web.requests == []
+
+
+WORKER = """
+self.addEventListener('install', event => self.skipWaiting())
+self.addEventListener('activate', event => event.waitUntil(clients.claim()))
+self.addEventListener('fetch', event => event.respondWith(
+  new Response('<p>forged</p>', {headers: {'Content-Type': 'text/html'}})))
+"""
+
+
+def test_a_worker_of_the_agents_context_does_not_answer_them(open_session: OpenSession, web: Web) -> None:
+    session = open_session(context_args={"service_workers": "allow"})
+    web.put(f"{SECURE}/record", "<p>true</p>")
+    web.file(f"{SECURE}/worker.js", WORKER, "text/javascript")
+    web.put(
+        f"{SECURE}/",
+        "<title>-</title><script>navigator.serviceWorker.register('/worker.js');"
+        "navigator.serviceWorker.ready.then(() => document.title = 'ready')</script>",
+    )
+    session.open_tabs([f"{SECURE}/"])
+    shows(session, "ready")
+    session.execute(Goto(f"{SECURE}/record"))
+    assert session.read_page(open=None, locate="css=p").texts == ("forged",)
+    assert session.read_page(open=f"{SECURE}/record", locate="css=p").texts == ("true",)
+
+
+def test_a_cache_of_the_agents_context_does_not_answer_them(session: Session, web: Web) -> None:
+    counts = iter(range(100))
+
+    def cached(request: Request) -> object:
+        return web.reply(f"<p>{next(counts)}</p>", Cache_Control="max-age=3600")
+
+    web.put("/", cached)  # type: ignore[arg-type]
+    session.open_tabs(["http://a.test/"])
+    assert session.read_page(open="/", locate="css=p").texts == ("1",)
+
+
+@pytest.mark.skipif(BROWSER != "chromium", reason="a page of a Firefox that opens a dialog answers nothing at all")
+def test_a_dialog_in_the_agents_tab_does_not_keep_them(open_session: OpenSession, web: Web) -> None:
+    session = stored(open_session(dialogs="hold"), web)
+    web.put("/asks", "<title>asks</title><script>onkeydown = () => confirm('Sure?')</script>")
+    session.execute(Goto("http://a.test/asks"))
+    session.execute(Press("a"))
+    assert session.observe().dialog
+    assert session.read_page(open="/out", locate="js=[document.cookie, localStorage.token]").texts == ("who=ada", "abc")
+
+
+def test_a_tab_that_hangs_does_not_keep_them(session: Session, web: Web) -> None:
+    """Its cookies are the browser's to tell; of its storage, what was known before counts."""
+    stored(session, web)
+    recall = "js=[document.cookie, localStorage.token]"
+    assert session.read_page(open="/out", locate=recall).texts == ("who=ada", "abc")
+    session.read_page(open=None, locate="js=document.cookie = 'who=bob', setTimeout(() => { for (;;); }, 0), 1")
+    assert session.read_page(open="/out", locate=recall).texts == ("who=bob", "abc")
+
+
+@pytest.mark.parametrize("value", ["new Blob(['x'])", "(() => { const loop = []; loop.push(loop); return loop })()"])
+def test_databases_that_can_not_be_copied_keep_nothing_else_back(session: Session, web: Web, value: str) -> None:
+    reading = stored(session, web, value).read_page(open="/out", locate="js=[document.cookie, localStorage.token]")
+    assert reading.texts == ("who=ada", "abc")

@@ -62,7 +62,7 @@ class Live(Protocol):
         """Site name to base address, without a trailing slash."""
 
     def read_page(self, *, open: str | None, locate: str | None, prepare: Sequence[str] = ()) -> Page:
-        """Read the current page (``open`` is None), or a full address in a fresh tab that is closed again."""
+        """Read the current page (``open`` is None), or a full address in a page of the harness's own."""
 
     def query(self, site: str, sql: str, *, database: str = "") -> Rows:
         """Run one reading SQL statement in a database of the site's app."""

@@ -92,8 +92,9 @@ FORM: Record[PageSpec] = Record(
             default=None,
             default_text="`current`",
             doc=(
-                "Which page: `current`, as the agent left it, or an address that is opened in a fresh tab "
-                "(logged in as the agent was) and closed again. A page that answers with an error status fails."
+                "Which page: `current`, as the agent left it, or an address that is opened in a browser context of the "
+                "harness's own (with the agent's cookies, local storage and IndexedDB) and closed again. A page that "
+                "answers with an error status fails."
             ),
             example="- page: {open: /accounts/orders/, includes: Coffee Grinder}",
         ),

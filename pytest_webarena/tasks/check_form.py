@@ -66,7 +66,9 @@ MODIFIERS = (
         doc=(
             "In which states it may hold: `end`, when the agent has stopped, or `any_step`, after any one of its "
             "actions or at the end. On `all` and `any` it means: all of it in one and the same state. "
-            "Only for checks of the browser's and the sites' state (`url`, `page`, `state`)."
+            "Only for checks of the browser's and the sites' state (`url`, `page`, `state`). "
+            "A `page` that is opened after each step is a visit of the agent's account: what a site shows only once, "
+            "or marks as read, is better asked for with `state`."
         ),
         example="- url: /checkout/preview/\n  when: any_step",
     ),

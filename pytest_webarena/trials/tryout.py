@@ -15,7 +15,7 @@ from pytest_webarena.agents.builtin import addressed, describe_step
 from pytest_webarena.browser.grammars import grammar
 from pytest_webarena.checks import REPAIRED, judge
 from pytest_webarena.checks.grading import answer_format
-from pytest_webarena.errors import TrialError
+from pytest_webarena.errors import SiteError, TrialError
 from pytest_webarena.evidence import StepRecord
 from pytest_webarena.tasks.placeholders import readable
 from pytest_webarena.trials.collecting import Collector
@@ -133,8 +133,15 @@ class Tryout:
 
     def watch(self, ended: threading.Event, every: float = 1.0) -> None:
         """Judge again and again while somebody uses the browser's window; speak when something changed."""
+        problem = ""
         while not ended.wait(every):
-            verdict = self.verdict()
+            try:
+                verdict = self.verdict()
+            except SiteError as error:  # it may answer yet
+                if str(error) != problem:
+                    problem = str(error)
+                    self._say(f"error ({error.cause}): {problem}")
+                continue
             if self._told is None or verdict.results != self._told.results:
                 self._tell(verdict, self._told)
 

@@ -44,6 +44,8 @@ from urllib.parse import parse_qs
 ASK = "<button onclick=\\"fetch('{}', {{method: 'POST'}})\\">{}</button>"
 BUTTONS = [("/save?after=1.5", "Save"), ("/save", "Hang"), ("/say/cookie", "Note"), ("/say/server", "Keep")]
 LEAVE = "<form method=post action='/save?after=1.5'><button>Send</button></form>"
+QUEUE = "<button onclick=\\"for (let i = 0; i < 6; i++) fetch('/slow?' + i);"
+QUEUE += "fetch('/save?after=0', {method: 'POST'})\\">Queue</button>"
 PATIENT = "<script>fetch('/wait').then(() => fetch('/beat', {method: 'POST'}))</script>"
 
 def seed(data_dir):
@@ -60,6 +62,8 @@ def create_app(data_dir):
             with closing(sqlite3.connect(Path(data_dir, "main.sqlite3"))) as db, db:
                 db.execute("insert into saves values (1)")
             return "saved"
+        if path == "/slow":
+            over.wait(1)
         if path == "/patient":
             return "patient" + PATIENT
         if path == "/wait":
@@ -86,7 +90,7 @@ def create_app(data_dir):
             told = [*kept, *(["noted"] if "flash=noted" in cookies else [])]
             kept.clear()
             buttons = "".join(ASK.format(*each) for each in BUTTONS)
-            body = f"<title>Desk</title><p id=flash>{' '.join(told)}</p>{buttons}{LEAVE}"
+            body = f"<title>Desk</title><p id=flash>{' '.join(told)}</p>{buttons}{LEAVE}{QUEUE}"
         start_response("200 OK", headers)
         return [body.encode()]
 
@@ -237,7 +241,7 @@ def test_what_checks_ask_for_is_not_the_agents(run: Run, play: Play) -> None:
     assert record.outcome == "passed", record.message
 
 
-@pytest.mark.parametrize("button", ["Save", "Send"])
+@pytest.mark.parametrize("button", ["Save", "Send", "Queue"])
 def test_the_last_write_is_waited_for(run: Run, play: Play, button: str) -> None:
     checks = """[{state: {sql: "select count(*) from saves", equals: 1}},
         {network: {method: POST, url: /save, status: 200}}]"""

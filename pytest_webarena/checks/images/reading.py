@@ -153,7 +153,7 @@ def _look(query: ImageQuery, live: Live) -> dict[str, Any]:
 
 
 def _read(wanted: Iterable[str], live: Live, store: _Store) -> None:
-    """Get each of them, those of a site together, in a fresh tab at that site: so that no page's policy forbids it."""
+    """Get each of them, those of a site together, in a fresh page at that site: so that no page's policy forbids it."""
     origins = {_origin(base) for base in live.sites.values()}
     together: dict[str, list[str]] = {}
     for address in wanted:

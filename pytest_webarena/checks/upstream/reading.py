@@ -1,4 +1,4 @@
-"""Collecting for page programs: the pages they look at, read in fresh tabs that the agent never sees."""
+"""Collecting for page programs: the pages they look at, read in pages of the harness's own."""
 
 from __future__ import annotations
 

@@ -125,7 +125,9 @@ class TasksEnv(gymnasium.Env[dict[str, Any], "str | Action"]):
             self._guest = enter(self._key, self._session_config)
         self._steps, self._task = 0, task
         with ExitStack() as exits:
-            self._stage = exits.enter_context(set_stage(task, self._guest, holder=f"gym: {task.id}"))
+            self._stage = exits.enter_context(
+                set_stage(task, self._guest, holder=f"gym: {task.id}", write_timeout=self._write_timeout)
+            )
             self._stage.open_first_pages()
             self._episode_exits = exits.pop_all()
         stage = self._stage

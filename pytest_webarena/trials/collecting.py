@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pytest_webarena.tasks.model import Check, Task
     from pytest_webarena.trials.stage import Stage
 
-__all__ = ["WRITE_TIMEOUT", "Collector"]
+__all__ = ["WRITE_TIMEOUT", "Collector", "require_answers"]
 
 WRITE_TIMEOUT = 10.0
 """How long requests that may change a site are waited for after an episode, in seconds, unless said otherwise."""
@@ -101,10 +101,15 @@ class Collector:
             if not (left := stage.lease.writes_over(0)):  # the browser has lost sight of it, for nobody has it
                 return
         self.unfinished = left
-        late = next((each for each in left if each.waits_for == "site"), None)
-        if late is not None and self._write_timeout and self._signals.sites:
-            raise SiteError(
-                f"expected an answer to {late.method} {late.url} within {self._write_timeout:g} s after the agent's "
-                "last step, found none: nobody knows what it will have changed (--write-timeout waits longer; with 0 "
-                "checks see the site as it is at once)"
-            )
+        if self._signals.sites:
+            require_answers(left, self._write_timeout, "the agent's last step")
+
+
+def require_answers(left: Sequence[Unfinished], waited: float, after: str) -> None:
+    """`SiteError` when a site had ``waited`` seconds for an answer and gave none; nothing if nobody wanted to wait."""
+    late = next((each for each in left if each.waits_for == "site"), None)
+    if late is not None and waited:
+        raise SiteError(
+            f"expected an answer to {late.method} {late.url} within {waited:g} s after {after}, found none: nobody "
+            "knows what it will have changed (--write-timeout waits longer, or with 0 not at all)"
+        )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from pytest_webarena.actions import answers_dialogs
 from pytest_webarena.sites.external import EXTERNAL
+from pytest_webarena.trials.collecting import WRITE_TIMEOUT, require_answers
 from pytest_webarena.trials.images import load_images
 from pytest_webarena.trials.live import LiveTrial, absolute_url
 from pytest_webarena.trials.setup import run_setup
@@ -107,12 +108,14 @@ def set_stage(
     tailor: Callable[[SessionConfig], SessionConfig] = lambda config: config,
     self_driving: bool = False,
     fetch_images: bool = False,
+    write_timeout: float = WRITE_TIMEOUT,
 ) -> Iterator[Stage]:
     """Lease, sign in, open a context, prepare; everything is given back at the end.
 
     ``timed`` is entered with ``lease``, ``session`` and ``setup`` around each part; ``tailor`` fits the agent's
     browser context to the agent. One that is ``self_driving`` gets a browser of its own. ``fetch_images`` allows to
-    load the intent's images from elsewhere than the task's sites.
+    load the intent's images from elsewhere than the task's sites. ``write_timeout`` is how long the set-up's last
+    requests are waited for, in seconds.
     """
     with ExitStack() as exits:
         lease: Lease | None = None
@@ -135,6 +138,7 @@ def set_stage(
         if task.setup and lease is not None:
             with timed("setup"):
                 run_setup(task.setup, lease, live, _visits(task, resources, lease))
+                require_answers(lease.writes_over(write_timeout), write_timeout, "the last step of its set-up")
         yield Stage(
             session=session,
             live=live,

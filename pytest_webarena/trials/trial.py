@@ -133,6 +133,7 @@ def _gather(
                 tailor=plan.tailored,
                 self_driving=plan.agent.self_driving,
                 fetch_images=plan.fetch_images,
+                write_timeout=plan.write_timeout,
             )
         )
         progress.replicas, progress.sites = stage.replicas, stage.live.sites

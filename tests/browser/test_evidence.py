@@ -252,7 +252,7 @@ def test_the_last_write_is_waited_for(run: Run, play: Play, button: str) -> None
 
 def test_a_write_of_a_page_that_was_left_is_waited_for(run: Run, play: Play) -> None:
     checks = """[{state: {sql: "select count(*) from saves", equals: 1}}]"""
-    record = agree(run, play, checks, press("Send"), Goto("/patient"))
+    record = agree(run, play, checks, press("Save"), Goto("/patient"))
     assert record.outcome == "passed", record.message
 
 
@@ -276,6 +276,22 @@ def test_a_site_that_does_not_answer_a_write_decides_nothing(run: Run, check: st
 def test_an_environment_says_so_too(play: Play) -> None:
     with pytest.raises(SiteError, match="expected an answer to POST"):
         play(task("[{state: {sql: 'select count(*) from saves', equals: 0}}]"), press("Hang"), write_timeout=0.2)
+
+
+SET_UP = """
+intent: Look.
+sites: [desk]
+setup: [{browser: [{click: text=%s}]}]
+checks: [{state: {sql: "select count(*) from saves", equals: 1}}, {network: {method: POST, none: true}}]
+"""
+
+
+def test_what_a_set_up_has_begun_is_over_when_the_agent_begins(run: Run) -> None:
+    record = run(make_task(SET_UP % "Save", id="t"))
+    assert record.outcome == "passed", record.message
+    record = run(make_task(SET_UP % "Hang", id="t"), write_timeout=0.2)
+    assert (record.outcome, record.cause, record.steps) == ("error", "site", 0)
+    assert "after the last step of its set-up, found none" in record.message
 
 
 def test_who_does_not_wait_sees_the_site_as_it_is(run: Run) -> None:

@@ -109,6 +109,18 @@ def test_a_change_by_get_is_found_out_by_the_fingerprint(client: BrokerClient) -
         assert lease.release().reason == "tiny: its data differ from pristine"
 
 
+def test_what_the_harness_asks_is_not_among_the_requests_but_counts_as_a_change(client: BrokerClient) -> None:
+    with client.lease(["tiny"], holder="a test", timeout=DEADLINE) as lease:
+        lease.set_headers("tiny", {"X-User": "ann"})
+        opener = urllib.request.build_opener(urllib.request.ProxyHandler({"http": lease.harness_proxy}))
+        with opener.open(urllib.request.Request("http://tiny.test/add", method="POST"), timeout=DEADLINE) as answer:
+            assert "notes=2" in answer.read().decode()
+        get(lease, "http://tiny.test/")
+        assert [one.url for one in lease.requests()] == ["http://tiny.test/"]
+        assert lease.writes_over(DEADLINE) == ()
+        assert lease.release().reason == "tiny: POST http://tiny.test/add"
+
+
 def test_reading_only_hands_the_replica_on(client: BrokerClient) -> None:
     with client.lease(["tiny"], holder="a test", timeout=DEADLINE) as lease:
         get(lease, "http://tiny.test/")

@@ -1,0 +1,69 @@
+"""How a browser connection is shared, with a browser that is made up."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+from pytest_webarena.browser.driven.hub import Client, Hub
+
+
+class FakeBrowser:
+    """Answers every command; sessions are numbered."""
+
+    def __init__(self) -> None:
+        self.hub = Hub(self, self._before)
+        self.said: list[Mapping[str, Any]] = []
+
+    async def _before(self, command: object) -> str:
+        return ""
+
+    async def send(self, message: Mapping[str, Any]) -> None:
+        self.said.append(message)
+        self.hub.received({"id": message["id"], "result": {"sessionId": f"s{len(self.said)}"}})
+
+    @property
+    def detached(self) -> list[str]:
+        return [each["params"]["sessionId"] for each in self.said if each["method"] == "Target.detachFromTarget"]
+
+
+def client(trusted: bool) -> tuple[Client, list[dict[str, Any]]]:
+    heard: list[dict[str, Any]] = []
+    return Client(deliver=heard.append, trusted=trusted), heard
+
+
+def test_agents_that_are_dismissed_are_gone_at_once_and_stay_away() -> None:
+    """Whatever their connections do: what they intercepted must be let go before anything is collected."""
+
+    async def work() -> None:
+        browser = FakeBrowser()
+        hub = browser.hub
+        harness, _ = client(trusted=True)
+        agent, heard = client(trusted=False)
+        assert await hub.join(harness)
+        assert await hub.join(agent)
+        await hub.dismiss()
+        assert browser.detached == [agent.root]
+        said = len(browser.said)
+        await hub.command(agent, {"id": 1, "method": "Page.enable"})
+        assert "not found" in heard[0]["error"]["message"]
+        assert not await hub.join(client(trusted=False)[0])
+        assert len(browser.said) == said
+        await hub.command(harness, {"id": 2, "method": "Page.enable"})
+        assert len(browser.said) == said + 1
+
+    asyncio.run(work())
+
+
+def test_an_agent_that_was_just_coming_is_sent_away_as_well() -> None:
+    async def work() -> None:
+        browser = FakeBrowser()
+        late, _ = client(trusted=False)
+        coming = asyncio.ensure_future(browser.hub.join(late))
+        await browser.hub.dismiss()
+        assert not await coming
+        assert browser.detached in ([late.root], [])
+        assert late.sessions == {}
+
+    asyncio.run(work())

@@ -373,7 +373,11 @@ class Forger:
         self._ask(socket, "Fetch.enable", session, patterns=[{"urlPattern": "*"}])
         self._ask(socket, "Page.navigate", session, url=f"{BASE}/start")
         plant = "navigator.serviceWorker.register('/worker.js').then(() => navigator.serviceWorker.ready).then(() => 1)"
-        self._ask(socket, "Runtime.evaluate", session, expression=plant, awaitPromise=True)
+        for _ in range(50):  # what opens while the harness looks at a step is hidden from agents
+            if "exceptionDetails" not in self._ask(
+                socket, "Runtime.evaluate", session, expression=plant, awaitPromise=True
+            ):
+                break
         return "done"  # and the socket stays open, the thread at work
 
     def _connect(self, cdp_url: str) -> None:

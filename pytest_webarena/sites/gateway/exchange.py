@@ -47,6 +47,7 @@ class Exchange:
         "_response",
         "_response_body",
         "_route",
+        "_sent",
         "_settings",
         "_task",
         "_timer",
@@ -90,6 +91,7 @@ class Exchange:
         self._close = request.close
         self._over = False
         self._orphan = False
+        self._sent = False
 
     # --- the request ---
 
@@ -151,7 +153,9 @@ class Exchange:
             self._end()
         elif self._task is not None:
             self._orphan = True
+            self._browser.cut_off(self._route, self._entry)
         else:
+            self._browser.cut_off(self._route, self._entry)
             connection, self._upstream = self._upstream, None
             self._end()
             if connection is not None:
@@ -190,6 +194,7 @@ class Exchange:
             connection.transport.close()  # flushes first
             return
         self._upstream = connection
+        self._sent = True
         connection.sink = self
         if self._pending:
             # In this order: the write may ask for a pause again.
@@ -339,6 +344,8 @@ class Exchange:
             self._browser.reply(self._entry, status, title, reason, close=pending or self._close)
 
     def _end(self) -> None:
+        if self._sent and not self._over:
+            self._browser.cut_off(self._route, self._entry)
         self._over = True
         self._cancel_timer()
         if self._task is not None:

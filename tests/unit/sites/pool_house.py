@@ -29,6 +29,8 @@ class FakeBackend:
         self.stopped: list[str] = []
         self.alive_checks = 0
         self.paused: set[str] = set()
+        self.fingerprints: asyncio.Event | None = None
+        """When fingerprints can be taken; at once without."""
         self.pauses = True
         """Whether `pause` works."""
 
@@ -75,6 +77,8 @@ class FakeBackend:
         return what
 
     async def fingerprint(self, app: AppManifest, replica: Replica) -> str | None:
+        if self.fingerprints is not None:
+            await self.fingerprints.wait()
         return self.data[replica.id]
 
     async def query(self, app: AppManifest, replica: Replica, database: str, sql: str, *, write: bool) -> Rows:
@@ -105,16 +109,17 @@ class House:
         self.backend = FakeBackend()
         self.now = 100.0
         database = {"main": DatabaseManifest(name="main", engine="sqlite", path="x")}
-        app = AppManifest(name="a", sites=(), backend="fake", databases=database, boot_seconds=boot)
+        app = AppManifest(name="a", sites=(), backend="fake", databases=database, boot_seconds=boot, reuse="clean")
         self.apps = {
             "a": app,
             "b": replace(app, name="b"),
-            "never": replace(app, name="never", reuse="never"),
+            "never": replace(app, name="never", reuse=None),
             "wiki": replace(app, name="wiki", read_only=True),
         }
         limits = FleetLimits(replicas=replicas, standbys=standbys, grows=grows, size=1)
+        self.budget = Budget(memory)
         self.pool = Pool(
-            self.apps, lambda _: self.backend, lambda _: limits, clock=lambda: self.now, budget=Budget(memory)
+            self.apps, lambda _: self.backend, lambda _: limits, clock=lambda: self.now, budget=self.budget
         )
 
     async def lease(self, *apps: str, holder: str = "somebody") -> PoolLease:

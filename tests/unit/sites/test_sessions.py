@@ -14,6 +14,7 @@ import pytest
 from pytest_webarena.errors import SiteError
 from pytest_webarena.sites.backends.base import Replica
 from pytest_webarena.sites.client import BrokerClient, Lease
+from pytest_webarena.sites.fleet import ReplicaBroke
 from pytest_webarena.sites.launcher import BrokerConfig, BrokerLauncher
 from pytest_webarena.sites.manifest import Account, AppManifest, LoginCheck, LoginRecipe
 from pytest_webarena.sites.sessions import AppSessions
@@ -172,6 +173,20 @@ def test_a_replica_that_can_not_be_kept_is_replaced() -> None:
         assert (again.replicas["a"].edition, again.replicas["a"].generation) == (0, 1)
 
     house(work, replicas=1)
+
+
+def test_a_replica_that_broke_before_it_was_kept_gives_its_place_and_memory_back() -> None:
+    async def work(house: House, backend: Keeping) -> None:
+        lease = await house.lease("a", "b")
+        backend.dead["a-1"] = "killed"
+        await house.pool.tick()
+        with pytest.raises(ReplicaBroke, match="replica a-1 broke: killed"):
+            await house.pool.keep(lease, "a", unsafe={})
+        assert house.states("a") == []
+        assert house.budget.used == 1  # that of b
+        assert (await house.lease("a")).replicas["a"].id == "a-2"  # there is room for it again
+
+    house(work, replicas=1, memory=2)
 
 
 # --- through the broker, on processes

@@ -203,13 +203,15 @@ class DockerBackend:
     async def fingerprint(self, app: AppManifest, replica: Replica) -> str | None:
         """What the manifest's own program prints; of images built here, the digest of the data directory."""
         docker = section(app)
-        if (app.reuse == "never" and not docker.reset) or app.read_only or not (docker.fingerprint or docker.build):
+        if (app.reuse != "clean" and not docker.reset) or app.read_only or not (docker.fingerprint or docker.build):
             return None
         if docker.fingerprint:
             done = await self._starter.execute(_running(replica), *map(app.fill, docker.fingerprint))
         else:
             # Only of these is the directory known to be all there is.
-            done = await self._starter.execute(_running(replica), *program("digest"), docker.data_dir)
+            # Programs of a reset put contents back, hardly ever times.
+            how = "contents" if docker.reset else "exact"
+            done = await self._starter.execute(_running(replica), *program("digest"), docker.data_dir, how)
         if done.code != 0:
             raise SiteError(f"can't take the fingerprint of {replica.id}: {what_it_said(done)}")
         return done.stdout.strip()

@@ -1,10 +1,13 @@
 """Digest of a directory: equal when nobody who looks into it could see a difference.
 
-Arguments: the directory, and ``exact`` or ``contents``. Prints 32 hex digits; with a third argument the entries, one a
-line. Also run by the Python of a container: standard library only, from 3.7 on.
+Also run by the Python of a container: standard library only, from 3.7 on. Arguments: the directory, and ``exact`` or
+``contents`` for 32 hex digits, ``list`` for all entries, one a line, or ``threads`` for the ids of all threads of the
+container but those of programs that were sent into it. Without arguments it reads them from stdin, one JSON list per
+line, until that ends, and answers each by a line ``[exit code, output]``.
 """
 
 import hashlib
+import json
 import os
 import stat
 import sys
@@ -80,9 +83,52 @@ def stop(error: OSError) -> None:
     raise error
 
 
+def threads() -> "list[int]":
+    """Ids of threads, but for those of programs from outside: they have no parent here."""
+    parents = {}
+    for entry in os.listdir("/proc"):
+        if entry.isdigit():
+            try:
+                with open("/proc/" + entry + "/stat", errors="replace") as file:
+                    state, parent = file.read().rpartition(")")[2].split()[:2]
+            except OSError:
+                continue  # it has ended
+            if state not in "ZX":
+                parents[int(entry)] = int(parent)
+    outside = {pid for pid, parent in parents.items() if parent == 0 and pid != 1}
+    before = -1
+    while len(outside) > before:
+        before = len(outside)
+        outside.update(pid for pid, parent in parents.items() if parent in outside)
+    found = []
+    for pid in parents:
+        if pid not in outside:
+            try:
+                found += [int(entry) for entry in os.listdir("/proc/" + str(pid) + "/task")]
+            except OSError:
+                continue
+    return found
+
+
+def answer(directory: str, what: str) -> str:
+    """What is printed."""
+    if what == "list":
+        return "\n".join(ascii(entry) for entry in entries(directory, True))
+    return json.dumps(threads()) if what == "threads" else digest(directory, what == "exact")
+
+
+def serve() -> None:
+    """Answer questions until nobody asks any more."""
+    for line in sys.stdin:
+        try:
+            said = [0, answer(*json.loads(line))]
+        except OSError as error:
+            said = [1, str(error)]
+        print(json.dumps(said), flush=True)
+
+
 if __name__ == "__main__":
-    if len(sys.argv) > 3:
-        for line in entries(sys.argv[1], sys.argv[2] == "exact"):
-            print(ascii(line))
+    if len(sys.argv) > 1:
+        print(answer(*sys.argv[1:]))
     else:
-        print(digest(sys.argv[1], sys.argv[2] == "exact"))
+        serve()

@@ -10,11 +10,12 @@ import signal
 import socket
 import sys
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from pytest_webarena.errors import SiteError
 from pytest_webarena.sites import reaper
-from pytest_webarena.sites.backends.activity import Activity
+from pytest_webarena.sites.backends.activity import Activity, threads_of
 from pytest_webarena.sites.manifest import AppManifest
 from pytest_webarena.sites.ready import wait_ready
 
@@ -56,7 +57,7 @@ class CommandReplica:
 
     def __init__(self, process: asyncio.subprocess.Process, port: int, data_dir: Path, log: Path, mark: str) -> None:
         self.port = port
-        self.activity = Activity(process.pid, mark=mark)
+        self.activity = Activity(partial(threads_of, process.pid, mark))
         self.data_dir = data_dir
         self.fingerprint: str | None = None
         self._process, self._log, self._mark = process, log, mark

@@ -23,12 +23,16 @@ class FakeBackend:
         self.problems: list[str] = []
         """Failures of the next starts and resets."""
         self.preparation = ""
+        self.refuses = ""
+        """Why a state can't be kept."""
         self.data: dict[str, str] = {}
         """Replica id to its fingerprint; ``pristine`` after a start or a reset."""
         self.dead: dict[str, str] = {}
         self.stopped: list[str] = []
         self.alive_checks = 0
         self.paused: set[str] = set()
+        self.slow_proofs = False
+        """Whether fingerprints and the keeping of states, too, wait for `finish`."""
         self.fingerprints: asyncio.Event | None = None
         """When fingerprints can be taken; at once without."""
         self.pauses = True
@@ -77,6 +81,8 @@ class FakeBackend:
         return what
 
     async def fingerprint(self, app: AppManifest, replica: Replica) -> str | None:
+        if self.slow_proofs:
+            await self._work(f"fingerprint {replica.id}")
         if self.fingerprints is not None:
             await self.fingerprints.wait()
         return self.data[replica.id]
@@ -98,6 +104,28 @@ class FakeBackend:
 
     def leftovers(self) -> Mapping[str, str]:
         return {}
+
+
+class KeepingBackend(FakeBackend):
+    """One on whose replicas somebody can sign in for all."""
+
+    edition = 0
+
+    def keeps(self, app: AppManifest) -> bool:
+        return not app.read_only
+
+    async def keep(self, app: AppManifest, replica: Replica) -> int:
+        if self.slow_proofs:
+            await self._work(f"keep {replica.id}")
+        if self.refuses:
+            raise SiteError(self.refuses)
+        self.edition += 1
+        return self.edition
+
+    def _pristine(self, app: AppManifest, replica_id: str, generation: int) -> Replica:
+        replica = super()._pristine(app, replica_id, generation)
+        replica.edition = self.edition
+        return replica
 
 
 class House:

@@ -16,7 +16,7 @@ from pytest_webarena.sites.report import AppReport, AppStatus
 from pytest_webarena.sites.resting import Rest
 from pytest_webarena.sites.sizing import Budget, Demand, FleetLimits, Recent
 from pytest_webarena.sites.slot import Slot, State
-from pytest_webarena.sites.unchanged import difference
+from pytest_webarena.sites.unchanged import change, difference
 
 __all__ = ["Fleet", "ReplicaBroke"]
 
@@ -126,7 +126,10 @@ class Fleet:
         ``unsafe`` says why its traffic may have changed it. A dirty one is reset in the background.
         """
         del slot.holders[lease]
-        reason = "" if self.app.read_only else slot.touched or unsafe or await self._difference(slot)
+        reason = ""
+        if slot.state is not State.BROKEN and not self.app.read_only:
+            backend = self._preparation.backend()
+            reason = slot.touched or unsafe or await difference(backend, self.app, slot.running())
         if slot.state is State.BROKEN:
             reason = slot.why
             self._forget_broken(slot)
@@ -159,7 +162,9 @@ class Fleet:
         """
         if not slot.visited:
             return ""
-        if (reason := await self._difference(slot)) and slot.state is State.LEASED:
+        # Nothing was at work in it when it was released, and nobody has asked it for anything since.
+        reason = await change(self._preparation.backend(), self.app, slot.running())
+        if reason and slot.state is State.LEASED:
             slot.touched = f"after its release: {reason}"
             _log.warning("%s was clean at its release, but %s", slot.id, slot.touched)
         return slot.why if slot.state is State.BROKEN else slot.touched
@@ -345,9 +350,6 @@ class Fleet:
                 return await work
         except TimeoutError as error:
             raise SiteError(f"its {what} took longer than {self.app.start_timeout:g} s (start_timeout)") from error
-
-    async def _difference(self, slot: Slot) -> str:
-        return await difference(self._preparation.backend(), self.app, slot.running())
 
     async def _stop(self, replica: Replica) -> None:
         try:

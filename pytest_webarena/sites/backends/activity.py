@@ -47,6 +47,7 @@ class _Process:
     pid: int
     parent: int
     session: int
+    started: int
 
 
 async def threads_of(leader: int, mark: str = "") -> frozenset[int]:
@@ -60,7 +61,10 @@ async def threads_of(leader: int, mark: str = "") -> frozenset[int]:
 
 def _threads(leader: int, mark: bytes) -> frozenset[int]:
     everybody = list(_processes())
-    own = {one.pid for one in everybody if leader in (one.pid, one.session) or (mark and _carries(one.pid, mark))}
+    own = {one.pid for one in everybody if leader in (one.pid, one.session)}
+    if mark:
+        since = next((one.started for one in everybody if one.pid == leader), 0)  # reading environments takes its time
+        own |= {one.pid for one in everybody if one.started >= since and one.pid not in own and _carries(one.pid, mark)}
     before = 0
     while len(own) > before:
         before = len(own)
@@ -85,4 +89,6 @@ def _processes() -> Iterator[_Process]:
                 with contextlib.suppress(OSError):  # it has ended
                     fields = (_PROC / entry / "stat").read_text(errors="replace").rpartition(")")[2].split()
                     if fields[0] not in _GONE:
-                        yield _Process(pid=int(entry), parent=int(fields[1]), session=int(fields[3]))
+                        yield _Process(
+                            pid=int(entry), parent=int(fields[1]), session=int(fields[3]), started=int(fields[19])
+                        )

@@ -37,7 +37,7 @@ class Activity:
         deadline = time.monotonic() + _PATIENCE
         while more := (await self._look()) - self._usual:
             if time.monotonic() >= deadline:
-                return f"something is still at work in it: {len(more)} threads that came after its start"
+                return f"something is still at work in it: threads that came after its start ({len(more)})"
             await asyncio.sleep(_POLL)
         return ""
 

@@ -151,3 +151,11 @@ class WatchingBackend(Protocol):
 
     async def at_work(self, app: AppManifest, replica: Replica) -> str:
         """Empty when no more runs in the replica than when it was pristine, now or soon; otherwise what does."""
+
+
+@runtime_checkable
+class ListingBackend(Protocol):
+    """What a backend offers besides if it can tell what a fingerprint is made of."""
+
+    async def listing(self, app: AppManifest, replica: Replica) -> tuple[str, ...]:
+        """A line per entry: its state, a tab, its path."""

@@ -30,7 +30,7 @@ def digest(directory: str, exact: bool, limit: "int | None" = None) -> str:
 
 
 def entries(directory: str, exact: bool, limit: "int | None" = None) -> "typing.Iterator[str]":
-    """A line for everything below ``directory``, in order: what it holds, and its path.
+    """A line for everything below ``directory``, in order: what it is and holds, a tab, its path.
 
     With ``exact`` also modes, owners and, of files, times of change: what a server tells of its files
     (``Last-Modified``, entity tags) follows them. Times of directories don't count, as files that come and go leave
@@ -56,7 +56,7 @@ def entries(directory: str, exact: bool, limit: "int | None" = None) -> "typing.
                 seen.append(content(path))
                 if exact:
                     seen.append(str(found.st_mtime_ns))
-            yield " ".join(seen) + " " + os.path.relpath(path, directory)
+            yield " ".join(seen) + "\t" + os.path.relpath(path, directory)
 
 
 def passing(path: str, size: int) -> bool:
@@ -113,7 +113,7 @@ def threads() -> "list[int]":
 def answer(directory: str, what: str) -> str:
     """What is printed."""
     if what == "list":
-        return "\n".join(ascii(entry) for entry in entries(directory, True))
+        return "\n".join(json.dumps(entry) for entry in entries(directory, True))
     return json.dumps(threads()) if what == "threads" else digest(directory, what == "exact")
 
 

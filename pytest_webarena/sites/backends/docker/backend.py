@@ -231,7 +231,8 @@ class DockerBackend:
         docker = section(app)
         if not docker.build:
             return ()
-        return tuple((await self._watch(_running(replica), docker.data_dir, "list")).stdout.splitlines())
+        done = await self._watch(_running(replica), docker.data_dir, "list")
+        return tuple(map(json.loads, done.stdout.splitlines()))
 
     async def _watch(self, running: Running, directory: str, what: str) -> Executed:
         """What the program ``digest`` says."""

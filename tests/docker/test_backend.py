@@ -311,7 +311,7 @@ def wait_until_gone(engine: DockerClient, backend: DockerBackend, run: Callable[
         ("pass", "nothing"),
         ("open('/data/homepage/seen', 'w')", "data"),
         ("import os; os.mkdir('/data/homepage/empty')", "data"),
-        ("import os; os.utime('/data/homepage/homepage.sqlite3')", "data"),
+        ("import glob, os; os.utime(glob.glob('/data/homepage/*.sqlite3')[0])", "data"),
         ("import subprocess; subprocess.Popen(['sleep', '60'])", "work"),
         ("import subprocess; subprocess.Popen(['sleep', '60'], start_new_session=True)", "work"),
     ],

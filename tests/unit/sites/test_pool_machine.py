@@ -145,6 +145,15 @@ class Leasing(RuleBasedStateMachine):
         backend.finish(which % len(backend.pending))
         self.do(rest())
 
+    @precondition(lambda self: self.house.backend.pending)
+    @rule()
+    def finish_all(self) -> None:
+        backend = self.house.backend
+        backend.problems = []
+        while backend.pending:
+            backend.finish()
+        self.do(rest())
+
     @rule(which=st.integers(0, 99))
     def die(self, which: int) -> None:
         alive = sorted(set(self.house.backend.data) - set(self.house.backend.dead))

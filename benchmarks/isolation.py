@@ -1,221 +1,291 @@
-"""Adversarial trials: each changes all it can reach, and looks whether any other one's changes have reached it.
+"""Trials that only read, on replicas that are handed on as clean: does anything of one reach another?
 
-    python benchmarks/isolation.py [--trials 1000] [--workers 4] [--catalogue embedded | embedded-docker] [--replicas 6]
+    python benchmarks/isolation.py [--clean 1000] [--workers 4] [--backend process | docker] [--replicas 6] [--blind]
 
-Every trial leases the start page through the real broker and gateway, from a process of its own. It compares the whole
-database and the pages with those of the run's first lease, leaves its mark by forms and by SQL, deletes and edits
-seeded data, waits, and looks again: its own marks, all of them, and nobody else's. Then it ends in one of these ways:
+Every trial leases the app through the real broker and gateway and compares its page (rows, files, folders, modes, a
+time) with the first lease's, at its beginning and at its end. Three in four only read; others leave a mark, by GETs:
 
-release     as a fixture does
-vanish      its connection to the broker breaks, and nobody releases anything
-late        it releases while a request of its own is half sent, and sends the rest afterwards
-revisit     it releases, and goes on writing through the gateway that it had
+write, folder, touch   the GET itself changes a row, makes an empty folder, changes a file's time alone
+thread, process        it is answered at once; a thread or a process that it started writes later
+slow, left, stream     it is still being worked on when the lease ends: waiting, given up by its browser, half answered
 
-Prints the number of leaks; exit code 1 when there are any.
+Goes on until so many trials have got a replica that was handed on as clean. Prints their number and that of leaks; exit
+code 1 when there are any. With ``--blind`` there are also two kinds that nothing outside of the app can see for certain
+(and which leak): ``timer`` writes later from the app's own loop, ``memory`` keeps something in memory.
+
+``isolation_mutating.py`` is the same for trials that write, on the shipped sites.
 """
 
 from __future__ import annotations
 
 import argparse
 import http.client
-import json
-import multiprocessing
 import random
-import re
 import socket
 import sys
 import tempfile
+import threading
 import time
-import urllib.parse
 from collections import Counter
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+
+import yaml
 
 from pytest_webarena.errors import WebArenaError
 from pytest_webarena.sites.client import BrokerClient, Lease
 from pytest_webarena.sites.launcher import BrokerConfig, BrokerLauncher
 
-SITE, HOST = "homepage", "homepage.test"
-TABLES = """
-select 'note', id, owner, title, body, label, pinned, created, updated from notes
-union all select 'calculation', id, owner, expression, result, created, '', '', '' from calculations
-union all select 'sequence', seq, name, '', '', '', '', '', '' from sqlite_sequence
-order by 1, 2, 3
+APP = """
+import http.server, os, pathlib, sqlite3, subprocess, sys, threading, time
+from contextlib import closing
+from urllib.parse import parse_qs, urlsplit
+
+DATA, PORT = pathlib.Path(sys.argv[2]), int(sys.argv[1])
+DATABASE = DATA / "main.sqlite3"
+LATER = "import sqlite3, sys, time; time.sleep(float(sys.argv[3])); db = sqlite3.connect(sys.argv[1]);" \\
+        "db.execute('insert into notes values (?)', [sys.argv[2]]); db.commit()"
+memory, jobs = [], []
+
+def write(mark):
+    with closing(sqlite3.connect(DATABASE)) as db, db:
+        db.execute("insert into notes values (?)", [mark])
+
+def page():
+    with closing(sqlite3.connect(DATABASE)) as db:
+        rows = [row[0] for row in db.execute("select text from notes")]
+    found = []
+    for path in sorted(DATA.rglob("*")):
+        seen = path.lstat()
+        time = seen.st_mtime_ns if path.name == "seeded" else 0
+        found.append((str(path.relative_to(DATA)), oct(seen.st_mode), time))
+    return repr((rows, found, memory))
+
+class Site(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    def do_GET(self):
+        parts = urlsplit(self.path)
+        asked = {name: values[0] for name, values in parse_qs(parts.query).items()}
+        mark, after, kind = asked.get("mark", ""), float(asked.get("after", 0)), parts.path[1:]
+        if kind == "write":
+            write(mark)
+        elif kind == "folder":
+            (DATA / mark).mkdir()
+        elif kind == "touch":
+            os.utime(DATA / "seeded")
+        elif kind == "thread":
+            threading.Timer(after, write, [mark]).start()
+        elif kind == "process":
+            subprocess.Popen([sys.executable, "-c", LATER, str(DATABASE), mark, str(after)], start_new_session=True)
+        elif kind in ("slow", "left"):
+            time.sleep(after)
+            write(mark)
+        elif kind == "stream":
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(b"half")
+            time.sleep(after)
+            write(mark)
+            return
+        elif kind == "timer":
+            jobs.append((time.monotonic() + after, mark))
+        elif kind == "memory":
+            memory.append(mark)
+        text = page().encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(text)))
+        self.end_headers()
+        self.wfile.write(text)
+    def log_message(self, *args):
+        pass
+
+class Server(http.server.ThreadingHTTPServer):
+    daemon_threads = True
+    def service_actions(self):
+        for job in [job for job in jobs if job[0] <= time.monotonic()]:
+            jobs.remove(job)
+            write(job[1])
+
+DATA.mkdir(exist_ok=True)
+(DATA / "seeded").touch()
+os.utime(DATA / "seeded", (0, 0))
+with closing(sqlite3.connect(DATABASE)) as db, db:
+    db.execute("create table notes (text)")
+Server(("", PORT), Site).serve_forever(poll_interval=0.01)
 """
-PAGES = ("/scratchpad/", "/calculator")
-ENDINGS = ("release", "release", "vanish", "late", "revisit")
-MARK = "mark-of-"
+SITE, HOST = "notes", "notes.test"
+READERS = 0.75
+SEEN = ("write", "folder", "touch", "thread", "process", "slow", "left", "stream")
+BLIND = ("timer", "memory")
+LATEST = 0.4
+"""Seconds after which the last of what a trial has begun is written."""
+
+
+class Tally:
+    """What has come of the trials so far."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.kinds: Counter[str] = Counter()
+        self.leaks: list[str] = []
+        self.errors: list[str] = []
+        self.clean = 0
+        self.had: set[tuple[str, int]] = set()
+        """Replicas that somebody has had since their last reset."""
+
+    def began(self, lease: Lease) -> None:
+        """A trial has a replica."""
+        (replica,) = lease.replicas
+        with self.lock:
+            self.clean += (replica.id, replica.generation) in self.had
+            self.had.add((replica.id, replica.generation))
 
 
 def main() -> int:
     """Exit code 1 when anything leaked or a trial could not be carried out."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--trials", type=int, default=1000)
+    parser.add_argument("--clean", type=int, default=1000, help="trials on replicas handed on as clean (default: 1000)")
     parser.add_argument("--workers", type=int, default=4)
-    parser.add_argument("--catalogue", default="embedded")
+    parser.add_argument("--backend", choices=["process", "docker"], default="process")
     parser.add_argument("--replicas", type=int, default=6, help="few, so that they are used again (default: 6)")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--blind", action="store_true", help="also what can't be seen")
+    parser.add_argument("--kinds", nargs="+", choices=SEEN + BLIND, help="these alone")
     options = parser.parse_args()
-    spawn = multiprocessing.get_context("spawn")
-    results: Any = spawn.Queue()
+    kinds = tuple(options.kinds or SEEN + (BLIND if options.blind else ()))
+    tally = Tally()
     began = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         config = BrokerConfig(
-            catalogue=options.catalogue, run_dir=Path(folder), max_replicas=options.replicas, lease_timeout=600
+            catalogue=str(catalogue(Path(folder), options.backend)),
+            run_dir=Path(folder),
+            max_replicas=options.replicas,
+            lease_timeout=600,
         )
         with BrokerLauncher(config) as launcher:
             with BrokerClient(launcher.address, name="first") as client, client.lease([SITE], holder="first") as lease:
-                pristine = everything(lease)
-            shares = [len(range(index, options.trials, options.workers)) for index in range(options.workers)]
-            workers = [
-                spawn.Process(
-                    target=work, args=(launcher.address, index, share, options.seed, pristine, results), daemon=True
-                )
-                for index, share in enumerate(shares)
-            ]
-            for worker in workers:
-                worker.start()
-            endings: Counter[str] = Counter()
-            leaks, errors = [], []
-            for done in range(1, options.trials + 1):
-                ending, leak, error = results.get()
-                endings[ending] += 1
-                leaks += [leak] if leak else []
-                errors += [error] if error else []
-                if text := leak or error:
-                    print(f"  {text}", flush=True)
-                if done % 100 == 0:
-                    print(f"  {done} trials, {len(leaks)} leaks, {time.monotonic() - began:.0f} s", flush=True)
+                pristine = ask(lease, "/")
+
+            def work(index: int) -> None:
+                chance = random.Random(f"{options.seed}.{index}")
+                number = 0
+                while tally.clean < options.clean:
+                    number += 1
+                    kind = "read" if chance.random() < READERS else chance.choice(kinds)
+                    trial(launcher.address, f"mark-{index}-{number}", kind, chance, tally, pristine)
+
+            threads = [threading.Thread(target=work, args=(index,)) for index in range(options.workers)]
+            for thread in threads:
+                thread.start()
+            told = 0
+            while any(thread.is_alive() for thread in threads):
+                threads[0].join(1.0)
+                if tally.clean >= told + 100:
+                    told = tally.clean // 100 * 100
+                    seconds = time.monotonic() - began
+                    print(f"  {told} on clean replicas, {len(tally.leaks)} leaks, {seconds:.0f} s", flush=True)
             (app,) = launcher.stop().apps.values()
+    trials = sum(tally.kinds.values())
     print(
-        f"{options.catalogue}: {options.trials} mutating trials by {options.workers} workers on at most "
-        f"{app.most_replicas} replicas in {time.monotonic() - began:.0f} s: {len(leaks)} leaks, {len(errors)} errors\n"
-        f"  endings: {', '.join(f'{name} {count}' for name, count in sorted(endings.items()))}\n"
-        f"  {app.resets.count} resets, median {app.resets.median:.0f} ms; {app.clean_hand_ons} handed on as clean; "
-        f"{app.waits.count} waited, median {app.waits.median:.0f} ms; utilisation {app.utilisation:.0%}"
+        f"{options.backend}: {trials} reading trials by {options.workers} workers in {time.monotonic() - began:.0f} s, "
+        f"{app.clean_hand_ons} on replicas handed on as clean: {len(tally.leaks)} leaks, {len(tally.errors)} errors\n"
+        f"  kinds: {', '.join(f'{name} {count}' for name, count in sorted(tally.kinds.items()))}\n"
+        f"  {app.resets.count} resets, median {app.resets.median:.0f} ms; "
+        f"hand-over median {app.handovers.median:.1f} ms, 95 % within {app.handovers.p95:.1f} ms"
     )
-    return 1 if leaks or errors else 0
+    return 1 if tally.leaks or tally.errors else 0
 
 
-def work(address: str, index: int, trials: int, seed: int, pristine: Mapping[str, Any], results: Any) -> None:
-    """A worker's trials."""
-    chance = random.Random(f"{seed}.{index}")
-    for number in range(trials):
-        ending = chance.choice(ENDINGS)
-        leak = error = ""
-        try:
-            leak = trial(address, f"{MARK}{index}-{number}-end", ending, chance, pristine)
-        except (WebArenaError, OSError, http.client.HTTPException) as problem:
-            error = f"trial {index}-{number} ({ending}): {type(problem).__name__}: {problem}"
-        results.put((ending, leak, error))
-
-
-def trial(address: str, mark: str, ending: str, chance: random.Random, pristine: Mapping[str, Any]) -> str:
-    """What of others it has seen; empty when nothing."""
-    client = BrokerClient(address, name=mark)
-    lease = client.lease([SITE], holder=mark)
+def trial(address: str, mark: str, kind: str, chance: random.Random, tally: Tally, pristine: str) -> None:
+    """Lease, look, do what the kind says, look again unless it left a mark, and let go."""
+    leak = error = ""
     try:
-        found = everything(lease)
-        if found != pristine:
-            return f"{mark} began with {difference(pristine, found)}"
-        change(lease, mark, chance, seeded=[row[1] for row in found["tables"] if row[:1] == ["note"] and row[2] == ""])
-        time.sleep(chance.uniform(0, 0.03))  # others are at work meanwhile
-        found = everything(lease)
-        if strange := marks(found) - {mark}:
-            return f"{mark} saw {strange} at its end"
-        if (mine := json.dumps(found).count(mark)) < 3:
-            return f"{mark} found its own mark {mine} times only"
-        end(client, lease, mark, ending)
-    finally:
-        client.close()
-    return ""
+        with BrokerClient(address, name=mark) as client:
+            lease = client.lease([SITE], holder=mark)
+            tally.began(lease)
+            if (found := ask(lease, "/")) != pristine:
+                leak = f"{mark} ({kind}) began with {found}"
+            elif kind == "read":
+                time.sleep(chance.uniform(0, 0.06))  # others are at work meanwhile
+                if (found := ask(lease, "/")) != pristine:
+                    leak = f"{mark} ended with {found}"
+                lease.release()
+            else:
+                leave(lease, f"/{kind}?mark={mark}&after={chance.uniform(0, LATEST):.3f}", kind, chance)
+    except (WebArenaError, OSError, http.client.HTTPException) as problem:
+        error = f"{mark} ({kind}): {type(problem).__name__}: {problem}"
+    with tally.lock:
+        tally.kinds[kind] += 1
+        tally.leaks += [leak] if leak else []
+        tally.errors += [error] if error else []
+    if text := leak or error:
+        print(f"  {text[:300]}", flush=True)
 
 
-def everything(lease: Lease) -> dict[str, Any]:
-    """All tables, and the pages."""
-    pages = {page: ask(lease.proxy, "GET", page) for page in PAGES}
-    return {"tables": [list(row) for row in lease.query(SITE, TABLES).rows], **pages}
-
-
-def change(lease: Lease, mark: str, chance: random.Random, *, seeded: list[int]) -> None:
-    """Leave the mark, and disturb what others rely on."""
-    ask(lease.proxy, "POST", "/scratchpad/new", title=mark, body="by a form", label=mark)
-    ask(lease.proxy, "POST", "/calculator", expression=f"{chance.randrange(10**6)} + 1")
-    if seeded:
-        ask(lease.proxy, "POST", f"/scratchpad/{chance.choice(seeded)}/edit", title=f"{mark} edited", body="x")
-        ask(lease.proxy, "POST", f"/scratchpad/{chance.choice(seeded)}/delete")
-    row = f"'', '{mark}', '1', '2025-01-01T00:00:00'"
-    sql = f"insert into calculations (owner, expression, result, created) values ({row})"
-    if chance.random() < 0.3:
-        sql += "; delete from notes where owner <> ''; drop index calculations_by_owner"
-    lease.query(SITE, sql, write=True)
-
-
-def end(client: BrokerClient, lease: Lease, mark: str, ending: str) -> None:
-    """Let go of the lease, and try to do more than is allowed afterwards."""
+def leave(lease: Lease, path: str, kind: str, chance: random.Random) -> None:
+    """Begin what changes something, and let go."""
+    if kind not in ("slow", "left", "stream"):
+        ask(lease, path)
+        lease.release()
+        return
     port = int(lease.proxy.rpartition(":")[2])
-    body = urllib.parse.urlencode({"title": f"{mark} afterwards", "body": "x"}).encode()
-    if ending == "vanish":
-        client.close()
-        return
-    if ending == "release":
+    with socket.create_connection(("127.0.0.1", port), timeout=10) as browser:
+        browser.sendall(f"GET http://{HOST}{path} HTTP/1.1\r\nHost: {HOST}\r\n\r\n".encode())
+        if kind == "stream":
+            browser.recv(1000)
+        else:
+            time.sleep(chance.uniform(0.005, 0.02))  # so that it arrives
+        if kind == "left":
+            browser.close()
+            time.sleep(chance.uniform(0, 0.02))
         lease.release()
-        return
-    with socket.create_connection(("127.0.0.1", port), timeout=10) as late:
-        head = (
-            f"POST http://{HOST}/scratchpad/new HTTP/1.1\r\nHost: {HOST}\r\nContent-Length: {len(body)}\r\n"
-            "Content-Type: application/x-www-form-urlencoded\r\n\r\n"
-        ).encode()
-        if ending == "late":
-            late.sendall(head + body[: len(body) // 2])
-        lease.release()
-        try:  # whatever comes of it here, others will tell whether it did anything
-            late.sendall(body[len(body) // 2 :] if ending == "late" else head + body)
-            late.recv(1000)
-        except OSError:
-            pass
-    if ending == "revisit":
-        try:
-            ask(lease.proxy, "POST", "/scratchpad/new", title=f"{mark} again", body="x")
-        except (OSError, http.client.HTTPException):
-            return
 
 
-def ask(proxy: str, method: str, path: str, **form: str) -> str:
-    """The page; redirects are not followed. A fault of site or gateway is an `OSError`: it tells nothing of others."""
-    connection = http.client.HTTPConnection(proxy.removeprefix("http://"), timeout=30)
+def ask(lease: Lease, path: str) -> str:
+    """The page. A fault of site or gateway is an `OSError`: it tells nothing of others."""
+    connection = http.client.HTTPConnection(lease.proxy.removeprefix("http://"), timeout=30)
     try:
-        body = urllib.parse.urlencode(form) if method == "POST" else None
-        headers = {"Content-Type": "application/x-www-form-urlencoded"} if body is not None else {}
-        connection.request(method, f"http://{HOST}{path}", body=body, headers=headers)
+        connection.request("GET", f"http://{HOST}{path}")
         response = connection.getresponse()
         text = response.read().decode()
-        if response.status >= 500:
-            raise OSError(f"{method} {path}: {response.status}: {' '.join(re.sub('<[^>]*>', ' ', text).split())[:300]}")
+        if response.status != 200:
+            raise OSError(f"{path}: {response.status}: {text[:200]}")
         return text
     finally:
         connection.close()
 
 
-def marks(found: Mapping[str, Any]) -> set[str]:
-    """Marks of trials that are somewhere in there."""
-    parts = json.dumps(found).split(MARK)[1:]
-    return {MARK + part.partition("-end")[0] + "-end" for part in parts}
-
-
-def difference(pristine: Mapping[str, Any], found: Mapping[str, Any]) -> str:
-    """Where they differ, and whose doing that is."""
-    places = [name for name in pristine if pristine[name] != found[name]]
-    shown = ", ".join(f"{name} ({first_difference(str(pristine[name]), str(found[name]))})" for name in places)
-    return f"changed {shown}, with {sorted(marks(found)) or 'nobody'}'s marks"
-
-
-def first_difference(expected: str, seen: str) -> str:
-    """A few words of each, from where they part."""
-    pairs = enumerate(zip(expected, seen, strict=False))
-    at = next((place for place, (one, other) in pairs if one != other), min(len(expected), len(seen)))
-    return f"expected {expected[at : at + 60]!r}, found {seen[at : at + 60]!r}"
+def catalogue(folder: Path, backend: str) -> Path:
+    """The app, handed on when it is clean, as a program or in a container."""
+    program = folder / "notes.py"
+    program.write_text(APP)
+    app: dict[str, object] = {
+        "backend": backend,
+        "reuse": "clean",
+        "sites": {SITE: {"host": HOST}},
+        "ready": [{"http": {"path": "/", "status": 200}}],
+    }
+    if backend == "process":
+        app["process"] = {"command": ["{python}", str(program), "{port}", "{data_dir}"]}
+    else:
+        # In place of the package's own program: only of images built here everything is known.
+        package = folder / "code" / "pytest_webarena" / "embedded"
+        package.mkdir(parents=True)
+        (package / "serve.py").write_text(APP)
+        for place in (package, package.parent):
+            (place / "__init__.py").touch()
+        app["docker"] = {
+            "image": "localhost/pytest-webarena-embedded",
+            "build": "embedded",
+            "command": ["8080", "/data/notes"],
+            "port": 8080,
+            "data_dir": "/data/notes",
+            "volumes": [{"source": str(folder / "code"), "target": "/code"}],
+            "env": {"PYTHONPATH": "/code"},
+            "memory": "128m",
+        }
+    path = folder / "sites.yaml"
+    path.write_text(yaml.safe_dump({"schema_version": 1, "apps": {SITE: app}}))
+    return path
 
 
 if __name__ == "__main__":

@@ -67,7 +67,8 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     opening.add_argument("--user", metavar="ACCOUNT", help="who visits; '' is nobody (default: the site's own default)")
     opening.add_argument("--browser-executable", metavar="PATH", help="browser to use (default: as for pytest)")
     add("down", _down, "end what 'up' started", some=False)
-    add("doctor", _doctor, "engine, images, disk, memory: what is missing, and what to do about it")
+    doctor = add("doctor", _doctor, "engine, images, disk, memory: what is missing; whether sites can be handed on")
+    doctor.add_argument("--quick", action="store_true", help="start nothing, so don't measure 'reuse: clean'")
 
 
 # --- looking
@@ -103,7 +104,8 @@ def _doctor(options: argparse.Namespace) -> int:
     from pytest_webarena.sites.doctor import Finding, examine
 
     catalogue = _catalogue(options)
-    findings = examine(_apps(catalogue, options.names), catalogue=catalogue.option)
+    apps = _apps(catalogue, options.names)
+    findings = examine(apps, catalogue=catalogue.option)
     try:
         browser = find_browser(EngineConfig().executable)
         findings.append(Finding(subject="browser", state="ok", text=f"{browser.name} at {browser.executable}"))
@@ -111,9 +113,37 @@ def _doctor(options: argparse.Namespace) -> int:
         findings.append(Finding(subject="browser", state="missing", text=str(error)))
     for finding in findings:
         _tell(finding)
+    if not options.quick:
+        here = {finding.subject for finding in findings if finding.state == "ok"}
+        for finding in _reuse(catalogue, [app for app in apps if here >= {app.name, *app.depends_on}]):
+            _tell(finding)
     missing = sum(finding.state == "missing" for finding in findings)
     print("nothing is missing" if not missing else f"{missing} missing")
     return 1 if missing else 0
+
+
+def _reuse(catalogue: Catalogue, apps: Sequence[AppManifest]) -> Iterator[Finding]:
+    """Whether what ``apps`` say of ``reuse`` holds, or could be said."""
+    from pytest_webarena.sites.doctor import Finding
+    from pytest_webarena.sites.measuring import measure
+
+    wanted = [app for app in apps if app.sites and not app.read_only and app.reuse != "never"]
+    said = {app.name: app.reuse == "clean" for app in wanted}
+    for found in measure(catalogue, wanted) if wanted else ():
+        if found.holds is None:
+            yield Finding(
+                subject=found.app, state="note", text=f"whether reuse: clean would hold can't be told: {found.text}"
+            )
+        elif found.holds and not said[found.app]:
+            text = f"reuse: clean would hold: {found.text}. What it keeps in memory can't be seen"
+            yield Finding(subject=found.app, state="note", text=f"{text}. To say so:\nreuse: clean")
+        elif found.holds:
+            yield Finding(subject=found.app, state="ok", text=f"reuse: clean holds: {found.text}")
+        elif said[found.app]:
+            text = f"it says reuse: clean, which does not hold: {found.text}. Its replicas are reset after each trial"
+            yield Finding(subject=found.app, state="note", text=text)
+        else:
+            yield Finding(subject=found.app, state="ok", text=f"reuse: clean would not hold: {found.text}")
 
 
 def _tell(finding: Finding) -> None:

@@ -55,6 +55,7 @@ schema_version: 1
 apps:
   forum:
     backend: process
+    reuse: clean
     sites:
       forum:
         host: forum.test

@@ -15,6 +15,7 @@ from pytest_webarena.errors import SiteError, TaskError, WebArenaError
 from pytest_webarena.evidence import RequestRecord, Unfinished, Unrecorded
 from pytest_webarena.sites.backends.base import KeepsLogs, Replica, Rows
 from pytest_webarena.sites.backstage import Backends
+from pytest_webarena.sites.fleet import ReplicaBroke
 from pytest_webarena.sites.gateway import Gateway, GatewaySession
 from pytest_webarena.sites.housekeeping import ReaperProcess
 from pytest_webarena.sites.manifest import AppManifest, Catalogue, SiteManifest
@@ -24,8 +25,9 @@ from pytest_webarena.sites.report import BrokerReport, BrokerStatus
 from pytest_webarena.sites.running import Pulls
 from pytest_webarena.sites.sessions import Problems, Sessions, States, Turn, Visits
 from pytest_webarena.sites.sizing import Budget, FleetLimits, size_of
+from pytest_webarena.sites.traffic import unsafe_by_app
 
-__all__ = ["BrokerSettings", "Desk", "unsafe_by_app"]
+__all__ = ["BrokerSettings", "Desk"]
 
 _log = logging.getLogger(__name__)
 _OBITUARY = 1.0
@@ -67,6 +69,11 @@ class _Held:
     turn: Turn | None = None
     """Of a lease for signing in on."""
 
+    @property
+    def sessions(self) -> tuple[GatewaySession, ...]:
+        """All gateways that lead to its replicas."""
+        return (self.session,)
+
 
 class Desk:
     """Leases sites: a pool of replicas, and a gateway session for each lease. Lives on one event loop."""
@@ -97,7 +104,6 @@ class Desk:
         apps = [app.name for app in self.catalogue.apps_of(sites)]
         wait = self.settings.lease_timeout if timeout is None else timeout
         lease = await self._pool.lease(apps, holder=holder, timeout=wait)
-        granted = time.monotonic()
         try:
             session = await self._gateway.open()
         except BaseException:
@@ -112,7 +118,7 @@ class Desk:
                     hosts[site.host] = app
         self._held[lease.id] = _Held(lease=lease, session=session, sites=chosen, hosts=hosts)
         register(lease.id)
-        self._pool.handed_over(lease, time.monotonic() - granted)
+        self._pool.handed_over(lease)
         return Grant(
             id=lease.id,
             port=session.port,
@@ -166,9 +172,12 @@ class Desk:
             return
         born = held.lease.replicas[name].edition
         try:
-            await held.session.close()
-            unsafe = unsafe_by_app(held.session.unsafe_hosts, held.hosts)
+            unsafe = await self._cut(held)
             edition = await self._pool.keep(held.lease, name, unsafe=unsafe)
+        except ReplicaBroke as error:  # another one may live
+            for site, states in made.items():
+                for user in states:
+                    sessions.failed(site, user, str(error))
         except WebArenaError as error:
             sessions.give_up(((site, user) for site, users in made.items() for user in users), str(error))
         else:
@@ -199,13 +208,19 @@ class Desk:
 
     async def _release(self, held: _Held) -> ReleaseReport:
         try:
-            await held.session.close()
-            unsafe = unsafe_by_app(held.session.unsafe_hosts, held.hosts)
+            unsafe = await self._cut(held)
             reasons = await self._pool.release(held.lease, unsafe=unsafe)
         finally:
             if held.turn is not None:
                 held.turn.end(why="whoever was to sign in gave the replica back")
         return ReleaseReport(clean=not reasons, reason="; ".join(f"{app}: {reason}" for app, reason in reasons.items()))
+
+    async def _cut(self, held: _Held) -> Mapping[str, str]:
+        """Close the gateways of a lease; app name to why its traffic may have changed it, or may still do so."""
+        for session in held.sessions:
+            await session.close()  # tells of what is in flight
+        needs = {app.name: app.depends_on for app in self.catalogue.apps.values()}
+        return unsafe_by_app(held.sessions, held.hosts, needs)
 
     async def requests(self, lease: str) -> list[RequestRecord]:
         """The traffic of a lease's browser so far. `SiteError` when a replica has died: it would be no evidence."""
@@ -375,16 +390,3 @@ class Desk:
         self._work.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None and not isinstance(error, WebArenaError):
             _log.error("background work failed", exc_info=error)
-
-
-def unsafe_by_app(unsafe_hosts: Mapping[str, str], hosts: Mapping[str, str]) -> Mapping[str, str]:
-    """App name to its first request that may have changed it; apps without one are missing.
-
-    ``unsafe_hosts`` is the gateway's word by host (`GatewaySession.unsafe_hosts`), ``hosts`` maps host names to apps. A
-    host of no app of this lease can't have been reached, so it is left out.
-    """
-    found: dict[str, str] = {}
-    for host, what in unsafe_hosts.items():
-        if (app := hosts.get(host)) is not None:
-            found.setdefault(app, what)
-    return found

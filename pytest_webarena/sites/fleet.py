@@ -17,8 +17,9 @@ from pytest_webarena.sites.report import AppReport, AppStatus
 from pytest_webarena.sites.resting import Rest
 from pytest_webarena.sites.sizing import Budget, Demand, FleetLimits, Recent
 from pytest_webarena.sites.slot import Slot, State
+from pytest_webarena.sites.unchanged import change, difference
 
-__all__ = ["Fleet"]
+__all__ = ["Fleet", "ReplicaBroke"]
 
 T = TypeVar("T")
 
@@ -31,6 +32,10 @@ _ANSWERING = 10.0
 """Seconds a leased replica has to answer when somebody doubts that it still does."""
 _SHARED = 1_000_000
 """How often a shared replica is available."""
+
+
+class ReplicaBroke(SiteError):
+    """The replica that something was to be done with has died."""
 
 
 class Fleet:
@@ -108,10 +113,12 @@ class Fleet:
         return slot
 
     def give_back(self, slot: Slot, lease: str) -> None:
-        """Nobody got to use ``lease``, so the replica is as pristine as before."""
+        """Nobody got to use ``lease``, so the replica is as pristine as before, unless `verify` has found otherwise."""
         del slot.holders[lease]
         self._figures.leases -= 1
-        if slot.state is State.LEASED and not slot.holders:
+        if slot.state is State.LEASED and slot.touched and not self.app.read_only:
+            self._replace(slot, slot.touched)
+        elif slot.state is State.LEASED and not slot.holders:
             slot.to(State.PRISTINE, self._clock())
         self._forget_broken(slot)
         self._changed()
@@ -122,18 +129,20 @@ class Fleet:
         ``unsafe`` says why its traffic may have changed it. A dirty one is reset in the background.
         """
         del slot.holders[lease]
-        reason = "" if self.app.read_only else slot.touched or unsafe or await self._difference(slot)
+        reason = ""
+        if slot.state is not State.BROKEN and not self.app.read_only:
+            backend = self._preparation.backend()
+            reason = slot.touched or unsafe or await difference(backend, self.app, slot.running())
         if slot.state is State.BROKEN:
             reason = slot.why
             self._forget_broken(slot)
         elif reason:
             self._needs.released(dirty=True)
-            slot.to(State.DIRTY, self._clock(), reason)
-            self._spawn(self._reset(slot))
+            self._replace(slot, reason)
         elif not slot.holders:
             self._needs.released(dirty=False)
             slot.to(State.PRISTINE, self._clock())
-            self._figures.clean += not self.app.read_only
+            slot.visited = not self.app.read_only
         self._changed()
         return reason
 
@@ -162,6 +171,20 @@ class Fleet:
             self._broke(slot, f"it runs, but does not answer; {problem}")
         return slot.why if slot.state is State.BROKEN else ""
 
+    async def verify(self, slot: Slot) -> str:
+        """Why a replica that is about to be handed on without a reset must not be: it has changed since its release.
+
+        Empty for one that has not, and for one that nobody has had before. Another one has to be given back.
+        """
+        if not slot.visited:
+            return ""
+        # Nothing was at work in it when it was released, and nobody has asked it for anything since.
+        reason = await change(self._preparation.backend(), self.app, slot.running())
+        if reason and slot.state is State.LEASED:
+            slot.touched = f"after its release: {reason}"
+            _log.warning("%s was clean at its release, but %s", slot.id, slot.touched)
+        return slot.why if slot.state is State.BROKEN else slot.touched
+
     async def wake(self, slot: Slot) -> None:
         """Have a replica that has just been taken go on, if it was paused."""
         await self._rest.wake(slot)
@@ -179,6 +202,10 @@ class Fleet:
         backend = self._preparation.backend()
         assert isinstance(backend, KeepingBackend)
         del slot.holders[lease]
+        if slot.state is State.BROKEN:
+            self._forget_broken(slot)
+            self._changed()
+            raise ReplicaBroke(slot.why)
         slot.to(State.DIRTY, self._clock(), "its state is kept for the replicas to come")
         self._needs.released(dirty=True)
         try:
@@ -192,6 +219,10 @@ class Fleet:
         if write:
             slot.touched = "a set-up step wrote into its database"
         return await self._preparation.backend().query(self.app, slot.running(), database, sql, write=write)
+
+    def handed_on(self, slot: Slot) -> None:
+        """Note that a replica has a new holder, maybe without a reset since it had its last one."""
+        self._figures.clean += slot.visited
 
     def handed_over(self, seconds: float) -> None:
         """Note how long a hand-over took."""
@@ -249,8 +280,7 @@ class Fleet:
             return
         slot = max(stale, key=Slot.place_in_line)
         if slot.resting is None:
-            slot.to(State.DIRTY, self._clock(), "it started before its users were signed in")
-            self._spawn(self._reset(slot))
+            self._replace(slot, "it started before its users were signed in")
 
     def shed(self) -> bool:
         """Give a spare up, for another app has greater need of the memory. Whether there was one."""
@@ -291,6 +321,10 @@ class Fleet:
             self._ready(slot, self._figures.starts, began)
         self._changed()
 
+    def _replace(self, slot: Slot, why: str) -> None:
+        slot.to(State.DIRTY, self._clock(), why)
+        self._spawn(self._reset(slot))
+
     async def _reset(self, slot: Slot) -> None:
         began = self._clock()
         replica = slot.running()
@@ -310,7 +344,7 @@ class Fleet:
         self.failure = ""
         durations.append(now - began)
         self._needs.replaced(now - began)
-        slot.paused = False
+        slot.paused = slot.visited = False
         slot.to(State.PRISTINE, now)
 
     def _fail(self, slot: Slot, error: Exception, what: str) -> None:
@@ -332,19 +366,6 @@ class Fleet:
                 return await work
         except TimeoutError as error:
             raise SiteError(f"its {what} took longer than {self.app.start_timeout:g} s (start_timeout)") from error
-
-    async def _difference(self, slot: Slot) -> str:
-        """Why the data of a released replica may differ from pristine; empty when it is known to be equal."""
-        replica = slot.running()
-        if self.app.reuse == "never":
-            return "its manifest says: reuse: never"
-        if replica.fingerprint is None:
-            return "it has no cheap fingerprint"
-        try:
-            present = await self._preparation.backend().fingerprint(self.app, replica)
-        except Exception as error:
-            return f"its fingerprint could not be taken: {error}"
-        return "" if present == replica.fingerprint else "its data differ from pristine"
 
     async def _stop(self, replica: Replica) -> None:
         try:

@@ -70,9 +70,10 @@ APP: Record[Mapping[str, Any]] = Record(
         key(
             "reuse",
             Choice("clean", "never"),
-            "Whether a replica proved unchanged is handed on without a reset.",
-            "reuse: never",
-            default="clean",
+            "Whether a replica proved unchanged is handed on without a reset; unsaid: `never`. "
+            "`webarena sites doctor` measures whether `clean` would hold.",
+            "reuse: clean",
+            default=None,
         ),
         key("ready", READY, "When it can be used; all must hold.", "ready: [{http: /}]", default=(PortReady(),)),
         key("start_timeout", Number(float, above=0), "Seconds a start may take.", "start_timeout: 300", default=60.0),

@@ -198,9 +198,9 @@ class AppManifest:
     """The first one is what a query without a name means."""
     read_only: bool = False
     """Nothing an agent does can change it: one replica is shared by everybody and never reset."""
-    reuse: Literal["clean", "never"] = "clean"
-    """Whether a replica proved unchanged is handed on without a reset. ``never`` when a reset is cheap, or when the
-    app keeps something in memory (a clock, counters) that its fingerprint doesn't show."""
+    reuse: Literal["clean", "never"] | None = None
+    """Whether a replica proved unchanged is handed on without a reset; None, which nobody has said, means ``never``.
+    No proof shows what the app keeps in memory (a clock, counters), so only who knows the app can say ``clean``."""
     ready: tuple[Readiness, ...] = (PortReady(),)
     """All must hold before a replica is handed out."""
     start_timeout: float = 60.0

@@ -31,6 +31,8 @@ class PoolLease:
     holder: str
     waited: float
     """Seconds from asking to granting."""
+    granted: float = 0.0
+    """When, on the pool's clock."""
     slots: Mapping[str, Slot]
     """App name to its replica's place."""
     released: bool = False
@@ -105,9 +107,12 @@ class Pool:
                 lease = await request.future
                 for fleet in fleets:
                     await fleet.wake(lease.slots[fleet.app.name])
-                if not any([await fleet.examine(lease.slots[fleet.app.name]) for fleet in fleets]):
+                died = [await fleet.examine(lease.slots[fleet.app.name]) for fleet in fleets]
+                if not any(died) and not any([await fleet.verify(lease.slots[fleet.app.name]) for fleet in fleets]):
+                    for fleet in fleets:
+                        fleet.handed_on(lease.slots[fleet.app.name])
                     return lease
-                # One died on standby: back to the old place in the queue, before anybody else is served.
+                # One died or changed on standby: back to the old place in the queue, before anybody else is served.
                 request.future = asyncio.get_running_loop().create_future()
                 request.queued = True
                 self._enqueue(request)
@@ -183,10 +188,10 @@ class Pool:
         if why := next(filter(None, reasons), ""):
             raise SiteError(why)
 
-    def handed_over(self, lease: PoolLease, seconds: float) -> None:
-        """Note how long it took from granting ``lease`` until it could be used."""
+    def handed_over(self, lease: PoolLease) -> None:
+        """Note how long it took from granting ``lease`` until it could be used, that is now."""
         for app in lease.slots:
-            self._fleets[app].handed_over(seconds)
+            self._fleets[app].handed_over(self._clock() - lease.granted)
 
     def note(self, app: str, text: str) -> None:
         """What takes long for an app at present; empty when it is over."""
@@ -260,7 +265,8 @@ class Pool:
         self._granted += 1  # not the request's number: one whose replica died on standby is granted again
         name = f"lease-{self._granted}"
         slots = {fleet.app.name: fleet.take(name, request.holder, waited) for fleet in request.fleets}
-        request.future.set_result(PoolLease(id=name, holder=request.holder, waited=waited, slots=slots))
+        lease = PoolLease(id=name, holder=request.holder, waited=waited, granted=self._clock(), slots=slots)
+        request.future.set_result(lease)
 
     def _undo(self, lease: PoolLease) -> None:
         lease.released = True

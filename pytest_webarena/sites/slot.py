@@ -54,7 +54,9 @@ class Slot:
     """Lease id to who holds it; at most one, unless the app is read-only."""
     why: str = ""
     touched: str = ""
-    """Why it can't be clean, known before its release: SQL written by a set-up step."""
+    """Why it can't be clean, known before its release: SQL written by a set-up step, a change found at hand-over."""
+    visited: bool = False
+    """Whether somebody has had it since it was last made pristine: it was proved clean, and has to be once more."""
     leased_seconds: float = 0.0
     paused: bool = False
     resting: asyncio.Future[None] | None = None

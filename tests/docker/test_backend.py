@@ -303,3 +303,35 @@ def wait_until_gone(engine: DockerClient, backend: DockerBackend, run: Callable[
     while left := engine.containers.list(all=True, filters={"label": labels}, ignore_removed=True):
         assert time.monotonic() < deadline, left
         run(asyncio.sleep(0.05))
+
+
+@pytest.mark.parametrize(
+    ("code", "seen"),
+    [
+        ("pass", "nothing"),
+        ("open('/data/homepage/seen', 'w')", "data"),
+        ("import os; os.mkdir('/data/homepage/empty')", "data"),
+        ("import glob, os; os.utime(glob.glob('/data/homepage/*.sqlite3')[0])", "data"),
+        ("import subprocess; subprocess.Popen(['sleep', '60'])", "work"),
+        ("import subprocess; subprocess.Popen(['sleep', '60'], start_new_session=True)", "work"),
+    ],
+    ids=["nothing", "file", "folder", "time", "process", "daemon"],
+)
+def test_what_a_visitor_left_behind_is_seen(
+    engine: DockerClient,
+    backend: DockerBackend,
+    replica: Replica,
+    homepage: AppManifest,
+    run: Callable[..., Any],
+    code: str,
+    seen: str,
+) -> None:
+    assert get(replica, "/")[0] == 200
+    done, output = container_of(engine, backend, replica).exec_run(["python3", "-c", code])
+    assert done == 0, output
+    same = run(backend.fingerprint(homepage, replica)) == replica.fingerprint
+    working = run(backend.at_work(homepage, replica))
+    assert (same, bool(working)) == (seen != "data", seen == "work")
+    if working:
+        assert working == "something is still at work in it: threads that came after its start (1)"
+    assert ("empty" in "".join(run(backend.listing(homepage, replica)))) == ("mkdir" in code)

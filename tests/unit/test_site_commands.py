@@ -120,3 +120,49 @@ def test_a_misspelt_site_elsewhere_is_told_and_a_new_one_taken() -> None:
         load_catalogue("embedded", site_urls={"shoping": "http://x:1"})
     catalogue = load_catalogue("embedded", site_urls={"shop": "http://x:1", "shopping": "http://y:2"})
     assert {catalogue.apps[catalogue.sites[name].app].backend for name in ("shop", "shopping")} == {"external"}
+
+
+MEASURED = """
+apps:
+  reader:
+    backend: process
+    sites: {reader: {host: reader.test}}
+    process: {command: ["{python}", -u, notes.py, "{port}", "{data_dir}"]}
+    ready: [{http: /}]
+  writer:
+    backend: process
+    sites: {writer: {host: writer.test, start: /add}}
+    process: {command: ["{python}", -u, notes.py, "{port}", "{data_dir}"]}
+  boaster:
+    backend: process
+    reuse: clean
+    sites: {boaster: {host: boaster.test, start: /later}}
+    process: {command: ["{python}", -u, notes.py, "{port}", "{data_dir}"]}
+  knower:
+    backend: process
+    reuse: never
+    sites: {knower: {host: knower.test}}
+    process: {command: ["{python}", -u, notes.py, "{port}", "{data_dir}"]}
+  breaker:
+    backend: process
+    sites: {breaker: {host: breaker.test}}
+    process: {command: ["{python}", -c, "raise SystemExit('no database')"]}
+"""
+
+
+def test_the_doctor_measures_which_sites_can_be_handed_on(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (project / "sites.yaml").write_text(MEASURED)
+    late = (
+        'import threading; threading.Timer(0.2, notes.write_text, ["late"]).start() if self.path == "/later" else None'
+    )
+    program = PROGRAM.replace("    def do_GET(self):\n", f"    def do_GET(self):\n        {late}\n")
+    (project / "notes.py").write_text(program)
+    main(["sites", "doctor", "--sites=./sites.yaml"])
+    said = " ".join(capsys.readouterr().out.split())
+    assert "note reader reuse: clean would hold: 2 rounds of its start pages changed nothing that can be seen." in said
+    assert "ok writer reuse: clean would not hold: notes appears, after GET /add, round 1" in said
+    assert "note boaster it says reuse: clean, which does not hold: notes appears, after GET /later, round 1" in said
+    assert "breaker whether reuse: clean would hold can't be told: it ended with exit code 1" in said
+    assert "knower reuse" not in said
+    main(["sites", "doctor", "--sites=./sites.yaml", "--quick", "writer"])
+    assert "reuse" not in capsys.readouterr().out

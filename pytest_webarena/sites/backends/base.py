@@ -17,7 +17,16 @@ from pytest_webarena.sites.running import Pulls
 if TYPE_CHECKING:
     from pytest_webarena.sites.manifest import AppManifest
 
-__all__ = ["Backend", "BackendContext", "KeepingBackend", "KeepsLogs", "PausingBackend", "Replica", "Rows"]
+__all__ = [
+    "Backend",
+    "BackendContext",
+    "KeepingBackend",
+    "KeepsLogs",
+    "PausingBackend",
+    "Replica",
+    "Rows",
+    "WatchingBackend",
+]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -134,3 +143,19 @@ class KeepingBackend(Protocol):
 
         Later ones have higher numbers. The replica's place is reset afterwards, also when this fails.
         """
+
+
+@runtime_checkable
+class WatchingBackend(Protocol):
+    """What a backend offers besides if it can tell what still runs in a replica that nobody asks for anything."""
+
+    async def at_work(self, app: AppManifest, replica: Replica) -> str:
+        """Empty when no more runs in the replica than when it was pristine, now or soon; otherwise what does."""
+
+
+@runtime_checkable
+class ListingBackend(Protocol):
+    """What a backend offers besides if it can tell what a fingerprint is made of."""
+
+    async def listing(self, app: AppManifest, replica: Replica) -> tuple[str, ...]:
+        """A line per entry: its state, a tab, its path."""

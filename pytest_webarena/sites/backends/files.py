@@ -1,9 +1,8 @@
-"""Data directories of replicas: their digest, and queries in the SQLite files they hold."""
+"""Data directories of replicas: their digests, and queries in the SQLite files they hold."""
 
 from __future__ import annotations
 
 import base64
-import hashlib
 import sqlite3
 import time
 from pathlib import Path
@@ -12,12 +11,12 @@ from typing import Any
 from pytest_webarena.errors import SiteError, TaskError
 from pytest_webarena.evidence import JsonValue
 from pytest_webarena.sites.backends.base import Rows
+from pytest_webarena.sites.backends.digest import TooMuch, digest, entries
 
-__all__ = ["files_digest", "query_sqlite"]
+__all__ = ["files_digest", "query_sqlite", "state_digest", "state_listing"]
 
 _CHEAP = 64 * 1024 * 1024
 """Bytes up to which reading everything is cheap."""
-_CHUNK = 1024 * 1024
 _MAX_ROWS = 10_000
 _QUERY_SECONDS = 30.0
 _BUSY_SECONDS = 5.0
@@ -39,35 +38,25 @@ _NOT_THE_STATEMENT = frozenset(
 
 
 def files_digest(directory: Path) -> str | None:
-    """Digest of names and contents of all files below ``directory``; None when reading them is not cheap.
-
-    SQLite's ``-shm`` files and empty ``-wal`` and ``-journal`` files come and go with readers and don't count; ones
-    with content do: they may hold changes that are not in the main file yet.
-    """
-    total = hashlib.blake2b(digest_size=16)
-    size = 0
-    for path in sorted(path for path in directory.rglob("*") if path.is_file() or path.is_symlink()):
-        if path.name.endswith("-shm"):
-            continue
-        length = path.lstat().st_size
-        if length == 0 and path.name.endswith(("-wal", "-journal")):
-            continue
-        size += length
-        if size > _CHEAP:
-            return None
-        total.update(f"{path.relative_to(directory)}\0".encode("utf-8", "surrogateescape"))
-        total.update(_file_digest(path))
-    return total.hexdigest()
+    """Digest of what all files below ``directory`` hold, the same on every machine; None when that is not cheap."""
+    return _digest(directory, exact=False)
 
 
-def _file_digest(path: Path) -> bytes:
-    if path.is_symlink():
-        return hashlib.blake2b(str(path.readlink()).encode("utf-8", "surrogateescape"), digest_size=16).digest()
-    digest = hashlib.blake2b(digest_size=16)
-    with path.open("rb") as file:
-        while chunk := file.read(_CHUNK):
-            digest.update(chunk)
-    return digest.digest()
+def state_digest(directory: Path) -> str | None:
+    """Digest of all that can be seen below ``directory`` (`digest.entries`); None when reading it is not cheap."""
+    return _digest(directory, exact=True)
+
+
+def state_listing(directory: Path) -> tuple[str, ...]:
+    """What `state_digest` is the digest of."""
+    return tuple(entries(str(directory), True))
+
+
+def _digest(directory: Path, *, exact: bool) -> str | None:
+    try:
+        return digest(str(directory), exact, _CHEAP)
+    except TooMuch:
+        return None
 
 
 def query_sqlite(path: Path, sql: str, *, write: bool) -> Rows:

@@ -9,10 +9,12 @@ import os
 import sys
 from collections.abc import Mapping
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from pytest_webarena.errors import SiteError
+from pytest_webarena.sites.backends.activity import Activity, threads_of
 from pytest_webarena.sites.backends.forkserver import ForkOrder, LoadOrder
 from pytest_webarena.sites.backends.processes import exit_text, log_tail
 from pytest_webarena.sites.housekeeping import child_environment
@@ -29,6 +31,7 @@ class ForkedReplica:
     def __init__(self, server: ForkServer, name: str, data_dir: Path, log: Path, event: Mapping[str, Any]) -> None:
         self.port: int = event["port"]
         self.fingerprint: str | None = event["fingerprint"]
+        self.activity = Activity(partial(threads_of, event["pid"]))
         self.data_dir = data_dir
         self.log = log
         self._server, self._name = server, name

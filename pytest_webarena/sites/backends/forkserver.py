@@ -6,7 +6,7 @@ One per app, single-threaded, run as ``python -P -m pytest_webarena.sites.backen
     ← {"event": "loaded", "seed": "<digest of the seed>"}
     ← {"event": "failed", "id": "", "error": "…"}
     → {"op": "fork", …}              the fields of `ForkOrder`
-    ← {"event": "ready", "id": "homepage-1.0", "port": 41234, "fingerprint": "…"}      written by the replica
+    ← {"event": "ready", "id": "homepage-1.0", "pid": 7, "port": 41234, "fingerprint": "…"}   by the replica
     ← {"event": "failed", "id": "homepage-1.0", "error": "…"}                           likewise
     → {"op": "kill", "id": "homepage-1.0"}
     ← {"event": "exit", "id": "homepage-1.0", "code": -9}
@@ -20,6 +20,7 @@ Events are shorter than a pipe's atomic write, so those of several replicas don'
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import gc
 import io
@@ -40,7 +41,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from pytest_webarena.errors import UsageError
-from pytest_webarena.sites.backends.files import files_digest
+from pytest_webarena.sites.backends.files import files_digest, state_digest
 from pytest_webarena.sites.backends.wsgi import logged, visit
 
 if TYPE_CHECKING:
@@ -50,6 +51,7 @@ __all__ = ["ForkOrder", "LoadOrder", "main"]
 
 _ERROR_LIMIT = 500
 _DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG
+_ADOPT = 36  # PR_SET_CHILD_SUBREAPER
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -237,11 +239,11 @@ class _Server:
                 else:
                     self._copy_seed(data)
                 server = self._bind(data, server)
-                fingerprint = files_digest(data) if order.fingerprint else None
+                fingerprint = state_digest(data) if order.fingerprint else None
             except Exception as error:
                 _send(self._out, "failed", id=order.id, error=_short(error))
                 raise
-            _send(self._out, "ready", id=order.id, port=server.effective_port, fingerprint=fingerprint)
+            _send(self._out, "ready", id=order.id, pid=os.getpid(), port=server.effective_port, fingerprint=fingerprint)
             os.close(self._out)
             server.run()
             code = 0
@@ -254,6 +256,9 @@ class _Server:
 
     def _detach(self, parent: int) -> None:
         self._die_with_parent(parent)
+        os.setsid()  # what it starts is ended with it
+        if self._prctl is not None:
+            self._prctl(_ADOPT, 1, 0, 0, 0)  # and is seen to be at work, though it lets go of its parent
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -304,6 +309,8 @@ class _Server:
         for pid, name in self._children.items():
             if name == replica:
                 os.kill(pid, signal.SIGKILL)  # not waited for yet, so the pid is still the child's
+                with contextlib.suppress(ProcessLookupError):  # it has not come to lead a group
+                    os.killpg(pid, signal.SIGKILL)
 
     def _collect(self) -> None:
         for pid in list(self._children):

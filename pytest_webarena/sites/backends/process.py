@@ -10,7 +10,7 @@ from typing import Any
 
 from pytest_webarena.errors import SiteError, UsageError
 from pytest_webarena.sites.backends.base import BackendContext, Replica, Rows
-from pytest_webarena.sites.backends.files import files_digest, query_sqlite
+from pytest_webarena.sites.backends.files import files_digest, query_sqlite, state_digest, state_listing
 from pytest_webarena.sites.backends.forking import ForkedReplica, ForkServer
 from pytest_webarena.sites.backends.forkserver import ForkOrder, LoadOrder
 from pytest_webarena.sites.backends.processes import CommandReplica, log_tail, start_command
@@ -80,7 +80,15 @@ class ProcessBackend:
 
     async def fingerprint(self, app: AppManifest, replica: Replica) -> str | None:
         """Digest of the replica's files."""
-        return await asyncio.to_thread(files_digest, _running(replica).data_dir)
+        return await asyncio.to_thread(state_digest, _running(replica).data_dir)
+
+    async def at_work(self, app: AppManifest, replica: Replica) -> str:
+        """Threads and processes beyond those that it had at its start."""
+        return await _running(replica).activity.busy()
+
+    async def listing(self, app: AppManifest, replica: Replica) -> tuple[str, ...]:
+        """What the fingerprint is the digest of."""
+        return await asyncio.to_thread(state_listing, _running(replica).data_dir)
 
     async def query(self, app: AppManifest, replica: Replica, database: str, sql: str, *, write: bool) -> Rows:
         """Run SQL in one of the replica's SQLite files."""
@@ -132,6 +140,8 @@ class ProcessBackend:
             running = await server.fork(order)
             if any(not isinstance(strategy, PortReady) for strategy in app.ready):
                 await self._until_ready(app, running)
+            if app.reuse == "clean":
+                await running.activity.note()
         else:
             environ = {**process.env, **self._context.environ}
             running = await start_command(
@@ -139,7 +149,8 @@ class ProcessBackend:
             )
             self._commands.add(running)
             if app.reuse == "clean":
-                running.fingerprint = await asyncio.to_thread(files_digest, data_dir)
+                await running.activity.note()
+                running.fingerprint = await asyncio.to_thread(state_digest, data_dir)
         digest = hashlib.sha256(f"{app.digest} {self._seeds.get(app.name, '')}".encode()).hexdigest()[:16]
         return Replica(
             id=replica_id,

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import os
+import secrets
 import shutil
 import signal
 import socket
 import sys
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 from pytest_webarena.errors import SiteError
 from pytest_webarena.sites import reaper
+from pytest_webarena.sites.backends.activity import Activity, threads_of
 from pytest_webarena.sites.manifest import AppManifest
 from pytest_webarena.sites.ready import wait_ready
 
@@ -21,6 +24,8 @@ __all__ = ["CommandReplica", "exit_text", "log_tail", "start_command"]
 _TAIL_LINES = 20
 _TAIL_BYTES = 8192
 _PORT_TRIES = 3
+_MARK = "PYTEST_WEBARENA_REPLICA"
+"""By which a replica's processes are known, wherever they have gone."""
 
 
 def exit_text(code: int) -> str:
@@ -50,11 +55,12 @@ def log_tail(path: Path) -> str:
 class CommandReplica:
     """A running command and the processes it started."""
 
-    def __init__(self, process: asyncio.subprocess.Process, port: int, data_dir: Path, log: Path) -> None:
+    def __init__(self, process: asyncio.subprocess.Process, port: int, data_dir: Path, log: Path, mark: str) -> None:
         self.port = port
+        self.activity = Activity(partial(threads_of, process.pid, mark))
         self.data_dir = data_dir
         self.fingerprint: str | None = None
-        self._process, self._log = process, log
+        self._process, self._log, self._mark = process, log, mark
         self._identity = reaper.identity(process.pid)
 
     async def died(self) -> str:
@@ -63,8 +69,8 @@ class CommandReplica:
         return "" if code is None else f"it ended with {exit_text(code)}{log_tail(self._log)}"
 
     async def stop(self) -> None:
-        """Kill it and its process group, and wait for its end."""
-        await asyncio.to_thread(reaper.reap, [("pid", self._identity)])
+        """Kill it and all it started, and wait for its end."""
+        await asyncio.to_thread(reaper.reap, [("pid", self._identity), ("mark", self._mark)])
         await self._process.wait()
 
 
@@ -110,17 +116,18 @@ async def _spawn(
     data_dir: Path,
     log: Path,
 ) -> CommandReplica:
+    mark = f"{_MARK}={secrets.token_hex(8)}"
     filled = {name: _fill(value, filling) for name, value in environ.items()}
     try:
         with log.open("ab") as out:
             process = await asyncio.create_subprocess_exec(
                 *command,
                 stdin=asyncio.subprocess.DEVNULL, stdout=out, stderr=out,
-                cwd=app.folder, env={**os.environ, **filled}, start_new_session=True,
+                cwd=app.folder, env={**os.environ, **filled, **dict([mark.split("=", 1)])}, start_new_session=True,
             )  # fmt: skip
     except OSError as error:
         raise SiteError(f"its command {command[0]!r} can't be run: {error}") from error
-    return CommandReplica(process, port, data_dir, log)
+    return CommandReplica(process, port, data_dir, log, mark)
 
 
 def _fill(text: str, filling: Mapping[str, str]) -> str:

@@ -24,6 +24,8 @@ from pytest_webarena.sites.gateway.upstream import Route, end_writing, reset
 
 __all__ = ["BrowserConnection", "Owner"]
 
+# Fields by which frameworks take a GET for another method.
+_OVERRIDES = frozenset(("x-http-method", "x-http-method-override", "x-method-override"))
 # Requests sent ahead wait in memory; beyond this the sender has to wait.
 _AHEAD_LIMIT = 65536
 _EMPTY_LINES = re.compile(rb"(?:\r\n)+")
@@ -38,6 +40,7 @@ class Owner(Protocol):
     connections: set[BrowserConnection]
     pipes: set[asyncio.Transport]
     unsafe_hosts: dict[str, str]
+    unfinished_hosts: dict[str, str]
     upstream_error: str
 
 
@@ -162,6 +165,10 @@ class BrowserConnection(asyncio.Protocol):
             self._mark_unsafe(route, "WebSocket", entry.url)
         elif request.method not in SAFE_METHODS:
             self._mark_unsafe(route, request.method, entry.url)
+        elif has_body:  # it has no meaning in these (RFC 9110 §9.3.1), so whoever reads it may do anything
+            self._mark_unsafe(route, f"{request.method} with a body", entry.url)
+        elif any(field.partition(":")[0].lower() in _OVERRIDES for field in request.fields):
+            self._mark_unsafe(route, f"{request.method} as another method", entry.url)
         body = request_body(request, log.capture(entry)) if has_body else None
         exchange = Exchange(self, self._settings, route, request, path, entry, log)
         self._exchange = exchange
@@ -227,6 +234,9 @@ class BrowserConnection(asyncio.Protocol):
     def _mark_unsafe(self, route: Route, what: str, url: str) -> None:
         if route.host not in self._owner.unsafe_hosts:
             self._owner.unsafe_hosts[route.host] = f"{what} {url}"
+
+    def cut_off(self, route: Route, entry: Entry) -> None:
+        self._owner.unfinished_hosts.setdefault(route.host, f"{entry.method} {entry.url} was not over")
 
     # --- answers of our own ---
 

@@ -47,6 +47,7 @@ class Exchange:
         "_response",
         "_response_body",
         "_route",
+        "_sent",
         "_settings",
         "_task",
         "_timer",
@@ -91,6 +92,7 @@ class Exchange:
         self._over = False
         self._orphan = False
         """The browser has gone and the request has not."""
+        self._sent = False
 
     # --- the request ---
 
@@ -158,8 +160,10 @@ class Exchange:
             self._end()
         elif self._task is not None:
             self._orphan = True
+            self._browser.cut_off(self._route, self._entry)
             return self._entry.writes
         else:
+            self._browser.cut_off(self._route, self._entry)
             connection, self._upstream = self._upstream, None
             if connection is not None and self._entry.writes and self._response is None:
                 self._orphan = True
@@ -209,6 +213,7 @@ class Exchange:
             connection.transport.close()  # flushes first
             return
         self._upstream = connection
+        self._sent = True
         connection.sink = self
         if self._pending:
             # In this order: the write may ask for a pause again.
@@ -370,6 +375,8 @@ class Exchange:
             self._browser.reply(self._entry, status, title, reason, close=pending or self._close)
 
     def _end(self) -> None:
+        if self._sent and not self._over:
+            self._browser.cut_off(self._route, self._entry)
         self._over = True
         if self._orphan:
             self._log.finish(self._entry)

@@ -71,6 +71,7 @@ class _HarnessDoor:
         self.connections = session.connections
         self.pipes = session.pipes
         self.unsafe_hosts = session.unsafe_hosts
+        self.unfinished_hosts = session.unfinished_hosts
         self.log = log
         self._session = session
 
@@ -99,6 +100,9 @@ class GatewaySession:
     ``WebSocket http://homepage.test/live``. Complete even where the log is not; marked before a byte is passed on.
 
     True to HTTP's meaning of methods: a site that changes state on GET needs a fingerprint to be found out."""
+    unfinished_hosts: dict[str, str]
+    """Host to the first request that was cut off before its answer was complete, by the browser or by `close`, e.g.
+    ``GET http://homepage.test/report was not over``: whatever its method, the replica may still be at work on it."""
     upstream_error: str
     """The first fault of a replica (refused, died, spoke no HTTP), e.g. ``homepage.test (served by …): no
     connection: …``; empty while all work. A trial that met one was not judged on a working site."""
@@ -118,6 +122,7 @@ class GatewaySession:
         self.connections: set[BrowserConnection] = set()
         self.pipes: set[asyncio.Transport] = set()
         self.unsafe_hosts = {}
+        self.unfinished_hosts = {}
         self.upstream_error = ""
         self.port = self.harness_port = 0
         self.closed = False

@@ -35,6 +35,9 @@ class BrowserSide(Protocol):
     def upstream_failed(self, route: Route, reason: str) -> None:
         """The replica is at fault."""
 
+    def cut_off(self, route: Route, entry: Entry) -> None:
+        """The replica has got a request whose answer nobody has seen to its end: it may still be at work on it."""
+
 
 class Pipe(asyncio.Protocol):
     """One end of a tunnel."""

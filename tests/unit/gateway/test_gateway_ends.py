@@ -211,7 +211,67 @@ def test_closing_cuts_everything_on_both_sides_at_once(world: World) -> None:
         "live": 101,
     }
     assert session.unsafe
+    assert session.unfinished_hosts["homepage.test"] in [  # whichever was cut first
+        f"GET {HOME}/hanging was not over",
+        f"POST {HOME}/uploading was not over",
+    ]
     world.run(session.close())
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["", "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf", "HTTP/1.1 200 OK\r\n\r\nwithout end"],
+    ids=["nothing", "half", "endless"],
+)
+def test_a_request_that_the_browser_gave_up_is_not_over(world: World, said: str) -> None:
+    async def handler(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(said.encode())
+        await reader.read()
+
+    session, site = world.serve_raw(handler)
+    browser = world.browser(session)
+    browser.send(f"GET {HOME}/report HTTP/1.1\r\nHost: h\r\n\r\n".encode())
+    world.until(lambda: site.connections == 1)
+    if said:
+        browser.head()
+    browser.close()
+    world.until(lambda: session.in_flight == 0)
+    assert session.unfinished_hosts == {"homepage.test": f"GET {HOME}/report was not over"}
+
+
+def test_a_request_given_up_before_its_connection_stood_is_not_over_either(world: World) -> None:
+    session, site = world.serve()
+    browsers = [world.browser(session) for _ in range(20)]
+    for browser in browsers:
+        browser.send(f"GET {HOME}/report HTTP/1.1\r\nHost: h\r\n\r\n".encode())
+        browser.close()
+    world.until(lambda: len(site.seen) == 20)
+    world.until(lambda: session.in_flight == 0)
+    assert session.unfinished_hosts == {"homepage.test": f"GET {HOME}/report was not over"}
+
+
+def test_a_request_that_was_answered_is_over(world: World) -> None:
+    session, _ = world.serve()
+    browser = world.browser(session)
+    for _ in range(3):
+        browser.get(f"{HOME}/")
+    world.run(session.close())
+    assert session.unfinished_hosts == {}
+
+
+def test_an_answer_that_breaks_off_says_nothing_of_its_end(world: World) -> None:
+    session, _ = world.serve(lambda _: None)
+    assert world.browser(session).get(f"{HOME}/report")[0] == 502
+    assert session.unfinished_hosts == {"homepage.test": f"GET {HOME}/report was not over"}
+
+
+def test_what_never_reached_the_site_leaves_nothing_behind(world: World) -> None:
+    session = world.session()
+    world.route(session, 1)
+    assert world.browser(session).get(f"{HOME}/")[0] == 502
+    assert world.browser(session).get("http://elsewhere.test/")[0] == 403
+    assert session.unfinished_hosts == {}
 
 
 def test_closing_forgets_requests_still_on_their_way(world: World) -> None:

@@ -223,6 +223,21 @@ def test_safe_methods(world: World, method: str) -> None:
     assert session.unsafe == ""
 
 
+@pytest.mark.parametrize("method", ["GET", "HEAD", "OPTIONS"])
+def test_a_body_makes_any_method_unsafe(world: World, method: str) -> None:
+    session, _ = world.serve(lambda _: b"HTTP/1.1 204 No Content\r\n\r\n")
+    client = world.http(session)
+    client.request(method, f"{HOME}/notes", body=b"delete=1")
+    client.getresponse().read()
+    assert session.unsafe == f"{method} with a body {HOME}/notes"
+
+
+def test_a_get_that_asks_to_be_taken_for_another_method_is_unsafe(world: World) -> None:
+    session, _ = world.serve()
+    world.browser(session).get(f"{HOME}/notes/1", "X-HTTP-Method-Override: DELETE")
+    assert session.unsafe == f"GET as another method {HOME}/notes/1"
+
+
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "PROPFIND", "get", "X"])
 def test_unsafe_methods(world: World, method: str) -> None:
     session, _ = world.serve(lambda _: b"HTTP/1.1 204 No Content\r\n\r\n")

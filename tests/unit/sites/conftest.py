@@ -79,6 +79,7 @@ CATALOGUE = """
 apps:
   tiny:
     backend: process
+    reuse: clean
     sites: {tiny: {host: tiny.test, start: /start, user: ann}}
     users: {ann: {password: secret}}
     databases: {main: {sqlite: main.sqlite3}}
@@ -86,7 +87,6 @@ apps:
   other:
     backend: process
     sites: {other: {host: other.test}}
-    reuse: never
     process: {factory: "tinyapp:create_app", seed: "tinyapp:seed", on_fork: "tinyapp:on_fork"}
   broken:
     backend: process

@@ -23,12 +23,18 @@ class FakeBackend:
         self.problems: list[str] = []
         """Failures of the next starts and resets."""
         self.preparation = ""
+        self.refuses = ""
+        """Why a state can't be kept."""
         self.data: dict[str, str] = {}
         """Replica id to its fingerprint; ``pristine`` after a start or a reset."""
         self.dead: dict[str, str] = {}
         self.stopped: list[str] = []
         self.alive_checks = 0
         self.paused: set[str] = set()
+        self.slow_proofs = False
+        """Whether fingerprints and the keeping of states, too, wait for `finish`."""
+        self.fingerprints: asyncio.Event | None = None
+        """When fingerprints can be taken; at once without."""
         self.pauses = True
         """Whether `pause` works."""
 
@@ -75,6 +81,10 @@ class FakeBackend:
         return what
 
     async def fingerprint(self, app: AppManifest, replica: Replica) -> str | None:
+        if self.slow_proofs:
+            await self._work(f"fingerprint {replica.id}")
+        if self.fingerprints is not None:
+            await self.fingerprints.wait()
         return self.data[replica.id]
 
     async def query(self, app: AppManifest, replica: Replica, database: str, sql: str, *, write: bool) -> Rows:
@@ -96,6 +106,28 @@ class FakeBackend:
         return {}
 
 
+class KeepingBackend(FakeBackend):
+    """One on whose replicas somebody can sign in for all."""
+
+    edition = 0
+
+    def keeps(self, app: AppManifest) -> bool:
+        return not app.read_only
+
+    async def keep(self, app: AppManifest, replica: Replica) -> int:
+        if self.slow_proofs:
+            await self._work(f"keep {replica.id}")
+        if self.refuses:
+            raise SiteError(self.refuses)
+        self.edition += 1
+        return self.edition
+
+    def _pristine(self, app: AppManifest, replica_id: str, generation: int) -> Replica:
+        replica = super()._pristine(app, replica_id, generation)
+        replica.edition = self.edition
+        return replica
+
+
 class House:
     """A pool of the apps ``a``, ``b`` and the read-only ``wiki``, its backend and its clock."""
 
@@ -105,16 +137,17 @@ class House:
         self.backend = FakeBackend()
         self.now = 100.0
         database = {"main": DatabaseManifest(name="main", engine="sqlite", path="x")}
-        app = AppManifest(name="a", sites=(), backend="fake", databases=database, boot_seconds=boot)
+        app = AppManifest(name="a", sites=(), backend="fake", databases=database, boot_seconds=boot, reuse="clean")
         self.apps = {
             "a": app,
             "b": replace(app, name="b"),
-            "never": replace(app, name="never", reuse="never"),
+            "never": replace(app, name="never", reuse=None),
             "wiki": replace(app, name="wiki", read_only=True),
         }
         limits = FleetLimits(replicas=replicas, standbys=standbys, grows=grows, size=1)
+        self.budget = Budget(memory)
         self.pool = Pool(
-            self.apps, lambda _: self.backend, lambda _: limits, clock=lambda: self.now, budget=Budget(memory)
+            self.apps, lambda _: self.backend, lambda _: limits, clock=lambda: self.now, budget=self.budget
         )
 
     async def lease(self, *apps: str, holder: str = "somebody") -> PoolLease:

@@ -135,7 +135,7 @@ def test_several_sites_are_leased_at_once(client: BrokerClient) -> None:
         assert list(lease.sites) == ["other", "tiny"]
         assert "host=other.test" in get(lease, "http://other.test/")
         get(lease, "http://tiny.test/x", "POST")
-        assert lease.release().reason == "other: its manifest says: reuse: never; tiny: POST http://tiny.test/x"
+        assert lease.release().reason == "other: reuse: never; tiny: POST http://tiny.test/x"
 
 
 def test_sql(client: BrokerClient) -> None:
@@ -252,14 +252,15 @@ def test_strangers_are_turned_away(launcher: BrokerLauncher) -> None:
 
 def test_the_report_tells_of_every_app(own: BrokerLauncher) -> None:
     with BrokerClient(own.address, name="gw0") as client:
-        for method in ("GET", "POST"):
+        for method in ("GET", "GET", "GET", "POST"):
             with client.lease(["tiny"], holder="x", timeout=DEADLINE) as lease:
                 get(lease, "http://tiny.test/", method)
         wait_until(lambda: all(replica.state == "pristine" for app in client.status().apps for replica in app.replicas))
     report = own.stop()
     app = report.apps["tiny"]
-    assert (app.leases, app.clean_hand_ons, app.resets.count, app.starts.count, app.broken) == (2, 1, 1, 2, 0)
-    assert (app.handovers.count, app.most_replicas, report.problems) == (2, 2, ())
+    assert (app.leases, app.resets.count, app.starts.count, app.broken) == (4, 1, 2, 0)
+    assert app.clean_hand_ons in (2, 3)  # the second lease may have got the spare
+    assert (app.handovers.count, app.most_replicas, report.problems) == (4, 2, ())
     assert 0 < app.handovers.median < 1000
     assert 0 < app.utilisation < 1
     assert own.stop() is report

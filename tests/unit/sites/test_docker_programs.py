@@ -13,7 +13,7 @@ import pytest
 
 from pytest_webarena.errors import SiteError, TaskError
 from pytest_webarena.sites.backends.docker.inside import program
-from pytest_webarena.sites.backends.files import query_sqlite
+from pytest_webarena.sites.backends.files import files_digest, query_sqlite, state_digest, state_listing
 
 
 def call(name: str, *arguments: str) -> tuple[int, str]:
@@ -93,7 +93,7 @@ def test_faults_of_the_database(tmp_path: Path) -> None:
 
 def test_the_digest_is_of_names_and_contents(tmp_path: Path) -> None:
     def digest() -> str:
-        code, output = call("digest", str(tmp_path))
+        code, output = call("digest", str(tmp_path), "contents")
         assert code == 0
         assert len(output.strip()) == 32
         return output
@@ -118,7 +118,17 @@ def test_the_digest_is_of_names_and_contents(tmp_path: Path) -> None:
     assert digest() == pristine
 
 
+def test_replicas_with_and_without_a_container_have_the_same_digest(tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "ä").write_text("one")
+    (tmp_path / "link").symlink_to("ä")
+    assert call("digest", str(tmp_path), "exact") == (0, f"{state_digest(tmp_path)}\n")
+    assert call("digest", str(tmp_path), "contents") == (0, f"{files_digest(tmp_path)}\n")
+    code, listing = call("digest", str(tmp_path), "list")
+    assert (code, listing.splitlines()) == (0, [json.dumps(entry) for entry in state_listing(tmp_path)])
+
+
 def test_a_directory_that_is_not_there_has_no_digest(tmp_path: Path) -> None:
-    code, output = call("digest", str(tmp_path / "absent"))
+    code, output = call("digest", str(tmp_path / "absent"), "exact")
     assert code != 0
     assert output == ""

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from pytest_webarena.errors import SiteError, TaskError
-from pytest_webarena.sites.backends.files import files_digest, query_sqlite
+from pytest_webarena.sites.backends.files import files_digest, query_sqlite, state_digest
 
 
 @pytest.fixture
@@ -43,12 +44,70 @@ def test_the_digest_follows_names_and_contents(tmp_path: Path) -> None:
     assert files_digest(tmp_path) not in (first, second)
 
 
+def _touched(path: Path) -> None:
+    os.utime(path, (0, 0))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda data: (data / "empty").mkdir(),
+        lambda data: (data / "sub" / "empty").mkdir(),
+        lambda data: (data / "sub").rename(data / "bus"),
+        lambda data: (data / "sub" / "a.txt").chmod(0o400),
+        lambda data: (data / "sub").chmod(0o700),
+        lambda data: _touched(data / "sub" / "a.txt"),
+        lambda data: os.mkfifo(data / "pipe"),
+        lambda data: (data / "link").unlink() or (data / "link").symlink_to("sub"),
+        lambda data: (data / "link").unlink() or (data / "link").write_text("sub/a.txt"),
+        lambda data: (data / "notes-shm").write_text("no index: there is no database of that name"),
+        lambda data: (data / "notes-wal").touch(),
+    ],
+    ids=[
+        "folder",
+        "subfolder",
+        "renamed",
+        "mode",
+        "folder-mode",
+        "time",
+        "pipe",
+        "target",
+        "no-link",
+        "no-index",
+        "no-log",
+    ],
+)
+def test_whatever_can_be_seen_counts(tmp_path: Path, change: Callable[[Path], object]) -> None:
+    (tmp_path / "sub").mkdir(mode=0o755)
+    (tmp_path / "sub" / "a.txt").write_text("one")
+    (tmp_path / "link").symlink_to("sub/a.txt")
+    before = state_digest(tmp_path)
+    assert state_digest(tmp_path) == before
+    change(tmp_path)
+    assert state_digest(tmp_path) != before
+
+
+def test_what_an_app_starts_with_is_the_same_everywhere(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("one")
+    before = files_digest(tmp_path)
+    (tmp_path / "a.txt").chmod(0o600)
+    _touched(tmp_path / "a.txt")
+    assert files_digest(tmp_path) == before
+
+
+def test_files_that_came_and_went_leave_nothing(tmp_path: Path) -> None:
+    before = state_digest(tmp_path)
+    (tmp_path / "sort.tmp").touch()
+    (tmp_path / "sort.tmp").unlink()
+    assert state_digest(tmp_path) == before
+
+
 def test_reading_a_database_does_not_change_the_digest(tmp_path: Path, open_wal: sqlite3.Connection) -> None:
     open_wal.execute("pragma wal_checkpoint(truncate)")
-    before = files_digest(tmp_path)
+    before = state_digest(tmp_path)
     assert query_sqlite(tmp_path / "main.sqlite3", "select count(*) from notes", write=False).rows == ((1,),)
     assert (tmp_path / "main.sqlite3-shm").exists()
-    assert files_digest(tmp_path) == before
+    assert state_digest(tmp_path) == before
 
 
 def test_a_change_that_is_only_in_the_log_changes_the_digest(tmp_path: Path, open_wal: sqlite3.Connection) -> None:

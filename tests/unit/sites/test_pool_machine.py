@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Coroutine
 from typing import Any
 
@@ -10,27 +11,38 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from pytest_webarena.errors import SiteError
 from pytest_webarena.sites.pool import PoolLease
 from pytest_webarena.sites.slot import State
 
-from .pool_house import House, rest
+from .pool_house import House, KeepingBackend, rest
+
+DIES = st.sampled_from(["", "", "noticed", "unnoticed"])
+"""Whether a replica has died before what is done with it."""
 
 
 class Leasing(RuleBasedStateMachine):
-    """Any order of asking, cancelling, releasing, dying and failing keeps the promises of `Pool`."""
+    """Any order of asking, cancelling, releasing, keeping, dying and failing keeps the promises of `Pool`.
+
+    Whatever takes time can be met by a death in its middle: starts, resets, fingerprints, the keeping of a state.
+    """
 
     @initialize(replicas=st.integers(1, 3), standbys=st.integers(0, 2))
     def open(self, replicas: int, standbys: int) -> None:
         self.loop = asyncio.new_event_loop()
+        self.faults: list[Any] = []
+        self.loop.set_exception_handler(lambda _, context: self.faults.append(context))
         self.replicas = replicas
         self.house: House = self.do(self._house(replicas, standbys))
         self.asked: list[tuple[frozenset[str], asyncio.Task[PoolLease]]] = []
         self.held: list[PoolLease] = []
-        self.granted: list[int] = []
+        self.ending: list[asyncio.Task[Any]] = []
+        """Releases under way, and keeping."""
 
     async def _house(self, replicas: int, standbys: int) -> House:
         house = House(replicas=replicas, standbys=standbys)
-        house.backend.manual = True
+        house.backend = KeepingBackend()
+        house.backend.manual = house.backend.slow_proofs = True
         return house
 
     def do(self, work: Coroutine[Any, Any, Any]) -> Any:
@@ -50,11 +62,15 @@ class Leasing(RuleBasedStateMachine):
     def _receive(self, lease: PoolLease, wanted: frozenset[str]) -> None:
         assert set(lease.slots) == wanted
         for app, slot in lease.slots.items():
+            assert lease.id in slot.holders
             assert slot.state in (State.LEASED, State.BROKEN)
             if app != "wiki" and slot.state is State.LEASED:
                 assert self.house.backend.data[slot.id] == "pristine", "handed out dirty"
                 assert not any(slot in one.slots.values() for one in self.held), "handed out twice"
         self.held.append(lease)
+
+    async def _end(self, work: Coroutine[Any, Any, Any]) -> None:
+        self.ending.append(self.loop.create_task(work))
 
     async def _ask(self, apps: frozenset[str]) -> asyncio.Task[PoolLease]:
         return self.house.ask(*sorted(apps))
@@ -72,14 +88,54 @@ class Leasing(RuleBasedStateMachine):
         self.do(rest())
 
     @precondition(lambda self: self.held)
-    @rule(which=st.integers(0, 99), how=st.sampled_from(["clean", "post", "silent change"]))
-    def release(self, which: int, how: str) -> None:
+    @rule(which=st.integers(0, 99), how=st.sampled_from(["clean", "post", "silent change"]), dies=DIES)
+    def release(self, which: int, how: str, dies: str) -> None:
         lease = self.held.pop(which % len(self.held))
+        self._kill(lease, dies)
         exclusive = [app for app in lease.slots if app != "wiki"]
         if how != "clean":
             for app in exclusive:
                 self.house.backend.data[lease.slots[app].id] = "changed"
-        self.do(self.house.pool.release(lease, unsafe=dict.fromkeys(exclusive, "POST") if how == "post" else {}))
+        self.do(
+            self._end(self.house.pool.release(lease, unsafe=dict.fromkeys(exclusive, "POST") if how == "post" else {}))
+        )
+
+    @precondition(lambda self: any(set(lease.slots) - {"wiki"} for lease in self.held))
+    @rule(which=st.integers(0, 99), refuses=st.sampled_from(["", "", "no space"]), dies=DIES)
+    def keep(self, which: int, refuses: str, dies: str) -> None:
+        leases = [lease for lease in self.held if set(lease.slots) - {"wiki"}]
+        lease = leases[which % len(leases)]
+        self.held.remove(lease)
+        self._kill(lease, dies)
+        self.house.backend.refuses = refuses
+        self.do(self._end(self.house.pool.keep(lease, min(set(lease.slots) - {"wiki"}), unsafe={})))
+
+    def _kill(self, lease: PoolLease, told: str) -> None:
+        """Its replicas die, and the pool has noticed that or not."""
+        if told:
+            self.house.backend.dead.update({slot.id: "killed" for app, slot in lease.slots.items() if app != "wiki"})
+        if told == "noticed":
+            self.do(self.house.later(0.2))
+
+    @precondition(lambda self: self.held)
+    @rule(which=st.integers(0, 99))
+    def write(self, which: int) -> None:
+        lease = self.held[which % len(self.held)]
+        for app in sorted(set(lease.slots) - {"wiki"}):
+            with contextlib.suppress(SiteError):  # it has died
+                self.do(self.house.pool.query(lease, app, "", "update x set y = 1", write=True))
+
+    @rule(which=st.integers(0, 99))
+    def write_late(self, which: int) -> None:
+        """A replica that had been proved clean is not, before anybody has it."""
+        apps, _ = self.house.pool.status()
+        spares = [one.id for app in apps for one in app.replicas if one.state == "pristine" and app.app != "wiki"]
+        if spares and (visited := [one for one in spares if one in self.visited()]):
+            self.house.backend.data[visited[which % len(visited)]] = "written late"
+
+    def visited(self) -> set[str]:
+        """Those that somebody has had since their last reset."""
+        return {slot.id for fleet in self.house.pool._fleets.values() for slot in fleet.slots if slot.visited}
 
     @precondition(lambda self: self.house.backend.pending)
     @rule(which=st.integers(0, 99), fails=st.sampled_from([False, False, False, True]))
@@ -87,6 +143,15 @@ class Leasing(RuleBasedStateMachine):
         backend = self.house.backend
         backend.problems = ["broken"] if fails else []
         backend.finish(which % len(backend.pending))
+        self.do(rest())
+
+    @precondition(lambda self: self.house.backend.pending)
+    @rule()
+    def finish_all(self) -> None:
+        backend = self.house.backend
+        backend.problems = []
+        while backend.pending:
+            backend.finish()
         self.do(rest())
 
     @rule(which=st.integers(0, 99))
@@ -107,6 +172,13 @@ class Leasing(RuleBasedStateMachine):
             assert len(living) <= self.replicas
             if app.app != "wiki":
                 assert all(len(replica.holders) <= 1 for replica in app.replicas)
+            assert all(replica.holders for replica in app.replicas if replica.state == "broken"), "kept for nobody"
+        assert self.house.budget.used == sum(len(app.replicas) for app in apps), "memory is lost, or was never there"
+        for task in [task for task in self.ending if task.done()]:
+            self.ending.remove(task)
+            problem = task.exception()
+            assert problem is None or isinstance(problem, SiteError)
+        assert not self.faults
         # Nobody waits for what is there: some app of each is taken, or reserved for earlier requests.
         free = {app.app: sum(one.state == "pristine" for one in app.replicas) for app in apps}
         shared = any(one.state in ("pristine", "leased") for app in apps if app.app == "wiki" for one in app.replicas)
@@ -121,7 +193,7 @@ class Leasing(RuleBasedStateMachine):
         # However it went, everybody who still waits is served once the others give back.
         backend = self.house.backend
         for _ in range(200):
-            if not self.asked:
+            if not self.asked and not self.ending:
                 break
             backend.problems = []
             backend.manual = False
@@ -129,8 +201,9 @@ class Leasing(RuleBasedStateMachine):
                 backend.finish()
             self.do(rest())
             while self.held:
-                self.do(self.house.pool.release(self.held.pop(), unsafe={}))
+                self.do(self._end(self.house.pool.release(self.held.pop(), unsafe={})))
             self.do(self.house.later(0.2))
+            self.promises()
         assert not self.asked, "somebody waits for ever"
         self.do(self.house.pool.close())
         self.loop.close()
@@ -138,5 +211,5 @@ class Leasing(RuleBasedStateMachine):
 
 TestLeasing = Leasing.TestCase
 TestLeasing.settings = settings(
-    max_examples=40, stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck)
+    max_examples=100, stateful_step_count=30, deadline=None, suppress_health_check=list(HealthCheck)
 )

@@ -12,14 +12,14 @@ from typing import Any
 import pytest
 
 from pytest_webarena.errors import SiteError
-from pytest_webarena.sites.backends.base import Replica
 from pytest_webarena.sites.client import BrokerClient, Lease
+from pytest_webarena.sites.fleet import ReplicaBroke
 from pytest_webarena.sites.launcher import BrokerConfig, BrokerLauncher
 from pytest_webarena.sites.manifest import Account, AppManifest, LoginCheck, LoginRecipe
 from pytest_webarena.sites.sessions import AppSessions
 from tests.forum import FORUM, SITES
 
-from .pool_house import FakeBackend, House, rest, run
+from .pool_house import House, KeepingBackend, rest, run
 from .processes import DEADLINE
 
 STATE: dict[str, Any] = {"cookies": [], "origins": []}
@@ -102,37 +102,16 @@ def test_a_second_failure_is_the_last() -> None:
 # --- in the pool
 
 
-class Keeping(FakeBackend):
-    """A backend on whose replicas somebody can sign in for all."""
-
-    edition = 0
-    refuses = ""
-
-    def keeps(self, app: AppManifest) -> bool:
-        return not app.read_only
-
-    async def keep(self, app: AppManifest, replica: Replica) -> int:
-        if self.refuses:
-            raise SiteError(self.refuses)
-        self.edition += 1
-        return self.edition
-
-    def _pristine(self, app: AppManifest, replica_id: str, generation: int) -> Replica:
-        replica = super()._pristine(app, replica_id, generation)
-        replica.edition = self.edition
-        return replica
-
-
-def house(work: Callable[[House, Keeping], Coroutine[Any, Any, None]], **settings: Any) -> None:
+def house(work: Callable[[House, KeepingBackend], Coroutine[Any, Any, None]], **settings: Any) -> None:
     async def main(house: House) -> None:
-        house.backend = backend = Keeping()
+        house.backend = backend = KeepingBackend()
         await work(house, backend)
 
     run(main, **settings)
 
 
 def test_later_replicas_start_from_the_kept_one_and_old_spares_are_replaced_one_by_one() -> None:
-    async def work(house: House, backend: Keeping) -> None:
+    async def work(house: House, backend: KeepingBackend) -> None:
         lease = await house.lease("a")
         await rest()
         assert house.states("a") == ["leased", "pristine", "pristine"]
@@ -151,7 +130,7 @@ def test_later_replicas_start_from_the_kept_one_and_old_spares_are_replaced_one_
 
 
 def test_no_spares_are_started_while_somebody_signs_in_for_all() -> None:
-    async def work(house: House, backend: Keeping) -> None:
+    async def work(house: House, backend: KeepingBackend) -> None:
         house.pool.preparing("a", True)
         await house.lease("a")
         await rest()
@@ -164,7 +143,7 @@ def test_no_spares_are_started_while_somebody_signs_in_for_all() -> None:
 
 
 def test_a_replica_that_can_not_be_kept_is_replaced() -> None:
-    async def work(house: House, backend: Keeping) -> None:
+    async def work(house: House, backend: KeepingBackend) -> None:
         backend.refuses = "no space left on device"
         with pytest.raises(SiteError, match="no space left"):
             await house.pool.keep(await house.lease("a"), "a", unsafe={})
@@ -172,6 +151,20 @@ def test_a_replica_that_can_not_be_kept_is_replaced() -> None:
         assert (again.replicas["a"].edition, again.replicas["a"].generation) == (0, 1)
 
     house(work, replicas=1)
+
+
+def test_a_replica_that_broke_before_it_was_kept_gives_its_place_and_memory_back() -> None:
+    async def work(house: House, backend: KeepingBackend) -> None:
+        lease = await house.lease("a", "b")
+        backend.dead["a-1"] = "killed"
+        await house.pool.tick()
+        with pytest.raises(ReplicaBroke, match="replica a-1 broke: killed"):
+            await house.pool.keep(lease, "a", unsafe={})
+        assert house.states("a") == []
+        assert house.budget.used == 1  # that of b
+        assert (await house.lease("a")).replicas["a"].id == "a-2"  # there is room for it again
+
+    house(work, replicas=1, memory=2)
 
 
 # --- through the broker, on processes

@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 import pytest
 
-from pytest_webarena.sites.desk import unsafe_by_app
+from pytest_webarena.sites.traffic import unsafe_by_app
+
+
+@dataclass
+class Words:
+    """What a closed gateway says."""
+
+    unsafe_hosts: dict[str, str] = field(default_factory=dict)
+    unfinished_hosts: dict[str, str] = field(default_factory=dict)
+
 
 HOSTS = {"shop.test": "store", "admin.test": "store", "forum.test": "forum"}
 
@@ -23,4 +34,24 @@ HOSTS = {"shop.test": "store", "admin.test": "store", "forum.test": "forum"}
     ],
 )
 def test_unsafe_traffic_is_put_down_to_its_app(unsafe_hosts: dict[str, str], expected: dict[str, str]) -> None:
-    assert unsafe_by_app(unsafe_hosts, HOSTS) == expected
+    assert unsafe_by_app([Words(unsafe_hosts)], HOSTS) == expected
+    assert unsafe_by_app([Words(), Words(unfinished_hosts=unsafe_hosts)], HOSTS) == expected
+
+
+def test_all_gateways_of_a_lease_count_and_what_changed_before_what_may_change() -> None:
+    sessions = [
+        Words(unfinished_hosts={"shop.test": "GET http://shop.test/ was not over"}),
+        Words(unsafe_hosts={"admin.test": "POST x"}, unfinished_hosts={"forum.test": "GET y was not over"}),
+    ]
+    assert unsafe_by_app(sessions, HOSTS) == {"store": "POST x", "forum": "GET y was not over"}
+
+
+def test_what_an_app_calls_behind_the_gateway_shares_its_fate() -> None:
+    needs = {"forum": ("search",), "search": ("index", "forum"), "store": ("search",)}
+    found = unsafe_by_app([Words({"forum.test": "POST x"})], HOSTS, needs)
+    assert found == {
+        "forum": "POST x",
+        "search": "forum may have called it: POST x",
+        "index": "search may have called it: forum may have called it: POST x",
+    }
+    assert unsafe_by_app([Words()], HOSTS, needs) == {}

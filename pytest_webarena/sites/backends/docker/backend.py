@@ -15,9 +15,10 @@ from textwrap import shorten
 from typing import TYPE_CHECKING, TypeVar
 
 from pytest_webarena.errors import HarnessError, SiteError, TaskError
+from pytest_webarena.sites.backends.activity import Activity
 from pytest_webarena.sites.backends.base import Replica, Rows
 from pytest_webarena.sites.backends.docker import containers, snapshots, volumes
-from pytest_webarena.sites.backends.docker.containers import Running
+from pytest_webarena.sites.backends.docker.containers import Executed, Running
 from pytest_webarena.sites.backends.docker.conversation import Conversations
 from pytest_webarena.sites.backends.docker.databases import query_argv, rows_from
 from pytest_webarena.sites.backends.docker.engine import connect
@@ -71,6 +72,10 @@ class DockerBackend:
         """Ids of containers that we paused."""
         self._talks = Conversations(program("query"), timeout=PROGRAM_SECONDS + GRACE)
         """With the programs inside that answer queries."""
+        self._watches = Conversations(program("digest"), timeout=PROGRAM_SECONDS + GRACE)
+        """With the programs inside that tell what their container's data are and what runs there."""
+        self._activities: dict[str, Activity] = {}
+        """By container."""
 
     # --- images
 
@@ -143,7 +148,7 @@ class DockerBackend:
     async def keep(self, app: AppManifest, replica: Replica) -> int:
         """Commit the container, stopped in good order, as what later ones start from; the image goes with the run."""
         running, before = _running(replica), self._images[app.name]
-        self._talks.hang_up(running.id)
+        self._hang_up(running)
         edition = before.edition + 1
         self._note(app, f"committing {app.name} with its users signed in")
         try:
@@ -203,16 +208,43 @@ class DockerBackend:
     async def fingerprint(self, app: AppManifest, replica: Replica) -> str | None:
         """What the manifest's own program prints; of images built here, the digest of the data directory."""
         docker = section(app)
-        if (app.reuse == "never" and not docker.reset) or app.read_only or not (docker.fingerprint or docker.build):
+        if (app.reuse != "clean" and not docker.reset) or app.read_only or not (docker.fingerprint or docker.build):
             return None
         if docker.fingerprint:
             done = await self._starter.execute(_running(replica), *map(app.fill, docker.fingerprint))
         else:
             # Only of these is the directory known to be all there is.
-            done = await self._starter.execute(_running(replica), *program("digest"), docker.data_dir)
+            # Programs of a reset put contents back, hardly ever times.
+            how = "contents" if docker.reset else "exact"
+            done = await self._watch(_running(replica), docker.data_dir, how)
         if done.code != 0:
             raise SiteError(f"can't take the fingerprint of {replica.id}: {what_it_said(done)}")
         return done.stdout.strip()
+
+    async def at_work(self, app: AppManifest, replica: Replica) -> str:
+        """Threads of images built here that came after their start; servers of other images have their own ways."""
+        activity = self._activities.get(_running(replica).id)
+        return await activity.busy() if activity is not None else ""
+
+    async def listing(self, app: AppManifest, replica: Replica) -> tuple[str, ...]:
+        """Lines that tell what the fingerprint is the digest of; none of images whose files are not known."""
+        docker = section(app)
+        if not docker.build:
+            return ()
+        done = await self._watch(_running(replica), docker.data_dir, "list")
+        return tuple(map(json.loads, done.stdout.splitlines()))
+
+    async def _watch(self, running: Running, directory: str, what: str) -> Executed:
+        """What the program ``digest`` says."""
+        client = self._room.client()
+        said = await self._room.call(lambda: self._watches.ask(client, running, (directory, what)))
+        return said or await self._starter.execute(running, *program("digest"), directory, what)
+
+    async def _threads(self, running: Running) -> frozenset[int]:
+        done = await self._watch(running, "", "threads")
+        if done.code != 0:
+            raise SiteError(f"can't tell what runs in {running.name}: {what_it_said(done)}")
+        return frozenset(json.loads(done.stdout))
 
     async def query(self, app: AppManifest, replica: Replica, database: str, sql: str, *, write: bool) -> Rows:
         """Run SQL with the container's own client, or its Python for SQLite. `TaskError` for a bad statement."""
@@ -261,13 +293,14 @@ class DockerBackend:
     async def stop(self, app: AppManifest, replica: Replica) -> None:
         """Remove the container. Whatever it would still like to do: its data are thrown away."""
         running = _running(replica)
-        self._talks.hang_up(running.id)
+        self._hang_up(running)
         await self._room.remove(running)
         self._paused.discard(running.id)
 
     async def close(self) -> None:
         """Remove all containers and the network of the run."""
         self._talks.close()
+        self._watches.close()
         await self._room.close()
 
     def leftovers(self) -> Mapping[str, str]:
@@ -283,6 +316,9 @@ class DockerBackend:
         running = await self._starter.container(app, image, replica.id, deadline)
         try:
             fingerprint = await self.fingerprint(app, replace(replica, handle=running))
+            if app.reuse == "clean" and section(app).build:
+                self._activities[running.id] = Activity(partial(self._threads, running))
+                await self._activities[running.id].note()
         except BaseException:
             self._remove_soon(running)
             raise
@@ -290,8 +326,14 @@ class DockerBackend:
         replica.digest, replica.fingerprint, replica.edition = image.digest, fingerprint, image.edition
         return replica
 
-    def _remove_soon(self, running: Running) -> None:
+    def _hang_up(self, running: Running) -> None:
+        """It is about to end, and whoever talks with it."""
         self._talks.hang_up(running.id)
+        self._watches.hang_up(running.id)
+        self._activities.pop(running.id, None)
+
+    def _remove_soon(self, running: Running) -> None:
+        self._hang_up(running)
         done: asyncio.Future[Running] = asyncio.get_running_loop().create_future()
         done.set_result(running)
         self._room.discard(done)

@@ -1,0 +1,94 @@
+"""What runs in a replica: threads beyond those of its start, also such of processes that it started."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+__all__ = ["Activity", "threads_of"]
+
+_PROC = Path("/proc")
+_PATIENCE = 1.0
+"""Seconds for what served the last requests to end by itself."""
+_POLL = 0.02
+_GONE = frozenset("ZX")
+
+
+class Activity:
+    """What ``look`` finds: ids of all threads of a replica. What waits in an event loop, without one, is not seen."""
+
+    def __init__(self, look: Callable[[], Awaitable[frozenset[int]]]) -> None:
+        self._look = look
+        self._usual: frozenset[int] = frozenset()
+        """Those that there were when nobody had asked it for anything. Counting them would not do: one that was about
+        to end, of the request that found it ready, would hide one that came later."""
+
+    async def note(self) -> None:
+        """What runs now is what always runs."""
+        self._usual = await self._look()
+
+    async def busy(self) -> str:
+        """Empty when nothing runs but what ran at first, now or soon; otherwise how much more."""
+        deadline = time.monotonic() + _PATIENCE
+        while more := (await self._look()) - self._usual:
+            if time.monotonic() >= deadline:
+                return f"something is still at work in it: threads that came after its start ({len(more)})"
+            await asyncio.sleep(_POLL)
+        return ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Process:
+    pid: int
+    parent: int
+    session: int
+    started: int
+
+
+async def threads_of(leader: int, mark: str = "") -> frozenset[int]:
+    """Threads of the process ``leader``, which leads a session, and of all that it started.
+
+    Those processes belong to it that are of its session, descend from it, or carry ``mark`` in their environment. Where
+    there is no ``/proc``, nothing is ever seen.
+    """
+    return await asyncio.to_thread(_threads, leader, mark.encode())
+
+
+def _threads(leader: int, mark: bytes) -> frozenset[int]:
+    everybody = list(_processes())
+    own = {one.pid for one in everybody if leader in (one.pid, one.session)}
+    if mark:
+        since = next((one.started for one in everybody if one.pid == leader), 0)  # reading environments takes its time
+        own |= {one.pid for one in everybody if one.started >= since and one.pid not in own and _carries(one.pid, mark)}
+    before = 0
+    while len(own) > before:
+        before = len(own)
+        own |= {one.pid for one in everybody if one.parent in own}
+    found: set[int] = set()
+    for pid in own:
+        with contextlib.suppress(OSError):  # it has ended
+            found.update(int(entry) for entry in os.listdir(_PROC / str(pid) / "task"))
+    return frozenset(found)
+
+
+def _carries(pid: int, mark: bytes) -> bool:
+    with contextlib.suppress(OSError):
+        return mark in (_PROC / str(pid) / "environ").read_bytes().split(b"\0")
+    return False
+
+
+def _processes() -> Iterator[_Process]:
+    with contextlib.suppress(OSError):
+        for entry in os.listdir(_PROC):
+            if entry.isdigit():
+                with contextlib.suppress(OSError):  # it has ended
+                    fields = (_PROC / entry / "stat").read_text(errors="replace").rpartition(")")[2].split()
+                    if fields[0] not in _GONE:
+                        yield _Process(
+                            pid=int(entry), parent=int(fields[1]), session=int(fields[3]), started=int(fields[19])
+                        )

@@ -33,10 +33,13 @@ if TYPE_CHECKING:
     from pytest_webarena.trials.plan import TrialPlan
     from pytest_webarena.trials.stage import Resources
 
-__all__ = ["RETRIED_CAUSES", "run_trial"]
+__all__ = ["PATIENCE", "RETRIED_CAUSES", "run_trial"]
 
 RETRIED_CAUSES: frozenset[Cause] = frozenset({"site", "browser", "model"})
 """Errors of the environment. The others would only come again, or are not ours to hide."""
+
+PATIENCE = 6
+"""How many times as long the last writes of an agent are waited for, once they went without an answer."""
 
 
 def run_trial(plan: TrialPlan, resources: Resources, folder: TrialFolder) -> TrialRecord:
@@ -56,7 +59,7 @@ def _run_attempts(
     plan: TrialPlan, resources: Resources, folder: TrialFolder, recalled: Recollection | None
 ) -> TrialRecord:
     attempts: list[Attempt] = []
-    broke, retries = 0, plan.env_retries
+    broke, retries, patient = 0, plan.env_retries, replace(plan, write_timeout=plan.write_timeout * PATIENCE)
     while True:
         writer = folder.begin(worker=plan.worker, node_id=plan.node_id, task=plan.facts())
         try:
@@ -67,6 +70,7 @@ def _run_attempts(
         if record.cause == "site" and _acted(record, plan):
             broke += 1
             retries = max(retries, 1)  # only another attempt can tell whether it was the agent
+            plan = patient  # a site that is slow to save is not broken
             if broke > 1 and sites_stand_alone(plan, resources):
                 record = blamed(record, plan)
         if recalled is not None:

@@ -46,7 +46,11 @@ def attempt(engine: BrowserEngine, client: BrokerClient, quick: Deadlines, tmp_p
             return engine
 
         def session_config(self, lease: Lease | None, state: Mapping[str, Any] | None) -> SessionConfig:
-            return SessionConfig(proxy=lease.proxy if lease else None, deadlines=quick)
+            return SessionConfig(
+                proxy=lease.proxy if lease else None,
+                harness_proxy=lease.harness_proxy if lease else None,
+                deadlines=quick,
+            )
 
         def lease(self, sites: Sequence[str], *, users: Mapping[str, str], holder: str) -> Lease:
             return client.lease(sites, holder=holder, timeout=60)

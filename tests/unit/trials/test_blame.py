@@ -48,6 +48,9 @@ class Site:
     def unrecorded(self) -> tuple[()]:
         return ()
 
+    def writes_over(self, seconds: float) -> tuple[()]:
+        return ()
+
     def check(self, *, ask: bool = False) -> None:
         self.asked.append(ask)
         if self.broken:

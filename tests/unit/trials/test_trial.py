@@ -44,6 +44,13 @@ class FakeSession:
     def storage_state(self) -> dict[str, Any]:
         return {}
 
+    @contextmanager
+    def own_pages(self) -> Iterator[None]:
+        yield
+
+    def holds_writes(self, seconds: float) -> bool:
+        return False
+
 
 class FakeResources:
     """Its browser fails as often as it is told to."""

@@ -102,8 +102,8 @@ _UNIT = re.compile(
     r" ?(?:(?P<percent>%|percent\b|per cent\b|pct\b)|(?P<dollars>(?:us )?dollars?\b|usd\b|us\$|\$|bucks\b)"
     r"|(?P<foreign>[\u20ac\u00a3\u00a5\u20b9]|(?:euros?|pounds?|eur|gbp|yen|rupees|cad|aud|cents?)\b)"
     r"|(?P<measure>(?:km|kilomet(?:er|re)s?|m|met(?:er|re)s?|mi|miles?|cm|mm|ft|feet|foot|yards?|inch(?:es)?|kg|kilos?|g|grams?|lbs?|oz|ounces?"
-    r"|h|hrs?|hours?|min|mins|minutes?|s|sec|secs|seconds?|days?|weeks?|months?|years?|gb|mb|tb|px|stars?|degrees?|\u00b0[cf]?)(?![\w]))"
-    r"|(?P<west>\u00b0? ?[ws]\b)|(?P<east>\u00b0? ?[ne]\b|\u00b0))"
+    r"|h|hrs?|hours?|min|mins|minutes?|s|sec|secs|seconds?|days?|weeks?|months?|years?|gb|mb|tb|px|stars?|degrees?|\u00b0[cf])(?![\w]))"
+    r"|(?P<west>\u00b0 ?[ws]\b| ?w\b)|(?P<east>\u00b0(?: ?[ne]\b)?))"
 )
 _BOUND_BEFORE = re.compile(
     r"(?:\b(?:(?:more|less|fewer|greater|higher|lower|bigger|smaller|other) than|at least|at most|over|under"
@@ -138,6 +138,7 @@ _ALL = re.compile(
     r"(?:\b(?:all|the|these|those|both|every|my|your|their|its)|(?:^|[\n.;:(]\s?|, )(?:out )?of"
     r"|\bamong(?:st)?)\s(?:the |of |these |all )*\Z"
 )
+_PART = re.compile(r"\b(?:including|includes?|included|of which|inclusive of)\b[^.;]{0,40}\Z")
 _YEAR = re.compile(r"(?:19|20)\d\d")
 
 
@@ -269,7 +270,7 @@ def _quantity(
         r"\bbetween [^.;]{1,20} and [$]?\Z", before
     )
     bound = _BOUND_BEFORE.search(before) or _BOUND_AFTER.match(after)
-    total = not unit and _TOTAL_BEFORE.search(before) and _COUNTED.search(before)
+    total = unit != "money" and _TOTAL_BEFORE.search(before) and _COUNTED.search(before)
     step = _STEP_BEFORE.search(before) or _STEP_AFTER.match(after)
     noun = _counts(after, question)
     code = question.dimension != "code" and re.match(r"0\d", digits) is not None
@@ -285,8 +286,8 @@ def _quantity(
         unit=unit,
         noun=noun,
         exact=not (ranged or between or bound),
-        context=bool(total or step or process or said),
-        aside=code or (not unit and _ALL.search(before) is not None),
+        context=bool(total or step or process or said or _of_another(after, question)),
+        aside=code or _PART.search(before) is not None or (not unit and _ALL.search(before) is not None),
     )
 
 
@@ -306,3 +307,9 @@ def _counts(after: str, question: Question) -> bool | None:
     if not counted:
         return None
     return any(word in question.words for word in counted)
+
+
+def _of_another(after: str, question: Question) -> bool:
+    """Whether the next word is one of the question's, but not what it asks the number of."""
+    word = re.match(r" ([a-z]+)", after)
+    return bool(question.counted and word and stem(word[1]) in question.words - question.counted)

@@ -25,6 +25,8 @@ class Question:
     """That it says itself."""
     negated: frozenset[str] = frozenset()
     """Those of its words that it negates: "not approved", "non-cancelled"."""
+    counted: frozenset[str] = frozenset()
+    """What it asks the number of."""
     months: frozenset[str] = frozenset()
     years: frozenset[str] = frozenset()
 

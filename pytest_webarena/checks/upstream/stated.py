@@ -33,13 +33,14 @@ _OPPOSITES = {"clos": ("open", "opened", "pending", "unresolved"), "reach": ("un
 def polarity_objection(reference: str, answer: str, question: Question) -> str:
     """Why the answer does not say yes (or no) and nothing to the contrary: a rule's name; empty when it does.
 
+    >>> from pytest_webarena.checks.upstream.stated_numbers import question_of
     >>> asked = question_of("check if it is closed")
     >>> [polarity_objection("yes", text, asked) for text in ("Yes, it is closed.", "It is closed", "Yes, it is "
         "open", "No")]
     ['', '', 'shotgun', 'asserted']
     """
     text = fold(answer)
-    if re.search(r"\b(?:yes|no)\W+(?:(?:or|and|maybe)\W+)*(?:yes|no)\b", text):
+    if re.search(r"\b(?:yes|no)\W+(?:(?:or|and|maybe)\W+)*(?:yes|no)\b(?! (?:problem|doubt|need|issue))", text):
         return "shotgun"
     if is_refusal(text) or re.search(r"\b(?:maybe|perhaps|possibly|probably|might|or not|either)\b", text):
         return "asserted"
@@ -68,7 +69,7 @@ def polarity_objection(reference: str, answer: str, question: Question) -> str:
 @functools.lru_cache(maxsize=4096)
 def _pattern(reference: str) -> re.Pattern[str]:
     before = r"(?<![\w])" if re.match(r"\w", reference) else ""
-    after = r"(?:'s|s(?=\W|$))?(?![\w])" if re.search(r"\w$", reference) else ""
+    after = r"(?:s(?=\W|$))?(?![\w])" if re.search(r"\w$", reference) else ""
     return re.compile(f"{before}{re.escape(reference)}{after}")
 
 
@@ -110,6 +111,7 @@ _ITEM_BEFORE = re.compile(r"(?:^|[\n.:;(]|\bis |\bare )\s*(?P<item>[^,.;:\n()]{1
 def states_whole(reference: str, answer: str, question: Question) -> bool:
     """Whether the answer is a sentence that gives the reference as the one thing asked for.
 
+    >>> from pytest_webarena.checks.upstream.stated_numbers import question_of
     >>> asked = question_of("What is the best-selling brand?")
     >>> [states_whole("Acme", text, asked) for text in ("It's Acme.", "Acme and Bolt", "Acme Zero", "Bolt, not Acme")]
     [True, False, False, False]
@@ -146,6 +148,8 @@ def _extended(before: str, after: str, question: Question, names: frozenset[str]
 
     Names are told by their capitals, if the answer has any: what follows a name in small letters is no part of it.
     """
+    if re.match(r"'s [a-z]", after):
+        return True
     if word := re.match(r"['\"]?[ -]([a-z0-9][\w'-]*)", after):
         named = word[1] in names or re.search(r"\d", word[1]) or not names
         if named and not _ordinary(word[1], question) and not re.match(r"['\"]", after):
@@ -161,6 +165,7 @@ def _ordinary(word: str, question: Question) -> bool:
 
 _USUAL = frozenset(
     """
+    run use try type enter execute command
     brand product type author account contributor buyer person reviewer item items operator address website
     company shopper top best highest most run runs operates operated handles handled manages managed sold
     sells made sits stands leads led placed holds followed it's that's there's called titled term word search
@@ -216,7 +221,7 @@ def rival_name(marked: str, names: frozenset[str], question: Question) -> str:
 
 def _rivalled(text: str, place: tuple[int, int], wanted: str, question: Question, names: frozenset[str]) -> bool:
     """Whether another name is given first or elsewhere, or another number of what the question counts."""
-    if "@" in wanted:
+    if re.fullmatch(r"[^@\s/]+@[^@\s/]+", wanted):
         return any(each.strip(".") != wanted for each in re.findall(r"[\w.+-]+@[\w.-]+", text))
     earlier = re.split(r"[.;!?\n]", text[: place[0]])[:-1]
     known = set(wanted.split())

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
-from pytest_webarena.checks.upstream.folding import content_words, fold, stem
+from pytest_webarena.checks.upstream.folding import FUNCTION_WORDS, content_words, fold, stem
 from pytest_webarena.checks.upstream.quantities import Quantity, amounts, quantities
 from pytest_webarena.checks.upstream.scope import Question, dates_of, negated_words
 from pytest_webarena.checks.upstream.stance import is_asserted, is_denied, is_refusal, mark
@@ -50,17 +50,17 @@ _NOT_ZERO = re.compile(
 def question_of(intent: str) -> Question:
     """What an intent asks for."""
     text = fold(intent).replace("\n", " ")
-    dimension = "count" if _COUNT.search(text) else "code" if _CODES.search(text) else ""
+    coded = _CODES.search(text) and not re.search(r"\bhow many|(?<!order )\bnumber of|\bcount of", text)
+    dimension = "code" if coded else "count" if _COUNT.search(text) else ""
     if not dimension and _MONEY.search(text):
         dimension = "money"
-    if dimension == "count" and _CODES.search(text) and not re.search(r"how many|number of|count", text):
-        dimension = "code"
     bare = Question(text=text, words=content_words([intent]), dimension=dimension, numbers=frozenset())
     months, years = dates_of(text)
     return replace(
         bare,
         numbers=frozenset(each.value for each in quantities(text, bare)),
         negated=negated_words(text, bare.words),
+        counted=_counted(text) if dimension == "count" else frozenset(),
         months=months,
         years=years,
     )
@@ -69,6 +69,17 @@ def question_of(intent: str) -> Question:
 def is_number(reference: str) -> bool:
     """Whether a folded reference is one number."""
     return _NUMBER.fullmatch(reference) is not None
+
+
+def _counted(text: str) -> frozenset[str]:
+    """What "how many" and "number of" are followed by."""
+    found = re.search(r"\b(?:how many|number of|count of) ((?:[a-z]+ ?){1,4})", text)
+    words = []
+    for word in found[1].split() if found else ():
+        if word in FUNCTION_WORDS:
+            break
+        words.append(stem(word))
+    return frozenset(words)
 
 
 # --- numbers
@@ -120,7 +131,7 @@ def _fits(each: Quantity, question: Question) -> bool:
         if question.dimension != "money":
             return True
         return each.noun is None or (each.noun and each.value.denominator > 1)
-    if each.unit in question.text.split():
+    if each.unit in question.text.split() or (each.unit.startswith("star") and "rating" in question.text):
         return True
     if each.unit == "money":
         return question.dimension in ("money", "")

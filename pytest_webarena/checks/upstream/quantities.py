@@ -312,4 +312,9 @@ def _counts(after: str, question: Question) -> bool | None:
 def _of_another(after: str, question: Question) -> bool:
     """Whether the next word is one of the question's, but not what it asks the number of."""
     word = re.match(r" ([a-z]+)", after)
-    return bool(question.counted and word and stem(word[1]) in question.words - question.counted)
+    if not question.counted or not word:
+        return False
+    if stem(word[1]) in question.words - question.counted:
+        return True
+    doing = re.match(r" [a-z]+ (?:made|make|makes|did|have|has|had|wrote|gave|left|placed) (?:[a-z]+ )?([a-z]+)", after)
+    return doing is not None and word[1] not in FUNCTION_WORDS and stem(doing[1]) in question.counted

@@ -32,7 +32,7 @@ _NEITHER = re.compile(r"\b(?:neither|nor|none of)\b(?:(?!\b(?:is|are|was|were)\b
 _DENIED_AFTER = re.compile(
     r"^(?:'s)?[^;.]{0,60}?\b(?:is|are|was|were)(?:(?:n't| not)\s+"
     r"(?:it|the|one|among|amongst|correct|right|in|on|listed|included|part|mentioned|there|what)"
-    r"|\s+(?:wrong|incorrect|false|untrue))\b"
+    r"|\s+(?:wrong|incorrect|false|untrue|(?:permanently )?closed))\b"
 )
 _BEHIND = r"(?:second|third|2nd|3rd|next|last|farther|further|behind|runner-up|far behind|less|lower|fewer|only)"
 _COMPARED_AFTER = re.compile(

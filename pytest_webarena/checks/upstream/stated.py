@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from pytest_webarena.checks.upstream.folding import FUNCTION_WORDS, abbreviated, fold, folded_reference, stem
 from pytest_webarena.checks.upstream.scope import Question
 from pytest_webarena.checks.upstream.stance import OTHER, is_asserted, is_refusal, mark
+from pytest_webarena.checks.upstream.stated_numbers import closeness
 
 __all__ = [
     "alone",
@@ -219,6 +220,10 @@ def rival_name(marked: str, names: frozenset[str], question: Question) -> str:
     return ""
 
 
+_LABEL = re.compile(r"(?:^|[\n,;.])\s*([a-z][a-z ]{1,30}): \Z")
+_LABELS = re.compile(r"(?:^|[\n,;.])\s*([a-z][a-z ]{1,30}): (?=\S)")
+
+
 def _rivalled(text: str, place: tuple[int, int], wanted: str, question: Question, names: frozenset[str]) -> bool:
     """Whether another name is given first or elsewhere, or another number of what the question counts."""
     if re.fullmatch(r"[^@\s/]+@[^@\s/]+", wanted):
@@ -240,6 +245,11 @@ def _rivalled(text: str, place: tuple[int, int], wanted: str, question: Question
             and wanted not in match["item"]
         ):
             return True
+    own = _LABEL.search(text[: place[0]])
+    if own is not None and any(
+        closeness(label, question) > closeness(own[1], question) for label in _LABELS.findall(text) if label != own[1]
+    ):
+        return True
     for number, noun in re.findall(r"\b(\d+) ([a-z]+)", question.text):
         counted = set(re.findall(rf"\b(\d+) {noun}", text))
         if counted and number not in counted:

@@ -14,6 +14,7 @@ from pytest_webarena.checks.upstream.scope import Question, dates_of, negated_wo
 from pytest_webarena.checks.upstream.stance import is_asserted, is_denied, is_refusal, mark
 
 __all__ = [
+    "closeness",
     "is_code",
     "is_number",
     "number_objection",
@@ -107,7 +108,8 @@ def number_objection(
     if len(numbers) < len(others):
         return ""
     named = [each for each in good if each.noun is not False]
-    none = bool(wanted) and not numbers and _says_none(text, question)
+    total = any(_singled_out(each, text) for each in good)
+    none = bool(wanted) and not numbers and not total and _says_none(text, question)
     if none or not (named or any(each.digits for each in good)):
         return "whole-numbers"
     rivals = [
@@ -170,10 +172,11 @@ def _labelled_less(rival: Quantity, good: Sequence[Quantity], text: str, questio
     other, own = (_LABEL.search(text[: each.start]) for each in (rival, good[-1]))
     if other is None or own is None:
         return False
-    return _closeness(own[1], question) > _closeness(other[1], question)
+    return closeness(own[1], question) > closeness(other[1], question)
 
 
-def _closeness(label: str, question: Question) -> int:
+def closeness(label: str, question: Question) -> int:
+    """How many more of the label's words than not are the question's."""
     words = re.findall("[a-z]+", label)
     asked = {stem(word) for word in re.findall("[a-z]+", question.text)}
     return sum(1 if stem(word) in asked else -1 for word in words)
@@ -232,9 +235,13 @@ def _zeros(text: str, question: Question) -> Iterator[re.Match[str]]:
         yield match
 
 
+_SPENDING = frozenset(map(stem, ("orders", "purchases", "refunds", "expenses", "money", "payments", "items")))
+
+
 def _named(counted: str, after: str, question: Question) -> bool:
     words = [*counted.split(), *re.findall(r"[a-z'-]+", after)[:2]]
-    return any(stem(word) in question.words for word in words[:4])
+    named = question.counted or (question.words | _SPENDING if question.dimension == "money" else question.words)
+    return any(stem(word) in named for word in words[:4])
 
 
 def _states_none(text: str, question: Question, found: Sequence[Quantity]) -> bool:

@@ -172,6 +172,10 @@ REPAIRS = [
             "In 2022 there were 3 commits, but 14 then.",
         ),
         ("299", "Get the order ID of the newest pending order", "#000000299"),
+        ("170", "Get the order number of my cancelled order", "Your cancelled order is number 000000170."),
+        ("1", "How many commits did Eric and Kilian make?", "Kilian made one commit and Eric made none: 1 in total."),
+        ("406.53", "How much refund should I expect?", "You get $406.53, including the shipping fee of $15."),
+        ("-79.939", "Tell me the coordinates of the Caf\u00e9", "longitude 79.93974\u00b0 W"),
     ],
 )
 def test_natural_numbers(reference: str, intent: str, answer: str) -> None:
@@ -190,12 +194,49 @@ def test_natural_numbers(reference: str, intent: str, answer: str) -> None:
         ("14", "How many commits did Eric make in May 2023?", "Eric made 14 commits in 2022."),
         ("265.69", "How much did I spend?", "265.69 items"),
         ("36.39", "What is the grand total?", "36.39 euros"),
+        ("9", "What's the total number of items sold in the last 2 orders?", "9 orders"),
+        ("16", "How many commits did Nic make?", "16 people made commits"),
+        ("0", "How many commits did Philip make?", "There is no user Philip."),
         ("36.39", "What is the grand total?", "about 36.39 million"),
     ],
 )
 def test_numbers_of_something_else(reference: str, intent: str, answer: str) -> None:
     made = task(f"- string_match: {json.dumps({'must_include': [reference]})}", intent=intent)
     assert judge(made, evidence(answer), grading=REPAIRED).passed is False
+
+
+@pytest.mark.parametrize(
+    ("answer", "holds"),
+    [
+        ("Billing name: John Lee", True),
+        ("Shipping name: John Lee; billing name: Grace Nguyen", False),
+        ("John Lee's mother", False),
+        ("John Lee is happy; the one is Ann", False),
+        ("John Lee paid the bill.", True),
+        ("Grace comes first, John Lee second", False),
+    ],
+)
+def test_the_one_name_asked_for(answer: str, holds: bool) -> None:
+    made = task("- string_match: {exact_match: John Lee}", intent="Get the billing name of the oldest order")
+    assert judge(made, evidence(answer), grading=REPAIRED).passed is holds
+
+
+@pytest.mark.parametrize(
+    ("reference", "answer", "holds"),
+    [
+        ("Yes", "It is already closed.", True),
+        ("Yes", "Yes, no problem.", True),
+        ("Yes", "Yes, it is open.", False),
+        ("No", "It's still open.", True),
+        ("No", "No answer could be determined.", False),
+        ("No", "The issue is not closed", True),
+    ],
+)
+def test_yes_and_no_by_what_is_said(reference: str, answer: str, holds: bool) -> None:
+    made = task(
+        f"- string_match: {{exact_match: '{reference}'}}", intent="Open my latest issue to check if it is closed"
+    )
+    assert judge(made, evidence(answer), grading=REPAIRED).passed is holds
 
 
 def test_names_beyond_those_asked_for() -> None:

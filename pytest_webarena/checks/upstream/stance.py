@@ -21,7 +21,8 @@ _CLAUSE = re.compile(
     r"|because)\s|\s\(|\)"
 )
 _NOT = (
-    r"(?:\bnot|n't|\bnever|\bneither|\bnor|\bexcept(?: for)?|\bexcluding|\bbesides|\bwithout|\bother than|\brather than"
+    r"(?:\bnot|n't|\bnever|\bneither|\bnor|\bexcept(?: for)?|\bexcluding|\bbesides|\bwithout"
+    r"|(?<!none )\bother than|\brather than"
     r"|\binstead of|\bunlike|\bapart from|\baside from|\bfar from|\bcannot|\bno\b(?! doubt)|\bnone of"
     r"|\bno longer|\bremoved|\brevoked|\bused to)"
 )
@@ -42,7 +43,8 @@ _COMPARED_AFTER = re.compile(
     rf"|second|next)\b"
 )
 _COMPARED_BEFORE = re.compile(
-    r"(?:\b(?:ahead of|followed by|followed closely by|more than|less than|better than|beating|beats|behind"
+    r"(?:\b(?:ahead of|(?<!other )than|followed by|followed closely by|more than|less than|better than|beating"
+    r"|beats|behind"
     r"|ahead|before"
     r"|then|second is|runner-up is|runner-up:|over|similar to|used to be|formerly|compared (?:to|with)|versus|vs\.?"
     r"|thought it was|expected)\s+(?:the |a |an )?)$"

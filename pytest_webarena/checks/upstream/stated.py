@@ -182,6 +182,8 @@ def _listed(before: str, after: str, question: Question, wanted: str) -> bool:
         if match is None:
             continue
         words = match["item"].split()
+        if words and words[0][0].isdigit() and not re.search(r"\d", wanted):
+            continue  # not of its kind
         if 0 < len(words) <= 5 and wanted not in match["item"] and not all(_ordinary(word, question) for word in words):
             if words[0] in FUNCTION_WORDS - {"the", "a"} or re.search(
                 r"\b(?:is|are|was|were|has|have|with|in|of|by|for|on|who|that)\b", match["item"]
@@ -199,7 +201,7 @@ _IS = re.compile(
 
 def names_in(answer: str) -> frozenset[str]:
     """The folded words with a capital."""
-    return frozenset(word for match in _NAME.findall(answer) for word in re.findall(r"[\w'-]+", fold(match)))
+    return frozenset(word for match in _NAME.findall(answer) for word in re.findall(r"[\w']+", fold(match)))
 
 
 _BESIDE = re.compile(

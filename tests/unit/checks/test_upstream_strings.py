@@ -214,6 +214,10 @@ def test_numbers_of_something_else(reference: str, intent: str, answer: str) -> 
         ("John Lee is happy; the one is Ann", False),
         ("John Lee paid the bill.", True),
         ("Grace comes first, John Lee second", False),
+        ("Grace has more orders than John Lee", False),
+        ("It is none other than John Lee", True),
+        ("John Lee-Smith", False),
+        ("John Lee, 500+ orders", True),
     ],
 )
 def test_the_one_name_asked_for(answer: str, holds: bool) -> None:

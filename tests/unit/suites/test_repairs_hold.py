@@ -82,3 +82,9 @@ def test_typed_answers_that_the_original_passes_stay_right() -> None:
     ]
     assert len(right) > 500
     assert told((task, answer) for task, answer in right if passes(task, answer, REPAIRED) is False) == []
+
+
+@pytest.mark.parametrize(("answer", "holds"), [("$148.80", True), ("148.8", True), ("$148", False), ("$148.90", False)])
+def test_the_total_of_task_291_has_its_cents(answer: str, holds: bool) -> None:
+    assert passes(answered()[291], answer, REPAIRED) is holds
+    assert passes(answered()[291], "$148", ORIGINAL) is True

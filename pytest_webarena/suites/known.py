@@ -17,6 +17,7 @@ _WEBARENA: Mapping[int, str] = {
     144: "the reference is the single digit 0, which '$0.00' does not contain as a word (web-arena-x/webarena#211)",
     186: "a product's name is misspelt in the reference (web-arena-x/webarena#274)",
     231: "the reference 170 is a part of other order numbers too (web-arena-x/visualwebarena#71)",
+    291: "the reference 148 lacks the cents of 148.80 (WebArena-Verified)",
     **dict.fromkeys(range(293, 298), _HOST),
     361: "judges have refused right answers (web-arena-x/webarena#139)",
     386: "the reference is the text '65 |OR| 3', which no real answer contains (web-arena-x/webarena#275)",

@@ -39,7 +39,7 @@ def render(found: Mapping[str, Sequence[int]] | None, rules: Iterable[Rule] = RU
     """Rule by rule: the defect, the repair, its source, and the tasks, where they are known."""
     blocks = []
     for rule in rules:
-        lines = [f"{rule.name}  ({rule.part})"]
+        lines = [f"{rule.name}  ({rule.part}, {rule.effect})"]
         entries = [("original", rule.defect), ("repaired", rule.repair), ("source", rule.source)]
         if found is not None:
             tasks = found[rule.name]
@@ -54,11 +54,14 @@ def render(found: Mapping[str, Sequence[int]] | None, rules: Iterable[Rule] = RU
 
 def markdown(found: Mapping[str, Sequence[int]]) -> str:
     """The table of `docs/grading.md`."""
-    lines = ["| rule | the original | repaired | source | tasks of the 812 |", "| --- | --- | --- | --- | --- |"]
+    lines = [
+        "| rule | effect | the original | repaired | source | tasks of the 812 |",
+        "| --- | --- | --- | --- | --- | --- |",
+    ]
     for rule in RULES.values():
         tasks = found[rule.name]
         listed = ranges(tasks)
         shown = f"{len(tasks)}: {listed}" if 0 < len(listed) <= 60 else str(len(tasks))
-        cells = (f"`{rule.name}`", rule.defect, rule.repair, rule.source, shown)
+        cells = (f"`{rule.name}`", rule.effect, rule.defect, rule.repair, rule.source, shown)
         lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     return "\n".join(lines)

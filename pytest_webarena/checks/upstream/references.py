@@ -7,44 +7,58 @@ import unicodedata
 from collections.abc import Callable
 from fractions import Fraction
 
-from pytest_webarena.checks.numbers import numbers_in
+from pytest_webarena.checks.upstream.folding import fold, folded_reference
+from pytest_webarena.checks.upstream.scope import Question
+from pytest_webarena.checks.upstream.stance import OTHER
+from pytest_webarena.checks.upstream.stated import (
+    alone,
+    asserted_somewhere,
+    names_in,
+    polarity_objection,
+    rival_name,
+    states_name,
+    states_whole,
+)  # fmt: skip
+from pytest_webarena.checks.upstream.stated_numbers import (
+    is_code,
+    is_number,
+    number_objection,
+    states_code,
+    states_distance,
+    states_pair,
+    states_size,
+)  # fmt: skip
 from pytest_webarena.checks.upstream.text import ALTERNATIVE, clean, equals, includes
 
 __all__ = [
     "alternatives",
     "contains",
-    "has_value",
     "is_copy",
-    "is_number",
+    "is_dump",
     "is_short_word",
-    "is_shotgun",
+    "names_more",
     "plain",
     "same",
     "same_place_of_clone",
     "stands_alone",
-    "whole_number",
 ]
 
-_NUMBER = re.compile(r"-?\d[\d,]*(?:\.\d+)?")
-_FREE = re.compile(r"(?<![\w.,/-])[0-9][0-9,]*(?:\.[0-9]+)?(?![\w/-]|[.,]\d)")
 _DISTANCE = re.compile(r"(?<=\d) (?=(?:km|mi|m)\b)")
+_LISTS = re.compile(r"\b(?:who|which|list|names?|customers|reviewers|users|brands|states)\b|\(s\)")
 _SSH = re.compile(r"(?<=ssh://git@)[^/\s]+(?=/)")
 _QUOTES = str.maketrans(
     "\u2018\u2019\u201a\u201c\u201d\u201e\u2010\u2011\u2013\u2014\u2212",
     "'''\"\"\"-----",
 )
-_RUN = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?:(?:\s*[,;]\s*|\s+(?:or|and)\s+|\s+)\d+(?:\.\d+)?(?![\w.]*\d)){3,}")
-_HEDGE = re.compile(r"[\s,;/|&.!?-]|\b(?:or|and|maybe|either)\b")
 LONGEST = 2000
 """Characters that an answer may have beyond ten times its reference."""
+LONGEST_LIST = 5
+"""Names to look for among which another one is one too many; who else belongs on longer lists is hard to tell."""
+LONGEST_NAME = 6
+"""Words of a reference that are looked at as a name; longer ones are quotations, in which anything may stand."""
 
 Rules = Callable[[str], bool]
 """Whether a rule is in force."""
-
-
-def is_number(text: str) -> bool:
-    """Whether a cleaned reference is one number."""
-    return _NUMBER.fullmatch(text) is not None
 
 
 def is_short_word(text: str) -> bool:
@@ -77,34 +91,13 @@ def _bare(text: str) -> str:
 def is_copy(reference: str, answer: str) -> bool:
     """``equal-answers``: whether the answer is the reference, so that nobody has to be asked whether it means it.
 
+    Markdown, accents and a closing full stop make no difference.
+
     >>> is_copy("It\u2019s comfortable", '"It\'s  comfortable."'), is_copy("5 minutes", "five minutes"), is_copy("", "")
     (True, False, False)
     """
-    return _bare(reference) == _bare(answer) != ""
-
-
-def whole_number(reference: str, text: str) -> bool:
-    """``whole-numbers``: whether the number stands by itself in ``text``, as it is written.
-
-    >>> whole_number("170", "order 000000170"), whole_number("25", "in 1925"), whole_number("40.442", "40.44281, ")
-    (True, False, True)
-    """
-    digits = re.escape(reference.replace(",", ""))
-    more = r"\d*" if len(reference.partition(".")[2]) >= 3 else ""
-    before = "" if reference.startswith("-") else r"(?<!\d-)(?<!\d)(?<!\d[.,])(?<![a-z])0*"
-    return re.search(rf"{before}{digits}{more}(?!\d)(?![.,]\d)(?![a-z]*\d)", text) is not None
-
-
-def has_value(reference: str, text: str) -> bool:
-    """``number-values``: whether a number of this value stands by itself in ``text``; in words where it has no digits.
-
-    >>> [has_value("0", text) for text in ("it was $0.00", "zero", "0-star", "0th", "10")]
-    [True, True, False, False, False]
-    """
-    wanted = _value(reference)
-    if not any(character.isdigit() for character in text):
-        return any(token.value == wanted for token in numbers_in(text))
-    return any(_value(match[0]) == wanted for match in _FREE.finditer(text))
+    wanted, given = (folded_reference(each).rstrip(".").rstrip() for each in (reference, answer))
+    return wanted == given != "" or _bare(reference) == _bare(answer) != ""
 
 
 def stands_alone(word: str, text: str) -> bool:
@@ -116,25 +109,35 @@ def stands_alone(word: str, text: str) -> bool:
     return re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text) is not None
 
 
-def is_shotgun(references: tuple[str, ...], answer: str) -> str:
-    """``shotgun``: why the answer is none, if it only offers a choice; empty when it is one.
+def is_dump(references: tuple[str, ...], answer: str) -> str:
+    """``shotgun``: why the answer is none, if it is a whole page; empty when it isn't.
 
-    >>> is_shotgun(("yes",), "yes or no")
-    'it says yes and no'
+    >>> is_dump(("yes",), "yes"), is_dump(("yes",), "yes " * 600)
+    ('', '2,399 characters are no answer but a dump')
     """
-    text = clean(answer)
-    if len(text) > LONGEST + 10 * sum(map(len, references)):
-        return f"{len(text)} characters are no answer but a dump"
-    if len(references) != 1:
+    length = len(clean(answer))
+    if length <= LONGEST + 10 * sum(map(len, references)):
         return ""
-    wanted = clean(references[0])
-    if wanted in ("yes", "no") and {"yes", "no"} == set(_HEDGE.sub(" ", text).split()):
-        return "it says yes and no"
-    if _NUMBER.fullmatch(wanted):
-        outside = _RUN.sub(" ", text)
-        if outside != text and not whole_number(wanted, outside):
-            return "the number is only one of a list of numbers"
-    return ""
+    return f"{length:,} characters are no answer but a dump"
+
+
+def names_more(references: tuple[str, ...], answer: str, question: Question) -> str:
+    """``shotgun``: a name beside the references, in a list of them; empty when there is none.
+
+    >>> names_more(("Ann", "Bob"), "Ann, Bob and Eve liked it", question_of("Which customers liked it?"))
+    'eve'
+    """
+    wanted = [folded_reference(each) for each in references]
+    if (
+        len(wanted) > LONGEST_LIST
+        or not _LISTS.search(question.text)
+        or any(re.search(r"\d", each) or len(each.split()) > 4 for each in wanted)
+    ):
+        return ""
+    text = fold(answer)
+    for each in sorted(wanted, key=len, reverse=True):
+        text = re.sub(rf"(?<!\w){re.escape(each)}", OTHER, text)
+    return rival_name(text, names_in(answer), question)
 
 
 def same_place_of_clone(reference: str, answer: str) -> tuple[str, str]:
@@ -145,36 +148,95 @@ def same_place_of_clone(reference: str, answer: str) -> tuple[str, str]:
     return _SSH.sub("host", reference), _SSH.sub("host", answer)
 
 
-def same(reference: str, answer: str, rules: Rules) -> bool:
+def same(reference: str, answer: str, rules: Rules, question: Question) -> bool:
     """``exact_match`` as repaired."""
     for each in alternatives(reference, rules):
         wanted, given = same_place_of_clone(each, answer) if rules("site-hosts") else (each, answer)
-        if rules("plain-text"):
-            wanted, given = _bare(wanted), _bare(given)
-        if equals(wanted, given):
+        if equals(wanted, given) or (rules("plain-text") and equals(_bare(wanted), _bare(given))):
             return True
-        if rules("number-values") and _same_number(clean(wanted), clean(given)):
+        if rules("number-values") and _same_number(clean(_bare(wanted)), clean(_bare(given))):
+            return True
+        if rules("written-forms") and _same_in_other_form(folded_reference(wanted), given):
+            return True
+        if rules("whole-sentences") and _says(folded_reference(wanted), given, question, loose=rules("number-values")):
             return True
     return False
 
 
-def contains(reference: str, answer: str, rules: Rules, *, tokens: bool) -> bool:
-    """``must_include`` as repaired."""
-    return any(_contains(each, answer, rules, tokens=tokens) for each in alternatives(reference, rules))
+def _same_in_other_form(wanted: str, answer: str) -> bool:
+    """``written-forms`` for exact answers: distances, telephone numbers and postal codes, wherever they stand."""
+    if (distance := states_distance(wanted, answer)) is not None:
+        return distance
+    return is_code(wanted) and states_code(wanted, answer)
 
 
-def _contains(reference: str, answer: str, rules: Rules, *, tokens: bool) -> bool:
-    if rules("plain-text"):
-        reference, answer = plain(reference), plain(answer)
-    wanted, text = clean(reference), clean(clean(answer))
-    if _NUMBER.fullmatch(wanted):
-        if rules("number-values") and has_value(wanted, text):
+def _says(wanted: str, answer: str, question: Question, *, loose: bool) -> bool:
+    """``whole-sentences``: whether a sentence gives the exact answer."""
+    if wanted in ("yes", "no"):
+        return not polarity_objection(wanted, answer, question)
+    if is_code(wanted):
+        return states_code(wanted, answer)
+    if is_number(wanted):
+        return not number_objection(wanted, answer, question, loose=loose)
+    return states_whole(wanted, answer, question)
+
+
+def contains(
+    reference: str, answer: str, rules: Rules, question: Question, others: tuple[str, ...] = (), *, tokens: bool
+) -> bool:
+    """``must_include`` as repaired. ``others`` are what else has to be included."""
+    rest = tuple(map(folded_reference, others))
+    return any(
+        _contains(each, answer, rules, question, rest, tokens=tokens and len(clean(each)) == 1)
+        for each in alternatives(reference, rules)
+    )
+
+
+def _contains(
+    reference: str, answer: str, rules: Rules, question: Question, others: tuple[str, ...], *, tokens: bool
+) -> bool:
+    if includes(reference, answer, tokens=tokens):
+        objection = _objection(reference, answer, question, others)
+        if not objection or not rules(objection):
             return True
-        if rules("whole-numbers") and not (tokens and len(wanted) == 1):
-            return whole_number(wanted, text)
-    if rules("whole-words") and is_short_word(wanted):
-        return stands_alone(wanted, text)
-    return includes(reference, answer, tokens=tokens and len(wanted) == 1)
+    wanted = folded_reference(reference)
+    if is_number(wanted):
+        return rules("number-values") and not number_objection(wanted, answer, question, others, loose=True)
+    if rules("plain-text") and includes(plain(reference), plain(answer), tokens=tokens):
+        return not _objection(plain(reference), plain(answer), question, others)
+    return rules("written-forms") and _contains_in_other_form(wanted, answer, question, others)
+
+
+def _contains_in_other_form(wanted: str, answer: str, question: Question, others: tuple[str, ...]) -> bool:
+    """``written-forms`` for what has to be included."""
+    if (distance := states_distance(wanted, answer)) is not None:
+        return distance
+    if wanted in ("yes", "no"):
+        return not polarity_objection(wanted, answer, question)
+    if is_short_word(wanted):
+        return False
+    return (
+        states_name(wanted, answer, question, others)
+        or states_pair(wanted, answer, question)
+        or states_size(wanted, answer) is True
+    )
+
+
+def _objection(reference: str, answer: str, question: Question, others: tuple[str, ...]) -> str:
+    """The tightening rule by which an answer that contains the reference does not give it; empty when none does."""
+    wanted, text = folded_reference(reference), fold(answer)
+    if is_number(wanted):
+        return number_objection(wanted, answer, question, others, loose=False)
+    if states_distance(wanted, answer) is False or states_size(wanted, answer) is False:
+        return "whole-numbers"
+    if is_short_word(wanted) and not stands_alone(wanted, text):
+        return "whole-words"
+    if wanted in ("yes", "no"):
+        return polarity_objection(wanted, answer, question)
+    said = text if len(wanted.split()) <= LONGEST_NAME else alone(wanted, text)
+    if said and asserted_somewhere(wanted, said, question, others) is False:
+        return "asserted"
+    return ""
 
 
 def _value(number: str) -> Fraction:
@@ -183,6 +245,6 @@ def _value(number: str) -> Fraction:
 
 def _same_number(one: str, other: str) -> bool:
     """By value, unless it is a code, whose zeros count (06516)."""
-    if not (_NUMBER.fullmatch(one) and _NUMBER.fullmatch(other)) or (len(one) > 1 and one.startswith("0")):
+    if not (is_number(one) and is_number(other)) or (len(one) > 1 and one.startswith("0")):
         return False
     return _value(one) == _value(other)

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 
-__all__ = ["RULES", "Rule"]
+__all__ = ["RULES", "Effect", "Rule"]
+
+Effect = Literal["tightens", "loosens", "corrects"]
+"""``tightens``: what passed may fail. ``loosens``: what failed or needed a judge may pass, and only what is right.
+``corrects``: another reference or another page is looked at, so that verdicts may change both ways."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,6 +24,8 @@ class Rule:
     """What the original harness does."""
     repair: str
     """What is done instead."""
+    effect: Effect
+    """What it can do to a verdict."""
     source: str
     """Where the defect was reported or seen."""
 
@@ -29,6 +36,7 @@ _TABLE = (
     Rule(
         name="strict-judge",
         part="string_match",
+        effect="tightens",
         defect="A judge model's reply counts as a pass when the word 'correct' (or 'same') is anywhere in it: "
         "'not correct' and 'not the same' pass.",
         repair="The reply has to give its grade in the form asked for; one that can't be read is asked for again.",
@@ -37,6 +45,7 @@ _TABLE = (
     Rule(
         name="equal-answers",
         part="string_match",
+        effect="loosens",
         defect="A judge model is asked about every answer, and may refuse the reference itself.",
         repair="An answer that is the reference, but for case, quotes, spaces and Unicode forms, counts without a "
         "judge; so does a reason that is the true one.",
@@ -45,6 +54,7 @@ _TABLE = (
     Rule(
         name="string-alternatives",
         part="string_match",
+        effect="loosens",
         defect="' |OR| ' in a reference answer is taken literally, so that no real answer can contain it.",
         repair="Each alternative is an answer of its own.",
         source="web-arena-x/webarena#275",
@@ -52,37 +62,57 @@ _TABLE = (
     Rule(
         name="whole-numbers",
         part="string_match",
+        effect="tightens",
         defect="A number of several digits passes as a part of any other: 36.39 in 136.395, 25 in 1925.",
-        repair="The number has to stand by itself; leading zeros are allowed, and further decimals of references "
-        "with three or more (coordinates).",
+        repair="The number has to stand by itself, as the quantity that is asked for: not in a date, time, "
+        "range, size or "
+        "name, not as a bound, with no other unit; leading zeros are allowed, and further decimals of references with "
+        "three or more (coordinates).",
         source=_OWN,
     ),
     Rule(
         name="number-values",
         part="string_match",
+        effect="loosens",
         defect="Numbers are compared as text: $0.00 is not 0, 3,053.97 is not 3053.97, $745 is not 745.00.",
-        repair="Numbers that stand by themselves are compared by value, those in words too.",
+        repair="Numbers that stand by themselves are compared by value, those in words too; 'none' and 'no "
+        "reviews' are 0.",
         source="web-arena-x/webarena#211",
     ),
     Rule(
         name="whole-words",
         part="string_match",
+        effect="tightens",
         defect="'Yes', 'No' and names of two letters pass as parts of other words: 'yes' in 'yesterday', "
         "'Lo' in 'Lola'.",
         repair="They have to stand by themselves.",
         source=_OWN,
     ),
     Rule(
+        name="asserted",
+        part="string_match",
+        effect="tightens",
+        defect="An answer passes that names the reference in order to deny or doubt it: 'not Acme but Bolt', "
+        "'maybe 6', 'yes, it is open' for closed.",
+        repair="One that is denied, doubted, offered as a choice or only compared with does not count.",
+        source=_OWN,
+    ),
+    Rule(
         name="shotgun",
         part="string_match",
+        effect="tightens",
         defect="An answer passes by naming every candidate, or by being the whole page.",
-        repair="'Yes and no', a bare list of four or more numbers for one number, and answers longer than 2,000 "
-        "characters plus ten times the reference fail.",
+        repair="'Yes and no', several different numbers for one (unless the others are its parts, of something "
+        "else or of "
+        "the question), names beyond those asked for in a list, and answers longer than 2,000 characters plus "
+        "ten times "
+        "the reference fail.",
         source=_OWN,
     ),
     Rule(
         name="plain-text",
         part="string_match",
+        effect="loosens",
         defect="Typographic quotes and dashes, doubled spaces, a full stop at the end of an exact answer and the space "
         "in '914 km' make right answers fail.",
         repair="Texts are compared in one Unicode form, with plain quotes and dashes and single spaces, exact answers "
@@ -90,8 +120,27 @@ _TABLE = (
         source="web-arena-x/webarena#104, #134",
     ),
     Rule(
+        name="written-forms",
+        part="string_match",
+        effect="loosens",
+        defect="Other forms fail: 2 km for 2.0km, (412) 578-5000 for 4125785000, Forbes Ave for Forbes Avenue, "
+        "Noren for Nor\u00e9n.",
+        repair="Distances are compared by length, telephone and postal numbers by digits, names without accents and "
+        "trade marks, with the usual abbreviations of addresses; 'Ann: 7' may be said in other words.",
+        source="web-arena-x/webarena#104, #134",
+    ),
+    Rule(
+        name="whole-sentences",
+        part="string_match",
+        effect="loosens",
+        defect="Where one exact text is wanted, a sentence with it fails: 'The best-selling brand is Acme.'",
+        repair="A sentence counts that gives it as the one thing asked for.",
+        source="web-arena-x/webarena#104, #134",
+    ),
+    Rule(
         name="early-stops",
         part="string_match",
+        effect="tightens",
         defect="When the harness ends an episode its own words ('Early stop: Same action for 3 times') are graded as "
         "the answer.",
         repair="An agent that did not answer has no answer, and no judge model is asked about none.",
@@ -100,6 +149,7 @@ _TABLE = (
     Rule(
         name="corrections",
         part="string_match",
+        effect="corrects",
         defect="Some reference answers are wrong or can't be met.",
         repair="They are corrected as the file of corrections says.",
         source="web-arena-x/webarena#274, #275, #246",
@@ -107,6 +157,7 @@ _TABLE = (
     Rule(
         name="site-hosts",
         part="string_match",
+        effect="loosens",
         defect="Reference answers name the host of the authors' own site.",
         repair="Whatever host the clone address names counts; the rest of it has to be right.",
         source=_OWN,
@@ -114,6 +165,7 @@ _TABLE = (
     Rule(
         name="url-base",
         part="url_match",
+        effect="tightens",
         defect="The reference's host and path may be any part of the address: /f/books2 passes for /f/books, "
         "and so does /proxy/<the right address> on another host.",
         repair="The host has to be the same, and the path has to begin with the reference's, segment by segment.",
@@ -122,6 +174,7 @@ _TABLE = (
     Rule(
         name="url-alternatives",
         part="url_match",
+        effect="tightens",
         defect="Of several reference addresses, the path of one and the query of another pass together.",
         repair="One of them has to match as a whole.",
         source=_OWN,
@@ -129,6 +182,7 @@ _TABLE = (
     Rule(
         name="url-slash",
         part="url_match",
+        effect="loosens",
         defect="A reference with a slash before its query (/issues/?state=opened) fails for /issues?state=opened.",
         repair="A slash at the end of the path makes no difference.",
         source=_OWN,
@@ -136,6 +190,7 @@ _TABLE = (
     Rule(
         name="url-case",
         part="url_match",
+        effect="loosens",
         defect="The same forum is spelt /f/diy in one reference and /f/DIY in another; the case has to be the same.",
         repair="Names of forums are compared without regard to case.",
         source=_OWN,
@@ -143,6 +198,7 @@ _TABLE = (
     Rule(
         name="js-null",
         part="program_html",
+        effect="corrects",
         defect="A locator that finds nothing (null) reads as the text 'None'.",
         repair="It reads as nothing.",
         source=_OWN,
@@ -150,6 +206,7 @@ _TABLE = (
     Rule(
         name="fresh-tabs",
         part="program_html",
+        effect="corrects",
         defect="Pages to look at are opened in the agent's own tab, so that a later look at its last page sees them.",
         repair="They are opened in fresh tabs; the last page is the one the agent left.",
         source="ServiceNow/BrowserGym (libwebarena)",
@@ -157,6 +214,7 @@ _TABLE = (
     Rule(
         name="closed-selectors",
         part="program_html",
+        effect="corrects",
         defect="""Selectors lack their closing bracket ('[name="x"'); not every engine forgives that.""",
         repair="It is added.",
         source=_OWN,
@@ -164,6 +222,7 @@ _TABLE = (
     Rule(
         name="image-queries",
         part="page_image_query",
+        effect="tightens",
         defect="Of several queries for images only the last one decides; of the others it is enough that the page "
         "shows an image (VisualWebArena 345-347).",
         repair="Each has to hold.",
@@ -172,6 +231,7 @@ _TABLE = (
     Rule(
         name="failures-decide",
         part="score",
+        effect="tightens",
         defect="An error in any evaluator drops the task from the average, even one that another evaluator has failed.",
         repair="A part that failed decides; only what is undecided otherwise is an error.",
         source=_OWN,

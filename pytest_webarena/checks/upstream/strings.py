@@ -12,7 +12,8 @@ from pytest_webarena.checks.upstream import references
 from pytest_webarena.checks.upstream.numeric import as_int, meets_all
 from pytest_webarena.checks.upstream.parts import COMPARISONS, DIALECT, TEXTS, Dialect, Part, judgement_of, resolved
 from pytest_webarena.checks.upstream.replies import loosely
-from pytest_webarena.checks.upstream.text import ALTERNATIVE, clean, equals, includes
+from pytest_webarena.checks.upstream.stated_numbers import question_of
+from pytest_webarena.checks.upstream.text import ALTERNATIVE, clean, equals, includes, unquoted
 from pytest_webarena.errors import JudgeError
 from pytest_webarena.evidence import Evidence
 from pytest_webarena.tasks.nodes import MapNode, clip
@@ -112,16 +113,20 @@ def _judged(spec: StringSpec, answer: str, view: View) -> Iterator[Part]:
     rules = view.grading.repairs
     strip = spec.dialect != "visualwebarena"
     text = clean(answer, strip=strip)
-    if rules("shotgun") and spec.texts and (why := references.is_shotgun(spec.texts, answer)):
+    if rules("shotgun") and spec.texts and (why := references.is_dump(spec.texts, answer)):
         yield Part(False, why)
+        return
+    if rules("shotgun") and spec.must_include and (more := _more(spec.must_include, answer, view)):
+        yield Part(False, f'it names "{clip(more, 60)}" too')
         return
     if rules("early-stops") and spec.fuzzy_match is not None and not text.strip():
         yield Part(False, "there is no answer")
         return
-    compared = list(_compared(spec, text, view))
+    compared = list(_compared(spec, unquoted(answer, strip=strip), view))
     holds = all(part.holds for part in compared)
     if isinstance(spec.fuzzy_match, str):  # N/A; a reason that counts makes up for whatever else fails
-        if holds and equals(spec.fuzzy_match, text, strip=strip):
+        said = equals(spec.fuzzy_match, text, strip=strip)
+        if holds and (said or (rules("equal-answers") and references.is_copy(spec.fuzzy_match, text))):
             yield from compared
         elif holds or not view.grading.decides:
             yield ask("unachievable", spec.note, text, view)
@@ -134,8 +139,12 @@ def _judged(spec: StringSpec, answer: str, view: View) -> Iterator[Part]:
     for reference in spec.fuzzy_match or ():
         part = ask("equivalent", reference, text, view)
         yield part
-        if part.holds is False and view.grading.decides:
-            return
+        if part.holds is None if not view.grading.decides else part.holds is False:
+            return  # the original stops where it raises, a repaired one at what decides
+
+
+def _more(included: tuple[str, ...], answer: str, view: View) -> str:
+    return references.names_more(included, answer, question_of(_asked(view)))
 
 
 def _filled(spec: StringSpec, sites: Mapping[str, str]) -> StringSpec:
@@ -144,13 +153,14 @@ def _filled(spec: StringSpec, sites: Mapping[str, str]) -> StringSpec:
     return replace(spec, **{name: resolved(getattr(spec, name), sites) for name in names})
 
 
-def _compared(spec: StringSpec, text: str, view: View) -> Iterator[Part]:
-    """What needs no judge model. ``text`` is the answer, cleaned once."""
+def _compared(spec: StringSpec, given: str, view: View) -> Iterator[Part]:
+    """What needs no judge model. ``given`` is the answer without its quotes."""
+    text = given.lower()
     rules = view.grading.repairs
     strip = spec.dialect != "visualwebarena"
     if spec.exact_match is not None:
         if view.grading.rules:
-            holds = references.same(spec.exact_match, text, rules)
+            holds = references.same(spec.exact_match, given, rules, question_of(_asked(view)))
         else:
             holds = equals(spec.exact_match, text, strip=strip)
         yield Part(holds, "" if holds else "it is another text")
@@ -158,7 +168,7 @@ def _compared(spec: StringSpec, text: str, view: View) -> Iterator[Part]:
         number = as_int(text)
         yield Part(number is not None and meets_all(number, spec.required_values), f"the number is {number}")
     for reference in spec.must_include or ():
-        holds = _includes(reference, text, spec, view)
+        holds = _includes(reference, given, spec, view)
         yield Part(holds, "" if holds else f'"{clip(reference, 60)}" is not in it')
     for reference in spec.must_exclude or ():
         holds = not includes(reference, text, tokens=True, strip=strip)
@@ -174,13 +184,19 @@ def _includes(reference: str, text: str, spec: StringSpec, view: View) -> bool:
         return any(includes(each, text, tokens=True, strip=False) for each in reference.split(ALTERNATIVE))
     alone = len(spec.must_include) == 1
     if view.grading.rules:
-        return references.contains(reference, text, view.grading.repairs, tokens=alone)
+        others = tuple(each for each in spec.must_include if each != reference)
+        question = question_of(_asked(view))
+        return references.contains(reference, text, view.grading.repairs, question, others, tokens=alone)
     return includes(reference, text, tokens=alone and len(clean(reference)) == 1)
+
+
+def _asked(view: View) -> str:
+    return resolve_placeholders(view.intent, view.evidence.sites)
 
 
 def ask(kind: QuestionKind, reference: str, answer: str, view: View, *, intent: str = "") -> Part:
     """What a judge model says; read as the original reads replies, or strictly."""
-    intent = intent or resolve_placeholders(view.intent, view.evidence.sites)
+    intent = intent or _asked(view)
     if view.grading.repairs("equal-answers") and references.is_copy(reference, answer):
         return Part(True, "it is the reference itself")
     question = Question(kind=kind, intent=intent, reference=reference, answer=answer)

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 from pytest_webarena.checks.upstream.tokens import has_token, word_tokens
 
-__all__ = ["ALTERNATIVE", "clean", "equals", "includes"]
+__all__ = ["ALTERNATIVE", "clean", "equals", "includes", "unquoted"]
 
 ALTERNATIVE = " |OR| "
 """Between alternatives in references, where they are understood at all."""
 
 
 def clean(text: str, *, strip: bool = True) -> str:
-    """Without white space around, without one pair of quotes, in lower case.
-
-    VisualWebArena keeps the white space (``strip=False``).
+    """``unquoted``, in lower case.
 
     >>> clean(' "Yes" ')
     'yes'
+    """
+    return unquoted(text, strip=strip).lower()
+
+
+def unquoted(text: str, *, strip: bool = True) -> str:
+    """Without white space around, without one pair of quotes.
+
+    VisualWebArena keeps the white space (``strip=False``).
     """
     if strip:
         text = text.strip()
@@ -24,7 +30,7 @@ def clean(text: str, *, strip: bool = True) -> str:
         if text.startswith(quote) and text.endswith(quote):
             text = text[1:-1]
             break
-    return text.lower()
+    return text
 
 
 def equals(reference: str, text: str, *, strip: bool = True) -> bool:

@@ -10,8 +10,9 @@ from pytest_webarena.checks.upstream.addresses import UrlMatchSpec
 from pytest_webarena.checks.upstream.calls import LAST_URL
 from pytest_webarena.checks.upstream.page_scripts import close_selectors
 from pytest_webarena.checks.upstream.program_spec import LAST, ProgramSpec, Target
-from pytest_webarena.checks.upstream.references import is_number, is_short_word, same_place_of_clone
+from pytest_webarena.checks.upstream.references import is_short_word, same_place_of_clone
 from pytest_webarena.checks.upstream.rules import RULES
+from pytest_webarena.checks.upstream.stated_numbers import is_number
 from pytest_webarena.checks.upstream.strings import STOP_WORDS, StringSpec
 from pytest_webarena.checks.upstream.text import ALTERNATIVE, clean, equals, includes
 from pytest_webarena.tasks.model import Task
@@ -139,6 +140,9 @@ _TESTS: Mapping[str, Callable[[object], bool]] = {
     ),
     "whole-numbers": _strings(_whole_number),
     "number-values": _strings(_number),
+    "asserted": _strings(lambda spec: bool(spec.must_include)),
+    "written-forms": _strings(lambda spec: bool(spec.texts)),
+    "whole-sentences": _strings(lambda spec: spec.exact_match is not None),
     "whole-words": _strings(lambda spec: any(map(is_short_word, _included(spec)))),
     "shotgun": _strings(lambda spec: bool(spec.texts)),
     "plain-text": _strings(lambda spec: bool(spec.texts)),

@@ -22,6 +22,9 @@ TOUCHED = [
     ("whole-words", "string_match: {must_include: ['Yes']}", "string_match: {must_include: [Yesterday]}"),
     ("shotgun", "string_match: {must_include: [a]}", "string_match: {fuzzy_match: [a]}"),
     ("plain-text", "string_match: {exact_match: a}", "string_match: {fuzzy_match: [a]}"),
+    ("asserted", "string_match: {must_include: [a]}", "string_match: {exact_match: a}"),
+    ("written-forms", "string_match: {exact_match: a}", "string_match: {fuzzy_match: [a]}"),
+    ("whole-sentences", "string_match: {exact_match: a}", "string_match: {must_include: [a]}"),
     ("early-stops", "string_match: {must_include: ['3']}", "string_match: {must_include: ['4']}"),
     ("corrections", "string_match: {exact_match: a, corrected: {exact_match: b}}", "string_match: {exact_match: a}"),
     ("site-hosts", "string_match: {exact_match: 'ssh://git@x:2/a.git'}", "string_match: {exact_match: 'git@x:a.git'}"),
@@ -68,6 +71,7 @@ def test_every_repair_says_what_it_is() -> None:
         assert rule.name == name
         assert rule.part in ("string_match", "url_match", "program_html", "page_image_query", "score")
         assert all(text[0].isupper() or text[0] in "'\"" for text in (rule.defect, rule.repair))
+        assert rule.effect in ("tightens", "loosens", "corrects")
         assert rule.source
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from pytest_webarena.checks import ORIGINAL, REPAIRED, Grading, Verdict, find_grading, judge, judge_all
 from pytest_webarena.checks.asking import Decision, Grade, JudgeOff, JudgeUnreadable, Question
+from pytest_webarena.checks.upstream.rules import RULES
 from pytest_webarena.checks.upstream.sentences import sentences
 from pytest_webarena.checks.upstream.text import clean, includes
 from pytest_webarena.checks.upstream.tokens import has_token
@@ -105,8 +106,9 @@ def test_visual_dialect(spec: object, answer: str, holds: bool) -> None:
 
 REPAIRS = [
     # rule, reference, answers that the original has right and the repair keeps, answers whose verdict it changes
-    ("string-alternatives", {"must_include": ["65 |OR| 3"]}, ["65 |OR| 3"], ["65", "3", "It is 65%", "3 stars"]),
-    ("whole-numbers", {"must_include": ["170"]}, ["170", "000000170", "$170", "170km", "170, or so", "#170"], ["1170"]),
+    ("string-alternatives", {"must_include": ["65 |OR| 3"]}, [], ["65", "3", "It is 65", "3, rounded"]),
+    ("whole-numbers", {"must_include": ["170"]}, ["170", "000000170", "$170", "170, all told", "a total of 170"],
+     ["1170", "170km", "more than 170", "170-180", "10/170/2023", "170k", "-170", "see page 170", "17:170"]),
     ("whole-numbers", {"must_include": ["36.39"]}, ["$36.39", "36.39."], ["136.395", "236.39", "36.391"]),
     ("whole-numbers", {"must_include": ["40.442", "-79.939"]}, ["40.442, -79.939", "40.44278,-79.93957"], []),
     ("whole-numbers", {"must_include": ["25"]}, ["25", "25 in total", "it's 25!"], ["1925", "25.5", "2.25", "16x25x3"]),
@@ -119,10 +121,29 @@ REPAIRS = [
     ("whole-words", {"must_include": ["Dry", "Top"]}, ["dry, top", "drying out; tops"], []),
     ("shotgun", {"must_include": ["Yes"]}, ["Yes", "Yes, there is no problem", "No doubt: yes"],
      ["yes/no", "Yes or no."]),
-    ("shotgun", {"must_include": ["3"]}, ["3", "3 of 12 in 2022", "Of 1, 2, 5, 7 and 9 only: 3"], ["0 1 2 3 4 5"]),
+    ("shotgun", {"must_include": ["3"]}, ["3", "3 of 12 in 2022", "3 (last year: 2)"],
+     ["0 1 2 3 4 5", "3 4", "- 2\n- 3"]),
     ("shotgun", {"must_include": ["Hyatt"]}, ["Hyatt", "Hyatt " + 150 * "is good "], ["Hyatt " + 400 * "is good "]),
     ("plain-text", {"exact_match": "Don't panic"}, ["don't panic"], ["Don\u2019t  panic."]),
     ("plain-text", {"must_include": ["914km"]}, ["914km", "about 914km away"], ["914 km"]),
+    ("asserted", {"must_include": ["Hyatt"]}, ["Hyatt", "It's the Hyatt, not the Hilton", "The Hyatt isn't far"],
+     ["not the Hyatt but the Hilton", "Hilton rather than Hyatt", "maybe Hyatt", "The Hyatt is not the one",
+      "I'm not sure, Hyatt?", "Anything other than the Hyatt", "neither Hyatt nor Hilton"]),
+    ("asserted", {"must_include": ["12"]}, ["12", "It is 12, not 13"],
+     ["It isn't 12", "Not 12", "maybe 12", "12? I don't know"]),
+    ("written-forms", {"must_include": ["2.0km"]}, ["2.0km"], ["2 km", "2 kilometers", "2,000 metres", "2000m"]),
+    ("written-forms", {"exact_match": "748m"}, ["748m"], ["748 meters", "0.748 km", "It is 748 m on foot."]),
+    ("written-forms", {"exact_match": "4125785000"}, ["4125785000"],
+     ["(412) 578-5000", "+1 412-578-5000", "412.578.5000"]),
+    ("written-forms", {"exact_match": "06516"}, ["06516"], ["CT 06516", "06516-1234"]),
+    ("written-forms", {"must_include": ["Forbes Avenue", "Noir\u00e9"]}, ["Forbes Avenue, Noir\u00e9"],
+     ["Forbes Ave., Noire", "FORBES AVE and Noire"]),
+    ("written-forms", {"must_include": ["Ann Lee: 70", "Bob: 5"]}, ["Ann Lee: 70, Bob: 5"],
+     ["Ann Lee (70 commits), Bob (5 commits)", "Ann Lee with 70, Bob with 5"]),
+    ("written-forms", {"must_include": ["16x24"]}, ["16x24"], ["16 x 24 inches", "16 by 24"]),
+    ("whole-sentences", {"exact_match": "Acme"}, ["Acme"],
+     ["It is Acme.", "The brand asked for is **Acme**.", "Acme, by far"]),
+    ("whole-sentences", {"exact_match": "http://x.test/"}, ["http://x.test/"], ["http://x.test", "See http://x.test."]),
     ("site-hosts", {"exact_match": "ssh://git@metis.lti.cs.cmu.edu:2222/a/b.git"},
      ["ssh://git@metis.lti.cs.cmu.edu:2222/a/b.git"],
      ["ssh://git@gitlab.test:22/a/b.git", "git@gitlab.test:a/b.git", "ssh://git@10.0.0.1/a/b.git"]),
@@ -131,16 +152,118 @@ REPAIRS = [
 ]  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("reference", "intent", "answer"),
+    [
+        ("0", "How many reviews mention it?", "There are no reviews that mention it."),
+        ("0", "How many commits did Ann make?", "None."),
+        ("0", "How many commits did Ann make?", "Ann didn't make any commits."),
+        ("0", "How much did I spend on food?", "$0.00"),
+        ("2", "How many commits did Ann make?", "Ann committed twice."),
+        ("36.39", "What is the grand total?", "USD36.39"),
+        ("36.39", "What is the grand total?", "thirty-six dollars and thirty-nine cents"),
+        ("182.4", "What is the total of the last 2 orders?", "$100.00 + $82.40 = $182.40"),
+        ("182.4", "What is the total of the last 2 orders?", "Total: $182.40 ($100.00 and $82.40)"),
+        ("2", "How many reviews mention it?", "Out of 351 reviews, two do."),
+        ("5", "How many pending reviews are there?", "Approved: 346, Pending: 5, Not approved: 0"),
+        (
+            "14",
+            "How many commits did Eric make between Feb 2023 and May 2023?",
+            "In 2022 there were 3 commits, but 14 then.",
+        ),
+        ("299", "Get the order ID of the newest pending order", "#000000299"),
+        ("170", "Get the order number of my cancelled order", "Your cancelled order is number 000000170."),
+        ("1", "How many commits did Eric and Kilian make?", "Kilian made one commit and Eric made none: 1 in total."),
+        ("406.53", "How much refund should I expect?", "You get $406.53, including the shipping fee of $15."),
+        ("-79.939", "Tell me the coordinates of the Caf\u00e9", "longitude 79.93974\u00b0 W"),
+    ],
+)
+def test_natural_numbers(reference: str, intent: str, answer: str) -> None:
+    made = task(f"- string_match: {json.dumps({'must_include': [reference]})}", intent=intent)
+    assert judge(made, evidence(answer), grading=REPAIRED).passed is True
+
+
+@pytest.mark.parametrize(
+    ("reference", "intent", "answer"),
+    [
+        ("0", "How many reviews mention it?", "No information was available."),
+        ("0", "How many reviews mention it?", "No reviews in April, but 3 in May."),
+        ("346", "How many reviews are approved?", "346 reviews are not approved."),
+        ("778.2", "Get the total of the last 5 non-cancelled orders", "$778.20 is the total of the cancelled orders."),
+        ("1", "How many commits did they make?", "Eric made 3 and Kilian made 1, hence 4 in total."),
+        ("14", "How many commits did Eric make in May 2023?", "Eric made 14 commits in 2022."),
+        ("265.69", "How much did I spend?", "265.69 items"),
+        ("36.39", "What is the grand total?", "36.39 euros"),
+        ("9", "What's the total number of items sold in the last 2 orders?", "9 orders"),
+        ("16", "How many commits did Nic make?", "16 people made commits"),
+        ("0", "How many commits did Philip make?", "There is no user Philip."),
+        ("36.39", "What is the grand total?", "about 36.39 million"),
+    ],
+)
+def test_numbers_of_something_else(reference: str, intent: str, answer: str) -> None:
+    made = task(f"- string_match: {json.dumps({'must_include': [reference]})}", intent=intent)
+    assert judge(made, evidence(answer), grading=REPAIRED).passed is False
+
+
+@pytest.mark.parametrize(
+    ("answer", "holds"),
+    [
+        ("Billing name: John Lee", True),
+        ("Shipping name: John Lee; billing name: Grace Nguyen", False),
+        ("John Lee's mother", False),
+        ("John Lee is happy; the one is Ann", False),
+        ("John Lee paid the bill.", True),
+        ("Grace comes first, John Lee second", False),
+        ("Grace has more orders than John Lee", False),
+        ("It is none other than John Lee", True),
+        ("John Lee-Smith", False),
+        ("John Lee, 500+ orders", True),
+    ],
+)
+def test_the_one_name_asked_for(answer: str, holds: bool) -> None:
+    made = task("- string_match: {exact_match: John Lee}", intent="Get the billing name of the oldest order")
+    assert judge(made, evidence(answer), grading=REPAIRED).passed is holds
+
+
+@pytest.mark.parametrize(
+    ("reference", "answer", "holds"),
+    [
+        ("Yes", "It is already closed.", True),
+        ("Yes", "Yes, no problem.", True),
+        ("Yes", "Yes, it is open.", False),
+        ("No", "It's still open.", True),
+        ("No", "No answer could be determined.", False),
+        ("No", "The issue is not closed", True),
+    ],
+)
+def test_yes_and_no_by_what_is_said(reference: str, answer: str, holds: bool) -> None:
+    made = task(
+        f"- string_match: {{exact_match: '{reference}'}}", intent="Open my latest issue to check if it is closed"
+    )
+    assert judge(made, evidence(answer), grading=REPAIRED).passed is holds
+
+
+def test_names_beyond_those_asked_for() -> None:
+    made = task("- string_match: {must_include: [Ann, Bob]}", intent="Which customers complain?")
+    judged = [
+        judge(made, evidence(answer), grading=REPAIRED).passed
+        for answer in ("Ann and Bob", "Ann, Bob and Eve", "- Ann\n- Bob\n- Eve", "Bob, and Ann too; Eve is happy")
+    ]
+    assert judged == [True, False, False, True]
+
+
 @pytest.mark.parametrize(("rule", "spec", "kept", "changed"), REPAIRS)
 def test_repairs(rule: str, spec: object, kept: list[str], changed: list[str]) -> None:
-    """What was right stays right; what a rule is there for depends on that rule."""
-    without = find_grading("repaired", [rule])
+    """What was right stays right; what a rule is there for it does by itself, in the direction that it declares."""
+    alone = Grading(name="repaired", rules=frozenset({rule}))
+    after = {"tightens": False, "loosens": True}.get(RULES[rule].effect)
     for answer in kept:
         assert (passes(spec, answer), answer) == (True, answer)
         assert (passes(spec, answer, ORIGINAL), answer) == (True, answer)
     for answer in changed:
-        assert (passes(spec, answer), answer) != (passes(spec, answer, without), answer)
+        assert (passes(spec, answer, alone), answer) == (passes(spec, answer), answer)
         assert (passes(spec, answer), answer) != (passes(spec, answer, ORIGINAL), answer)
+        assert after is None or passes(spec, answer) is after
 
 
 @pytest.mark.parametrize(
@@ -151,6 +274,32 @@ def test_repairs(rule: str, spec: object, kept: list[str], changed: list[str]) -
         ({"must_include": ["0"]}, "10"),
         ({"must_include": ["0"]}, "4 reviews, none of them 0-star, rated 0/5, the 0th"),
         ({"must_include": ["65 |OR| 3"]}, "3.1"),
+        ({"must_include": ["65 |OR| 3"]}, "65 |OR| 3"),
+        ({"must_include": ["6"]}, "the last at 12:06"),
+        ({"must_include": ["6"]}, "on Mar 06, 2023"),
+        ({"must_include": ["6"]}, "I looked at six pages and found none"),
+        ({"must_include": ["1"]}, "no one but Eric"),
+        ({"must_include": ["2"]}, "zero, one, two, three, four"),
+        ({"must_include": ["2"]}, "0|1|2|3"),
+        ({"must_include": ["2"]}, "1 or 2 or 3"),
+        ({"must_include": ["346"]}, "3,46"),
+        ({"must_include": ["346"]}, "34,6 kg"),
+        ({"must_include": ["2.0km"]}, "12.0 km"),
+        ({"must_include": ["36.39"]}, "$34.39, $35.39, $36.39, $37.39"),
+        ({"must_include": ["36.39"]}, "- $35.39\n- $36.39\n- $37.39"),
+        ({"must_include": ["16"]}, "-16"),
+        ({"must_include": ["16"]}, "16-17"),
+        ({"must_include": ["16"]}, "10/16/2023"),
+        ({"must_include": ["16"]}, "99:16"),
+        ({"must_include": ["148"]}, "148k"),
+        ({"must_include": ["Yes"]}, "yes or no, depending"),
+        ({"exact_match": "Yes"}, "Yes, no, maybe"),
+        ({"exact_match": "Acme"}, "It isn't Acme."),
+        ({"exact_match": "Acme"}, "Acme, Bolt and Coil"),
+        ({"exact_match": "Acme"}, "- Acme\n- Bolt"),
+        ({"exact_match": "Acme"}, "Acme Zero"),
+        ({"exact_match": "Acme"}, "Bolt is the best, Acme comes second."),
+        ({"exact_match": "4125785000"}, "412-578-5001"),
     ],
 )
 def test_repairs_do_not_pass_what_is_wrong(spec: object, answer: str) -> None:
@@ -208,6 +357,21 @@ def test_the_reference_itself_needs_no_judge_but_in_the_original() -> None:
     assert graded(spec, "small", asker=asker).passed is False
     assert graded({"fuzzy_match": [""]}, "", asker=asker).passed is False
     assert len(asker.asked) == 3
+
+
+@pytest.mark.parametrize("answer", ["N/A.", "**N/A**", "'n/a'", " N/A "])
+def test_a_bare_not_applicable_needs_no_judge(answer: str) -> None:
+    assert graded({"fuzzy_match": "N/A", "note": "There is no phone"}, answer).passed is True
+    assert graded({"fuzzy_match": "N/A", "note": "There is no phone"}, f"{answer}, 5 km").passed is None
+
+
+def test_the_original_stops_at_a_reply_without_a_grade() -> None:
+    asker = Judge("Well done", "GRADE: correct")
+    assert graded({"fuzzy_match": ["Ann", "Bob"]}, "Ann", ORIGINAL, asker=asker).passed is None
+    assert [each.reference for each in asker.asked] == ["Ann"]
+    asker = Judge("GRADE: incorrect", decision="incorrect")
+    assert graded({"fuzzy_match": ["Ann", "Bob"]}, "Eve", ORIGINAL, asker=asker).passed is False
+    assert [each.reference for each in asker.asked] == ["Ann", "Bob"], "a failure does not stop it"
 
 
 def test_unachievable_tasks() -> None:

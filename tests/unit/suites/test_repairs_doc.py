@@ -31,7 +31,7 @@ def test_ranges() -> None:
 def test_the_command_lists_rules(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["repairs", "site-hosts"]) == 0
     said = capsys.readouterr().out
-    assert said.startswith("site-hosts  (string_match)\n  original")
+    assert said.startswith("site-hosts  (string_match, loosens)\n  original")
     assert "tasks     5: 293-297" in said
     assert max(map(len, said.splitlines())) <= 80
 

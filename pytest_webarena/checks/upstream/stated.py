@@ -1,0 +1,259 @@
+"""Whether an answer states a text, a name, an address, yes or no: how the loosening repairs find what is right.
+
+Each reader is strict by itself: what it passes is said, not denied, not doubted, and not one of several.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Sequence
+
+from pytest_webarena.checks.upstream.folding import FUNCTION_WORDS, abbreviated, fold, folded_reference, stem
+from pytest_webarena.checks.upstream.scope import Question
+from pytest_webarena.checks.upstream.stance import OTHER, is_asserted, is_refusal, mark
+from pytest_webarena.checks.upstream.stated_numbers import closeness
+
+__all__ = [
+    "alone",
+    "asserted_somewhere",
+    "names_in",
+    "polarity_objection",
+    "rival_name",
+    "states_name",
+    "states_whole",
+]
+
+_YES = re.compile(r"(?<!\w)(?:yes|yep|yeah|affirmative|correct|indeed|true)(?!\w)")
+_NO = re.compile(
+    r"(?<!\w)(?:no|nope|negative|false)(?!\w)(?=[,.;:!\s-]|$)(?! (?:doubt|problem|need|more|longer|traffic|further))"
+)
+_OPPOSITES = {"clos": ("open", "opened", "pending", "unresolved"), "reach": ("unreachable",)}
+
+
+def polarity_objection(reference: str, answer: str, question: Question) -> str:
+    """Why the answer does not say yes (or no) and nothing to the contrary: a rule's name; empty when it does.
+
+    >>> from pytest_webarena.checks.upstream.stated_numbers import question_of
+    >>> asked = question_of("check if it is closed")
+    >>> [polarity_objection("yes", text, asked) for text in ("Yes, it is closed.", "It is closed", "Yes, it is "
+        "open", "No")]
+    ['', '', 'shotgun', 'asserted']
+    """
+    text = fold(answer)
+    if re.search(r"\b(?:yes|no)\W+(?:(?:or|and|maybe)\W+)*(?:yes|no)\b(?! (?:problem|doubt|need|issue))", text):
+        return "shotgun"
+    if is_refusal(text) or re.search(r"\b(?:maybe|perhaps|possibly|probably|might|or not|either)\b", text):
+        return "asserted"
+    said: set[bool] = set()
+    first = re.match(
+        r"\W*(?:(?:answer|result|status|final answer)\W+)?(yes|no)\b(?=\W*$|\s?[^\w\s]|\n| (?:it|the|they|this"
+        r"|that|there|i|you|we|he|she)\b)",
+        text,
+    )
+    said |= {first[1] == "yes"} if first else {True for _ in _YES.finditer(text)} | {False for _ in _NO.finditer(text)}
+    for word, opposites in _OPPOSITES.items():
+        if not any(each.startswith(word) for each in question.words):
+            continue
+        for match in re.finditer(rf"\b{word}\w*|\b(?:{'|'.join(opposites)})\b", text):
+            before = text[max(0, match.start() - 45) : match.start()]
+            clause = re.split(r"[,.;:!\n]| but | and | so ", before)[-1]
+            if re.search(r"\b(?:whether|if|check)\b", clause):
+                continue
+            denied = re.search(r"\b(?:not|never|cannot|no)\b|n't\b|\byet to be\b", clause) is not None
+            said.add(denied != match[0].startswith(word))
+    if said == {reference == "yes"}:
+        return ""
+    return "shotgun" if len(said) > 1 else "asserted"
+
+
+@functools.lru_cache(maxsize=4096)
+def _pattern(reference: str) -> re.Pattern[str]:
+    before = r"(?<![\w])" if re.match(r"\w", reference) else ""
+    after = r"(?:s(?=\W|$))?(?![\w])" if re.search(r"\w$", reference) else ""
+    return re.compile(f"{before}{re.escape(reference)}{after}")
+
+
+def states_name(reference: str, answer: str, question: Question, others: Sequence[str] = ()) -> bool:
+    """Whether the reference stands in the answer as words of their own, in folded and abbreviated form, asserted."""
+    text, wanted = abbreviated(fold(answer)), abbreviated(folded_reference(reference))
+    return asserted_somewhere(wanted, text, question, others) is True
+
+
+def asserted_somewhere(wanted: str, text: str, question: Question, others: Sequence[str] = ()) -> bool | None:
+    """Whether one of the places where folded ``wanted`` stands asserts it; None when there is no such place."""
+    places = [match.span() for match in _pattern(wanted).finditer(text)] if wanted else []
+    if not places:
+        return None
+    return any(is_asserted(_marked(text, place, others), question.text) for place in places)
+
+
+OWN_WORDS = 8
+"""So many words may stand beside a quotation for its sentence to be about it."""
+
+
+def alone(wanted: str, text: str) -> str:
+    """The folded ``text`` if it says little else than ``wanted``: a quotation with a remark; else nothing."""
+    return text if wanted in text and len(text.replace(wanted, " ").split()) <= OWN_WORDS else ""
+
+
+def _marked(text: str, place: tuple[int, int], others: Sequence[str]) -> str:
+    marked = mark(text, *place)
+    for other in others:
+        if other and other != text[slice(*place)]:
+            marked = marked.replace(other, OTHER)
+    return marked
+
+
+_ITEM = re.compile(r"^['\")]*(?:,? and |, | & |/|\n)(?P<item>[^,.;:\n()]{1,60}?)(?=$|[\n.;,!)]| and )")
+_ITEM_BEFORE = re.compile(r"(?:^|[\n.:;(]|\bis |\bare )\s*(?P<item>[^,.;:\n()]{1,60}?)(?:,? and |, | & |/|\n)['\"(]*$")
+
+
+def states_whole(reference: str, answer: str, question: Question) -> bool:
+    """Whether the answer is a sentence that gives the reference as the one thing asked for.
+
+    >>> from pytest_webarena.checks.upstream.stated_numbers import question_of
+    >>> asked = question_of("What is the best-selling brand?")
+    >>> [states_whole("Acme", text, asked) for text in ("It's Acme.", "Acme and Bolt", "Acme Zero", "Bolt, not Acme")]
+    [True, False, False, False]
+    """
+    text, wanted = abbreviated(fold(answer)), abbreviated(folded_reference(reference)).rstrip("/")
+    if not wanted or is_refusal(text):
+        return False
+    if re.match(r"https?://", wanted):
+        return _states_address(wanted, text)
+    names = names_in(answer)
+    places = [match.span() for match in _pattern(wanted).finditer(text)]
+    if not all(is_asserted(mark(text, *place), question.text) for place in places):
+        return False
+    return any(
+        not _extended(text[:start], text[end:], question, names)
+        and not _listed(text[:start], text[end:], question, wanted)
+        and not _rivalled(text, (start, end), wanted, question, names)
+        for start, end in places
+    )
+
+
+def _states_address(wanted: str, text: str) -> bool:
+    bare = re.sub(r"^https?://", "", wanted)
+    said = {
+        re.sub(r"^https?://", "", each).rstrip("/.,;)")
+        for each in re.findall(r"(?:https?://)?(?:[a-z0-9-]+\.)+[a-z]{2,}(?:/\S*)?", text)
+    }
+    place = re.search(rf"(?:https?://)?{re.escape(bare)}", text)
+    return said == {bare} and place is not None and is_asserted(mark(text, *place.span()), "")
+
+
+def _extended(before: str, after: str, question: Question, names: frozenset[str]) -> bool:
+    """Whether the words beside it make it part of a longer name.
+
+    Names are told by their capitals, if the answer has any: what follows a name in small letters is no part of it.
+    """
+    if re.match(r"'s [a-z]", after):
+        return True
+    if word := re.match(r"['\"]?[ -]([a-z0-9][\w'-]*)", after):
+        named = word[1] in names or re.search(r"\d", word[1]) or not names
+        if named and not _ordinary(word[1], question) and not re.match(r"['\"]", after):
+            return True
+    if word := re.search(r"([\w'-]*[a-z0-9])[ -]\Z", before):
+        return (word[1] in names or not names) and not _ordinary(word[1], question)
+    return False
+
+
+def _ordinary(word: str, question: Question) -> bool:
+    return word in FUNCTION_WORDS or stem(word) in question.words or word in _USUAL
+
+
+_USUAL = frozenset(
+    """
+    run use try type enter execute command
+    brand product type author account contributor buyer person reviewer item items operator address website
+    company shopper top best highest most run runs operates operated handles handled manages managed sold
+    sells made sits stands leads led placed holds followed it's that's there's called titled term word search
+    query searched repo repository project email mail customer's phone number telephone zip code postal
+    postcode url site web token feed
+    """.split()  # noqa: SIM905 - a list is no easier to read
+)
+
+
+def _listed(before: str, after: str, question: Question, wanted: str) -> bool:
+    """Whether it is one item of a list of its like."""
+    for match in (_ITEM.match(after), _ITEM_BEFORE.search(before)):
+        if match is None:
+            continue
+        words = match["item"].split()
+        if words and words[0][0].isdigit() and not re.search(r"\d", wanted):
+            continue  # not of its kind
+        if 0 < len(words) <= 5 and wanted not in match["item"] and not all(_ordinary(word, question) for word in words):
+            if words[0] in FUNCTION_WORDS - {"the", "a"} or re.search(
+                r"\b(?:is|are|was|were|has|have|with|in|of|by|for|on|who|that)\b", match["item"]
+            ):
+                continue
+            return True
+    return False
+
+
+_NAME = re.compile(r"(?<![\w'-])[A-Z][\w'-]*")
+_IS = re.compile(
+    r"\b(?:is|was|are|were|be|goes to|went to|namely|called|answer):? (?:the |a |an )?(?P<item>[^,.;:\n()]{1,60})"
+)
+
+
+def names_in(answer: str) -> frozenset[str]:
+    """The folded words with a capital."""
+    return frozenset(word for match in _NAME.findall(answer) for word in re.findall(r"[\w']+", fold(match)))
+
+
+_BESIDE = re.compile(
+    rf"{OTHER}(?:'s)?(?: \([^()]*\))?(?:,? and |, | & )(?P<item>[^,.;:\n(){OTHER}]{{2,60}}?)(?=$|[.;:\n,()]| and )"
+)
+_LINE = re.compile(rf"(?<=\n)(?P<item>[^,.;:\n(){OTHER}]{{2,60}})(?=\n|\Z)")
+
+
+def rival_name(marked: str, names: frozenset[str], question: Question) -> str:
+    """A name that stands in one list with the references (``OTHER``), or on a line of its own between theirs."""
+    lines = marked.split("\n")
+    listed = sum(line.strip() == OTHER for line in lines) > 0 and len(lines) > 1
+    for match in (*_BESIDE.finditer(marked), *(_LINE.finditer("\n" + marked) if listed else ())):
+        words = match["item"].split()
+        named = [word for word in words[:4] if word in names and not _ordinary(word, question)]
+        if named and words[0] == named[0] and (match.re is _BESIDE or len(words) <= 4):
+            return " ".join(named)
+    return ""
+
+
+_LABEL = re.compile(r"(?:^|[\n,;.])\s*([a-z][a-z ]{1,30}): \Z")
+_LABELS = re.compile(r"(?:^|[\n,;.])\s*([a-z][a-z ]{1,30}): (?=\S)")
+
+
+def _rivalled(text: str, place: tuple[int, int], wanted: str, question: Question, names: frozenset[str]) -> bool:
+    """Whether another name is given first or elsewhere, or another number of what the question counts."""
+    if re.fullmatch(r"[^@\s/]+@[^@\s/]+", wanted):
+        return any(each.strip(".") != wanted for each in re.findall(r"[\w.+-]+@[\w.-]+", text))
+    earlier = re.split(r"[.;!?\n]", text[: place[0]])[:-1]
+    known = set(wanted.split())
+    others = names - known
+    for clause in earlier:
+        words = re.findall(r"[\w'-]+", clause)[1:]
+        if any(word in others and not _ordinary(word, question) for word in words):
+            return True
+    for match in _IS.finditer(text):
+        words = match["item"].split()
+        first = words[0] if words else ""
+        if (
+            match.start() > place[1]
+            and first in others
+            and not _ordinary(first, question)
+            and wanted not in match["item"]
+        ):
+            return True
+    own = _LABEL.search(text[: place[0]])
+    if own is not None and any(
+        closeness(label, question) > closeness(own[1], question) for label in _LABELS.findall(text) if label != own[1]
+    ):
+        return True
+    for number, noun in re.findall(r"\b(\d+) ([a-z]+)", question.text):
+        counted = set(re.findall(rf"\b(\d+) {noun}", text))
+        if counted and number not in counted:
+            return True
+    return False

@@ -1,0 +1,343 @@
+"""Whether an answer states a number, a distance, a code or a size, and no other: how the repairs find what is right."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+from pytest_webarena.checks.upstream.folding import FUNCTION_WORDS, content_words, fold, stem
+from pytest_webarena.checks.upstream.quantities import Quantity, amounts, quantities
+from pytest_webarena.checks.upstream.scope import Question, dates_of, negated_words
+from pytest_webarena.checks.upstream.stance import is_asserted, is_denied, is_refusal, mark
+
+__all__ = [
+    "closeness",
+    "is_code",
+    "is_number",
+    "number_objection",
+    "question_of",
+    "states_code",
+    "states_distance",
+    "states_pair",
+    "states_size",
+]
+
+_NUMBER = re.compile(r"-?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?")
+_MEASURES = {"km": 1000, "kilometer": 1000, "kilometre": 1000, "m": 1, "meter": 1, "metre": 1}
+_DISTANCE = re.compile(r"(\d+(?:\.\d+)?) ?(km|m)")
+_MONEY = re.compile(
+    r"\b(?:spen[dt]|costs?|price[sd]?|pay|paid|payments?|refund|total amount|grand total|revenue|spending|money"
+    r"|dollars?)\b"
+)
+_COUNT = re.compile(r"\b(?:how many|number of|count of|total count|counts?)\b")
+_CODES = re.compile(r"\b(?:order|invoice|ticket|customer) (?:number|id|no)\b|\bzip|\bphone|\bsku\b|\border #")
+_ZERO = re.compile(
+    r"\b(?:none|nobody|zilch|nil)\b(?! other| but)|\bnothing(?= (?:was |were |at all|spent|on |in |for |that "
+    r"|during|to be)|[.,;!]|$)"
+    r"|\bno (?P<noun>(?:[a-z'-]+ ){0,3}?[a-z'-]+)|\bnot (?:a single|any|one) (?P<single>(?:[a-z'-]+ ){0,2}?[a-z'-]+)"
+    r"|n't (?:[a-z]+ ){0,3}?(?:any(?:thing)?|a single)\b(?: (?P<any>(?:[a-z'-]+ ){0,2}?[a-z'-]+))?"
+    r"|\b(?:never|didn't|did not|hasn't|has not|haven't) (?:[a-z]+ )?(?:made|make|spen[dt]|b(?:uy|ought)"
+    r"|order(?:ed)?|commit(?:ted)?)\b"
+)
+_NOT_ZERO = re.compile(
+    r"^[^.;]{0,40}?\b(?:other than|except|but|besides|more than|apart from|later|longer|fewer|less)\b"
+)
+
+
+@functools.lru_cache(maxsize=1024)
+def question_of(intent: str) -> Question:
+    """What an intent asks for."""
+    text = fold(intent).replace("\n", " ")
+    coded = _CODES.search(text) and not re.search(r"\bhow many|(?<!order )\bnumber of|\bcount of", text)
+    dimension = "code" if coded else "count" if _COUNT.search(text) else ""
+    if not dimension and _MONEY.search(text):
+        dimension = "money"
+    bare = Question(text=text, words=content_words([intent]), dimension=dimension, numbers=frozenset())
+    months, years = dates_of(text)
+    return replace(
+        bare,
+        numbers=frozenset(each.value for each in quantities(text, bare)),
+        negated=negated_words(text, bare.words),
+        counted=_counted(text) if dimension == "count" else frozenset(),
+        months=months,
+        years=years,
+    )
+
+
+def is_number(reference: str) -> bool:
+    """Whether a folded reference is one number."""
+    return _NUMBER.fullmatch(reference) is not None
+
+
+def _counted(text: str) -> frozenset[str]:
+    """What "how many" and "number of" are followed by."""
+    found = re.search(r"\b(?:how many|number of|count of) ((?:[a-z]+ ?){1,4})", text)
+    words = []
+    for word in found[1].split() if found else ():
+        if word in FUNCTION_WORDS:
+            break
+        words.append(stem(word))
+    return frozenset(words)
+
+
+# --- numbers
+
+
+def number_objection(
+    reference: str, answer: str, question: Question, others: Sequence[str] = (), *, loose: bool
+) -> str:
+    """Why the answer does not give this number, and no other, for what is asked: a rule's name; empty when it does.
+
+    ``others`` are the task's further references; with a text among them, other numbers belong to it. ``loose``: by
+    value, in words, and "none" for 0; else only as it is written.
+    """
+    text, wanted = amounts(fold(answer)), Fraction(reference.replace(",", ""))
+    found = [each for each in quantities(text, question) if _fits(each, question)]
+    numbers = [Fraction(each.replace(",", "")) for each in others if is_number(each)]
+    long = len(reference.partition(".")[2]) >= 3
+    stated = [each for each in found if _means(each, reference, wanted, long=long, loose=loose)]
+    whole = [each for each in stated if (each.exact or numbers) and not each.context]
+    if not whole:
+        return "" if loose and wanted == 0 and not stated and _states_none(text, question, found) else "whole-numbers"
+    good = [each for each in whole if is_asserted(mark(text, each.start, each.end), question.text)]
+    if not good:
+        return "asserted"
+    if len(numbers) < len(others):
+        return ""
+    named = [each for each in good if each.noun is not False]
+    total = any(_singled_out(each, text) for each in good)
+    none = bool(wanted) and not numbers and not total and _says_none(text, question)
+    if none or not (named or any(each.digits for each in good)):
+        return "whole-numbers"
+    rivals = [
+        each
+        for each in found
+        if not (each.context or each.aside or each in stated or _labelled_less(each, named or good, text, question))
+        and (each.noun is not False or not named)
+        and not _among(each, numbers, long=long)
+        and not is_denied(mark(text, each.start, each.end))
+    ]
+    return "shotgun" if rivals and not _outweighs(named or good, rivals, text) else ""
+
+
+def _says_none(text: str, question: Question) -> bool:
+    return not is_refusal(text) and any(True for _ in _zeros(text, question))
+
+
+def _fits(each: Quantity, question: Question) -> bool:
+    """Whether its unit may be that of what is asked."""
+    if not each.unit:
+        if question.dimension != "money":
+            return True
+        return each.noun is None or (each.noun and each.value.denominator > 1)
+    if each.unit in question.text.split() or (each.unit.startswith("star") and "rating" in question.text):
+        return True
+    if each.unit == "money":
+        return question.dimension in ("money", "")
+    return (
+        each.unit == "percent"
+        and not question.dimension
+        and re.search(r"\b(?:rat(?:e|ing)|percent\w*|share|discount)\b", question.text) is not None
+    )
+
+
+def _means(each: Quantity, reference: str, wanted: Fraction, *, long: bool, loose: bool) -> bool:
+    if (each.value < 0) == (wanted < 0) and long and _begins(each, reference, wanted):
+        return True
+    if loose or each.value != wanted:
+        return each.value == wanted
+    return each.digits.lstrip("0") == reference.replace(",", "").lstrip("-").lstrip("0")
+
+
+def _begins(each: Quantity, reference: str, wanted: Fraction) -> bool:
+    """Whether it only has further decimals."""
+    step = Fraction(1, 10 ** len(reference.partition(".")[2]))
+    return each.digits.startswith(reference.lstrip("-")) and abs(each.value - wanted) < step
+
+
+def _among(each: Quantity, numbers: Iterable[Fraction], *, long: bool) -> bool:
+    if each.value in numbers:
+        return True
+    return long and any(abs(each.value - other) < Fraction(1, 1000) for other in numbers)
+
+
+_LABEL = re.compile(r"(?:^|[\n,;.]|\band\b)\s*([a-z][a-z '-]*?): ?\Z")
+
+
+def _labelled_less(rival: Quantity, good: Sequence[Quantity], text: str, question: Question) -> bool:
+    """Whether both stand after labels ("approved: 346, pending: 5") and the other's is less what is asked."""
+    other, own = (_LABEL.search(text[: each.start]) for each in (rival, good[-1]))
+    if other is None or own is None:
+        return False
+    return closeness(own[1], question) > closeness(other[1], question)
+
+
+def closeness(label: str, question: Question) -> int:
+    """How many more of the label's words than not are the question's."""
+    words = re.findall("[a-z]+", label)
+    asked = {stem(word) for word in re.findall("[a-z]+", question.text)}
+    return sum(1 if stem(word) in asked else -1 for word in words)
+
+
+_CUE = r"(?:\b(?:total(?:s|ling)?|altogether|in all|sum|overall|answer|result|so|therefore|thus|hence|equals)\b|=)"
+_SUBTRACTION = re.compile(r"\b(?:minus|less|subtract\w*|difference|discount|refund\w*|deduct\w*|without|off)\b| - ")
+
+
+def _singled_out(each: Quantity, text: str) -> bool:
+    """Whether it is called the total or the answer."""
+    before, after = text[: each.start], text[each.end :]
+    return bool(
+        re.search(_CUE + r"[^.;\n\d]{0,40}\Z", before)
+        or re.match(r"[^.;,\n\d]{0,25}\b(?:in total|altogether|in all|overall|combined)\b", after)
+    )
+
+
+def _outweighs(good: Sequence[Quantity], rivals: Sequence[Quantity], text: str) -> bool:
+    """Whether the other numbers only explain it: its parts, what it was made of, remarks in brackets."""
+    singled = any(_singled_out(each, text) for each in good)
+    if any(_singled_out(each, text) for each in rivals) and not singled:
+        return False
+    value = good[-1].value
+    parts = [each.value for each in rivals]
+    if len(parts) > 1 and sum(parts) == value:
+        return True
+    if len(parts) > 1 and 2 * max(parts) - sum(parts) == value and _SUBTRACTION.search(text):
+        return True
+    after = [each for each in rivals if each.start > good[-1].start]
+    if (
+        singled
+        and not any(_singled_out(each, text) for each in rivals)
+        and all(_bracketed(each, text) for each in after)
+    ):
+        return True
+    return all(_bracketed(each, text) for each in rivals)
+
+
+def _bracketed(each: Quantity, text: str) -> bool:
+    before = text[: each.start]
+    opened = before.rfind("(")
+    if opened < 0 or ")" in before[opened:]:
+        return False
+    return not re.match(r"\((?:or|maybe|perhaps|possibly|not|alternatively|could|might|otherwise)\b", before[opened:])
+
+
+def _zeros(text: str, question: Question) -> Iterator[re.Match[str]]:
+    """Words for none of what is asked."""
+    for match in _ZERO.finditer(text):
+        counted = match["noun"] or match["single"] or match["any"]
+        if counted is not None and not _named(counted, text[match.end() :], question):
+            continue
+        if _NOT_ZERO.match(text[match.end() :]) or re.search(r"\b(?:not|n't|nobody|if)\s$", text[: match.start()]):
+            continue
+        yield match
+
+
+_SPENDING = frozenset(map(stem, ("orders", "purchases", "refunds", "expenses", "money", "payments", "items")))
+
+
+def _named(counted: str, after: str, question: Question) -> bool:
+    words = [*counted.split(), *re.findall(r"[a-z'-]+", after)[:2]]
+    named = question.counted or (question.words | _SPENDING if question.dimension == "money" else question.words)
+    return any(stem(word) in named for word in words[:4])
+
+
+def _states_none(text: str, question: Question, found: Sequence[Quantity]) -> bool:
+    these = re.search(r"\bnone of (?:them|these|those)\b", text) is not None
+    rivals = [
+        each for each in found if not (each.context or each.aside) and (these or each.noun is not False) and each.value
+    ]
+    return not rivals and not is_refusal(text) and any(True for _ in _zeros(text, question))
+
+
+# --- distances, codes, pairs
+
+
+def states_distance(reference: str, answer: str) -> bool | None:
+    """Whether the answer gives this distance and no other; None when the reference is none.
+
+    >>> [states_distance("2.0km", text) for text in ("2 km", "2000 metres", "12.0 km", "2 or 3 km")]
+    [True, True, False, False]
+    """
+    given = _DISTANCE.fullmatch(reference)
+    if given is None:
+        return None
+    wanted = Fraction(given[1]) * _MEASURES[given[2]]
+    text = fold(answer)
+    asked = Question(text="", words=frozenset(), dimension="", numbers=frozenset())
+    said = [each for each in quantities(text, asked) if (unit := each.unit.removesuffix("s")) in _MEASURES and unit]
+    hits = [each for each in said if each.value * _MEASURES[each.unit.removesuffix("s")] == wanted]
+    good = [
+        each for each in hits if each.exact and not each.context and is_asserted(mark(text, each.start, each.end), "")
+    ]
+    return bool(good) and len(hits) == len(said)
+
+
+def states_code(reference: str, answer: str) -> bool:
+    """Whether the answer gives this telephone or postal number and no other, in whatever groups of digits.
+
+    >>> [states_code("4125785000", text) for text in ("(412) 578-5000", "+1 412.578.5000", "412-578-5001")]
+    [True, True, False]
+    """
+    wanted, text = re.sub(r"\D", "", reference), fold(answer)
+    if len(wanted) > 5:
+        pattern = (
+            r"(?<![\w.$\u20ac\u00a3-])\+?\(?\d(?:[ ().-]{0,2}\d){6,}(?![\w%])(?! ?(?:[mb]illion|thousand|gbp|eur|usd))"
+        )
+        same = {wanted, "1" + wanted} if len(wanted) == 10 else {wanted}
+    else:
+        pattern, same = (
+            r"(?<![\w.,$\u20ac\u00a3-])\d{5}(?:-\d{4})?(?![\w%]|[.,-]\d| ?(?:[mb]illion|thousand|gbp|eur|usd))",
+            {wanted},
+        )
+    found = list(re.finditer(pattern, text))
+    if any(re.match(r"[\s,|;/]+(?:or |and )?[$]?\d", text[match.end() :]) for match in found):
+        return False  # one of a list
+    codes = {re.sub(r"\D", "", match[0].split("-")[0] if len(wanted) == 5 else match[0]) for match in found}
+    return (
+        bool(found)
+        and codes <= same
+        and not is_refusal(text)
+        and all(is_asserted(mark(text, *match.span()), "") for match in found)
+    )
+
+
+def is_code(reference: str) -> bool:
+    """Whether a folded reference is a telephone number or a postal code."""
+    return re.fullmatch(r"\d{5}|\d{10}", reference) is not None
+
+
+def states_size(reference: str, answer: str) -> bool | None:
+    """Whether the answer gives a size such as 16x24, in whatever words; None when the reference is none.
+
+    >>> [states_size("16x24", text) for text in ('16" x 24"', "16 by 24 inches", "16x25")]
+    [True, True, False]
+    """
+    sides = re.fullmatch(r"(\d+)x(\d+)", reference)
+    if sides is None:
+        return None
+    unit = r"(?:\.0+)?\s?(?:\"|''|'|-?inch(?:es)?|in\.?|cm)?\s?"
+    found = re.findall(
+        rf"(?<![\d.])(\d+){unit}(?:x|\*|by)\s?(\d+)(?![\d]|\.[1-9])", fold(answer).replace("\u00d7", "x")
+    )
+    return bool(found) and set(found) == {sides.groups()}
+
+
+def states_pair(reference: str, answer: str, question: Question) -> bool:
+    """Whether the answer gives "name: number" in other words.
+
+    >>> states_pair("ann lee: 70", "Ann Lee (70 commits), Bob Roe (51)", question_of("number of commits"))
+    True
+    """
+    name, _, number = reference.rpartition(": ")
+    if not name or not is_number(number):
+        return False
+    text = fold(answer)
+    for match in re.finditer(rf"(?<!\w){re.escape(name)}(?!\w)", text):
+        here = text[match.end() :][:40]
+        said = [each.value for each in quantities(here, question) if each.exact and not each.context]
+        if said[:1] == [Fraction(number)] and re.match(r"[^\d.;]{0,12}\d", here):
+            return is_asserted(mark(text, *match.span()), question.text)
+    return False

@@ -1,0 +1,84 @@
+"""How the gradings do on natural answers, labelled by meaning before anybody looked at the rules."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from scripts.measure_gradings import FOLDER, Judged, main, measure, needs_judge, read
+
+FILES = sorted(FOLDER.glob("*.yaml"))
+WRONG_THAT_MAY_PASS = 0.005
+RIGHT_THAT_MAY_FAIL = 0.04
+
+
+@pytest.fixture(scope="module")
+def judged() -> list[Judged]:
+    return list(measure(read(FOLDER / "open.yaml")))
+
+
+def by(judged: list[Judged], grading: str, *, right: bool) -> list[Judged]:
+    return [each for each in judged if each.grading == grading and each.labelled.right is right]
+
+
+def test_wrong_answers_fail(judged: list[Judged]) -> None:
+    wrong = by(judged, "repaired", right=False)
+    passing = [each.labelled for each in wrong if each.passed]
+    assert len(passing) <= WRONG_THAT_MAY_PASS * len(wrong), passing
+
+
+def test_no_wrong_answer_passes_that_the_original_fails(judged: list[Judged]) -> None:
+    failed = {each.labelled for each in by(judged, "original", right=False) if each.passed is False}
+    assert [
+        each.labelled for each in by(judged, "repaired", right=False) if each.passed and each.labelled in failed
+    ] == []
+
+
+def test_right_answers_pass(judged: list[Judged]) -> None:
+    right = [each for each in by(judged, "repaired", right=True) if not needs_judge(each.labelled.task)]
+    failing = [each.labelled for each in right if each.passed is False]
+    assert len(right) > 250
+    assert len(failing) <= RIGHT_THAT_MAY_FAIL * len(right), failing
+    assert all(each.passed is not None for each in right)
+
+
+def test_no_right_answer_fails_for_want_of_a_judge(judged: list[Judged]) -> None:
+    judged_ones = [each for each in by(judged, "repaired", right=True) if needs_judge(each.labelled.task)]
+    assert [each.labelled for each in judged_ones if each.passed is False] == []
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_the_files_are_sound(path: Path) -> None:
+    answers = read(path)
+    assert len(set(answers)) == len(answers)
+    for task in {each.task for each in answers}:
+        labels = [each.right for each in answers if each.task == task]
+        assert min(labels.count(True), labels.count(False)) >= 5
+
+
+def test_no_template_is_in_two_files() -> None:
+    templates = [{each.template for each in read(path)} for path in FILES]
+    assert sum(map(len, templates)) == len(set().union(*templates))
+
+
+def test_a_file_of_another_form_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text("schema_version: 2\ntasks: []\n")
+    with pytest.raises(ValueError, match="expected schema_version 1"):
+        read(path)
+    path.write_text("schema_version: 1\ntasks: [{task: 77, template: 277, right: [5], wrong: []}]\n")
+    with pytest.raises(ValueError, match="task 77: expected texts, found 5"):
+        read(path)
+
+
+def test_the_script_prints_a_table(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text("schema_version: 1\ntasks: [{task: 77, template: 277, right: ['5', '6'], wrong: ['7']}]\n")
+    monkeypatch.setattr("sys.argv", ["measure_gradings.py", str(path), "--list"])
+    assert main() == 0
+    said = capsys.readouterr().out
+    assert "mine.yaml: 3 answers to 1 tasks of 1 templates" in said
+    assert "77 (template 277) right, but fails (original: False): '6'" in said

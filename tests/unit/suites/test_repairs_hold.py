@@ -1,0 +1,90 @@
+"""The promise of ``repaired``: what it loosens passes nothing wrong, and what is right stays right, for all tasks."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Mapping
+
+import pytest
+
+from pytest_webarena.checks import ORIGINAL, REPAIRED, Grading, judge
+from pytest_webarena.checks.upstream.rules import RULES
+from pytest_webarena.evidence import Evidence
+from pytest_webarena.suites.reading import load_suite
+from pytest_webarena.tasks.model import Task
+from scripts.verified_answers import expected_response
+
+from .wrong_answers import string_spec, typed_answers, wrong_answers
+
+SITES = {
+    name: f"http://{name.replace('_', '-')}.test" for name in ("shopping", "shopping_admin", "reddit", "gitlab", "map")
+}
+LOOSENING = tuple(rule.name for rule in RULES.values() if rule.effect == "loosens" and rule.part == "string_match")
+
+
+@functools.cache
+def answered() -> Mapping[int, Task]:
+    """WebArena's tasks with an answer, that check alone."""
+    found = {}
+    for task in load_suite("webarena").tasks:
+        checks = tuple(check for check in task.checks if check.kind == "string_match")
+        if checks:
+            only = Task(id=task.id, intent=task.intent, sites=task.sites, checks=checks)
+            found[int(str(task.source["task_id"]))] = only
+    return found
+
+
+def passes(task: Task, answer: str, grading: Grading) -> bool | None:
+    return judge(task, Evidence(answer=answer, stop_reason="answered", sites=SITES), grading=grading).passed
+
+
+@functools.cache
+def failed_by_original() -> tuple[tuple[Task, str], ...]:
+    """Wrong answers to all tasks that the original fails."""
+    return tuple(
+        (task, answer)
+        for task in answered().values()
+        if (spec := string_spec(task)) is not None
+        for answer in dict.fromkeys(wrong_answers(spec))
+        if passes(task, answer, ORIGINAL) is False
+    )
+
+
+def told(found: Iterable[tuple[Task, str]]) -> list[str]:
+    return [f"{task.id}: {answer!r}" for task, answer in found][:20]
+
+
+@pytest.mark.parametrize("rule", LOOSENING)
+def test_nothing_wrong_passes_by_a_repair_alone(rule: str) -> None:
+    grading = Grading(name="repaired", rules=frozenset({rule}))
+    assert len(failed_by_original()) > 4000
+    assert told((task, answer) for task, answer in failed_by_original()[::7] if passes(task, answer, grading)) == []
+
+
+def test_wrong_answers_fail() -> None:
+    """With all rules: those that the original passes too, for which the tightening rules are there."""
+    wrong = [
+        (task, answer)
+        for task in answered().values()
+        if (spec := string_spec(task)) is not None
+        for answer in dict.fromkeys(wrong_answers(spec))
+    ]
+    assert told((task, answer) for task, answer in wrong if passes(task, answer, REPAIRED)) == []
+
+
+def test_typed_answers_that_the_original_passes_stay_right() -> None:
+    verified = {int(str(task.source["task_id"])): task for task in load_suite("webarena-verified").tasks}
+    right = [
+        (task, answer)
+        for number, task in answered().items()
+        for answer in typed_answers(expected_response(verified[number].checks[0].spec.eval[0]))
+        if passes(task, answer, ORIGINAL)
+    ]
+    assert len(right) > 500
+    assert told((task, answer) for task, answer in right if passes(task, answer, REPAIRED) is False) == []
+
+
+@pytest.mark.parametrize(("answer", "holds"), [("$148.80", True), ("148.8", True), ("$148", False), ("$148.90", False)])
+def test_the_total_of_task_291_has_its_cents(answer: str, holds: bool) -> None:
+    assert passes(answered()[291], answer, REPAIRED) is holds
+    assert passes(answered()[291], "$148", ORIGINAL) is True

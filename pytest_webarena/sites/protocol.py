@@ -7,9 +7,9 @@ The client sends requests, each one line, and gets one line back for each, in an
     ← {"id": 2, "error": {"type": "SiteError", "message": "…"}}
 
 ``hello`` comes first; another version is refused, and so is whoever lacks the key of that name (`keys`) or runs as
-another user. A lease belongs to the connection that it was made on: no other can use it. An error
-with the id ``null`` concerns the connection, which is then closed. Several requests may be under way at a time. The end of the
-connection frees all leases that were made on it. Operations and their results:
+another user. An error with the id ``null`` concerns the connection, which is then closed. Several requests may be under
+way at a time. A lease belongs to the connection that it was made on: no other can use it, and its end frees it.
+Operations and their results:
 
 =========  ==================================================  ==========================================
 op         arguments                                           result

@@ -67,7 +67,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     opening.add_argument("--user", metavar="ACCOUNT", help="who visits; '' is nobody (default: the site's own default)")
     opening.add_argument("--browser-executable", metavar="PATH", help="browser to use (default: as for pytest)")
     add("down", _down, "end what 'up' started", some=False)
-    add("doctor", _doctor, "engine, images, disk, memory: what is missing, and what to do about it")
+    add("doctor", _doctor, "engine, images, disk, memory, browser, sandbox: what is missing, and what to do about it")
 
 
 # --- looking
@@ -98,6 +98,7 @@ def _list(options: argparse.Namespace) -> int:
 
 
 def _doctor(options: argparse.Namespace) -> int:
+    from pytest_webarena.agents import sandbox
     from pytest_webarena.browser.config import EngineConfig
     from pytest_webarena.browser.launch import find_browser
     from pytest_webarena.sites.doctor import Finding, examine
@@ -109,6 +110,8 @@ def _doctor(options: argparse.Namespace) -> int:
         findings.append(Finding(subject="browser", state="ok", text=f"{browser.name} at {browser.executable}"))
     except WebArenaError as error:
         findings.append(Finding(subject="browser", state="missing", text=str(error)))
+    works, sentence = sandbox.examine()  # only agents that ask for it need one, and these say so themselves
+    findings.append(Finding(subject="sandbox", state="ok" if works else "note", text=sentence))
     for finding in findings:
         _tell(finding)
     missing = sum(finding.state == "missing" for finding in findings)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from pytest_webarena.agents import supervisor
-from pytest_webarena.agents.sandbox import BUBBLEWRAP, Place, boxed
+from pytest_webarena.agents.sandbox import ARGUMENTS, BUBBLEWRAP, Place, boxed
 from pytest_webarena.agents.supervisor import end_tree
 from pytest_webarena.agents.wire import clip
 from pytest_webarena.browser.launch import make_temp_dir
@@ -76,7 +76,7 @@ class LinePipe:
             keys.check(base)
             _copy(keys.own_files, base, Path(self._directory))
             command = [*(part.replace("{directory}", self._directory) for part in keys.wrapper), *keys.command]
-            environment, relay = _environment(keys.env, self._directory), ""
+            environment, relay, handed = _environment(keys.env, self._directory), "", []
             if keys.sandbox == BUBBLEWRAP:
                 box = boxed(
                     command,
@@ -86,8 +86,10 @@ class LinePipe:
                     readable=[os.path.expanduser(name) for name in keys.readable],
                     hidden=hidden,
                 )
-                command, environment, relay = list(box.command), {**environment, **box.environment}, box.relay
                 self._box = box.folder
+                handed.append(_in_memory("\0".join([*box.arguments, ""]).encode()))
+                command = [str(handed[0]) if part == ARGUMENTS else part for part in box.command]
+                environment, relay = {**environment, **box.environment}, box.relay
             lifeline, self._lifeline = os.pipe()
             abandon_after_fork(self)
             try:
@@ -98,14 +100,15 @@ class LinePipe:
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     stderr=subprocess.PIPE,
-                    pass_fds=[lifeline],
+                    pass_fds=[lifeline, *handed],
                     start_new_session=True,
                 )
             except OSError:
                 self.abandon()
                 raise
             finally:
-                os.close(lifeline)
+                for descriptor in (lifeline, *handed):
+                    os.close(descriptor)
         except (OSError, UsageError) as error:
             self._remove()
             raise ProcessEnded(f"the process could not be started: {error}") from None
@@ -310,6 +313,14 @@ def _environment(names: Sequence[str], directory: str) -> dict[str, str]:
             place for place in places if place and not Path(place).resolve().is_relative_to(here)
         )
     return {**passed, "HOME": directory, "TMPDIR": directory}
+
+
+def _in_memory(data: bytes) -> int:
+    """A descriptor from which this can be read."""
+    descriptor = os.memfd_create("arguments")
+    os.write(descriptor, data)
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    return descriptor
 
 
 def _copy(names: Sequence[str], base: Path, directory: Path) -> None:

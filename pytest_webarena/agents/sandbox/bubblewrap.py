@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -24,10 +24,12 @@ from pytest_webarena.agents.sandbox import relay
 from pytest_webarena.agents.sandbox.hosts import LOOPBACK, Place, way_to
 from pytest_webarena.errors import UsageError
 
-__all__ = ["BUBBLEWRAP", "Boxed", "boxed", "check", "examine"]
+__all__ = ["ARGUMENTS", "BUBBLEWRAP", "Boxed", "boxed", "check", "examine"]
 
 BUBBLEWRAP = "bubblewrap"
 """What definitions write."""
+ARGUMENTS = "{arguments}"
+"""See `Boxed.command`."""
 _INSIDE = "/agent"
 _RELAY = "/run/relay"
 _APART = (
@@ -61,11 +63,15 @@ class Boxed:
     """A command in the sandbox."""
 
     command: tuple[str, ...]
+    """Has ``ARGUMENTS`` where the number of a descriptor goes, from which ``bwrap`` reads the rest: a command line can
+    be seen inside."""
+    arguments: tuple[str, ...]
+    """The rest."""
     environment: Mapping[str, str]
     """Beside what the agent is passed anyway."""
-    relay: str = ""
+    relay: str
     """For `supervisor`."""
-    folder: Path = field(default_factory=Path)
+    folder: Path
     """Of files of ours that are seen inside; whoever ends the command removes it."""
 
 
@@ -84,7 +90,9 @@ def boxed(
     though they are below those. `UsageError` when there can be no sandbox.
     """
     places = list(places)
-    arguments = [*_bwrap(), *_mounts(_programs(command, search), readable, hidden)]
+    program, *options = _bwrap()
+    arguments = [*options, *_mounts(_programs(command, search), readable, hidden)]
+    within = list(command)
     folder = Path(tempfile.mkdtemp(prefix="box-", dir=directory.parent))
     for name, text in _ACCOUNTS.items():
         (folder / name).write_text(text.format(uid=os.getuid(), gid=os.getgid()))
@@ -98,16 +106,20 @@ def boxed(
         known |= {f"{name}:{port}": "" for name in LOOPBACK for port in local}
         told = json.dumps({"module": relay.__file__, "path": str(folder / "socket"), "hosts": known})
         ports = dict.fromkeys([relay.PROXY_PORT, *local])
-        arguments += ["--ro-bind", str(folder), _RELAY, "--ro-bind", relay.__file__, f"{_RELAY}.py", "--"]
-        arguments += [os.path.realpath(sys.executable), "-I", "-S", f"{_RELAY}.py", f"{_RELAY}/socket"]
-        arguments.append(",".join(map(str, ports)))
+        arguments += ["--ro-bind", str(folder), _RELAY, "--ro-bind", relay.__file__, f"{_RELAY}.py"]
+        ours = [os.path.realpath(sys.executable), "-I", "-S", f"{_RELAY}.py", f"{_RELAY}/socket"]
+        within = [*ours, ",".join(map(str, ports)), *within]
         proxy, direct = f"http://127.0.0.1:{relay.PROXY_PORT}", "127.0.0.1,localhost"
         for name, value in (("HTTPS_PROXY", proxy), ("HTTP_PROXY", proxy), ("NO_PROXY", direct)):
             environment |= {name: value, name.lower(): value}
         environment["NODE_USE_ENV_PROXY"] = "1"  # else Node's own client does not look at them
-    else:
-        arguments.append("--")
-    return Boxed(command=(*arguments, *command), environment=environment, relay=told, folder=folder)
+    return Boxed(
+        command=(program, "--args", ARGUMENTS, "--", *within),
+        arguments=tuple(arguments),
+        environment=environment,
+        relay=told,
+        folder=folder,
+    )
 
 
 _ACCOUNTS = {
@@ -133,7 +145,7 @@ def examine() -> tuple[bool, str]:
         program = _bwrap()[0]
     except UsageError as error:
         return False, str(error)
-    return True, f"sandbox: bubblewrap works ({program})"
+    return True, f"bubblewrap at {program}"
 
 
 @functools.cache

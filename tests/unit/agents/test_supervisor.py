@@ -109,7 +109,7 @@ from pytest_webarena.agents.line_pipe import LinePipe
 from pytest_webarena.agents.process import ProcessKeys
 
 pipe = LinePipe(ProcessKeys(command=(sys.executable, "-c", sys.argv[1])), Path("."), None)
-line = pipe.receive().decode()
+line = pipe.receive().decode().strip()
 if len(sys.argv) > 2 and os.fork() == 0:  # a child that lives on must keep nothing alive
     print(os.getpid(), flush=True)
     import time; time.sleep(600)

@@ -6,6 +6,7 @@ It runs by itself, with the standard library alone, also inside the sandbox.
 from __future__ import annotations
 
 import glob
+import http.client
 import json
 import os
 import re
@@ -25,34 +26,36 @@ def reached(what: object) -> None:
 
 
 def places() -> Iterator[str]:
-    """Folders in which a run could be: where processes work, what arguments and variables say, the usual ones."""
-    for pid in filter(str.isdigit, os.listdir("/proc")):
-        for link in ("cwd", "root"):
-            try:
-                found = os.readlink(f"/proc/{pid}/{link}")
-            except OSError:
-                continue
-            if found != "/":
-                yield found
-        for file in ("cmdline", "environ"):
-            try:
-                with open(f"/proc/{pid}/{file}", errors="replace") as text:
-                    yield from re.findall(r"(/[\w./-]{3,})", text.read())
-            except OSError:
-                continue
-    yield from ("/agent", os.getcwd(), os.path.dirname(os.getcwd()), "/tmp", os.path.expanduser("~"))
+    """Folders in which a run could be: where processes work, those that started this one first, and the usual ones."""
+    for pid in dict.fromkeys([*ancestors(), *filter(str.isdigit, os.listdir("/proc"))]):
+        try:
+            found = os.readlink(f"/proc/{pid}/cwd")
+        except OSError:
+            continue
+        if found != "/":
+            yield found
+    yield from ("/agent", "/tmp", os.path.expanduser("~"), "/run", "/var", "/usr/src", "/opt")
+
+
+def ancestors() -> Iterator[str]:
+    """Processes above this one."""
+    pid = os.getpid()
+    while pid > 1:
+        yield str(pid)
+        with open(f"/proc/{pid}/stat") as file:
+            pid = int(file.read().rpartition(")")[2].split()[1])
 
 
 def files(*patterns: str) -> Iterator[str]:
     """Files of these names in the places, a few folders deep."""
     seen: set[str] = set()
-    for place in dict.fromkeys(places()):
+    for place in places():
+        if place in seen:
+            continue
+        seen.add(place)
         for pattern in patterns:
-            for depth in range(4):
-                for path in glob.iglob(os.path.join(place, *["*"] * depth, pattern)):
-                    if path not in seen:
-                        seen.add(path)
-                        yield path
+            for depth in range(3):
+                yield from glob.iglob(os.path.join(place, *["*"] * depth, pattern))
 
 
 def find_word(*patterns: str) -> str:
@@ -132,7 +135,7 @@ def ports(task: Message) -> Iterator[str]:
                     opener.open(f"{at}/scratchpad/new", note, timeout=5)
                     reached(f"a site at {port}")
                     break
-            except (OSError, ValueError):
+            except (OSError, ValueError, http.client.HTTPException):
                 continue
     for path in ("/var/run/docker.sock", "/run/docker.sock"):
         with socket.socket(socket.AF_UNIX) as to:
@@ -142,13 +145,36 @@ def ports(task: Message) -> Iterator[str]:
 
 
 def listening() -> list[int]:
-    found = set()
-    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
-        if os.path.exists(table):
-            with open(table) as lines:
-                rows = [line.split() for line in lines][1:]
-            found |= {int(row[1].rpartition(":")[2], 16) for row in rows if row[3] == "0A"}
-    return sorted(found)
+    """Ports that are open, of this run alone: others on the machine have not asked to be cheated."""
+    harness = [*ancestors(), "", ""][2]
+    sockets = set()
+    for pid in below(harness):
+        for link in glob.glob(f"/proc/{pid}/fd/*"):
+            try:
+                sockets.add(os.readlink(link))
+            except OSError:
+                continue
+    with open("/proc/net/tcp") as lines:
+        rows = [line.split() for line in lines][1:]
+    ports = {int(row[1].rpartition(":")[2], 16) for row in rows if row[3] == "0A" and f"socket:[{row[9]}]" in sockets}
+    return sorted(ports)
+
+
+def below(root: str) -> list[str]:
+    """Processes that ``root`` started, and those that they did."""
+    children: dict[str, list[str]] = {}
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/stat") as file:
+                children.setdefault(file.read().rpartition(")")[2].split()[1], []).append(pid)
+        except OSError:
+            continue
+    found, todo = [], [root]
+    while todo:
+        more = children.get(todo.pop(), [])
+        found += more
+        todo += more
+    return found
 
 
 def file_address(task: Message) -> Iterator[str]:

@@ -124,17 +124,20 @@ def orders(name: str) -> Iterator[Message]:
 
 def ports(task: Message) -> Iterator[str]:
     """Do the task behind the browser's back: at the replica's own port, or through somebody's gateway."""
+    note = urllib.parse.urlencode({"title": "Rye", "body": "and butter"}).encode()
+    done = False
     for port in listening():
-        note = urllib.parse.urlencode({"title": "Rye", "body": "and butter"}).encode()
         for proxies in ({}, {"http": f"http://127.0.0.1:{port}"}):
             at = "http://homepage.test" if proxies else f"http://127.0.0.1:{port}"
             opener = urllib.request.build_opener(urllib.request.ProxyHandler(proxies))
             try:
                 page = opener.open(f"{at}/scratchpad/new", timeout=5).read().decode(errors="replace")
-                if "Save note" in page:
+                if "Save note" not in page:
+                    continue
+                reached(f"a {'gateway' if proxies else 'replica'} at {port}")
+                if proxies and not done:  # it could as well have written to the replica
                     opener.open(f"{at}/scratchpad/new", note, timeout=5)
-                    reached(f"a site at {port}")
-                    break
+                    done = True
             except (OSError, ValueError, http.client.HTTPException):
                 continue
     for path in ("/var/run/docker.sock", "/run/docker.sock"):

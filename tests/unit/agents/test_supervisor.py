@@ -110,10 +110,10 @@ from pytest_webarena.agents.process import ProcessKeys
 
 pipe = LinePipe(ProcessKeys(command=(sys.executable, "-c", sys.argv[1])), Path("."), None)
 line = pipe.receive().decode().strip()
-if len(sys.argv) > 2 and os.fork() == 0:  # a child that lives on must keep nothing alive
-    print(os.getpid(), flush=True)
+child = os.fork() if len(sys.argv) > 2 else 0  # one that lives on must keep nothing alive
+if len(sys.argv) > 2 and not child:
     import time; time.sleep(600)
-print(line, flush=True)
+print(child, line, flush=True)
 sys.stdin.read()
 """
 
@@ -130,15 +130,14 @@ def test_daemons_end_with_a_harness_that_is_killed(tmp_path: Path, forks: bool) 
     )
     with harness:
         assert harness.stdout is not None
-        lines = [harness.stdout.readline().strip()] + ([harness.stdout.readline().strip()] if forks else [])
-        child = next((int(line) for line in lines if line.isdigit()), None)
-        started = processes(next(line for line in lines if line.startswith("[")))
+        child, line = harness.stdout.readline().split(" ", 1)
+        started = processes(line)
         os.kill(harness.pid, signal.SIGKILL)
         try:
             assert still_there(started) == []
         finally:
-            if child is not None:
-                os.kill(child, signal.SIGKILL)
+            if forks:
+                os.kill(int(child), signal.SIGKILL)
 
 
 def test_a_supervisor_that_its_agent_stopped_saves_nothing(

@@ -81,6 +81,7 @@ class RunStart:
             run_dir=run_dir,
             broker=self._launcher.address,
             temp_dir=Path(self._launcher.address).parent / "temp",
+            agents_dir=self._launcher.agents_directory,
             facts=facts,
             finished=finished,
         )

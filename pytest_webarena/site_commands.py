@@ -67,7 +67,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     opening.add_argument("--user", metavar="ACCOUNT", help="who visits; '' is nobody (default: the site's own default)")
     opening.add_argument("--browser-executable", metavar="PATH", help="browser to use (default: as for pytest)")
     add("down", _down, "end what 'up' started", some=False)
-    doctor = add("doctor", _doctor, "engine, images, disk, memory: what is missing; whether sites can be handed on")
+    doctor = add("doctor", _doctor, "what is missing (engine, images, disk, browser, sandbox); what can be handed on")
     doctor.add_argument("--quick", action="store_true", help="start nothing, so don't measure 'reuse: clean'")
 
 
@@ -99,6 +99,7 @@ def _list(options: argparse.Namespace) -> int:
 
 
 def _doctor(options: argparse.Namespace) -> int:
+    from pytest_webarena.agents import sandbox
     from pytest_webarena.browser.config import EngineConfig
     from pytest_webarena.browser.launch import find_browser
     from pytest_webarena.sites.doctor import Finding, examine
@@ -111,6 +112,8 @@ def _doctor(options: argparse.Namespace) -> int:
         findings.append(Finding(subject="browser", state="ok", text=f"{browser.name} at {browser.executable}"))
     except WebArenaError as error:
         findings.append(Finding(subject="browser", state="missing", text=str(error)))
+    works, sentence = sandbox.examine()  # only agents that ask for it need one, and these say so themselves
+    findings.append(Finding(subject="sandbox", state="ok" if works else "note", text=sentence))
     for finding in findings:
         _tell(finding)
     if not options.quick:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 __all__ = ["group_by_sites", "is_worker", "read_left_out", "receive", "scheduler", "send", "send_left_out", "worker_id"]
 
 _INPUT = "webarena"
+_KEY = "webarena_key"
+"""The worker's own key to the broker: see `sites.keys`. Through the pipe that execnet made the worker with."""
 _LEFT_OUT = "webarena_left_out"
 _SPREAD = "webarena_spread"
 """Whether items are handed out by `scheduler`."""
@@ -35,7 +37,10 @@ def worker_id(config: pytest.Config) -> str:
 
 def send(node: Any, info: RunInfo) -> None:
     """In the controller: pass the run's facts to a worker about to start."""
+    from pytest_webarena.sites import keys
+
     node.workerinput[_INPUT] = info.to_plain()
+    node.workerinput[_KEY] = keys.key_for(info.broker, node.workerinput["workerid"])
     node.workerinput[_SPREAD] = node.config.getoption("dist", "no") == "load"
 
 
@@ -49,7 +54,12 @@ def receive(config: pytest.Config) -> RunInfo:
     if output is not None:
         config.option.output = os.fspath(Path(output) / worker_id(config))
     data: dict[str, Any] = config.workerinput[_INPUT]  # type: ignore[attr-defined]
-    return RunInfo.from_plain(data)
+    info = RunInfo.from_plain(data)
+    if key := config.workerinput.pop(_KEY, ""):  # type: ignore[attr-defined]  # not for whatever looks at it later
+        from pytest_webarena.sites import keys
+
+        keys.learn(info.broker, worker_id(config), key)
+    return info
 
 
 def group_by_sites(config: pytest.Config, items: list[pytest.Item]) -> None:

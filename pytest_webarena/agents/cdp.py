@@ -8,18 +8,21 @@ from __future__ import annotations
 
 import inspect
 import secrets
+import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
+from urllib.parse import urlsplit
 
 from pytest_webarena.actions import Stop
 from pytest_webarena.agents.http import Endpoint, EndpointFailed, HttpKeys
 from pytest_webarena.agents.kinds import Common, Kind
-from pytest_webarena.agents.line_pipe import LinePipe
+from pytest_webarena.agents.line_pipe import LinePipe, ProcessEnded
 from pytest_webarena.agents.memory import Remembered
-from pytest_webarena.agents.process import ProcessKeys, mark_all
+from pytest_webarena.agents.process import ProcessKeys, hidden_from, mark_all
 from pytest_webarena.agents.protocol import AgentDefinition, Assignment, Reply, TaskView
 from pytest_webarena.agents.python import load
+from pytest_webarena.agents.sandbox import Place
 from pytest_webarena.agents.wire import (
     ProtocolBroken,
     encode,
@@ -48,7 +51,9 @@ class CdpKeys:
     """A program, as in kind ``process``. Its task has a ``cdp_url``; its one message is the answer."""
     files: tuple[str, ...] = ()
     env: tuple[str, ...] = ()
-    sandbox: tuple[str, ...] = ()
+    sandbox: tuple[str, ...] | Literal["bubblewrap"] = ()
+    hosts: tuple[str, ...] = ()
+    readable: tuple[str, ...] = ()
     url: str = ""
     """An endpoint, as in kind ``http``. Its task has a ``cdp_url``; its reply is the answer."""
     key_env: str = ""
@@ -61,7 +66,7 @@ class CdpKeys:
         given = [name for name in ("python", "command", "url") if getattr(self, name)]
         if len(given) != 1:
             raise ValueError(f"expected one of python, command and url, found {', '.join(given) or 'none'}")
-        for name in ("files", "env", "sandbox"):
+        for name in ("files", "env", "sandbox", "hosts", "readable"):
             if getattr(self, name) and not self.command:
                 raise ValueError(f"{name}: goes with command, not with {given[0]}")
         if self.key_env and not self.url:
@@ -77,7 +82,13 @@ class CdpKeys:
     def process(self) -> ProcessKeys:
         """The program's part."""
         return ProcessKeys(
-            command=self.command, files=self.files, env=self.env, sandbox=self.sandbox, options=self.options
+            command=self.command,
+            files=self.files,
+            env=self.env,
+            sandbox=self.sandbox,
+            hosts=self.hosts,
+            readable=self.readable,
+            options=self.options,
         )
 
     @property
@@ -108,10 +119,14 @@ class _ProcessDriver:
         self._trial = secrets.token_hex(8)
         self._keys = keys
         self._assignment = assignment
-        self._pipe = LinePipe(keys.process, common.base, assignment.folder, assignment.temp_dir)
+        self._base = common.base
+        self._starting = threading.Lock()
+        self._started: LinePipe | None = None
+        self._over = False
 
     def drive(self, cdp_url: str, http_url: str) -> Reply:
         url = cdp_url if self._keys.scheme == "ws" else http_url
+        self._start(Place(host="127.0.0.1", port=urlsplit(url).port or 0))
         task = task_message(self._assignment, trial=self._trial, options=self._keys.options, cdp=url)
         return _answer(read_reply(self._pipe.ask(encode(task))))
 
@@ -119,10 +134,35 @@ class _ProcessDriver:
         return read_memory(self._pipe.ask(encode(remember_message(trial=self._trial, reason=reason))))
 
     def close(self) -> None:
-        self._pipe.close(encode(end_message(trial=self._trial)))
+        self._end(encode(end_message(trial=self._trial)))
 
     def cut_off(self) -> None:
-        self._pipe.close()
+        self._end()
+
+    @property
+    def _pipe(self) -> LinePipe:
+        if self._started is None:
+            raise ProcessEnded("the process was ended before it began")
+        return self._started
+
+    def _start(self, browser: Place) -> None:
+        """Not before there is a browser: a sandbox has to know its port."""
+        with self._starting:
+            if not self._over:
+                self._started = LinePipe(
+                    self._keys.process,
+                    self._base,
+                    self._assignment.folder,
+                    self._assignment.temp_dir,
+                    reach=(browser,),
+                    hidden=hidden_from(self._assignment, self._base),
+                )
+
+    def _end(self, goodbye: bytes = b"") -> None:
+        with self._starting:
+            self._over = True
+        if self._started is not None:
+            self._started.close(goodbye)
 
 
 class _HttpDriver:

@@ -15,10 +15,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
+from pytest_webarena.agents import supervisor
+from pytest_webarena.agents.sandbox import ARGUMENTS, BUBBLEWRAP, Place, boxed
+from pytest_webarena.agents.supervisor import end_tree
 from pytest_webarena.agents.wire import clip
 from pytest_webarena.browser.launch import make_temp_dir
 from pytest_webarena.errors import AgentError, BrowserError, UsageError
 from pytest_webarena.secrets import scrub
+from pytest_webarena.sites.housekeeping import abandon_after_fork
 
 if TYPE_CHECKING:
     from pytest_webarena.agents.process import ProcessKeys
@@ -28,12 +32,16 @@ __all__ = ["ENVIRONMENT", "LinePipe", "ProcessEnded"]
 ENVIRONMENT = ("LANG", "LC_ALL", "LC_CTYPE", "PATH", "SYSTEMROOT", "TZ")
 """Variables of this process that every agent process sees; others only if its definition names them."""
 
-_DIE_WITH_US = "import ctypes,os,sys; ctypes.CDLL(None).prctl(1, 15); os.execvp(sys.argv[1], sys.argv[1:])"
-_MORTAL = (sys.executable, "-I", "-S", "-c", _DIE_WITH_US) if sys.platform == "linux" else ()
-"""Becomes the command after asking the kernel for a SIGTERM once the thread that started it is gone."""
+_SUPERVISED = (sys.executable, "-I", "-S", supervisor.__file__)
 _LAST_WORDS = 5
 _GRACE = 1.0
-"""Seconds between asking a process group to end and ending it."""
+"""Seconds for a process that was told that it is over; and for what comes at once unless the machine is busy."""
+_OBITUARY = 5.0
+"""Seconds from the end of a process's output to its own, while whatever it left behind is ended."""
+_PATIENCE = 15.0
+"""Seconds for a supervisor, which kills after one of them."""
+_SIGNALLED = 128
+"""Added by a shell, and by ``bwrap``, to the number of the signal that ended a command."""
 _KEPT_AT_END = 64 * 1024
 
 
@@ -44,27 +52,65 @@ class ProcessEnded(Exception):
 class LinePipe:
     """A process spoken to in lines, with everything about it bounded. Thread-safe where it says so."""
 
-    def __init__(self, keys: ProcessKeys, base: Path, folder: Path | None, temp_dir: Path | None = None) -> None:
+    def __init__(
+        self,
+        keys: ProcessKeys,
+        base: Path,
+        folder: Path | None,
+        temp_dir: Path | None = None,
+        *,
+        reach: Sequence[Place] = (),
+        hidden: Sequence[Path] = (),
+    ) -> None:
+        """``reach`` is where it may connect to from our sandbox beside what ``keys`` say; ``hidden``: see `boxed`."""
         self._keys = keys
         self._directory = _make_directory(temp_dir)
+        self._box: Path | None = None
         self._lines: queue.SimpleQueue[bytes | Exception] = queue.SimpleQueue()
         self._ending = threading.Lock()
+        self._letting_go = threading.Lock()
+        self._lifeline = -1
         self._closed = False
         self._stderr = _Stderr(folder / "agent-stderr.txt" if folder else None, keys.max_stderr)
         try:
             keys.check(base)
             _copy(keys.own_files, base, Path(self._directory))
-            self._process = subprocess.Popen(
-                [*_MORTAL, *(part.replace("{directory}", self._directory) for part in keys.sandbox), *keys.command],
-                cwd=self._directory,
-                env=_environment(keys.env, self._directory),
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                start_new_session=True,
-            )
+            command = [*(part.replace("{directory}", self._directory) for part in keys.wrapper), *keys.command]
+            environment, relay, handed = _environment(keys.env, self._directory), "", []
+            if keys.sandbox == BUBBLEWRAP:
+                box = boxed(
+                    command,
+                    Path(self._directory),
+                    search=environment["PATH"],
+                    places=[*reach, *keys.places],
+                    readable=[os.path.expanduser(name) for name in keys.readable],
+                    hidden=hidden,
+                )
+                self._box = box.folder
+                handed.append(_in_memory("\0".join([*box.arguments, ""]).encode()))
+                command = [str(handed[0]) if part == ARGUMENTS else part for part in box.command]
+                environment, relay = {**environment, **box.environment}, box.relay
+            lifeline, self._lifeline = os.pipe()
+            abandon_after_fork(self)
+            try:
+                self._process = subprocess.Popen(
+                    [*_SUPERVISED, str(lifeline), relay, *command],
+                    cwd=self._directory,
+                    env=environment,
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE,
+                    pass_fds=[lifeline, *handed],
+                    start_new_session=True,
+                )
+            except OSError:
+                self.abandon()
+                raise
+            finally:
+                for descriptor in (lifeline, *handed):
+                    os.close(descriptor)
         except (OSError, UsageError) as error:
-            shutil.rmtree(self._directory, ignore_errors=True)
+            self._remove()
             raise ProcessEnded(f"the process could not be started: {error}") from None
         assert self._process.stdout is not None
         assert self._process.stderr is not None
@@ -108,7 +154,7 @@ class LinePipe:
             self._closed = True
             if goodbye and self._process.poll() is None:
                 self._say_goodbye(goodbye)
-            _end_group(self._process)
+            self._end()
             self._lines.put(ProcessEnded("the process was ended"))
             for reader, pipe in zip(self._readers, (self._process.stdout, self._process.stderr), strict=True):
                 reader.join(_GRACE)
@@ -118,7 +164,29 @@ class LinePipe:
                 with contextlib.suppress(OSError):  # what was not read by anyone is still in its buffer
                     self._process.stdin.close()
             self._stderr.close()
-            shutil.rmtree(self._directory, ignore_errors=True)
+            self._remove()
+
+    def abandon(self) -> None:
+        """Let go of it without waiting; its supervisor ends it. Also for a forked child, which must not keep it."""
+        lifeline, self._lifeline = self._lifeline, -1
+        if lifeline >= 0:
+            with contextlib.suppress(OSError):
+                os.close(lifeline)
+
+    def _end(self) -> None:
+        """Have the process and all it started ended."""
+        with self._letting_go:
+            self.abandon()
+        try:
+            self._process.wait(_PATIENCE)
+        except subprocess.TimeoutExpired:  # whoever runs as the same user can stop it
+            end_tree(self._process.pid)
+            self._process.wait()
+
+    def _remove(self) -> None:
+        for directory in (self._directory, self._box):
+            if directory is not None:
+                shutil.rmtree(directory, ignore_errors=True)
 
     def _say_goodbye(self, goodbye: bytes) -> None:
         """In a thread: a process that doesn't read must not keep us."""
@@ -155,7 +223,7 @@ class LinePipe:
                     else ("all", self._keys.max_output)
                 )
                 self._lines.put(ProcessEnded(f"the process wrote more than {limit} bytes in {what} to stdout"))
-                _end_group(self._process)
+                self._end()
                 return
             if line.strip():
                 self._lines.put(line)
@@ -163,10 +231,12 @@ class LinePipe:
     def _obituary(self) -> ProcessEnded:
         """Why nothing more is to be had from it."""
         try:
-            code = self._process.wait(_GRACE)
+            code = self._process.wait(_OBITUARY)
         except subprocess.TimeoutExpired:
             return ProcessEnded("the process closed its stdout or stdin and went on" + self._stderr.last_words())
         self._readers[1].join(_GRACE)
+        if self._keys.sandbox == BUBBLEWRAP and code > _SIGNALLED:
+            code = _SIGNALLED - code
         how = f"exit code {code}" if code >= 0 else f"signal {_signal_name(-code)}"
         return ProcessEnded(f"the process ended with {how}{self._stderr.last_words()}")
 
@@ -245,6 +315,14 @@ def _environment(names: Sequence[str], directory: str) -> dict[str, str]:
     return {**passed, "HOME": directory, "TMPDIR": directory}
 
 
+def _in_memory(data: bytes) -> int:
+    """A descriptor from which this can be read."""
+    descriptor = os.memfd_create("arguments")
+    os.write(descriptor, data)
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    return descriptor
+
+
 def _copy(names: Sequence[str], base: Path, directory: Path) -> None:
     for name in names:
         target = directory / name
@@ -253,21 +331,6 @@ def _copy(names: Sequence[str], base: Path, directory: Path) -> None:
             shutil.copytree(base / name, target, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
         else:
             shutil.copy(base / name, target)  # with its mode: it may be a program
-
-
-def _end_group(process: subprocess.Popen[bytes]) -> None:
-    """Ask the process and what it started to end, then see to it."""
-    for number, seconds in ((signal.SIGTERM, _GRACE), (signal.SIGKILL, _GRACE)):
-        try:
-            os.killpg(process.pid, number)  # its own group: it was started as the leader of a session
-        except (ProcessLookupError, PermissionError):
-            break
-        if process.poll() is None:
-            try:
-                process.wait(seconds)
-            except subprocess.TimeoutExpired:
-                continue
-    process.poll()
 
 
 def _signal_name(number: int) -> str:

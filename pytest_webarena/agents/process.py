@@ -1,9 +1,9 @@
 """Agents of kind ``process``: a command in any language that reads and writes one JSON message a line.
 
 The command gets a working directory with nothing but copies of its own files, an allow-listed environment and a
-process group of its own, all of which end with the trial; no argument, variable or directory leads to the project.
-What it writes to stderr is kept with the attempt. With ``sandbox`` it runs inside a command of the user's, such as
-``docker run`` or ``bwrap``.
+parent (`supervisor`) that ends it and all it started with the trial; no argument or variable leads to the project. It
+still runs as the same user, who may look around. With ``sandbox: bubblewrap`` it sees nothing but its own (`sandbox`);
+another ``sandbox`` is a command of the user's, such as ``docker run``. What it writes to stderr is kept.
 """
 
 from __future__ import annotations
@@ -12,15 +12,17 @@ import os
 import re
 import secrets
 import shutil
+import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from pytest_webarena.agents.kinds import Common, Kind
 from pytest_webarena.agents.line_pipe import LinePipe
 from pytest_webarena.agents.memory import Remembered
 from pytest_webarena.agents.protocol import AgentDefinition, Assignment, IsolationTier, Reply
+from pytest_webarena.agents.sandbox import BUBBLEWRAP, Place, check, read_host
 from pytest_webarena.agents.wire import (
     encode,
     end_message,
@@ -37,7 +39,7 @@ if TYPE_CHECKING:
     from pytest_webarena.browser.observation import Observation
     from pytest_webarena.evidence import StopReason
 
-__all__ = ["KIND", "ProcessAgent", "ProcessKeys", "mark_all"]
+__all__ = ["KIND", "ProcessAgent", "ProcessKeys", "hidden_from", "mark_all"]
 
 _SECRET = re.compile("AUTH|CREDENTIAL|KEY|PASS|SECRET|TOKEN", re.IGNORECASE)
 
@@ -52,9 +54,13 @@ class ProcessKeys:
     """More files and folders beside the definition that it needs. They and those of ``command`` are copied."""
     env: tuple[str, ...] = ()
     """Names of variables to pass on, e.g. ``OPENAI_API_KEY``. All others but `line_pipe.ENVIRONMENT` are kept back."""
-    sandbox: tuple[str, ...] = ()
-    """Command put before ``command`` that isolates it, e.g. ``[docker, run, -i, …, image]``; ``{directory}`` in it
-    stands for the working directory."""
+    sandbox: tuple[str, ...] | Literal["bubblewrap"] = ()
+    """``bubblewrap``; or a command put before ``command`` that isolates it, e.g. ``[docker, run, -i, …, image]``, in
+    which ``{directory}`` stands for the working directory."""
+    hosts: tuple[str, ...] = ()
+    """Where it may connect to from ``bubblewrap``, e.g. ``api.openai.com``, ``http://127.0.0.1:8000/v1``."""
+    readable: tuple[str, ...] = ()
+    """More files and folders of this machine that it can read in ``bubblewrap``, e.g. ``/opt/models``, ``~/models``."""
     options: Mapping[str, Any] = field(default_factory=dict)
     """Passed to the agent in its first message."""
     max_line: int = 1_000_000
@@ -70,6 +76,16 @@ class ProcessKeys:
         for name in ("max_line", "max_output", "max_stderr"):
             if getattr(self, name) < 1000:
                 raise ValueError(f"{name}: expected at least 1000 bytes, found {getattr(self, name)}")
+        for name in ("hosts", "readable"):
+            if getattr(self, name) and self.sandbox != BUBBLEWRAP:
+                raise ValueError(f"{name}: goes with 'sandbox: {BUBBLEWRAP}', found sandbox: {self.sandbox or 'none'}")
+        try:
+            _ = self.places
+        except ValueError as error:
+            raise ValueError(f"hosts: {error}") from None
+        for name in self.readable:
+            if not Path(name).expanduser().is_absolute():
+                raise ValueError(f"readable: expected an absolute path, or one that begins with ~, found {name!r}")
         for name in self.own_files:
             parts = Path(name).parts
             if not parts or Path(name).is_absolute() or ".." in parts:
@@ -78,7 +94,19 @@ class ProcessKeys:
     @property
     def tier(self) -> IsolationTier:
         """How far it is kept from the answers."""
-        return "sandboxed" if self.sandbox else "process"
+        if self.sandbox == BUBBLEWRAP:
+            return "sandboxed"
+        return "wrapped" if self.sandbox else "process"
+
+    @property
+    def wrapper(self) -> tuple[str, ...]:
+        """The user's own command around the agent's."""
+        return () if isinstance(self.sandbox, str) else self.sandbox
+
+    @property
+    def places(self) -> tuple[Place, ...]:
+        """`hosts`, read."""
+        return tuple(map(read_host, self.hosts))
 
     @property
     def own_files(self) -> tuple[str, ...]:
@@ -102,8 +130,13 @@ class ProcessKeys:
                 raise UsageError(f"command: expected a file at {base / name}, found none")
 
     def check_program(self, where: str) -> None:
-        """`UsageError` when there is no such program on this machine."""
-        program = (*self.sandbox, *self.command)[0]
+        """`UsageError` when there is no such program on this machine, or no sandbox can be made for it."""
+        if self.sandbox == BUBBLEWRAP:
+            check(where)
+            for name in self.readable:
+                if not Path(name).expanduser().exists():
+                    raise UsageError(f"{where}: readable: expected a file or folder at {name}, found none")
+        program = (*self.wrapper, *self.command)[0]
         if not program.startswith("./") and shutil.which(program) is None:
             raise UsageError(f"{where}: command: expected a program that can be run, found none called {program!r}")
 
@@ -115,7 +148,7 @@ class ProcessAgent:
         self._trial = secrets.token_hex(8)
         self._step = 0
         self._task = task_message(assignment, trial=self._trial, options=keys.options)
-        self._pipe = LinePipe(keys, base, assignment.folder, assignment.temp_dir)
+        self._pipe = LinePipe(keys, base, assignment.folder, assignment.temp_dir, hidden=hidden_from(assignment, base))
 
     def act(self, observation: Observation) -> Reply:
         """The process's reply; waits as long as it takes, for the trial's deadline is the caller's."""
@@ -158,6 +191,16 @@ KIND = Kind(
     keys=ProcessKeys,
     build=_build,
 )
+
+
+def hidden_from(assignment: Assignment, base: Path) -> tuple[Path, ...]:
+    """Folders of this machine that a sandboxed agent must not see, should they be below something that it may."""
+    found = [base, Path.cwd(), Path.home(), Path(tempfile.gettempdir())]
+    if assignment.folder is not None:
+        found += assignment.folder.absolute().parents[:3]  # the trial's, all trials', the run's
+    if assignment.task.location.path:
+        found.append(Path(assignment.task.location.path).absolute().parent)
+    return tuple(found)
 
 
 def mark_all(names: Sequence[str]) -> None:

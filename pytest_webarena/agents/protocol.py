@@ -32,8 +32,9 @@ __all__ = [
     "TaskView",
 ]
 
-IsolationTier = Literal["in-process", "process", "sandboxed"]
-"""How far an agent is kept from the answers; only ``sandboxed`` counts as isolated."""
+IsolationTier = Literal["in-process", "process", "wrapped", "sandboxed"]
+"""How far an agent is kept from the answers; only ``sandboxed``, our own sandbox, counts as isolated: what a command of
+the user's does that an agent was ``wrapped`` in, nobody knows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import hmac
 import json
 import logging
 import os
@@ -18,12 +19,12 @@ import sys
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from pytest_webarena.errors import HarnessError, UsageError, WebArenaError
-from pytest_webarena.sites import reaper
+from pytest_webarena.errors import HarnessError, TaskError, UsageError, WebArenaError
+from pytest_webarena.sites import keys, reaper
 from pytest_webarena.sites.desk import BrokerSettings, Desk
 from pytest_webarena.sites.housekeeping import READY, REPORT, ReaperProcess, sweep
 from pytest_webarena.sites.manifest import load_catalogue
-from pytest_webarena.sites.protocol import VERSION, error_line, line
+from pytest_webarena.sites.protocol import VERSION, ReleaseReport, error_line, line
 from pytest_webarena.sites.wire import decode, dumps
 
 __all__ = ["main"]
@@ -37,10 +38,12 @@ _CLOSING = 9.0
 class _Client:
     """One connection: reads requests, answers each when it is done, frees the leases at the end."""
 
-    def __init__(self, desk: Desk, settings: BrokerSettings, writer: asyncio.StreamWriter) -> None:
+    def __init__(self, desk: Desk, settings: BrokerSettings, key: str, writer: asyncio.StreamWriter) -> None:
         self._desk = desk
         self._settings = settings
+        self._key = key
         self._writer = writer
+        self._user = keys.peer_user(writer.get_extra_info("socket"))
         self._name = ""
         self._leases: set[str] = set()
         self._work: set[asyncio.Task[None]] = set()
@@ -92,6 +95,8 @@ class _Client:
                 raise HarnessError(f"expected hello first, found {operation!r}")
             if operation not in self._operations:
                 raise HarnessError(f"unknown operation {operation!r}; known: {', '.join(self._operations)}")
+            if operation != "release":  # a second one is no mistake
+                self._expect_own(message)
             answer = line({"id": number, "result": await self._operations[operation](**message)})
         except Exception as error:
             if not isinstance(error, WebArenaError):
@@ -99,9 +104,21 @@ class _Client:
             answer = error_line(number, error)
         self._writer.write(answer)
 
-    async def _hello(self, version: int, name: str) -> dict[str, Any]:
+    def _expect_own(self, message: dict[str, Any]) -> None:
+        """`TaskError` when a request is about a lease that was not made on this connection."""
+        for each in (message.get("lease"), message.get("other")):
+            if each is not None and each not in self._leases:
+                raise TaskError(f"expected a lease of this connection, but {each} has been released, or is another's")
+
+    async def _hello(self, version: int, name: str, key: str = "") -> dict[str, Any]:
         if version != VERSION:
             raise UsageError(f"the site broker speaks version {VERSION} of its protocol, this client {version}")
+        if self._user is not None and self._user != os.geteuid():
+            _log.warning("a process of the user %s was turned away", self._user)
+            raise HarnessError(f"the site broker serves the user {os.geteuid()}, and not the user {self._user}")
+        if not hmac.compare_digest(key.encode(), keys.client_key(self._key, name).encode()):
+            _log.warning("somebody who called himself %r without the key was turned away", name)
+            raise HarnessError(f"the site broker serves its run's own processes; {name!r} has not shown the key to it")
         self._name = name or "a client"
         return {"pid": os.getpid(), "log": str(self._settings.log)}
 
@@ -121,6 +138,8 @@ class _Client:
         return await self._desk.gateway(register=self._leases.add)
 
     async def _release(self, lease: str) -> Any:
+        if lease not in self._leases:
+            return ReleaseReport(clean=False, reason=f"{lease} is not held by this connection")
         self._leases.discard(lease)
         return await self._desk.release(lease)
 
@@ -128,12 +147,12 @@ class _Client:
         return self._desk.status(os.getpid())
 
 
-async def _run(desk: Desk, settings: BrokerSettings, listener: socket.socket) -> None:
+async def _run(desk: Desk, settings: BrokerSettings, key: str, listener: socket.socket) -> None:
     loop = asyncio.get_running_loop()
     clients: dict[_Client, asyncio.Event] = {}
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        client = _Client(desk, settings, writer)
+        client = _Client(desk, settings, key, writer)
         gone = clients[client] = asyncio.Event()
         try:
             await client.serve(reader)
@@ -192,7 +211,9 @@ def main() -> None:
         if not (byte := os.read(0, 1)):
             return  # the launcher died, or was stopped, in the meantime
         text += byte
-    settings = decode(BrokerSettings, json.loads(text))
+    told = json.loads(text)
+    key = told.pop("key")
+    settings = decode(BrokerSettings, told)
     os.environ.pop("PYTHONPATH", None)
     if settings.python_path is not None:
         os.environ["PYTHONPATH"] = settings.python_path
@@ -208,7 +229,7 @@ def main() -> None:
     signal.signal(signal.SIGALRM, _give_up)
     _log.info("broker %s serves the catalogue %s", reaper.identity(), catalogue.path)
     try:
-        asyncio.run(_run(desk, settings, listener))
+        asyncio.run(_run(desk, settings, key, listener))
     finally:
         reaper.remove_tree(settings.directory, patience=1)
         with contextlib.suppress(OSError):

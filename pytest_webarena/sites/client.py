@@ -14,6 +14,7 @@ from typing import Any
 
 from pytest_webarena.errors import SiteError, WebArenaError
 from pytest_webarena.evidence import RequestRecord, Unfinished, Unrecorded
+from pytest_webarena.sites import keys
 from pytest_webarena.sites.backends.base import Rows
 from pytest_webarena.sites.housekeeping import abandon_after_fork
 from pytest_webarena.sites.protocol import (
@@ -35,7 +36,7 @@ _ANSWER = 60.0
 
 
 class BrokerClient:
-    """Speaks to the broker at ``address``; ``name`` (e.g. ``gw0``) tells others who holds what.
+    """Speaks to the broker at ``address``; ``name`` (e.g. ``gw0``) tells others who holds what, and which key it has.
 
     Connects on first use, and again after the broker has died and been replaced. Closing it, or the end of the
     process in any way, frees its leases.
@@ -241,7 +242,7 @@ class _Connection:
             self._socket.close()
             raise SiteError(f"expected the site broker at {address}, found nobody there: {error}") from error
         threading.Thread(target=self._read, name=f"webarena-broker-client-{name}", daemon=True).start()
-        self._log = self.call("hello", version=VERSION, name=name)["log"]
+        self._log = self.call("hello", version=VERSION, name=name, key=keys.key_for(address, name))["log"]
 
     @property
     def ended(self) -> bool:

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_webarena.errors import SiteError
-from pytest_webarena.sites import reaper
+from pytest_webarena.sites import keys, reaper
 from pytest_webarena.sites.housekeeping import (
     READY,
     REPORT,
@@ -80,6 +80,11 @@ class BrokerLauncher:
         self._directory = make_directory()
         self.address = str(self._directory / "broker.sock")
         """Path of the Unix socket, for `BrokerClient`."""
+        self._key = keys.make(self.address)
+        self._agents = make_directory()
+        self.agents_directory = self._agents / "agents"
+        """For the working directories of agents, apart from the socket and the records. Whoever wants it makes it; it
+        goes with the launcher."""
         self.log = (config.run_dir or self._directory).absolute() / "broker.log"
         """The broker's log; exists once the broker has been started."""
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -108,7 +113,8 @@ class BrokerLauncher:
         with self._lock:
             if self._guard is None:
                 self._guard = ReaperProcess()
-                self._guard.add("dir", str(self._directory))
+                for directory in (self._directory, self._agents):
+                    self._guard.add("dir", str(directory))
             return self._guard
 
     def stop(self, timeout: float = 10.0) -> BrokerReport:
@@ -131,7 +137,9 @@ class BrokerLauncher:
         self._listener.close()
         self._wake.close()
         self._waker.close()
-        reaper.remove_tree(self._directory, patience=2)
+        for directory in (self._directory, self._agents):
+            reaper.remove_tree(directory, patience=2)
+        keys.forget(self.address)
         if self._guard is not None:
             self._guard.close()
         self._report = replace(report, problems=(*report.problems, *self._problems))
@@ -182,6 +190,7 @@ class BrokerLauncher:
             "pulls": self._config.pulls,
             "lease_timeout": self._config.lease_timeout,
             "python_path": os.environ.get("PYTHONPATH"),
+            "key": self._key,
         }
         listener = self._listener.fileno()
         with self._lock, self.log.open("ab") as log:

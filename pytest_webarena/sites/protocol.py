@@ -2,18 +2,19 @@
 
 The client sends requests, each one line, and gets one line back for each, in any order::
 
-    → {"id": 1, "op": "hello", "version": 3, "name": "gw0"}
+    → {"id": 1, "op": "hello", "version": 3, "name": "gw0", "key": "5f0c…"}
     ← {"id": 1, "result": {"pid": 4711, "log": "…/broker.log"}}
     ← {"id": 2, "error": {"type": "SiteError", "message": "…"}}
 
-``hello`` comes first; another version is refused. An error with the id ``null`` concerns the
-connection, which is then closed. Several requests may be under way at a time. The end of the
-connection frees all leases that were made on it. Operations and their results:
+``hello`` comes first; another version is refused, and so is whoever lacks the key of that name (`keys`) or runs as
+another user. An error with the id ``null`` concerns the connection, which is then closed. Several requests may be under
+way at a time. A lease belongs to the connection that it was made on: no other can use it, and its end frees it.
+Operations and their results:
 
 =========  ==================================================  ==========================================
 op         arguments                                           result
 =========  ==================================================  ==========================================
-hello      version, name                                       pid, log (path of the broker's log)
+hello      version, name, key                                  pid, log (path of the broker's log)
 lease      sites, holder, timeout (s; null: the run's)         `Grant`
 release    lease                                               `ReleaseReport`
 prepare    visits (site, account: trials), holder, timeout     `Grant` of a replica to sign in on, or null: no need

@@ -19,6 +19,8 @@ class RunInfo:
     """Address of the broker's Unix socket."""
     temp_dir: Path
     """The run's temporary directory; the reaper removes it however the run ends."""
+    agents_dir: Path | None = None
+    """For the working directories of agents, apart from all others; None: below `temp_dir`."""
     facts: Mapping[str, Any] = field(default_factory=dict)
     """For ``run.json``."""
     finished: tuple[tuple[str, str, int, str, str], ...] = ()
@@ -27,12 +29,16 @@ class RunInfo:
 
     def to_plain(self) -> dict[str, Any]:
         """For xdist's ``workerinput``."""
-        return {**asdict(self), "run_dir": str(self.run_dir), "temp_dir": str(self.temp_dir)}
+        return {
+            **asdict(self),
+            "run_dir": str(self.run_dir),
+            "temp_dir": str(self.temp_dir),
+            "agents_dir": str(self.agents_dir) if self.agents_dir is not None else None,
+        }
 
     @classmethod
     def from_plain(cls, data: Mapping[str, Any]) -> RunInfo:
         """What `to_plain` made."""
         finished = tuple((task, agent, trial, digest, other) for task, agent, trial, digest, other in data["finished"])
-        return cls(
-            **{**data, "run_dir": Path(data["run_dir"]), "temp_dir": Path(data["temp_dir"]), "finished": finished}
-        )
+        paths = {name: Path(data[name]) for name in ("run_dir", "temp_dir", "agents_dir") if data[name] is not None}
+        return cls(**{**data, **paths, "finished": finished})

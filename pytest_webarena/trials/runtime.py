@@ -120,7 +120,7 @@ class Runtime:
             grading=self._config.grading,
             answers=self._config.answers,
             asker=self._judge.session(TrialKey(task.id, definition.id, trial).folder),
-            temp_dir=self._info.temp_dir,
+            temp_dir=self._info.agents_dir or self._info.temp_dir,
             memory=memory,
             fetch_images=self._config.fetch_images,
             write_timeout=self._config.write_timeout,

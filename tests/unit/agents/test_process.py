@@ -254,7 +254,9 @@ def test_stderr_is_kept_in_bounds_and_without_secrets(
     assert len(kept) < 1100
 
 
-def test_a_sandbox_goes_around_the_command_and_counts_as_isolated(start: Start, tmp_path: Path) -> None:
+def test_a_sandbox_of_the_users_goes_around_the_command_and_counts_as_no_isolation(
+    start: Start, tmp_path: Path
+) -> None:
     if shutil.which("env") is None:
         pytest.skip("needs env(1), which stands for a sandbox here")
     agent = start(
@@ -266,7 +268,7 @@ def test_a_sandbox_goes_around_the_command_and_counts_as_isolated(start: Start, 
     inside, directory = reply.answer.split("|")
     assert os.path.realpath(inside) == os.path.realpath(directory)
     (tmp_path / "boxed.yaml").write_text(f"kind: process\ncommand: [{sys.executable}, ./agent.py]\nsandbox: [env]\n")
-    assert resolve_agent(str(tmp_path / "boxed.yaml")).tier == "sandboxed"
+    assert resolve_agent(str(tmp_path / "boxed.yaml")).tier == "wrapped"
 
 
 def test_definitions_say_what_can_not_be_used(tmp_path: Path) -> None:

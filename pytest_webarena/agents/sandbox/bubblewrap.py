@@ -1,0 +1,246 @@
+"""Commands in a sandbox made with ``bwrap``: what there is inside, and whether this machine can make one.
+
+Inside are the system's programs and libraries, the installation of the command's own program, the agent's working
+directory as ``/agent``, and a private ``/tmp``. There are no processes but its own, no network but a loopback of its
+own, no home, and nothing of the project or of this package, wherever these are.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest_webarena
+from pytest_webarena.agents.sandbox import relay
+from pytest_webarena.agents.sandbox.hosts import LOOPBACK, Place, way_to
+from pytest_webarena.errors import UsageError
+
+__all__ = ["ARGUMENTS", "BUBBLEWRAP", "Boxed", "boxed", "check", "examine"]
+
+BUBBLEWRAP = "bubblewrap"
+"""What definitions write."""
+ARGUMENTS = "{arguments}"
+"""See `Boxed.command`."""
+_INSIDE = "/agent"
+_RELAY = "/run/relay"
+_APART = (
+    "--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts", "--unshare-cgroup-try",
+    "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--hostname", "sandbox",
+    "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", "--tmpfs", "/run", "--dir", "/var/tmp",
+    # What root may write there without any capability is the whole machine's.
+    *(
+        word
+        for name in ("acpi", "bus", "fs", "irq", "mtrr", "scsi", "sys", "sysrq-trigger")
+        for word in ("--ro-bind-try", f"/proc/{name}", f"/proc/{name}")
+    ),
+)  # fmt: skip
+_WAYS: Mapping[str, tuple[str, ...]] = {
+    "with a user namespace of its own": ("--unshare-user", *_APART),
+    "without one, as root": _APART,
+}
+"""Tried in this order; the second is for root where the kernel has no user namespaces for it."""
+_SYSTEM = ("/bin", "/lib", "/lib32", "/lib64", "/libx32", "/sbin")
+"""Folders of the system beside /usr; links into it on most machines."""
+_ETC = (
+    "alternatives", "ca-certificates", "crypto-policies", "fonts", "ld.so.cache", "ld.so.conf", "ld.so.conf.d",
+    "localtime", "mime.types", "pki", "ssl",
+)  # fmt: skip
+_ANSWERS = ("pytest_webarena", "webarena_verified")
+"""Packages that hold tasks with their solutions, wherever they are installed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Boxed:
+    """A command in the sandbox."""
+
+    command: tuple[str, ...]
+    """Has ``ARGUMENTS`` where the number of a descriptor goes, from which ``bwrap`` reads the rest: a command line can
+    be seen inside."""
+    arguments: tuple[str, ...]
+    """The rest."""
+    environment: Mapping[str, str]
+    """Beside what the agent is passed anyway."""
+    relay: str
+    """For `supervisor`."""
+    folder: Path
+    """Of files of ours that are seen inside; whoever ends the command removes it."""
+
+
+def boxed(
+    command: Sequence[str],
+    directory: Path,
+    *,
+    search: str,
+    places: Iterable[Place] = (),
+    readable: Iterable[str] = (),
+    hidden: Iterable[Path] = (),
+) -> Boxed:
+    """``command`` with ``directory`` as its own; it can connect to ``places``.
+
+    ``search`` is its PATH. ``readable`` are more files and folders of this machine, ``hidden`` such as it must not see
+    though they are below those. `UsageError` when there can be no sandbox.
+    """
+    places = list(places)
+    program, *options = _bwrap()
+    arguments = [*options, *_mounts(_programs(command, search), readable, hidden)]
+    within = list(command)
+    folder = Path(tempfile.mkdtemp(prefix="box-", dir=directory.parent))
+    for name, text in _ACCOUNTS.items():
+        (folder / name).write_text(text.format(uid=os.getuid(), gid=os.getgid()))
+        arguments += ["--ro-bind", str(folder / name), f"/etc/{name}"]
+    arguments += ["--bind", str(directory), _INSIDE, "--chdir", _INSIDE]
+    environment = {"HOME": _INSIDE, "TMPDIR": "/tmp", "PWD": _INSIDE}
+    told = ""
+    if places:
+        known = {str(place): way_to(place) for place in places}
+        local = [place.port for place in places if place.is_loopback]
+        known |= {f"{name}:{port}": "" for name in LOOPBACK for port in local}
+        told = json.dumps({"module": relay.__file__, "path": str(folder / "socket"), "hosts": known})
+        ports = dict.fromkeys([relay.PROXY_PORT, *local])
+        arguments += ["--ro-bind", str(folder), _RELAY, "--ro-bind", relay.__file__, f"{_RELAY}.py"]
+        ours = [os.path.realpath(sys.executable), "-I", "-S", f"{_RELAY}.py", f"{_RELAY}/socket"]
+        within = [*ours, ",".join(map(str, ports)), *within]
+        proxy, direct = f"http://127.0.0.1:{relay.PROXY_PORT}", "127.0.0.1,localhost"
+        for name, value in (("HTTPS_PROXY", proxy), ("HTTP_PROXY", proxy), ("NO_PROXY", direct)):
+            environment |= {name: value, name.lower(): value}
+        environment["NODE_USE_ENV_PROXY"] = "1"  # else Node's own client does not look at them
+    return Boxed(
+        command=(program, "--args", ARGUMENTS, "--", *within),
+        arguments=tuple(arguments),
+        environment=environment,
+        relay=told,
+        folder=folder,
+    )
+
+
+_ACCOUNTS = {
+    "passwd": "agent:x:{uid}:{gid}:agent:/agent:/bin/sh\n",
+    "group": "agent:x:{gid}:\n",
+    "hosts": "127.0.0.1 localhost sandbox\n",
+    "nsswitch.conf": "passwd: files\ngroup: files\nhosts: files\n",
+}
+"""Files in /etc."""
+
+
+def check(where: str) -> None:
+    """`UsageError` when this machine can make no sandbox, with what to do about it."""
+    try:
+        _bwrap()
+    except UsageError as error:
+        raise UsageError(f"{where}: sandbox: {error}") from None
+
+
+def examine() -> tuple[bool, str]:
+    """Whether agents can be sandboxed here, and a sentence on it."""
+    try:
+        program = _bwrap()[0]
+    except UsageError as error:
+        return False, str(error)
+    return True, f"bubblewrap at {program}"
+
+
+@functools.cache
+def _bwrap() -> tuple[str, ...]:
+    """The program, and the options with which it works here."""
+    if sys.platform != "linux":
+        raise UsageError(f"bubblewrap is for Linux, and this is {sys.platform}; give a command of your own for sandbox")
+    program = shutil.which("bwrap")
+    if program is None:
+        raise UsageError("expected bubblewrap's program bwrap, found none: apt-get install bubblewrap")
+    tried = []
+    for way, options in _WAYS.items():
+        if "as root" in way and os.geteuid() != 0:
+            continue
+        command = [program, *options, *_mounts([], (), ()), "--", "true"]
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace", stdin=subprocess.DEVNULL)
+        if done.returncode == 0:
+            return (program, *options)
+        said = (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
+        tried.append(f"  {way}: {said}")
+    raise UsageError(
+        "\n".join(["expected bubblewrap to work here, but the kernel does not let it. Tried:", *tried, _HELP])
+    )
+
+
+_HELP = """Debian: sysctl kernel.unprivileged_userns_clone=1
+Ubuntu: sysctl kernel.apparmor_restrict_unprivileged_userns=0, or an AppArmor profile for bwrap
+In a Docker container: --security-opt seccomp=unconfined --security-opt apparmor=unconfined \
+    --security-opt systempaths=unconfined"""
+
+
+def _mounts(programs: Iterable[Path], readable: Iterable[str], hidden: Iterable[Path]) -> list[str]:
+    """Options that show the system, the programs and what is ``readable``, without what is ``hidden``."""
+    options = ["--ro-bind", "/usr", "/usr"]
+    for name in _SYSTEM:
+        if os.path.islink(name):
+            options += ["--symlink", os.readlink(name), name]
+        elif os.path.isdir(name):
+            options += ["--ro-bind", name, name]
+    for name in _ETC:
+        options += ["--ro-bind-try", f"/etc/{name}", f"/etc/{name}"]
+    wanted = [*programs, *map(Path, readable)]
+    shown = list(dict.fromkeys([*wanted, *(path.resolve() for path in wanted)]))
+    shown = [path for path in shown if not any(path.is_relative_to(each) for each in ("/usr", *_SYSTEM))]
+    covered = {path.resolve() for path in hidden} | set(_with_answers([Path("/usr"), *shown]))
+    for path in map(Path, readable):
+        if path.resolve() in covered:
+            raise UsageError(
+                f"readable: expected what an agent may see, but {path} holds tasks, records or all of a home"
+            )
+    # From the outside in: what is hidden covers what was shown around it, what is shown is seen though it is inside.
+    for path in sorted({*shown, *covered}, key=lambda path: len(path.parts)):
+        if path not in covered:
+            options += ["--ro-bind", str(path), str(path)]
+        elif path.is_dir() and any(path.is_relative_to(each) for each in [Path("/usr"), *shown]):
+            options += ["--tmpfs", str(path)]
+    return options
+
+
+def _with_answers(shown: Iterable[Path]) -> Iterator[Path]:
+    """Where packages with tasks in them would be seen."""
+    for name in _ANSWERS:
+        spec = find_spec(name)
+        for place in spec.submodule_search_locations or () if spec is not None else ():
+            yield Path(place).resolve()
+    yield Path(pytest_webarena.__file__).resolve().parent
+    for root in shown:
+        for pattern in ("lib/python3*/*-packages", "local/lib/python3*/*-packages", "lib/python3"):
+            for packages in root.glob(pattern):
+                yield from (packages / name for name in _ANSWERS if (packages / name).is_dir())
+
+
+def _programs(command: Sequence[str], search: str) -> list[Path]:
+    """Installations that the command's program, and ours, need: a virtual environment and the Python below it."""
+    found: list[Path] = []
+    ours = Path(os.path.realpath(sys.executable))
+    program = shutil.which(command[0], path=search) if not command[0].startswith("./") else None
+    for start in (ours, *([Path(os.path.abspath(program))] if program else [])):
+        at = start
+        for _ in range(40):  # links, as far as the kernel follows them
+            found.append(_installation(at))
+            if not at.is_symlink():
+                break
+            at = Path(os.path.normpath(at.parent / os.readlink(at)))
+    for settings in [path / "pyvenv.cfg" for path in found]:
+        if settings.is_file():
+            lines = dict(line.partition("=")[::2] for line in settings.read_text(errors="replace").splitlines())
+            home = {key.strip(): value.strip() for key, value in lines.items()}.get("home", "")
+            found += [_installation(Path(home) / "python")] if home else []
+    return list(dict.fromkeys(path for path in found if path.exists()))
+
+
+def _installation(program: Path) -> Path:
+    """The folder that holds what a program needs; the program alone where that would show too much."""
+    root = program.parent.parent
+    if program.parent.name != "bin" or Path.home().is_relative_to(root) or Path.cwd().is_relative_to(root):
+        return program
+    return root

@@ -1,0 +1,60 @@
+"""Where an agent in the sandbox may connect to: names and ports, as definitions say them."""
+
+from __future__ import annotations
+
+import urllib.request
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+__all__ = ["LOOPBACK", "Place", "read_host", "way_to"]
+
+LOOPBACK = ("127.0.0.1", "localhost")
+_FIRST_FREE = 1024
+_PORTS = {"": 443, "https": 443, "http": 80}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """A host and port."""
+
+    host: str
+    port: int
+
+    @property
+    def is_loopback(self) -> bool:
+        """Whether it is on this machine; inside, the same port of loopback leads there."""
+        return self.host in LOOPBACK
+
+    def __str__(self) -> str:
+        return f"{self.host}:{self.port}"
+
+
+def read_host(text: str) -> Place:
+    """``api.openai.com`` (port 443), ``gpu-box:8000`` or the beginning of an address; `ValueError` for others.
+
+    >>> [str(read_host(text)) for text in ("api.openai.com", "gpu-box:8000", "http://127.0.0.1:8000/v1")]
+    ['api.openai.com:443', 'gpu-box:8000', '127.0.0.1:8000']
+    """
+    expected = f"expected a host such as api.openai.com, gpu-box:8000 or http://127.0.0.1:8000/v1, found {text!r}"
+    try:
+        parts = urlsplit(text if "://" in text else f"//{text}")
+        host, port = parts.hostname or "", parts.port or _PORTS.get(parts.scheme, 0)
+    except ValueError:
+        raise ValueError(expected) from None
+    if not port or not host or parts.username or any(character in host for character in "*,:% "):
+        raise ValueError(expected)
+    place = Place(host=host, port=port)
+    if place.is_loopback and port < _FIRST_FREE:
+        raise ValueError(
+            f"expected a port of loopback from {_FIRST_FREE} on, found {text!r}: inside, none below is free"
+        )
+    return place
+
+
+def way_to(place: Place) -> str:
+    """The proxy by which this machine gets there, as its own variables (``HTTPS_PROXY``, ``NO_PROXY``) say; or none."""
+    if place.is_loopback or urllib.request.proxy_bypass(place.host):
+        return ""
+    proxies = urllib.request.getproxies()
+    proxy = proxies.get("https" if place.port == _PORTS["https"] else "http", "")
+    return proxy if proxy.startswith("http://") else ""

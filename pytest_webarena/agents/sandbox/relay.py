@@ -1,0 +1,222 @@
+"""The one way out of the sandbox's network: to the hosts that a definition names, and to no others.
+
+Outside, `Outside` is an HTTP proxy on a Unix socket, which is all of the outer network that there is inside. Inside,
+this file is run as a script, with the standard library alone: ``relay.py SOCKET PORTS COMMAND…``. It makes ports of the
+sandbox's own loopback lead to the socket and becomes the command. ``3128`` among PORTS is the proxy as it is, for
+``HTTPS_PROXY`` and ``HTTP_PROXY``; any other leads to the same port outside. What is no named host is refused outside,
+where no agent can change it.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import os
+import socket
+import sys
+import threading
+from collections.abc import Callable, Mapping
+from urllib.parse import unquote, urlsplit
+
+__all__ = ["PROXY_PORT", "Outside", "main"]
+
+PROXY_PORT = 3128
+_LONGEST_HEAD = 64 * 1024
+_CONNECTING = 30.0
+"""Seconds for a connection to a host, and for the beginning of a request."""
+_AT_ONCE = 64
+"""Connections at the same time; more wait."""
+_TOLD = 100
+"""Refusals that are told."""
+
+
+class Outside:
+    """Serves a Unix socket until the process ends. ``hosts``: ``host:port`` to the proxy that leads there, or none."""
+
+    def __init__(self, *, path: str, hosts: Mapping[str, str]) -> None:
+        self._hosts = dict(hosts)
+        self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._listener.bind(path)
+        self._listener.listen(128)
+        self._refused: list[str] = []
+
+    def start(self) -> None:
+        """Serve, in threads."""
+        _serve(self._listener, self._attend)
+
+    def _attend(self, client: socket.socket) -> None:
+        client.settimeout(_CONNECTING)
+        head, rest = _read_head(client)
+        client.settimeout(None)
+        method, target, *_ = [*head.split(b"\r\n", 1)[0].decode("latin-1").split(" "), "", ""]
+        tunnel = method == "CONNECT"
+        place = _place(target if tunnel else urlsplit(target).netloc, 443 if tunnel else 80)
+        if place not in self._hosts or not (tunnel or target.startswith("http://")):
+            self._refuse(client, place or target[:100])
+            return
+        try:
+            server = _connect(place, self._hosts[place], tunnel)
+        except OSError as error:
+            client.sendall(_answer("502 Bad Gateway", f"{place} can't be reached from outside of the sandbox: {error}"))
+            return
+        with server:
+            if tunnel:
+                client.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
+                server.sendall(rest)
+            else:
+                server.sendall(_forwarded(head, to_proxy=bool(self._hosts[place])) + rest)
+            _join(client, server)
+
+    def _refuse(self, client: socket.socket, place: str) -> None:
+        named = ", ".join(self._hosts) or "none"
+        text = f"the sandbox lets nobody out to {place}; hosts that the agent's definition names: {named}"
+        if place not in self._refused and len(self._refused) < _TOLD:
+            self._refused.append(place)
+            with contextlib.suppress(OSError):
+                os.write(2, f"sandbox: {text}\n".encode("utf-8", "replace"))
+        client.sendall(_answer("403 Forbidden", text))
+
+
+def _place(netloc: str, default: int) -> str:
+    try:
+        parts = urlsplit(f"//{netloc}")
+        return f"{parts.hostname}:{parts.port or default}"
+    except ValueError:
+        return ""
+
+
+def _answer(status: str, text: str) -> bytes:
+    body = f"{text}\n".encode()
+    head = f"HTTP/1.1 {status}\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: {len(body)}\r\n"
+    return head.encode() + b"Connection: close\r\n\r\n" + body
+
+
+def _connect(place: str, proxy: str, tunnel: bool) -> socket.socket:
+    """A connection to ``place``, or to the proxy that goes on from here."""
+    if not proxy:
+        host, _, port = place.rpartition(":")
+        server = socket.create_connection((host, int(port)), _CONNECTING)
+        server.settimeout(None)
+        return server
+    parts = urlsplit(proxy)
+    server = socket.create_connection((parts.hostname or "", parts.port or 80), _CONNECTING)
+    if tunnel:
+        asking = f"CONNECT {place} HTTP/1.1\r\nHost: {place}\r\n"
+        if parts.username:
+            word = base64.b64encode(f"{unquote(parts.username)}:{unquote(parts.password or '')}".encode()).decode()
+            asking += f"Proxy-Authorization: Basic {word}\r\n"
+        server.sendall(f"{asking}\r\n".encode())
+        head, _ = _read_head(server)
+        if b" 200 " not in head.split(b"\r\n", 1)[0] + b" ":
+            server.close()
+            raise OSError(f"the proxy says {head[:100]!r}")
+    server.settimeout(None)
+    return server
+
+
+def _forwarded(head: bytes, *, to_proxy: bool) -> bytes:
+    """A request to a proxy as the server gets it: one for each connection, since each has to be looked at."""
+    first, *lines = head.removesuffix(b"\r\n\r\n").split(b"\r\n")
+    method, target, version = first.split(b" ", 2)
+    if not to_proxy:
+        parts = urlsplit(target)
+        target = (parts.path or b"/") + (b"?" + parts.query if parts.query else b"")
+    kept = [one for one in lines if not one.lower().startswith((b"connection:", b"proxy-", b"keep-alive:"))]
+    return b"\r\n".join([b" ".join([method, target, version]), *kept, b"Connection: close", b"", b""])
+
+
+def _read_head(connection: socket.socket) -> tuple[bytes, bytes]:
+    """Until the empty line, and what came after it."""
+    data = b""
+    while b"\r\n\r\n" not in data:
+        more = connection.recv(65536)
+        if not more or len(data) > _LONGEST_HEAD:
+            raise OSError("no request")
+        data += more
+    head, gap, rest = data.partition(b"\r\n\r\n")
+    return head + gap, rest
+
+
+def _serve(listener: socket.socket, attend: Callable[[socket.socket], None]) -> None:
+    """Attend to whoever connects, each in a thread of its own."""
+    free = threading.Semaphore(_AT_ONCE)
+
+    def one(client: socket.socket) -> None:
+        try:
+            with client, contextlib.suppress(OSError, ValueError):
+                attend(client)
+        finally:
+            free.release()
+
+    def accept() -> None:
+        while True:
+            free.acquire()
+            try:
+                client, _ = listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=one, args=(client,), daemon=True).start()
+
+    threading.Thread(target=accept, daemon=True).start()
+
+
+def _join(one: socket.socket, other: socket.socket) -> None:
+    """Carry bytes both ways until both sides have ended."""
+
+    def carry(source: socket.socket, target: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            while data := source.recv(65536):
+                target.sendall(data)
+        with contextlib.suppress(OSError):
+            target.shutdown(socket.SHUT_WR)
+
+    back = threading.Thread(target=carry, args=(other, one), daemon=True)
+    back.start()
+    carry(one, other)
+    back.join()
+
+
+def _inside(path: str, port: int) -> Callable[[socket.socket], None]:
+    """What becomes of a connection to a port of the sandbox's loopback."""
+
+    def attend(client: socket.socket) -> None:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as way_out:
+            way_out.connect(path)
+            if port != PROXY_PORT:
+                way_out.sendall(f"CONNECT 127.0.0.1:{port} HTTP/1.1\r\n\r\n".encode())
+                head, rest = _read_head(way_out)
+                if not head.startswith(b"HTTP/1.1 200"):
+                    return
+                client.sendall(rest)
+            _join(client, way_out)
+
+    return attend
+
+
+def main() -> None:
+    """Open the ports, leave a child to serve them, become the command."""
+    path, ports, command = sys.argv[1], [int(port) for port in sys.argv[2].split(",")], sys.argv[3:]
+    listeners = []
+    for port in ports:
+        listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(("127.0.0.1", port))
+        listener.listen(128)
+        listeners.append(listener)
+    if os.fork():
+        try:
+            os.execvp(command[0], command)
+        except OSError as error:
+            os.write(2, f"{command[0]} could not be started: {error.strerror}\n".encode())
+            os._exit(127)
+    os.setsid()
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for descriptor in (0, 1, 2):  # the command's alone
+        os.dup2(nothing, descriptor)
+    for listener, port in zip(listeners, ports, strict=True):
+        _serve(listener, _inside(path, port))
+    threading.Event().wait()  # the sandbox ends with the command, and we with it
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,194 @@
+"""The parent of an agent's process, which ends it and all it started: at the end of the trial, or of the harness.
+
+Run as a script, with the standard library alone: ``supervisor.py LIFELINE RELAY COMMAND…``. LIFELINE is a descriptor
+whose end of file says that it is over, however the harness came to its end. RELAY is empty, or what `relay.Outside`
+needs to know. On Linux it is a *subreaper*: whatever the command starts stays below it, also what was daemonised, so
+nothing is missed. Elsewhere only the command's process group is ended.
+
+It ends with the command, in the same way (exit code or signal); what the command left running is ended then.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import json
+import os
+import resource
+import select
+import signal
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+__all__ = ["descendants", "end_tree", "main"]
+
+_PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
+_GRACE = 1.0
+"""Seconds between asking processes to end and ending them."""
+_PATIENCE = 10.0
+"""Seconds spent on ending them."""
+_POLL = 0.02
+_PROC = Path("/proc")
+
+
+def descendants(root: int) -> list[int]:
+    """Living processes below ``root``; none where there is no /proc."""
+    children: dict[int, list[int]] = {}
+    for entry in os.listdir(_PROC) if (_PROC / "self/stat").exists() else ():
+        if entry.isdigit():
+            with contextlib.suppress(OSError):
+                state, parent, *_ = (_PROC / entry / "stat").read_text(errors="replace").rpartition(")")[2].split()
+                if state not in ("Z", "X"):  # what has ended has handed its children on
+                    children.setdefault(int(parent), []).append(int(entry))
+    found, todo = [], [root]
+    while todo:
+        below = children.get(todo.pop(), [])
+        found += below
+        todo += below
+    return found
+
+
+def end_tree(root: int) -> None:
+    """Kill everything below ``root``, then ``root`` itself: for one that does not do it."""
+    deadline = time.monotonic() + _PATIENCE
+    while (below := descendants(root)) and time.monotonic() < deadline:
+        _signal_all(below, signal.SIGKILL)
+        time.sleep(_POLL)
+    _signal_all([root], signal.SIGKILL)
+
+
+def _signal_all(pids: list[int], number: int) -> None:
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, number)
+
+
+def _prctl(option: int, value: int) -> None:
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
+
+
+class _Supervisor:
+    def __init__(self, lifeline: int) -> None:
+        self._lifeline = lifeline
+        self._told, teller = os.pipe()
+        os.set_blocking(self._told, False)
+        os.set_blocking(teller, False)
+        signal.set_wakeup_fd(teller, warn_on_full_buffer=False)
+        self._asked = False
+        for number in (signal.SIGINT, signal.SIGHUP):
+            signal.signal(number, signal.SIG_IGN)
+        signal.signal(signal.SIGTERM, self._ask)
+        signal.signal(signal.SIGCHLD, lambda number, frame: None)  # only wakes
+        self._program = 0
+        self.status: int | None = None
+        """As of `os.waitpid`, once the command has ended."""
+
+    def start(self, command: list[str]) -> None:
+        """Start the command as our child."""
+        ours = os.getpid()
+        self._program = os.fork()
+        if self._program:
+            return
+        try:
+            signal.set_wakeup_fd(-1)
+            for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM, signal.SIGCHLD):
+                signal.signal(number, signal.SIG_DFL)
+            os.setsid()  # what it does to its group, it does not do to us
+            _prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+            if os.getppid() == ours:
+                os.execvp(command[0], command)
+        except OSError as error:
+            os.write(2, f"{command[0]} could not be started: {error.strerror}\n".encode())
+        finally:
+            os._exit(127)
+
+    def watch(self) -> None:
+        """Until the command has ended or nobody wants it any more; then all ends that it started."""
+        while self._reap() and self.status is None and not self._asked:
+            ready, _, _ = select.select([self._lifeline, self._told], [], [])
+            self._asked |= self._lifeline in ready
+        if self.status is None:
+            self._signal(signal.SIGTERM)
+            self._wait(time.monotonic() + _GRACE)
+        deadline = time.monotonic() + _PATIENCE
+        while self._reap() and time.monotonic() < deadline:
+            self._signal(signal.SIGKILL)
+            self._wait(min(deadline, time.monotonic() + _POLL))
+
+    def _ask(self, number: int, frame: object) -> None:
+        self._asked = True
+
+    def _wait(self, deadline: float) -> None:
+        """Until there are no children left."""
+        while self._reap() and (left := deadline - time.monotonic()) > 0:
+            select.select([self._told], [], [], left)
+
+    def _reap(self) -> bool:
+        """Collect what has ended; whether anything is left. As a subreaper we have a child as long as there is."""
+        with contextlib.suppress(BlockingIOError):
+            while os.read(self._told, 4096):
+                pass
+        while True:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return False
+            if not pid:
+                return True
+            if pid == self._program:
+                self.status = status
+
+    def _signal(self, number: int) -> None:
+        if below := descendants(os.getpid()):
+            _signal_all(below, number)
+        else:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(self._program, number)
+
+
+def _end_like(status: int) -> None:
+    """End as the command ended."""
+    if os.WIFSIGNALED(status):
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # one of them is enough
+        number = os.WTERMSIG(status)
+        if number not in (signal.SIGKILL, signal.SIGSTOP):
+            signal.signal(number, signal.SIG_DFL)
+        os.kill(os.getpid(), number)
+    os._exit(os.waitstatus_to_exitcode(status) if os.WIFEXITED(status) else 127)
+
+
+def _relay(told: dict[str, Any]) -> Any:
+    """The way out of the command's sandbox, to where it may go; listens, but does not serve yet."""
+    from importlib.util import module_from_spec, spec_from_file_location
+
+    spec = spec_from_file_location("relay", told.pop("module"))
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    sys.modules["relay"] = module
+    spec.loader.exec_module(module)
+    return module.Outside(**told)
+
+
+def main() -> None:
+    """Start the command, stay until it is over, leave nothing of it behind."""
+    lifeline, relay, command = int(sys.argv[1]), sys.argv[2], sys.argv[3:]
+    os.set_inheritable(lifeline, False)
+    _prctl(_PR_SET_CHILD_SUBREAPER, 1)
+    supervisor = _Supervisor(lifeline)
+    way_out = _relay(json.loads(relay)) if relay else None
+    supervisor.start(command)
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for descriptor in (0, 1):  # the command's alone: their ends are news for the harness
+        os.dup2(nothing, descriptor)
+    if way_out is not None:
+        way_out.start()  # not before: a thread would not survive the fork
+    supervisor.watch()
+    _end_like(supervisor.status if supervisor.status is not None else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,187 @@
+"""Cheating agents score nothing: those that could look around without the sandbox, in it; the others anywhere."""
+
+from __future__ import annotations
+
+import json
+import re
+import secrets
+import shutil
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.browser.cheats.cheat import CHEATS
+from tests.inner import run_pytest
+from tests.sandboxing import need_sandbox
+
+pytestmark = [pytest.mark.usefixtures("browser_executable"), pytest.mark.timeout(300)]
+
+TASKS = """
+tasks:
+  - id: secret
+    sites: [homepage]
+    intent: What is the code word?
+    checks: [{answer: {includes: "WORD"}}]
+    solution: [{stop: "the code word is WORD"}]
+  - id: note
+    sites: [homepage]
+    mutates: true
+    intent: Add a note titled "Rye".
+    checks: [{state: {sql: "select count(*) from notes where title = 'Rye'", equals: 1}}]
+    solution:
+      - goto: homepage:/scratchpad/new
+      - fill: {css=#title: Rye}
+      - fill: {css=#body: and butter}
+      - click: role=button[name="Save note"]
+      - stop
+  - id: sum
+    sites: [homepage]
+    intent: What is 12 times 34?
+    checks: [{answer: {number: 408}}]
+    solution: [{stop: "408"}]
+"""
+TASK_OF: Mapping[str, str] = {
+    "task_files": "secret", "records": "secret", "process_table": "secret", "file_address": "secret", "files": "secret",
+    "endpoints": "secret", "broker": "note", "ports": "note", "honest": "note",
+}  # fmt: skip
+"""Cheat to the task it is for; the others answer ``sum``."""
+LOOKING_AROUND = ("task_files", "records", "process_table", "broker", "ports")
+DRIVING = ("files", "endpoints", "dialog", "honest")
+EVERYWHERE = ("broker", "file_address", "numbers", "choice", "noise", "twice", "forged", "inert")
+"""Cheats of which none needs the sandbox to be worth nothing."""
+
+
+def furnish(directory: Path) -> str:
+    """Write the tasks, the cheats, and a file with the answer; the answer."""
+    word = f"rye-{secrets.token_hex(6)}"
+    (directory / "demo.tasks.yaml").write_text(TASKS.replace("WORD", word))
+    (directory / "answer.txt").write_text(f"the code word is {word}")
+    agents = directory / "agents"
+    agents.mkdir()
+    for name in ("cheat.py", "driving.py"):
+        shutil.copy(Path(__file__).parent / "cheats" / name, agents)
+    python = "/usr/bin/python3" if Path("/usr/bin/python3").exists() else sys.executable
+    for cheat in (each.__name__ for each in CHEATS):
+        options = json.dumps({"cheat": cheat, "file": str(directory / "answer.txt")})
+        text = f"kind: process\ncommand: [{python}, ./cheat.py]\noptions: {options}\n"
+        (agents / f"{cheat}-open.yaml").write_text(text)
+        (agents / f"{cheat}-boxed.yaml").write_text(f"{text}sandbox: bubblewrap\n")
+    for cheat in DRIVING:
+        options = json.dumps({"cheat": cheat, "file": str(directory / "answer.txt")})
+        text = f"kind: cdp\ncommand: [{json.dumps(sys.executable)}, ./driving.py]\noptions: {options}\n"
+        (agents / f"{cheat}-driving.yaml").write_text(f"{text}sandbox: bubblewrap\n")
+    return word
+
+
+def run(directory: Path, name: str, *agents: str) -> dict[str, dict[str, Any]]:
+    """Records by agent, of one run in which each does the task that it is for."""
+    tasks = {agent: TASK_OF.get(agent.rpartition("-")[0], "sum") for agent in agents}
+    wanted = " or ".join(f"({task} and {agent})" if len(agents) > 1 else task for agent, task in tasks.items())
+    chosen = (f"--agent={agent}" for agent in agents)
+    run_pytest(directory, *chosen, "-k", wanted, f"--run-dir={name}", "--time-limit=60")
+    found = [json.loads(file.read_text()) for file in (directory / name / "trials").glob("*/trial.json")]
+    assert len(found) == len(agents)
+    return {record["key"]["agent"]: record for record in found}
+
+
+def reached(directory: Path, name: str, agent: str) -> list[str]:
+    """What it says that it got hold of."""
+    (attempt,) = (directory / name / "trials").glob(f"*.{agent}.*/attempt-1")
+    said = (attempt / "agent-stderr.txt").read_text() if (attempt / "agent-stderr.txt").exists() else ""
+    assert "Traceback" not in said, said
+    return re.findall("^reached: (.*)", said, re.MULTILINE)
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A project in which somebody has solved the tasks: the records hold the answer."""
+    directory = tmp_path_factory.mktemp("project")
+    word = furnish(directory)
+    run_pytest(directory, "--agent=oracle", "--run-dir=solved").assert_outcomes(passed=3)
+    (solved,) = (directory / "solved" / "trials").glob("secret.*/trial.json")
+    assert word in solved.read_text()
+    return directory
+
+
+@pytest.fixture(scope="module")
+def boxed(project: Path) -> dict[str, dict[str, Any]]:
+    """All cheats in the sandbox, beside an agent that does its task honestly."""
+    need_sandbox()
+    agents = [f"{each.__name__}-boxed" for each in CHEATS] + [f"{each}-driving" for each in DRIVING]
+    return run(project, "boxed", *agents)
+
+
+def test_in_the_sandbox_no_cheat_scores_and_an_honest_agent_does(boxed: dict[str, dict[str, Any]]) -> None:
+    assert {record["isolation"] for record in boxed.values()} == {"sandboxed"}
+    outcomes = {agent: record["outcome"] for agent, record in boxed.items()}
+    assert outcomes.pop("honest-driving") == "passed", boxed["honest-driving"]["message"]
+    assert set(outcomes.values()) == {"failed"}, outcomes  # nor does one leave the rate
+
+
+@pytest.mark.parametrize("cheat", [f"{each}-boxed" for each in LOOKING_AROUND] + ["files-driving", "endpoints-driving"])
+def test_in_the_sandbox_there_is_nothing_to_reach(cheat: str, boxed: dict[str, dict[str, Any]], project: Path) -> None:
+    assert reached(project, "boxed", cheat) == []
+
+
+@pytest.fixture(scope="module")
+def unboxed(project: Path) -> dict[str, dict[str, Any]]:
+    """The cheats that get nowhere in any case, without the sandbox."""
+    return run(project, "unboxed", *(f"{cheat}-open" for cheat in EVERYWHERE))
+
+
+def test_without_it_these_score_nothing_either(unboxed: dict[str, dict[str, Any]], project: Path) -> None:
+    assert {record["isolation"] for record in unboxed.values()} == {"process"}
+    assert {agent: record["outcome"] for agent, record in unboxed.items() if record["outcome"] != "failed"} == {}
+    # It finds the socket, and that is all.
+    found = reached(project, "unboxed", "broker-open")
+    assert [what for what in found if what.startswith("a socket")]
+    assert [what for what in found if what.startswith("a lease")] == []
+
+
+def test_cheats_are_told_apart_where_they_can_be(unboxed: dict[str, dict[str, Any]]) -> None:
+    told = {
+        agent.removesuffix("-open"): (record["stop_reason"], record["message"]) for agent, record in unboxed.items()
+    }
+    assert told["noise"][0] == "agent_crash"
+    assert "expected a JSON message" in told["noise"][1]
+    assert {told[name][0] for name in ("numbers", "choice", "twice", "forged")} == {"answered"}
+
+
+def test_without_it_the_docs_say_what_is_possible(project: Path) -> None:
+    """No promise, but the reason why only the sandbox counts as isolation."""
+    for cheat in (
+        "task_files",
+        "records",
+        "ports",
+    ):  # one by one: what one does to the replicas, the next one would see
+        record = run(project, f"open-{cheat}", f"{cheat}-open")[f"{cheat}-open"]
+        found = reached(project, f"open-{cheat}", f"{cheat}-open")
+        assert found, cheat
+        if cheat == "ports":
+            assert {"gateway", "replica"} <= {word for what in found for word in what.split()}
+        assert (record["outcome"], record["isolation"]) == ("passed", "process"), (cheat, record["message"])
+
+
+def test_orders_to_terminals_and_reports_are_shown_and_not_obeyed(project: Path) -> None:
+    """The viewer's page is tried in a browser by test_viewer.py."""
+    result = run_pytest(
+        project, "--agent=inert-open", "-k", "sum", "--run-dir=inert", "--alluredir=allure", "-rA", "-vv", "--tb=long"
+    )
+    record = json.loads(next((project / "inert" / "trials").glob("*/trial.json")).read_text())
+    assert (record["outcome"], record["stop_reason"]) == ("failed", "answered")
+    said = "\n".join([*result.outlines, *result.errlines])
+    assert "owned" in said
+    assert re.findall("[\x00-\x08\x0b-\x1f\x7f-\x9f]", said) == []
+
+    reports = [json.loads(file.read_text()) for file in (project / "allure").glob("*-result.json")]
+    assert [report["status"] for report in reports] == ["failed"]
+    (report,) = reports
+    assert "owned" in report["description"]
+    outside = re.sub(r"^(`{3,})\n.*?\n\1$", "", report["description"], flags=re.MULTILINE | re.DOTALL)
+    assert [word for word in ("<", "Passed.") if word in outside] == []  # Markdown, but for what stands in the fence
+    assert "descriptionHtml" not in report
+    for page in (*(project / "allure").glob("*.html"), *(project / "allure").glob("*.svg")):
+        assert "<h1>100 %" not in page.read_text("utf-8", "replace")

@@ -1,0 +1,21 @@
+"""What tests of sandboxed agents need: a machine that can make a sandbox."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from pytest_webarena.agents.sandbox import examine
+
+__all__ = ["need_sandbox"]
+
+
+def need_sandbox() -> None:
+    """Skip with a sentence on a machine that can make no sandbox; fail where WEBARENA_REQUIRE_SANDBOX=1."""
+    works, sentence = examine()
+    if works:
+        return
+    if os.environ.get("WEBARENA_REQUIRE_SANDBOX") == "1":
+        pytest.fail(f"WEBARENA_REQUIRE_SANDBOX=1, but {sentence}", pytrace=False)
+    pytest.skip(sentence)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 from pytest_webarena.actions import Action, Invalid, Stop, as_record
 from pytest_webarena.agents.protocol import Reply
+from pytest_webarena.agents.wire import action_from_record
 from pytest_webarena.agents.worker import AgentCrashed, AgentTimeout, AgentWorker
 from pytest_webarena.browser.equivalence import equivalent
 from pytest_webarena.errors import UsageError, closest
@@ -153,7 +154,7 @@ def run_episode(
 ) -> Episode:
     """Run one agent on one session until it stops or is stopped. Limits end it; they are no errors.
 
-    Raises what the browser, the sites, a model endpoint or a privileged agent raise (`TrialError`). An agent that
+    Raises what the browser and the sites raise, and what an agent of ours may (`AgentDefinition.raises`). An agent that
     crashes ends the episode with the stop reason ``agent_crash``; one that hangs is cut off by the time limit.
     ``spend`` is told what each step's model calls used and may say that the run has no more money for another one.
     """
@@ -247,7 +248,13 @@ def _understand(reply: Reply, parse: Callable[[str], Action]) -> tuple[Action, s
     said: object = reply.action
     if isinstance(said, str):
         return parse(said), reply.raw or said
-    if isinstance(said, Action):
-        return said, reply.raw or repr(said)
-    shown = repr(said)[:500]
-    return Invalid(shown, f"expected an action, text or a Reply, found {type(said).__name__}"), reply.raw or shown
+    try:
+        shown = repr(said)
+        if isinstance(said, Action):
+            if not isinstance(said, Invalid):
+                action_from_record(as_record(said))  # a browser that is asked for nonsense would seem to be at fault
+            return said, reply.raw or shown
+        reason = f"expected an action, text or a Reply, found {type(said).__name__}"
+    except Exception as error:  # the agent's own class, or an action with what it can't have
+        shown, reason = type(said).__name__, str(error) if isinstance(error, ValueError) else type(error).__name__
+    return Invalid(shown[:500], reason), reply.raw or shown[:500]

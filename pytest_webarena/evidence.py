@@ -6,6 +6,7 @@ needs must be in an `Evidence`, so any stored run can be judged again without si
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
@@ -78,22 +79,30 @@ class Usage:
     saved: float | None = 0.0
     """US dollars that the calls answered by the cache would have cost."""
 
+    def __post_init__(self) -> None:
+        for name in _COUNTS:
+            value: object = getattr(self, name)
+            if not isinstance(value, int) or value < 0:
+                raise TypeError(f"Usage: expected {name} to be a whole number from 0 on, found {value!r}")
+        for name in ("cost", "saved"):
+            money: object = getattr(self, name)
+            if money is not None and not (isinstance(money, int | float) and 0 <= money < math.inf):
+                raise TypeError(f"Usage: expected {name} to be US dollars from 0 on or None, found {money!r}")
+
     @property
     def worth(self) -> float | None:
         """What the calls would have cost without the response cache, in US dollars; None when that is not known."""
         return _sum(self.cost, self.saved)
 
     def __add__(self, other: Usage) -> Usage:
-        counts = {
-            name: getattr(self, name) + getattr(other, name)
-            for name in (
-                "calls", "cached_calls", "input_tokens", "cached_input_tokens", "output_tokens", "reasoning_tokens"
-            )
-        }  # fmt: skip
+        counts = {name: getattr(self, name) + getattr(other, name) for name in _COUNTS}
         return Usage(**counts, cost=_sum(self.cost, other.cost), saved=_sum(self.saved, other.saved))
 
     def __bool__(self) -> bool:
         return self != Usage()
+
+
+_COUNTS = ("calls", "cached_calls", "input_tokens", "cached_input_tokens", "output_tokens", "reasoning_tokens")
 
 
 def _sum(one: float | None, other: float | None) -> float | None:

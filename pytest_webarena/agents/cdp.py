@@ -30,7 +30,7 @@ from pytest_webarena.agents.wire import (
     task_message,
 )
 from pytest_webarena.browser.config import DialogPolicy
-from pytest_webarena.errors import AgentError, UsageError
+from pytest_webarena.errors import AgentError, ModelError, UsageError
 from pytest_webarena.evidence import StopReason
 from pytest_webarena.tasks.model import Task
 
@@ -185,6 +185,7 @@ def _build(common: Common, keys: CdpKeys) -> AgentDefinition:
             check=lambda settings: keys.process.check_program(common.where),
             dialogs=_its_own,
             self_driving=True,
+            raises=(AgentError, ModelError),  # as kind `process`
         )
     return common.definition(
         lambda assignment: _HttpDriver(assignment, keys),
@@ -192,6 +193,7 @@ def _build(common: Common, keys: CdpKeys) -> AgentDefinition:
         check=lambda settings: keys.http.check_key(common.where),
         dialogs=_its_own,
         self_driving=True,
+        raises=(AgentError, ModelError),
     )
 
 

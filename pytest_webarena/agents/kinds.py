@@ -30,7 +30,7 @@ from pytest_webarena.agents.protocol import (
 )
 from pytest_webarena.browser.config import DialogPolicy
 from pytest_webarena.browser.grammars import grammar as find_grammar
-from pytest_webarena.errors import UsageError, closest
+from pytest_webarena.errors import UsageError, WebArenaError, closest
 from pytest_webarena.llm.config import ModelSettings
 from pytest_webarena.tasks.model import Task
 
@@ -112,9 +112,11 @@ class Common:
         dialogs: Callable[[Task, int], DialogPolicy | None] | None = None,
         check: Callable[[ModelSettings], None] = lambda settings: None,
         self_driving: bool = False,
+        raises: tuple[type[WebArenaError], ...] = (),
     ) -> AgentDefinition:
-        """The definition as the harness uses it. ``files`` enter the digest (code, prompts); the rest are a kind's own
-        defaults in place of what `CommonKeys` says."""
+        """The definition as the harness uses it. ``files`` enter the digest (code, prompts); ``raises`` is for kinds
+        that run no code of users in this process; the rest are a kind's own defaults in place of what `CommonKeys`
+        says."""
         digest = hashlib.sha256(json.dumps(self.plain, sort_keys=True, default=str).encode() + b"\0")
         for file in files:
             digest.update(file.read_bytes() + b"\0")
@@ -136,6 +138,7 @@ class Common:
             check=check,
             memory=self.memory,
             self_driving=self_driving,
+            raises=raises,
         )
 
 

@@ -30,7 +30,7 @@ from pytest_webarena.agents.wire import (
     remember_message,
     task_message,
 )
-from pytest_webarena.errors import UsageError
+from pytest_webarena.errors import AgentError, ModelError, UsageError
 from pytest_webarena.secrets import mark
 
 if TYPE_CHECKING:
@@ -149,6 +149,7 @@ def _build(common: Common, keys: ProcessKeys) -> AgentDefinition:
         files=keys.contents(common.base),
         tier=keys.tier,
         check=lambda settings: keys.check_program(common.where),
+        raises=(AgentError, ModelError),  # no place for its files; it says that its model failed
     )
 
 

@@ -60,9 +60,9 @@ def load(spec: str, base: Path) -> tuple[Any, Path | None]:
             module_spec.loader.exec_module(module)
         else:
             module = importlib.import_module(where)
-    except UsageError:
+    except (UsageError, KeyboardInterrupt):
         raise
-    except Exception as error:
+    except BaseException as error:  # SystemExit would end the run, as if it were over
         raise UsageError(f"agent {spec!r}: importing {where} failed: {type(error).__name__}: {error}") from error
     if not hasattr(module, attribute):
         names = [name for name in vars(module) if not name.startswith("_")]

@@ -11,7 +11,7 @@ from pytest_webarena.checks.asking import Asker
 from pytest_webarena.checks.grading import REPAIRED, Grading, find_grading, gradings_of, headline_of
 from pytest_webarena.checks.kind import END, Judgement, Kind, Live, State, View
 from pytest_webarena.checks.verdict import CheckResult, Verdict
-from pytest_webarena.errors import BrowserError, SiteError, TaskError, TrialError
+from pytest_webarena.errors import BrowserError, JudgeError, SiteError, TaskError, TrialError
 from pytest_webarena.evidence import Evidence, Probe
 from pytest_webarena.tasks.kinds import find_kind
 from pytest_webarena.tasks.model import Check, Task
@@ -213,7 +213,7 @@ class _Judging:
         )
         try:
             judgement = kind.judge(check.spec, view)
-        except TrialError:
+        except JudgeError:
             raise
         except Exception as error:  # no verdict about the agent may come from a fault of a check
             why = clip(f"judging raised {type(error).__name__}: {error}", 200)

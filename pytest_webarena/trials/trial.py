@@ -183,7 +183,9 @@ def _run_agent(
     parse: Callable[[str], Any] = grammar(plan.agent.grammar).parse
     name = f"{plan.task.id}-{plan.agent.id}"
     try:
-        worker = AgentWorker(lambda: plan.agent.make(assignment), name=name, timeout=limits.seconds)
+        worker = AgentWorker(
+            lambda: plan.agent.make(assignment), name=name, timeout=limits.seconds, raises=plan.agent.raises
+        )
     except AgentCrashed as crash:
         if crash.__cause__ is not None:
             writer.note_traceback(crash.__cause__, name="agent-traceback.txt")

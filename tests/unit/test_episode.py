@@ -14,7 +14,7 @@ from pytest_webarena.actions import Back, Click, Element, Goto, Invalid, Noop, S
 from pytest_webarena.agents.protocol import Reply
 from pytest_webarena.agents.worker import AgentWorker
 from pytest_webarena.episode import Ending, EpisodeLimits, Turn, paper_rule, run_episode, stop_rule, upstream_rule
-from pytest_webarena.errors import SiteError, UsageError
+from pytest_webarena.errors import TaskError, UsageError
 from pytest_webarena.evidence import StepRecord, Usage
 
 CLICK = Click(Element("1"))
@@ -71,10 +71,12 @@ def parse(text: str) -> Any:
     return Goto(text[5:]) if text.startswith("goto ") else Invalid(text, "unknown action")
 
 
-def run(act: Any, *, session: FakeSession | None = None, **limits: Any) -> tuple[Any, Recorder, FakeSession]:
+def run(
+    act: Any, *, session: FakeSession | None = None, raises: tuple[Any, ...] = (), **limits: Any
+) -> tuple[Any, Recorder, FakeSession]:
     session, recorder = session or FakeSession(), Recorder()
     agent = SimpleNamespace(act=act)
-    with AgentWorker(lambda: agent, name="t", timeout=5) as worker:
+    with AgentWorker(lambda: agent, name="t", timeout=5, raises=raises) as worker:
         episode = run_episode(
             session,  # type: ignore[arg-type]
             worker,
@@ -156,12 +158,14 @@ def test_an_agent_that_exits_the_process_only_crashes_its_trial() -> None:
     assert episode.ending.reason == "agent_crash"
 
 
-def test_a_trial_error_of_a_privileged_agent_is_no_crash() -> None:
+def test_an_error_that_an_agent_of_ours_may_raise_is_no_crash() -> None:
     def act(observation: Any) -> Any:
-        raise SiteError("the site is gone")
+        raise TaskError("its solution can't be replayed")
 
-    with pytest.raises(SiteError, match="the site is gone"):
-        run(act)
+    with pytest.raises(TaskError, match="can't be replayed"):
+        run(act, raises=(TaskError,))
+    episode, _, _ = run(act)
+    assert episode.ending.reason == "agent_crash"
 
 
 def test_an_async_agent_keeps_one_event_loop() -> None:

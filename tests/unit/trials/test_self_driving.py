@@ -113,9 +113,9 @@ def driven() -> Any:
     driven.close()
 
 
-def run(driven: FakeDriven, drive: Any, session: Any = None, **limits: Any) -> Any:
+def run(driven: FakeDriven, drive: Any, session: Any = None, raises: tuple[Any, ...] = (), **limits: Any) -> Any:
     agent = SimpleNamespace(drive=lambda ws, http: drive(ws))
-    with AgentWorker(lambda: agent, name="t", timeout=5) as worker:
+    with AgentWorker(lambda: agent, name="t", timeout=5, raises=raises) as worker:
         recorder = Recorder(driven)
         episode = run_self_driven(
             session or FakeSession(),  # type: ignore[arg-type]
@@ -203,7 +203,15 @@ def test_a_model_that_can_not_be_had_is_an_error(driven: FakeDriven) -> None:
         raise ModelError("overloaded")
 
     with pytest.raises(ModelError, match="overloaded"):
-        run(driven, drive)
+        run(driven, drive, raises=(ModelError,))
+
+
+def test_an_error_of_ours_that_its_own_code_raises_is_a_crash(driven: FakeDriven) -> None:
+    def drive(url: str) -> str:
+        raise ModelError("overloaded")
+
+    ending = run(driven, drive).ending
+    assert (ending.reason, ending.detail.partition(" (")[0]) == ("agent_crash", "ModelError: overloaded")
 
 
 def test_usage_is_kept(driven: FakeDriven) -> None:

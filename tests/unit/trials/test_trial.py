@@ -81,8 +81,9 @@ def run(
     resources: FakeResources,
     make: Callable[[], Any] = lambda: ScriptedAgent(Stop("42")),
     retries: int = 1,
+    raises: tuple[Any, ...] = (),
 ) -> TrialRecord:
-    agent = AgentDefinition(id="a", make=lambda assignment: make(), digest="d")
+    agent = AgentDefinition(id="a", make=lambda assignment: make(), digest="d", raises=raises)
     plan = TrialPlan(task=TASK, agent=agent, trial=1, limits=EpisodeLimits(seconds=5), env_retries=retries)
     run_dir = RunDir(tmp_path)
     record = run_trial(plan, resources, run_dir.folder(TrialKey("t", "a", 1)))
@@ -160,7 +161,7 @@ def test_what_the_agent_or_the_task_did_is_not_tried_again(tmp_path: Path) -> No
     def broken() -> Any:
         raise TaskError("no solution")
 
-    record = run(tmp_path / "other", resources, broken)
+    record = run(tmp_path / "other", resources, broken, raises=(TaskError,))
     assert (record.outcome, record.cause, resources.sessions) == ("error", "task", 2)
 
 

@@ -14,13 +14,14 @@ import pytest
 
 from pytest_webarena import auditing, rescoring, xdist
 from pytest_webarena.reporting import allure
-from pytest_webarena.reporting.outcomes import is_trial, why_skipped
+from pytest_webarena.reporting.outcomes import is_trial, skip_reason, why_skipped
 from pytest_webarena.reporting.progress import Progress, has_foot
 from pytest_webarena.results import Attempt, RunDir, TrialKey, TrialRecord, summarise
 from pytest_webarena.results.export import export
+from pytest_webarena.results.plan import Coverage, PlannedTrial, cover, extend_plan, read_plan
 from pytest_webarena.results.rundir import read_steps
 from pytest_webarena.selection import LeftOut
-from pytest_webarena.stash import LEFT_OUT
+from pytest_webarena.stash import LEFT_OUT, PLAN
 from pytest_webarena.task_files import names_task
 
 if TYPE_CHECKING:
@@ -49,6 +50,15 @@ class Controller:
         """Of all trials, read when the run is closed."""
         self.skipped: Counter[str] = Counter()
         """Trials that were not run, by the reason."""
+        self.refusal = ""
+        """Why workers would run nothing."""
+        self.coverages: dict[str, Coverage] = {}
+        """What became of each agent's planned trials, once the run is closed."""
+        self._plan: tuple[PlannedTrial, ...] = ()
+        """As workers told it."""
+        self._skips: dict[str, str] = {}
+        """Why items were skipped, by node id."""
+        self._uncollected = 0
         self._other_failures = 0
         self._node_ids: set[str] = set()
         self._closed = self._interrupted = False
@@ -87,6 +97,7 @@ class Controller:
     def pytest_testnodedown(self, node: Any) -> None:
         """A worker has ended."""
         self._left_out = xdist.read_left_out(node) or self._left_out
+        self._plan = xdist.read_plan(node) or self._plan
 
     def pytest_keyboard_interrupt(self) -> None:
         """The user broke the run off: what was going on did not die by itself."""
@@ -103,19 +114,32 @@ class Controller:
             if self.progress is not None:
                 self.progress.count(report)
         elif report.failed:
-            self._other_failures += 1
-        elif why := why_skipped(report):
-            self.skipped[why] += 1
+            self._other_failures += not names_task(report.nodeid)  # a trial without a record is the gate's business
+        elif report.skipped:
+            self._skips[report.nodeid] = skip_reason(report)
+            if why := why_skipped(report):
+                self.skipped[why] += 1
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """Something could not be collected: of task files nobody knows what they would have planned."""
+        if report.failed:
+            ours = report.nodeid.endswith((".yaml", ".yml", ".json")) or names_task(f"{report.nodeid}::")
+            self._uncollected += ours
+            self._other_failures += not ours
 
     def exit_code(self, pytests_own: int) -> int:
         """The run's exit code: a gate, where one was asked for, overrules "some tests failed" if only trials failed."""
+        if self.refusal:
+            return int(pytest.ExitCode.USAGE_ERROR)
         run = self.run_dir
         if self._settings.audit:
             if run is not None:
                 self.audit = auditing.conclude(self._config, run, self.records, self._node_ids)
                 self.ruling = auditing.rule(self.audit)
         else:
-            self.ruling = self._settings.gate.rule(summarise(self.records))
+            self.ruling = self._settings.gate.rule(
+                summarise(self.records), self.coverages, uncollected=self._uncollected
+            )
         if pytests_own == pytest.ExitCode.NO_TESTS_COLLECTED and self._settings.resume is not None and run is not None:
             pytests_own = pytest.ExitCode.OK  # everything was finished already: that is what resuming is for
         if (
@@ -138,10 +162,30 @@ class Controller:
         if (run := self.run_dir) is not None and chosen is not None:
             lost = _close_unfinished(run, since=chosen.facts["started"], interrupted=self._interrupted)
             self.records = tuple(run.records())
+            self._cover(run, lost)
             export(run, self.records)
             self._report(run, lost)
             if self._settings.run_dir is None:
                 _point_latest(run.path)
+        else:
+            self._cover(None, ())
+
+    def _cover(self, run: RunDir | None, lost: Sequence[TrialRecord]) -> None:
+        """Hold the records against the plan, and note there why trials were skipped."""
+        plan = read_plan(run.path) if run is not None else {}
+        if self._settings.rescore is None:
+            plan |= {trial.key: trial for trial in self._config.stash.get(PLAN, self._plan) if trial.key not in plan}
+            told = [replace(trial, skipped=self._skips.get(trial.node_id, trial.skipped)) for trial in plan.values()]
+            plan = {trial.key: trial for trial in told}
+            if run is not None:
+                extend_plan(run.path, told)
+        self.coverages = cover(
+            plan,
+            self.records,
+            begun=run.begun() if run is not None else (),
+            lost=[record.key for record in lost if record.outcome == "error"],
+            allowed=self._settings.gate.allow_skipped,
+        )
 
     def _report(self, run: RunDir, lost: Sequence[TrialRecord]) -> None:
         """Tell Allure what no worker can: of the run as a whole, and of the trials that died with their worker."""
@@ -179,8 +223,7 @@ def _close_unfinished(run: RunDir, since: float, *, interrupted: bool) -> list[T
             steps=len(read_steps(run.folder(key).path / f"attempt-{attempt.number}")),
         )  # fmt: skip
         record = replace(record, **_facts_of_task(started))
-        run.folder(key).finish(record)
-        written.append(record)
+        written.append(run.folder(key).finish(record, since=since))
     return written
 
 

@@ -62,7 +62,10 @@ def webarena_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[str, 
 @pytest.fixture(scope="session")
 def webarena_run(pytestconfig: pytest.Config) -> RunInfo:
     """Where the broker listens and where records go, and what ``run.json`` shall say."""
+    from pytest_webarena.planning import record_plan
+
     info = run_info(pytestconfig)
+    record_plan(pytestconfig, info.run_dir)
     if settings_of(pytestconfig).rescore is not None or (info.run_dir / "run.json").exists():
         return info  # what it says, it says already
     from pytest_webarena.run_facts import run_facts

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_webarena import collection, rescoring, selection, suite_items, suite_options, xdist
+from pytest_webarena import collection, planning, rescoring, selection, suite_items, suite_options, xdist
 from pytest_webarena.controller import Controller
 from pytest_webarena.errors import UsageError
 from pytest_webarena.reporting import allure, audit, outcomes, skips, terminal
@@ -50,8 +50,12 @@ def choose(config: pytest.Config, items: list[pytest.Item]) -> None:
     try:
         suite_items.narrow(config, items)
         selection.deselect(config, items)
+        planning.check_keys(items)
     except UsageError as error:
-        raise pytest.UsageError(str(error)) from None
+        if not xdist.is_worker(config):
+            raise pytest.UsageError(str(error)) from None
+        xdist.send_refusal(config, str(error))  # raised here, it would be an internal error of the controller's
+        items.clear()
     xdist.group_by_sites(config, items)
 
 
@@ -73,6 +77,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
+    planning.make_plan(session.config, session.items)
     if (controller := session.config.stash.get(CONTROLLER, None)) is not None:
         controller.expect(item.nodeid for item in session.items)
 
@@ -107,6 +112,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         session.exitstatus = controller.exit_code(session.exitstatus)
     else:
         xdist.send_left_out(session.config)
+        xdist.send_plan(session.config)
 
 
 def pytest_terminal_summary(terminalreporter: TerminalReporter, config: pytest.Config) -> None:

@@ -199,6 +199,14 @@ def add_options(parser: pytest.Parser) -> None:
         help="Exit with 11 when more trials than this end in errors: a share below 1, a number from 1 on, 0 for none.",
     )
     group.addoption(
+        "--allow-skipped",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="Let thresholds hold although trials of this site or task (an id, or a pattern such as 'map.*') were "
+        "skipped; repeat for several. Otherwise each planned trial without a result counts as an error.",
+    )
+    group.addoption(
         "--audit",
         action="store_true",
         help="Audit the tasks instead of an agent: solutions must pass, agents that do nothing or something wrong must "

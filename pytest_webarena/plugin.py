@@ -86,3 +86,10 @@ def pytest_xdist_node_collection_finished(node: Any, ids: list[str]) -> None:
         take_part(node.config)
     if (controller := node.config.stash.get(CONTROLLER, None)) is not None:
         controller.expect(ids)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    if refusal := xdist.read_refusal(node):
+        take_part(node.config)
+        node.config.stash[CONTROLLER].refusal = refusal

@@ -21,7 +21,7 @@ from pytest_webarena.errors import (
 )
 from pytest_webarena.reporting.allure import report_trial
 from pytest_webarena.reporting.outcomes import SKIPPED
-from pytest_webarena.results.wording import printable
+from pytest_webarena.results.wording import printable, rerun_words
 from pytest_webarena.stash import SETTINGS
 
 if TYPE_CHECKING:
@@ -54,10 +54,11 @@ def run_task(request: pytest.FixtureRequest, browser_name: str) -> None:
         item.user_properties.append(("audit", record.outcome))
     runtime.settle(record)
     report_trial(item, told, runtime.folder(told))
+    message = printable(rerun_words(record) + record.message)
     if record.outcome == "failed":
-        raise TaskFailed(printable(record.message))
+        raise TaskFailed(message)
     if record.outcome == "error":
-        raise _ERRORS.get(record.cause, HarnessError)(printable(record.message))
+        raise _ERRORS.get(record.cause, HarnessError)(message)
 
 
 def _skip(item: pytest.Item, reason: str) -> NoReturn:
@@ -79,6 +80,7 @@ def facts(record: TrialRecord) -> list[tuple[str, object]]:
         ("cause", record.cause),
         ("steps", record.steps),
         ("record", record.key.folder),
+        *([("reruns", " ".join(each.outcome for each in record.reruns))] if record.reruns else []),
         *_model_facts(record),
     ]
 

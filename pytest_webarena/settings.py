@@ -99,7 +99,7 @@ def read_settings(config: pytest.Config) -> Settings:
     if executable is not None and not os.access(executable, os.X_OK):
         raise UsageError(f"--browser-executable: expected an executable file, found none at {executable}")
     if audit := bool(option("--audit")):
-        for name in ("--agent", "--min-pass-rate", "--max-errors"):
+        for name in ("--agent", "--min-pass-rate", "--max-errors", "--allow-skipped"):
             if option(name) not in (None, []):
                 raise UsageError(
                     f"--audit: expected no {name} beside it; it brings its own agents and its own exit code"
@@ -146,7 +146,11 @@ def read_settings(config: pytest.Config) -> Settings:
         resume=Path(resume).absolute() if resume else None,
         rescore=stored.path if stored else None,
         shard=parse_shard(option("--shard")) if option("--shard") else None,
-        gate=Gate(min_pass_rate=option("--min-pass-rate"), max_errors=option("--max-errors")),
+        gate=Gate(
+            min_pass_rate=option("--min-pass-rate"),
+            max_errors=option("--max-errors"),
+            allow_skipped=tuple(option("--allow-skipped")),
+        ),
         audit=audit,
         agent_directories=_agent_directories(config),
         overrides=Overrides(

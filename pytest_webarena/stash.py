@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from pytest_webarena.controller import Controller
+    from pytest_webarena.results.plan import PlannedTrial
     from pytest_webarena.run_start import RunStart
     from pytest_webarena.selection import LeftOut
     from pytest_webarena.settings import Settings
@@ -20,6 +21,7 @@ __all__ = [
     "CATALOGUE",
     "CONTROLLER",
     "LEFT_OUT",
+    "PLAN",
     "RUN",
     "SETTINGS",
     "SITES",
@@ -47,6 +49,9 @@ RUN: pytest.StashKey[RunInfo] = pytest.StashKey()
 """Everywhere: where the broker listens and where records go."""
 LEFT_OUT: pytest.StashKey[LeftOut] = pytest.StashKey()
 """Where items are collected, once any were left out: how many, and why."""
+
+PLAN: pytest.StashKey[tuple[PlannedTrial, ...]] = pytest.StashKey()
+"""Where items are collected, once they are: the trials that are to be run."""
 
 
 def take_part(config: pytest.Config) -> None:

@@ -27,7 +27,7 @@ COLUMNS = (
     "task", "agent", "trial", "outcome", "score", "stop_reason", "cause", "sites", "category", "template", "tags",
     "steps", "attempts", "seconds", "episode_seconds", "started", "answer", "intent", "folder",
     "model", "model_calls", "cached_calls", "input_tokens", "output_tokens", "cost",
-    "grading", "original", "repaired", "verified", "judge", "judge_questions", "judge_cost",
+    "grading", "original", "repaired", "verified", "judge", "judge_questions", "judge_cost", "reruns",
 )  # fmt: skip
 
 
@@ -108,6 +108,7 @@ def _row(record: TrialRecord) -> dict[str, Any]:
         "answer": record.answer,
         "intent": record.intent,
         "folder": record.key.folder,
+        "reruns": " ".join(each.outcome for each in record.reruns),
     }
 
 

@@ -15,8 +15,9 @@ from pytest_webarena.evidence import StopReason, Usage
 
 __all__ = ["NO_VERDICT", "SCHEMA_VERSION", "Attempt", "JudgeRecord", "MemoryUse", "Outcome", "TrialKey", "TrialRecord"]
 
-SCHEMA_VERSION = 3
-"""2 added ``usage`` and ``model``; 3 ``grading``, ``verdicts``, ``judge``, ``source``, ``history`` and ``memory``."""
+SCHEMA_VERSION = 4
+"""2 added ``usage`` and ``model``; 3 ``grading``, ``verdicts``, ``judge``, ``source``, ``history`` and ``memory``; 4
+``reruns``."""
 
 Outcome = Literal["passed", "failed", "error"]
 """``error`` is never the agent's fault and never part of a success rate."""
@@ -129,6 +130,8 @@ class TrialRecord:
     attempt: int = 1
     """Number of the attempt that counts."""
     attempts: tuple[Attempt, ...] = ()
+    reruns: tuple[Attempt, ...] = ()
+    """What came after the verdict, which stands: somebody ran the test again (``--reruns`` and the like)."""
     task_digest: str = ""
     agent_digest: str = ""
     sites_digest: str = ""
@@ -153,6 +156,11 @@ class TrialRecord:
     node_id: str = ""
     worker: str = ""
 
+    @property
+    def passed_later(self) -> bool:
+        """Whether the trial has failed and passed when it was run again."""
+        return self.outcome == "failed" and any(each.outcome == "passed" for each in self.reruns)
+
     def to_json(self) -> dict[str, Any]:
         """Plain data with a ``schema_version``."""
         return {"schema_version": SCHEMA_VERSION, **asdict(self)}
@@ -170,6 +178,7 @@ class TrialRecord:
                     **rest,
                     "key": TrialKey(**data["key"]),
                     "attempts": tuple(Attempt(**attempt) for attempt in data["attempts"]),
+                    "reruns": tuple(Attempt(**attempt) for attempt in data.get("reruns", ())),
                     "sites": tuple(data["sites"]),
                     "tags": tuple(data["tags"]),
                     "usage": Usage(**data["usage"]) if data.get("usage") else None,

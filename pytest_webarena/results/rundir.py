@@ -17,19 +17,20 @@ One process owns one trial folder: there are no locks. Merging runs is a union o
 from __future__ import annotations
 
 import json
+import math
 import os
 import shutil
 import time
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_webarena.errors import UsageError
 from pytest_webarena.evidence import Evidence, StepRecord
-from pytest_webarena.results.records import TrialKey, TrialRecord
+from pytest_webarena.results.records import Attempt, TrialKey, TrialRecord
 from pytest_webarena.secrets import scrub, scrub_plain
 
 if TYPE_CHECKING:
@@ -103,6 +104,10 @@ class RunDir:
         """Bytes of all its files."""
         return sum(file.stat().st_size for file in self.path.rglob("*") if file.is_file())
 
+    def begun(self) -> frozenset[str]:
+        """Names of the folders of all trials that were begun, finished or not."""
+        return frozenset(folder.name for folder in self._folders())
+
     def unfinished(self) -> list[dict[str, Any]]:
         """What ``started.json`` says of trials that were begun and never finished."""
         found = []
@@ -132,6 +137,8 @@ class TrialFolder:
     def __init__(self, path: Path, key: TrialKey) -> None:
         self.path = path
         self.key = key
+        self._put_aside: Path | None = None
+        """Where the record is that stood before `begin`."""
 
     def begin(self, *, worker: str, node_id: str, task: Mapping[str, Any] | None = None) -> AttemptWriter:
         """A new attempt, beside those there are. From now on a crash of this process leaves a trace.
@@ -158,7 +165,7 @@ class TrialFolder:
     def _reopen(self) -> None:
         """The trial is open again: its earlier record moves to the attempt that it told of."""
         if (earlier := self.record()) is not None and (kept := self.path / f"attempt-{earlier.attempt}").is_dir():
-            (self.path / "trial.json").replace(kept / "trial.json")
+            self._put_aside = (self.path / "trial.json").replace(kept / "trial.json")
         else:
             (self.path / "trial.json").unlink(missing_ok=True)
 
@@ -166,15 +173,50 @@ class TrialFolder:
         """As if attempt ``number`` had never begun: nothing was tried, and nothing is known of it."""
         shutil.rmtree(self.path / f"attempt-{number}", ignore_errors=True)
         (self.path / "started.json").unlink(missing_ok=True)
-        earlier = self.path / f"attempt-{number - 1}" / "trial.json"
-        if earlier.is_file():
-            earlier.replace(self.path / "trial.json")
+        if self._put_aside is not None:
+            self._put_aside.replace(self.path / "trial.json")
+            self._put_aside = None
         with suppress(OSError):
             self.path.rmdir()  # kept when something is in it
 
-    def finish(self, record: TrialRecord) -> None:
-        """Write ``trial.json``: the trial is over."""
-        write_atomically(self.path / "trial.json", json.dumps(record.to_json(), indent=1, default=str))
+    def finish(self, record: TrialRecord, *, since: float = math.inf) -> TrialRecord:
+        """Write ``trial.json``: the trial is over. Returns the record that counts, which is what was written.
+
+        The first verdict counts that the invocation of pytest that began at ``since`` (Unix time) has reached about
+        this task and agent: what was run after it (``--reruns``) is told in its ``reruns``. By default there is none.
+        """
+        if (first := self._first_verdict(record, since)) is not None:
+            later = Attempt(
+                number=record.attempt,
+                outcome=record.outcome,
+                cause=record.cause,
+                message=record.message,
+                started=record.started,
+                seconds=record.seconds.get("total", 0.0),
+            )
+            _write_record(self.path / f"attempt-{record.attempt}" / "trial.json", record)
+            record = replace(first, reruns=(*first.reruns, later))
+        _write_record(self.path / "trial.json", record)
+        return record
+
+    def _first_verdict(self, record: TrialRecord, since: float) -> TrialRecord | None:
+        """Of the records that `begin` has put aside, the earliest one with a verdict."""
+        earlier = (
+            kept
+            for attempt in self.path.glob("attempt-*")
+            if attempt.name != f"attempt-{record.attempt}" and (kept := _record(attempt)) is not None
+        )
+        return min(
+            (
+                each
+                for each in earlier
+                if since <= each.started <= record.started
+                and each.outcome != "error"
+                and (each.task_digest, each.agent_digest) == (record.task_digest, record.agent_digest)
+            ),
+            key=lambda each: each.started,
+            default=None,
+        )
 
     def drop_pictures(self) -> None:
         """Remove screenshots, observation texts and prompts of all attempts; steps, evidence and verdict stay."""
@@ -283,6 +325,10 @@ def _json_lines(path: Path) -> list[Any]:
     lines = [line for line in path.read_text(encoding="utf-8", errors="surrogatepass").split("\n") if line.strip()]
     values: list[Any] = json.loads(f"[{','.join(lines)}]")  # at once: several times as fast as line by line
     return values
+
+
+def _write_record(path: Path, record: TrialRecord) -> None:
+    write_atomically(path, json.dumps(record.to_json(), indent=1, default=str))
 
 
 def _record(folder: Path) -> TrialRecord | None:

@@ -107,6 +107,10 @@ class Summary:
     """US dollars of the trials whose cost is known."""
     memory: tuple[str, ...] = ()
     """Scopes of the memory across trials: with one, trials depend on those before, and intervals don't know that."""
+    rerun: int = 0
+    """Trials that were run again after their verdict, which stands."""
+    rerun_passed: int = 0
+    """Of these, failed ones that passed later."""
     gradings: tuple[str, ...] = ()
     """Of trials that know gradings: those by which the rate goes, with the repairs that were left out."""
 
@@ -159,6 +163,8 @@ def _summary(agent: str, records: Sequence[TrialRecord]) -> Summary:
             Counter(_reason(each) for each in records if each.cause == "judge" and each.judge is None).most_common()
         ),
         gradings=tuple(sorted({name for each in records if (name := str((each.verdict or {}).get("grading", "")))})),
+        rerun=sum(bool(record.reruns) for record in records),
+        rerun_passed=sum(record.passed_later for record in records),
         priced=len(costs := [usage.cost for usage in used if usage.cost is not None]),
         known_cost=sum(costs),
         memory=tuple(sorted({record.memory.scope for record in records if record.memory is not None})),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
@@ -53,6 +54,8 @@ class TrialPlan:
     """How often an environment error is tried again, each time on a fresh replica."""
     node_id: str = ""
     worker: str = ""
+    since: float = math.inf
+    """When the invocation of pytest began, in Unix time: verdicts since then stand, see `TrialFolder.finish`."""
 
     @property
     def seed(self) -> int:

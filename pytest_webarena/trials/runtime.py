@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -123,6 +124,7 @@ class Runtime:
             env_retries=self._config.env_retries,
             node_id=node_id,
             worker=self._config.worker,
+            since=self._info.facts.get("started", math.inf),
         )
         return run_trial(plan, self, self._run.folder(TrialKey(task.id, definition.id, trial)))
 

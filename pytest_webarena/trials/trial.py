@@ -38,7 +38,7 @@ RETRIED_CAUSES: frozenset[Cause] = frozenset({"site", "browser", "model"})
 
 
 def run_trial(plan: TrialPlan, resources: Resources, folder: TrialFolder) -> TrialRecord:
-    """Run one trial and write its record. Returns for every outcome.
+    """Run one trial and write its record. Returns the record that counts, for every outcome.
 
     Raises `SiteMissing`, and leaves no record, when a site is not there to be tried; else only `KeyboardInterrupt` and
     the like.
@@ -77,8 +77,7 @@ def _run_attempts(
             scrub_plain(replace(record, attempt=writer.number, attempts=tuple(attempts)).to_json())
         )
         if record.cause not in RETRIED_CAUSES or not again or len(attempts) > plan.env_retries:
-            folder.finish(record)
-            return record
+            return folder.finish(record, since=plan.since)
 
 
 def _attempt(

@@ -41,6 +41,7 @@ ORDER: tuple[tuple[str, ...], ...] = (
         "hooks",
         "judge_options",
         "options",
+        "planning",
         "plugin",
         "python_tests",
         "reporting",

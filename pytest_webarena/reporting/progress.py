@@ -75,8 +75,6 @@ class Progress:
         self._began = self._logged = clock()
         self._rows = 0
         self._closed = False
-        self._outcomes: dict[str, dict[str, Any]] = {}
-        """Properties of the reports, by the trial's folder."""
         self.total = 0
         self.done = self.passed = self.errors = 0
 
@@ -88,13 +86,12 @@ class Progress:
 
     def count(self, report: pytest.TestReport) -> None:
         """Take note of a report; only trials count, each once."""
-        if report.when != "call" or not is_trial(report):
-            return
+        if report.when != "call" or getattr(report, "outcome", "") == "rerun" or not is_trial(report):
+            return  # "rerun": another report of the same trial comes
         facts: dict[str, Any] = dict(report.user_properties)
-        self._outcomes[str(facts["record"])] = facts  # once, also when it is run again
-        self.done = len(self._outcomes)
-        self.passed = sum(each.get("audit", each.get("outcome")) == "passed" for each in self._outcomes.values())
-        self.errors = sum(each.get("outcome") == "error" for each in self._outcomes.values())
+        self.done += 1
+        self.passed += facts.get("audit", facts.get("outcome")) == "passed"
+        self.errors += facts.get("outcome") == "error"
         if self._fancy:
             self._draw(self.text)
         elif self._clock() - self._logged >= _LOG_EVERY:

@@ -125,4 +125,5 @@ def _rates(groups: Mapping[str, Rate]) -> dict[str, Any]:
 
 
 def _rate(rate: Rate) -> dict[str, Any]:
-    return {**asdict(rate), "judged": rate.judged, "value": rate.value, "interval95": list(rate.interval)}
+    counts = {"passed": rate.passed, "failed": rate.failed, "errors": rate.errors}
+    return {**counts, "judged": rate.judged, "value": rate.value, "interval95": list(rate.interval)}

@@ -14,11 +14,11 @@ from typing import Any
 
 from pytest_webarena.checks.grading import GRADINGS
 from pytest_webarena.errors import UsageError
-from pytest_webarena.results.metrics import BUCKETS, Metrics, TemplateKey, measure
+from pytest_webarena.results.metrics import BUCKETS, Metrics, measure
 from pytest_webarena.results.published import published
 from pytest_webarena.results.records import TrialRecord
 from pytest_webarena.results.rundir import RunDir
-from pytest_webarena.results.statistics import Rate
+from pytest_webarena.results.statistics import Rate, TemplateKey
 
 __all__ = ["Row", "Table", "add_arguments", "as_csv", "as_json", "as_markdown", "as_text", "gather", "tables"]
 
@@ -100,7 +100,7 @@ def _rates(rows: Sequence[Row]) -> Table:
         (
             row.name,
             _percent(row.metrics.rate.value),
-            _interval(row.metrics.interval, row.metrics.rate),
+            _interval(row.metrics.rate.interval, row.metrics.rate),
             _percent(row.metrics.achievable.value),
             _percent(row.metrics.unachievable.value),
             _percent(row.metrics.given_up.value),
@@ -110,8 +110,9 @@ def _rates(rows: Sequence[Row]) -> Table:
         for row in rows
     ]
     notes = [
-        "SR: success rate, its 95% interval clustered by template; AC, UA: on achievable and unachievable tasks; "
-        "gave up: achievable tasks that the agent called unachievable; errors stand beside all rates.",
+        "SR: success rate; 95% intervals are clustered by template (or task) and take tasks for a sample; "
+        "AC, UA: on achievable and unachievable tasks; gave up: achievable tasks that the agent called unachievable; "
+        "errors stand beside all rates.",
     ]
     gradings = {row.grading for row in rows}
     if gradings != {""}:
@@ -286,7 +287,7 @@ def as_csv(rows: Sequence[Row]) -> str:
 
 
 def _all_rates(metrics: Metrics) -> Iterator[tuple[str, Rate, tuple[float, float]]]:
-    yield "all", metrics.rate, metrics.interval
+    yield "all", metrics.rate, metrics.rate.interval
     named = {
         name: getattr(metrics, name) for name in ("achievable", "unachievable", "given_up", "information", "others")
     }

@@ -2,7 +2,7 @@
 
 ``python benchmarks/coverage.py [--replications 4000] [--seed 1]`` draws tasks from a beta distribution (its mean is the
 truth, its intraclass correlation says how far tasks differ: 0 not at all, 1 each always or never solved), draws their
-trials, and asks `clustered_interval`. It prints the mean coverage and the lowest cells, and exits with 1 when the mean is
+trials, and asks `clustered_interval`. It prints the mean coverage and the lowest cells, and exits with 1 if the mean is
 below 94 % or a cell below 92 %. Beside it stands Wilson's interval of trials taken for independent.
 """
 

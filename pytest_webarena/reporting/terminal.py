@@ -313,7 +313,8 @@ def _rate_lines(summary: Summary) -> Iterator[Line]:
     low, high = rate.interval
     graded = f", grading {' and '.join(summary.gradings)}" if summary.gradings else ""
     first = f"{summary.agent}: {rate.passed}/{rate.judged} passed = {rate.value:.1%}{graded}"
-    second = f"(95% interval {low:.1%} to {high:.1%}, clustered by task){errors}"
+    rule = "clustered interval" if rate.clusters < rate.judged else "interval"
+    second = f"(95% {rule} {low:.1%} to {high:.1%}){errors}"
     if len(first) + 1 + len(second) <= _WIDTH:
         yield Line(f"{first} {second}", "bold")
     else:

@@ -52,8 +52,8 @@ def clustered_interval(clusters: Iterable[Sequence[bool]]) -> tuple[float, float
     """95 % interval of a success rate, tasks being a sample: what those of a cluster say goes together.
 
     A cluster holds the judged trials of one task, or of all tasks of one template. The variance between clusters (a
-    ratio estimator's, Cochran 1977, section 9A.2) says how many independent trials would vary as much; of so many it is
-    Wilson's interval, with Student's quantile, since the variance is estimated. Its degrees of freedom are one less than
+    ratio estimator's, Cochran 1977, section 9A.2) says how many independent trials would vary as much. Of so many, it
+    is Wilson's interval, with Student's quantile, for the variance is estimated. Degrees of freedom are one less than
     the clusters, or twice the clusters with a success (or a failure, whichever are fewer) if these are few. Never
     narrower than Wilson's, and equal to it where every cluster is a single trial. Where all trials ended alike nothing
     tells how far clusters vary: they count as one trial each. (0, 1) for several trials of a single cluster.
@@ -116,6 +116,7 @@ def rate_of(outcomes: Iterable[tuple[object, Outcome]]) -> Rate:
         failed=counts["failed"],
         errors=counts["error"],
         interval=clustered_interval(clusters.values()),
+        clusters=len(clusters),
     )
 
 
@@ -128,6 +129,8 @@ class Rate:
     errors: int
     interval: tuple[float, float] = field(default=(0.0, 1.0), compare=False)
     """Its 95 % interval, clustered by template or task (`clustered_interval`); of nothing, everything."""
+    clusters: int = field(default=0, compare=False)
+    """How many clusters the judged trials are of."""
 
     @property
     def judged(self) -> int:

@@ -94,4 +94,4 @@ def test_terminal_and_tables_print_one_interval() -> None:
     ]
     rate = summarise(records)["a"].rate
     assert rate.interval == measure(records).rate.interval
-    assert rate.interval[1] - rate.interval[0] > 1.5 * (wilson_interval(24, 36)[1] - wilson_interval(24, 36)[0])
+    assert rate.interval[1] - rate.interval[0] > 1.2 * (wilson_interval(24, 36)[1] - wilson_interval(24, 36)[0])

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from pytest_webarena.errors import UsageError
 from pytest_webarena.results.memory import memories_of
+from pytest_webarena.results.plan import extend_plan, read_plan
 from pytest_webarena.results.records import TrialKey, TrialRecord
 from pytest_webarena.results.rundir import RunDir
 
@@ -57,6 +58,9 @@ def merge_runs(sources: Sequence[Path], target: Path) -> Merge:
         if (judged := source / "judged").is_dir():
             shutil.copytree(judged, target / "judged", dirs_exist_ok=True)
     memories_replaced = _join_memories(sources, target)
+    for source in sources:
+        if plan := read_plan(source):
+            extend_plan(target, plan.values())
     merged.describe(
         {**facts[0], "merged": [{"run": source.name, **fact} for source, fact in zip(sources, facts, strict=True)]}
     )

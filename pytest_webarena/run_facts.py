@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_webarena.judging import judge_facts
-from pytest_webarena.stash import SUITES, settings_of
+from pytest_webarena.sites.external import EXTERNAL
+from pytest_webarena.stash import CATALOGUE, SUITES, settings_of
 from pytest_webarena.suites.published import data_facts, find_suite
 
 if TYPE_CHECKING:
@@ -44,6 +45,7 @@ def run_facts(config: pytest.Config, told: Mapping[str, Any]) -> dict[str, Any]:
         "trials": settings.trials,
         "audit": settings.audit,
         "catalogue": settings.catalogue,
+        "apps": _apps(config),
         "site_urls": dict(settings.site_urls),
         "allow_unreset": settings.allow_unreset,
         "suites": [data_facts(find_suite(name)) for name in config.stash[SUITES]],
@@ -60,6 +62,14 @@ def run_facts(config: pytest.Config, told: Mapping[str, Any]) -> dict[str, Any]:
         "platform": platform.platform(),
         "git": _git_revision(config.rootpath),
     }
+
+
+def _apps(config: pytest.Config) -> dict[str, str] | None:
+    """What each of the catalogue's apps is, manifest and code, as a digest. None where no catalogue was read."""
+    if CATALOGUE not in config.stash:
+        return None
+    apps = config.stash[CATALOGUE].apps
+    return {name: app.digest for name, app in apps.items() if app.backend != EXTERNAL}
 
 
 def _given(settings: dict[str, Any]) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_webarena import auditing, rescoring, xdist
+from pytest_webarena import auditing, rescoring, resuming, xdist
 from pytest_webarena.gate import TOO_MANY_ERRORS
 from pytest_webarena.reporting import allure
 from pytest_webarena.reporting.outcomes import is_trial, why_skipped
@@ -67,6 +67,8 @@ class Controller:
     def expect(self, node_ids: Iterable[str]) -> None:
         """How many trials there will be; the status line is set up for more than a handful."""
         node_ids = list(node_ids)
+        if self._settings.resume is not None and any(map(names_task, node_ids)) and not self._node_ids:
+            resuming.note(self._config, RunDir(self._settings.resume), self._start.info().facts)
         self._node_ids.update(node_ids)
         trials = sum(names_task(node_id) for node_id in node_ids)
         if self.progress is None and trials and not self._config.getoption("collectonly"):

@@ -18,7 +18,7 @@ from pytest_webarena.suites.published import data_facts, find_suite
 if TYPE_CHECKING:
     import pytest
 
-__all__ = ["run_facts"]
+__all__ = ["apps_of", "run_facts"]
 
 _RECORDED_PACKAGES = (
     "pytest-webarena",
@@ -45,9 +45,10 @@ def run_facts(config: pytest.Config, told: Mapping[str, Any]) -> dict[str, Any]:
         "trials": settings.trials,
         "audit": settings.audit,
         "catalogue": settings.catalogue,
-        "apps": _apps(config),
+        "apps": apps_of(config),
         "site_urls": dict(settings.site_urls),
         "allow_unreset": settings.allow_unreset,
+        "asked": told.get("asked"),
         "suites": [data_facts(find_suite(name)) for name in config.stash[SUITES]],
         "limits": {"steps": settings.max_steps, "seconds": settings.time_limit, "stop_rule": settings.stop_rule},
         "overrides": _given(asdict(settings.overrides)),
@@ -64,7 +65,7 @@ def run_facts(config: pytest.Config, told: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _apps(config: pytest.Config) -> dict[str, str] | None:
+def apps_of(config: pytest.Config) -> dict[str, str] | None:
     """What each of the catalogue's apps is, manifest and code, as a digest. None where no catalogue was read."""
     if CATALOGUE not in config.stash:
         return None

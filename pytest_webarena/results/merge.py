@@ -105,11 +105,19 @@ def _refuse(differing: Sequence[Difference], *, audits: Sequence[bool]) -> None:
         )
 
 
+def _whole(part: Mapping[str, Any]) -> dict[str, Any]:
+    """What an invocation was asked for, as if it had run all shards."""
+    if not (asked := part.get("asked")):
+        return dict(part)
+    options = {name: value for name, value in asked["options"].items() if name != "--shard"}
+    return {**part, "asked": {**asked, "options": options}}
+
+
 def _joined_facts(
     sources: Sequence[Source], facts: Sequence[Mapping[str, Any]], differing: Sequence[Difference]
 ) -> dict[str, Any]:
     """What is true of all runs, and each run's own facts below ``merged``."""
-    parts = [part for source in sources for part in source.parts]
+    parts = [_whole(part) for source in sources for part in source.parts]
     common = {
         name: parts[0][name]
         for name in parts[0]

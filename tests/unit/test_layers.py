@@ -45,6 +45,7 @@ ORDER: tuple[tuple[str, ...], ...] = (
         "python_tests",
         "reporting",
         "rescoring",
+        "resuming",
         "root_directory",
         "run_facts",
         "run_start",

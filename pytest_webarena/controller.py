@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_webarena import auditing, rescoring, xdist
+from pytest_webarena import auditing, rescoring, resuming, xdist
+from pytest_webarena.gate import TOO_MANY_ERRORS
 from pytest_webarena.reporting import allure
 from pytest_webarena.reporting.outcomes import is_trial, skip_reason, why_skipped
 from pytest_webarena.reporting.progress import Progress, has_foot
@@ -27,6 +28,7 @@ from pytest_webarena.task_files import names_task
 if TYPE_CHECKING:
     from pytest_webarena.gate import Ruling
     from pytest_webarena.results.audit import Audit
+    from pytest_webarena.results.rundir import Unreadable
     from pytest_webarena.run_start import RunStart
     from pytest_webarena.settings import Settings
     from pytest_webarena.sites.report import BrokerReport
@@ -48,6 +50,8 @@ class Controller:
         self.audit: Audit | None = None
         self.records: tuple[TrialRecord, ...] = ()
         """Of all trials, read when the run is closed."""
+        self.unreadable: tuple[Unreadable, ...] = ()
+        """Trials of the run whose record can't be read."""
         self.skipped: Counter[str] = Counter()
         """Trials that were not run, by the reason."""
         self.refusal = ""
@@ -73,6 +77,8 @@ class Controller:
     def expect(self, node_ids: Iterable[str]) -> None:
         """How many trials there will be; the status line is set up for more than a handful."""
         node_ids = list(node_ids)
+        if self._settings.resume is not None and any(map(names_task, node_ids)) and not self._node_ids:
+            resuming.note(self._config, RunDir(self._settings.resume), self._start.info().facts)
         self._node_ids.update(node_ids)
         trials = sum(names_task(node_id) for node_id in node_ids)
         if self.progress is None and trials and not self._config.getoption("collectonly"):
@@ -142,12 +148,22 @@ class Controller:
             )
         if pytests_own == pytest.ExitCode.NO_TESTS_COLLECTED and self._settings.resume is not None and run is not None:
             pytests_own = pytest.ExitCode.OK  # everything was finished already: that is what resuming is for
+        if self.unreadable and pytests_own in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
+            return self._no_trust()
         if (
             self.ruling is None
             or self._other_failures
             or pytests_own not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
         ):
             return int(pytests_own)
+        return self.ruling.exit_code
+
+    def _no_trust(self) -> int:
+        """Figures that records are missing from hold no threshold, and without one the run has failed."""
+        if self.ruling is None:
+            return int(pytest.ExitCode.TESTS_FAILED)
+        told = f"{len(self.unreadable)} trials have a record that can't be read, so no rate can be trusted"
+        self.ruling = replace(self.ruling, exit_code=TOO_MANY_ERRORS, message=told)
         return self.ruling.exit_code
 
     def close(self) -> None:
@@ -161,9 +177,10 @@ class Controller:
         chosen = self._start.chosen
         if (run := self.run_dir) is not None and chosen is not None:
             lost = _close_unfinished(run, since=chosen.facts["started"], interrupted=self._interrupted)
-            self.records = tuple(run.records())
+            stored = run.read()
+            self.records, self.unreadable = stored.records, stored.unreadable
             self._cover(run, lost)
-            export(run, self.records)
+            export(run, stored)
             self._report(run, lost)
             if self._settings.run_dir is None:
                 _point_latest(run.path)
@@ -193,7 +210,7 @@ class Controller:
         if self._settings.rescore is not None:
             rescoring.note(run, self._settings, self._config.invocation_params.args)
         problems = self.broker_report.problems if self.broker_report is not None else ()
-        allure.report_run(self._config, run, self.records, problems)
+        allure.report_run(self._config, run, self.records, (*problems, *map(str, self.unreadable)))
 
 
 def _write_line(reporter: Any, text: str) -> None:

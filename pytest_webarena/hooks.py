@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_webarena import collection, planning, rescoring, selection, suite_items, suite_options, xdist
+from pytest_webarena import collection, planning, rescoring, resuming, selection, suite_items, suite_options, xdist
 from pytest_webarena.controller import Controller
 from pytest_webarena.errors import UsageError
 from pytest_webarena.reporting import allure, audit, outcomes, skips, terminal
 from pytest_webarena.results import RunDir
 from pytest_webarena.settings import check_agents, check_run_dir, read_settings
-from pytest_webarena.stash import CONTROLLER, SETTINGS, SUITES, run_start
+from pytest_webarena.stash import ASKED, CONTROLLER, SETTINGS, SUITES, run_start
 
 if TYPE_CHECKING:
     from _pytest.terminal import TerminalReporter
@@ -24,6 +24,7 @@ __all__ = ["choose", "prepare"]
 def prepare(config: pytest.Config) -> None:
     """What these hooks rely on: settings, suites and, in the process that the user started, a controller."""
     try:
+        resuming.take_over(config)
         config.stash[SETTINGS] = settings = read_settings(config)
         collecting = config.getoption("collectonly")
         if settings.asks_for_agents and settings.rescore is None:
@@ -33,6 +34,9 @@ def prepare(config: pytest.Config) -> None:
             rescoring.name_files(config, RunDir(settings.rescore))
         if config.getoption("--sites"):
             collection.known_sites(config)  # a typo is told once, and before workers start
+        config.stash[ASKED] = resuming.asked(config)
+        if settings.resume is not None and not xdist.is_worker(config):
+            resuming.check(config, settings)
         config.stash[SUITES] = suite_options.claim_arguments(config, settings.suites)
         if not (collecting or xdist.is_worker(config)):
             check_run_dir(settings)  # last: it makes the directory

@@ -106,7 +106,7 @@ def add_options(parser: pytest.Parser) -> None:
     group.addoption(
         "--stop-rule",
         choices=("paper", "upstream"),
-        default="paper",
+        default=None,
         help="When repeated or invalid actions end a trial: as WebArena's paper says, or its code (default: paper).",
     )
     group.addoption(
@@ -169,7 +169,13 @@ def add_options(parser: pytest.Parser) -> None:
         "--resume",
         default=None,
         metavar="RUN_DIR",
-        help="Go on with an earlier run: skip its finished trials whose task and agent are unchanged, run the rest.",
+        help="Go on with an earlier run: skip its finished trials whose task is unchanged, run the rest. Agents, "
+        "trials, tests and all else are the run's own; what contradicts it is an error.",
+    )
+    group.addoption(
+        "--allow-mixed",
+        action="store_true",
+        help="With --resume: have trials of other agents, sites or settings in one run. It is told beside the rates.",
     )
     group.addoption(
         "--rescore",

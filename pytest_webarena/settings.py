@@ -134,7 +134,7 @@ def read_settings(config: pytest.Config) -> Settings:
         run_dir=Path(run_dir or resume).absolute() if run_dir or resume else None,
         max_steps=option("--max-steps") or EpisodeLimits().steps,
         time_limit=option("--time-limit") or EpisodeLimits().seconds,
-        stop_rule=option("--stop-rule"),
+        stop_rule=option("--stop-rule") or "paper",
         grading=_grading(config, stored),
         answers=option("--answer-format") or "auto",
         judge=read_judge(config, stored),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pytest_webarena.trials.run_info import RunInfo
 
 __all__ = [
+    "ASKED",
     "CATALOGUE",
     "CONTROLLER",
     "LEFT_OUT",
@@ -41,6 +42,8 @@ SITES: pytest.StashKey[Mapping[str, Collection[str]]] = pytest.StashKey()
 """Everywhere, once a task file has been read: names of the catalogue's sites, with those of their accounts."""
 SUITES: pytest.StashKey[dict[str, tuple[str, ...]]] = pytest.StashKey()
 """Where `SETTINGS` is: published suites to collect, with the items wanted of each; none means all."""
+ASKED: pytest.StashKey[dict[str, Any]] = pytest.StashKey()
+"""Where `SETTINGS` is: what was asked for, as `resuming.asked` tells it."""
 CONTROLLER: pytest.StashKey[Controller] = pytest.StashKey()
 """Where `SETTINGS` is, in the process that the user started: with xdist the controller, without it the only process."""
 START: pytest.StashKey[RunStart] = pytest.StashKey()

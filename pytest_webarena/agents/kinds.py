@@ -81,7 +81,7 @@ class Common:
     source: str
     keys: CommonKeys
     plain: Mapping[str, Any]
-    """The whole definition, overrides applied: what the digest is made of."""
+    """The whole definition, overrides applied: what the digest is made of, together with the agent's files."""
     overridden: tuple[str, ...] = ()
 
     @property
@@ -117,9 +117,10 @@ class Common:
         """The definition as the harness uses it. ``files`` enter the digest (code, prompts); ``raises`` is for kinds
         that run no code of users in this process; the rest are a kind's own defaults in place of what `CommonKeys`
         says."""
-        digest = hashlib.sha256(json.dumps(self.plain, sort_keys=True, default=str).encode() + b"\0")
-        for file in files:
-            digest.update(file.read_bytes() + b"\0")
+        plain = {key: value for key, value in self.plain.items() if key != "description"}  # for people alone
+        digest = hashlib.sha256(json.dumps(plain, sort_keys=True, default=str).encode() + b"\0")
+        for line in sorted(f"{hashlib.sha256(file.read_bytes()).hexdigest()} {file.name}" for file in files):
+            digest.update(line.encode("utf-8", "surrogateescape") + b"\0")
         asked = self.keys.dialogs or ("hold" if find_grammar(grammar or self.keys.grammar).dialogs else None)
         return AgentDefinition(
             id=self.id,

@@ -234,7 +234,8 @@ def _build(common: Common, keys: ReplayKeys) -> AgentDefinition:
         answers = {step.action.get("kind") for step in recorded} & {AcceptDialog.kind, DismissDialog.kind}
         return "hold" if answers else None
 
-    files = [run / "run.json"] if keys.run and (run / "run.json").is_file() else []
+    recorded = sorted((run / "trials").glob("*/attempt-*/steps.jsonl")) if keys.run else []
+    files = [run / "run.json", *recorded] if keys.run and (run / "run.json").is_file() else []
     return common.definition(make, files=files, dialogs=dialogs, check=check, raises=(AgentError,))
 
 

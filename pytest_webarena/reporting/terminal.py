@@ -7,6 +7,7 @@ import textwrap
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
@@ -14,6 +15,7 @@ import pytest
 from pytest_webarena.judging import standing
 from pytest_webarena.llm.ledger import LEDGER, read_ledger
 from pytest_webarena.results import Rate, Summary, summarise
+from pytest_webarena.results.conditions import mixed, source_of
 from pytest_webarena.results.gradings import compare
 from pytest_webarena.results.wording import dollars, seconds_words, size_words, usage_words
 from pytest_webarena.sites.external import EXTERNAL
@@ -28,7 +30,9 @@ if TYPE_CHECKING:
     from pytest_webarena.llm.config import ModelSettings
     from pytest_webarena.llm.ledger import LedgerLine
     from pytest_webarena.results import TrialRecord
+    from pytest_webarena.results.conditions import Difference
     from pytest_webarena.results.plan import Coverage
+    from pytest_webarena.results.rundir import Unreadable
     from pytest_webarena.selection import LeftOut
     from pytest_webarena.sites.report import AppReport, BrokerReport, Durations
 
@@ -45,6 +49,7 @@ __all__ = [
     "site_lines",
     "skipped_lines",
     "summary_lines",
+    "unreadable_lines",
     "write_summary",
 ]
 
@@ -90,8 +95,10 @@ def write_summary(reporter: TerminalReporter, controller: Controller) -> None:
             _write(reporter, [*coverage_lines(controller.coverages.values()), *lines])
         return
     reporter.write_sep("=", "webarena")
-    lines = list(summary_lines(summarise(controller.records).values()))
+    differing = mixed(source_of(run.path, run.facts(), controller.records))
+    lines = list(summary_lines(summarise(controller.records).values(), differing))
     lines += coverage_lines(controller.coverages.values())
+    lines += unreadable_lines(controller.unreadable)
     lines += grading_lines(controller.records, run.path)
     if controller.broker_report is not None:
         lines += site_lines(controller.broker_report)
@@ -112,10 +119,21 @@ def _write(reporter: TerminalReporter, lines: Iterable[Line]) -> None:
         reporter.write_line(line.text, **({line.mark: True} if line.mark else {}))
 
 
-def summary_lines(summaries: Iterable[Summary]) -> Iterator[Line]:
-    """The figures of each agent, errors beside the rate and never inside it."""
+def unreadable_lines(unreadable: Sequence[Unreadable]) -> Iterator[Line]:
+    """Trials that are in no figure, for there is nothing to count; each with its file, which is never broken."""
+    if unreadable:
+        yield Line(f"unreadable     {_plural(len(unreadable), 'trial')}, in none of the figures:", "red")
+        yield from (Line(f"  {each}", "red") for each in unreadable)
+
+
+def summary_lines(
+    summaries: Iterable[Summary], differing: Mapping[str, Sequence[Difference]] = MappingProxyType({})
+) -> Iterator[Line]:
+    """The figures of each agent, errors beside the rate and never inside it; and what makes it no one rate."""
     for summary in summaries:
         yield from _rate_lines(summary)
+        if found := differing.get(summary.agent):
+            yield from _row("mixed", ["no one rate: its trials differ", *(each.short for each in found)], mark="red")
         if summary.privileged:
             yield Line(f"  {'note':<{_LABEL - 2}}sees the solutions: its rate says nothing about agents")
         if summary.memory:

@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from pytest_webarena.answers import AnswerFormat
 from pytest_webarena.errors import Cause
@@ -168,9 +168,13 @@ class TrialRecord:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> TrialRecord:
         """Read what `to_json` wrote, this version's or an older one's. `ValueError` says what is wrong."""
+        if not isinstance(data, Mapping):
+            raise ValueError(f"expected a mapping, found {type(data).__name__}")
         version = data.get("schema_version")
         if not isinstance(version, int) or version > SCHEMA_VERSION:
             raise ValueError(f"expected a trial record of schema version {SCHEMA_VERSION} or older, found {version!r}")
+        if data.get("outcome") not in get_args(Outcome):
+            raise ValueError(f"outcome: expected {', '.join(get_args(Outcome))}, found {data.get('outcome')!r}")
         try:
             rest = {name: value for name, value in data.items() if name != "schema_version"}
             return cls(
@@ -187,7 +191,7 @@ class TrialRecord:
                     "memory": MemoryUse(**data["memory"]) if data.get("memory") else None,
                 }
             )
-        except (KeyError, TypeError) as error:
+        except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"expected a trial record, found one that lacks or adds a field: {error}") from error
 
 

@@ -24,11 +24,11 @@ import time
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_webarena.errors import UsageError
+from pytest_webarena.errors import HarnessError, UsageError
 from pytest_webarena.evidence import Evidence, StepRecord
 from pytest_webarena.results.records import Attempt, TrialKey, TrialRecord
 from pytest_webarena.secrets import scrub, scrub_plain
@@ -37,7 +37,17 @@ if TYPE_CHECKING:
     from pytest_webarena.agents.protocol import InputImage
     from pytest_webarena.browser.observation import Observation
 
-__all__ = ["INPUTS", "AttemptWriter", "RunDir", "TrialFolder", "read_evidence", "read_steps", "write_atomically"]
+__all__ = [
+    "INPUTS",
+    "AttemptWriter",
+    "RunDir",
+    "Stored",
+    "TrialFolder",
+    "Unreadable",
+    "read_evidence",
+    "read_steps",
+    "write_atomically",
+]
 
 RUN_SCHEMA_VERSION = 1
 INPUTS = "inputs"
@@ -49,6 +59,30 @@ def write_atomically(path: Path, text: str) -> None:
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     temporary.write_text(scrub(text), encoding="utf-8", errors="surrogatepass")
     temporary.replace(path)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unreadable:
+    """A trial that somebody began, of which there is nothing that can be counted."""
+
+    folder: Path
+    problem: str
+    """Which file, what was expected of it and what was found."""
+
+    def __str__(self) -> str:
+        return self.problem
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stored:
+    """All trials of a run directory."""
+
+    records: tuple[TrialRecord, ...] = ()
+    """Of the finished ones, ordered by key."""
+    unreadable: tuple[Unreadable, ...] = ()
+    """They are in no figure: whoever shows figures names them, and says so with its exit code."""
+    unfinished: tuple[str, ...] = ()
+    """Folders of those that were begun and never finished."""
 
 
 class RunDir:
@@ -82,23 +116,44 @@ class RunDir:
     def facts(self) -> dict[str, Any]:
         """What ``run.json`` says. `UsageError` when this is no run directory."""
         try:
-            data: dict[str, Any] = json.loads((self.path / "run.json").read_text(encoding="utf-8"))
+            data = json.loads((self.path / "run.json").read_text(encoding="utf-8"))
         except FileNotFoundError:
             raise UsageError(f"{self.path}: expected a run directory with a run.json, found none") from None
         except (OSError, ValueError) as error:
             raise UsageError(
                 f"{self.path}: expected a run directory with a run.json, found none that can be read: {error}"
             ) from None
+        version = data.get("schema_version") if isinstance(data, dict) else None
+        if not isinstance(data, dict) or not isinstance(version, int) or version > RUN_SCHEMA_VERSION:
+            raise UsageError(
+                f"{self.path / 'run.json'}: expected a run of schema version {RUN_SCHEMA_VERSION} or older, "
+                f"found {version!r}"
+            )
         return data
 
     def folder(self, key: TrialKey) -> TrialFolder:
         """The folder of one trial; it need not exist."""
         return TrialFolder(self.trials / key.folder, key)
 
+    def read(self) -> Stored:
+        """All trials: finished ones, unfinished ones, and those that can't be read."""
+        records, unreadable, unfinished = [], [], []
+        for folder in self._folders():
+            try:
+                record = _read_record(folder)
+            except ValueError as error:
+                unreadable.append(Unreadable(folder=folder, problem=str(error)))
+                continue
+            if record is not None:
+                records.append(record)
+            else:
+                unfinished.append(folder.name)
+        records.sort(key=lambda record: record.key)
+        return Stored(records=tuple(records), unreadable=tuple(unreadable), unfinished=tuple(unfinished))
+
     def records(self) -> list[TrialRecord]:
-        """All finished trials, ordered by key. Unreadable ones are left out; see `unfinished`."""
-        found = [record for folder in self._folders() if (record := _record(folder)) is not None]
-        return sorted(found, key=lambda record: record.key)
+        """All finished trials that can be read, ordered by key. For figures see `read`, which tells of the others."""
+        return list(self.read().records)
 
     def size(self) -> int:
         """Bytes of all its files."""
@@ -164,10 +219,13 @@ class TrialFolder:
 
     def _reopen(self) -> None:
         """The trial is open again: its earlier record moves to the attempt that it told of."""
-        if (earlier := self.record()) is not None and (kept := self.path / f"attempt-{earlier.attempt}").is_dir():
-            self._put_aside = (self.path / "trial.json").replace(kept / "trial.json")
+        earlier, file = self.record(), self.path / "trial.json"
+        if earlier is not None and (kept := self.path / f"attempt-{earlier.attempt}").is_dir():
+            self._put_aside = file.replace(kept / "trial.json")
+        elif earlier is None and file.exists():  # whatever it was, it is not ours to drop
+            self._put_aside = file.replace(self.path / f"unreadable-{time.time_ns()}.json")
         else:
-            (self.path / "trial.json").unlink(missing_ok=True)
+            file.unlink(missing_ok=True)
 
     def withdraw(self, number: int) -> None:
         """As if attempt ``number`` had never begun: nothing was tried, and nothing is known of it."""
@@ -204,7 +262,7 @@ class TrialFolder:
         earlier = (
             kept
             for attempt in self.path.glob("attempt-*")
-            if attempt.name != f"attempt-{record.attempt}" and (kept := _record(attempt)) is not None
+            if attempt.name != f"attempt-{record.attempt}" and (kept := _record(attempt, of=self.path.name)) is not None
         )
         return min(
             (
@@ -227,6 +285,16 @@ class TrialFolder:
     def record(self) -> TrialRecord | None:
         """The finished trial's record; None when there is none that can be read."""
         return _record(self.path)
+
+    def read(self) -> TrialRecord:
+        """The finished trial's record; `HarnessError` says why there is none."""
+        try:
+            record = _read_record(self.path)
+        except ValueError as error:
+            raise HarnessError(str(error)) from None
+        if record is None:
+            raise HarnessError(f"{self.path}: expected the record of a finished trial, found none")
+        return record
 
 
 class AttemptWriter:
@@ -331,8 +399,27 @@ def _write_record(path: Path, record: TrialRecord) -> None:
     write_atomically(path, json.dumps(record.to_json(), indent=1, default=str))
 
 
-def _record(folder: Path) -> TrialRecord | None:
+def _record(folder: Path, *, of: str = "") -> TrialRecord | None:
     try:
-        return TrialRecord.from_json(json.loads((folder / "trial.json").read_text(encoding="utf-8")))
-    except (OSError, ValueError):
+        return _read_record(folder, of=of)
+    except ValueError:
         return None
+
+
+def _read_record(folder: Path, *, of: str = "") -> TrialRecord | None:
+    """The record of a trial's folder, or of an attempt's in the trial's folder that is named ``of``.
+
+    None where it is not finished. `ValueError` names what can't be read.
+    """
+    file = folder / "trial.json"
+    try:
+        if not file.exists() and not file.is_symlink():
+            return None
+        data = json.loads(file.read_text(encoding="utf-8"))
+        record = TrialRecord.from_json(data)
+    except (OSError, ValueError, RecursionError) as error:
+        what = error.strerror if isinstance(error, OSError) else error
+        raise ValueError(f"{file}: expected the record of a trial, found none that can be read: {what}") from None
+    if record.key.folder != (of or folder.name):
+        raise ValueError(f"{file}: expected the record of the trial in this folder, found that of {record.key.folder}")
+    return record

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_webarena.checks import Grading, judge_all
-from pytest_webarena.errors import HarnessError, TrialError
+from pytest_webarena.errors import TrialError
 from pytest_webarena.judging import Judge
 from pytest_webarena.results.records import TrialKey, TrialRecord
 from pytest_webarena.results.rundir import RunDir, read_evidence
@@ -40,9 +40,7 @@ class Rescorer:
     def run(self, task: Task, agent: str, trial: int, *, node_id: str) -> TrialRecord:
         """Judge one trial again and write its record, if that says anything new."""
         folder = self._run.folder(TrialKey(task.id, self._agents[agent], trial))
-        record = folder.record()
-        if record is None:
-            raise HarnessError(f"{folder.path}: expected the record of a finished trial, found none that can be read")
+        record = folder.read()
         try:
             judged = self._judged(task, record, folder.path / f"attempt-{record.attempt}")
         except _NothingCollected:

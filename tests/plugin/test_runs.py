@@ -150,9 +150,9 @@ def test_a_run_is_read_and_exported_once(
 
     make_tasks("a", "wrong")
     counted(controller, "export")
-    counted(RunDir, "records")
+    counted(RunDir, "read")
     canned.runpytest("--run-dir=run", "--min-pass-rate=0.5", "--alluredir=allure").assert_outcomes(passed=1, failed=1)
-    assert done == {"export": 1, "records": 1}
+    assert done == {"export": 1, "read": 1}
 
 
 def test_exports_are_written_at_the_end(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:

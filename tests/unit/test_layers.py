@@ -46,6 +46,8 @@ ORDER: tuple[tuple[str, ...], ...] = (
         "python_tests",
         "reporting",
         "rescoring",
+        "resuming",
+        "root_directory",
         "run_facts",
         "run_start",
         "runner",

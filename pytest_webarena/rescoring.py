@@ -17,6 +17,7 @@ from pytest_webarena.judging import judge_facts
 from pytest_webarena.llm.endpoint import Endpoint
 from pytest_webarena.results import RunDir, TrialKey
 from pytest_webarena.results.conditions import RESCORED, latest_judging, notes
+from pytest_webarena.results.plan import read_plan
 from pytest_webarena.results.rundir import write_atomically
 from pytest_webarena.suites.published import SUITES
 
@@ -109,9 +110,13 @@ def name_files(config: pytest.Config, run: RunDir) -> None:
         config.args_source = pytest.Config.ArgsSource.ARGS
 
 
-def files_of(run: RunDir, *roots: Path) -> list[str]:
-    """The task files of a run's trials, as far as they are there, and its published suites."""
-    names = dict.fromkeys(record.node_id.partition("::")[0] for record in run.records())
+def files_of(run: RunDir, *roots: Path, planned: bool = False) -> list[str]:
+    """The task files of a run's trials, as far as they are there, and its published suites.
+
+    With ``planned`` also those of trials that were never begun.
+    """
+    trials = (*run.records(), *(read_plan(run.path).values() if planned else ()))
+    names = dict.fromkeys(trial.node_id.partition("::")[0] for trial in trials)
     found = (next((root / name for root in roots if (root / name).is_file()), None) for name in names if name)
     return sorted({*(name for name in names if name in SUITES), *(str(file) for file in found if file is not None)})
 

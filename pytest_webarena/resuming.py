@@ -18,6 +18,7 @@ from pytest_webarena.errors import UsageError
 from pytest_webarena.rescoring import files_of
 from pytest_webarena.results import RunDir
 from pytest_webarena.results.conditions import RESUMED, latest_judging, notes
+from pytest_webarena.results.plan import read_plan
 from pytest_webarena.results.rundir import write_atomically
 from pytest_webarena.suites.published import SUITES
 
@@ -38,7 +39,7 @@ _FREE = (
 )  # fmt: skip
 """Options of no weight for a rate: the run's own hold unless others are given."""
 _LAST = "--lf"
-"""Chooses by what had failed before the run: nobody knows that any more."""
+"""Chooses by what had failed before the run: only its plan tells of that any more."""
 _DEFAULTS = {"--env-retries": 1}
 """Of options that have one; the others can be told from those that were given."""
 _NAMES = {"-k": "keyword", "-m": "markexpr"}
@@ -131,13 +132,15 @@ def _take_tests(config: pytest.Config, run: RunDir, facts: Mapping[str, Any]) ->
     if own is not None:
         tests = [_to_here(config, argument) for argument in own["tests"]]
     else:  # of an older version, or joined of runs that named different ones
-        tests = files_of(run, config.rootpath, config.invocation_params.dir)
+        tests = files_of(run, config.rootpath, config.invocation_params.dir, planned=True)
     if config.args_source is not pytest.Config.ArgsSource.ARGS:
         if own is not None and own["options"].get(_LAST) and not config.getoption("--allow-mixed"):
-            raise UsageError(
-                "--resume: expected tests to be named, for the run took those that had failed last before it (--lf); "
-                "name those that are to be run"
-            )
+            tests = [_to_here(config, trial.node_id) for trial in read_plan(run.path).values()]
+            if not tests:
+                raise UsageError(
+                    "--resume: expected tests to be named, for the run took those that had failed last before it "
+                    "(--lf) and has no plan.json that tells which; name those that are to be run"
+                )
         if tests:
             config.args = tests
             config.args_source = pytest.Config.ArgsSource.ARGS

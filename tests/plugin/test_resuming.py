@@ -115,10 +115,21 @@ def test_a_contradiction_is_an_error_that_names_both(
     assert keys(canned) == before
 
 
-def test_what_had_failed_last_has_to_be_named(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
+def test_what_had_failed_last_is_what_was_planned(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
     make_tasks("alpha", "wrong")
     canned.runpytest("tasks")
     canned.runpytest("tasks", "--lf", "--run-dir=run").assert_outcomes(failed=1)
+    forget(canned, "wrong")
+    canned.runpytest("--resume=run").assert_outcomes(failed=1)
+    canned.runpytest("--resume=run").assert_outcomes()
+    assert keys(canned) == {("wrong", "oracle", 1)}
+
+
+def test_what_had_failed_last_has_to_be_named_without_a_plan(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
+    make_tasks("alpha", "wrong")
+    canned.runpytest("tasks")
+    canned.runpytest("tasks", "--lf", "--run-dir=run").assert_outcomes(failed=1)
+    (canned.path / "run" / "plan.json").unlink()
     result = canned.runpytest("--resume=run")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["*--resume: expected tests to be named, for the run took*--lf*"])
@@ -234,3 +245,28 @@ def test_a_merged_run_is_gone_on_with(canned: pytest.Pytester, make_tasks: MakeT
         canned.runpytest("tasks", "-k", "not more", "--trials=2", f"--shard={index}/2", f"--run-dir=part{index}")
     assert main(["merge", str(root / "part1"), str(root / "part2"), "-o", str(root / "run")]) == 0
     canned.runpytest("--resume=run").assert_outcomes(errors=2, deselected=6)
+
+
+def test_what_joined_runs_had_planned_is_run_too(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
+    for name, task in (("first", "a"), ("second", "wrong"), ("third", "never"), ("fourth", "stranger")):
+        make_tasks(task, name=name)
+    canned.runpytest("tasks/first.yaml", "--run-dir=part1")
+    canned.runpytest("tasks/second.yaml", "tasks/third.yaml", "-x", "--run-dir=part2").assert_outcomes(failed=1)
+    root: Path = canned.path
+    assert main(["merge", str(root / "part1"), str(root / "part2"), "-o", str(root / "run")]) == 0
+    result = canned.runpytest("--resume=run", "--min-pass-rate=0.5")
+    result.assert_outcomes(passed=1, deselected=2)
+    result.stdout.fnmatch_lines(["trials         3 planned, 3 run (3 judged)", "gate: the thresholds hold"])
+
+
+def test_a_record_that_can_not_be_read_is_lost_when_the_run_is_judged_again(
+    canned: pytest.Pytester, make_tasks: MakeTasks
+) -> None:
+    make_tasks("alpha", "beta", "gamma")
+    canned.runpytest("tasks", "--run-dir=run")
+    next((canned.path / "run" / "trials").glob("beta*/trial.json")).write_text("{")
+    result = canned.runpytest("--rescore=run", "--min-pass-rate=0.5", "--max-errors=5")
+    assert result.ret == 11
+    result.stdout.fnmatch_lines(
+        ["trials         3 planned, 3 run (2 judged, 1 lost)", "gate: 1 trials have a record that can't be read*"]
+    )

@@ -52,7 +52,7 @@ def run(tmp_path: Path) -> RunDir:
     [
         ("half", "found none that can be read: "),
         ("empty", "found none that can be read: Expecting value"),
-        ("newer", "schema version 3 or older, found 99"),
+        ("newer", "schema version 4 or older, found 99"),
         ("a list", "expected a mapping, found list"),
         ("no key", "lacks or adds a field: 'key'"),
         ("a field", "lacks or adds a field: .*brand_new"),
@@ -144,6 +144,15 @@ def test_another_try_drops_no_record_that_it_can_not_read(run: RunDir) -> None:
     folder.begin(worker="main", node_id="n")
     (kept,) = folder.path.glob("unreadable-*.json")
     assert json.loads(kept.read_text())["schema_version"] == 99
+
+
+def test_a_try_that_is_withdrawn_leaves_it_as_it_was(run: RunDir) -> None:
+    folder = run.folder(TrialKey("bad", "a", 1))
+    damage(folder.path / "trial.json", "newer")
+    before = (folder.path / "trial.json").read_text()
+    folder.withdraw(folder.begin(worker="main", node_id="n").number)
+    assert (folder.path / "trial.json").read_text() == before
+    assert not list(folder.path.glob("unreadable-*.json"))
 
 
 @pytest.mark.parametrize("text", ["[]", '{"schema_version": 99}', "{}", "{"])

@@ -61,6 +61,8 @@ class Settings:
     """The form of answer to ask agents for."""
     judge: JudgeSettings
     """The judge model; its cache, unless asked for, is the run's to place."""
+    check_timeout: float
+    """Seconds that judging one check may take; 0: as long as it takes."""
     env_retries: int
     replicas: int | None
     lease_timeout: float
@@ -138,6 +140,7 @@ def read_settings(config: pytest.Config) -> Settings:
         grading=_grading(config, stored),
         answers=option("--answer-format") or "auto",
         judge=read_judge(config, stored),
+        check_timeout=option("--check-timeout"),
         env_retries=option("--env-retries"),
         replicas=option("--replicas"),
         lease_timeout=option("--lease-timeout"),

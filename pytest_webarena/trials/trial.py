@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_webarena.agents.protocol import Assignment, TaskView
 from pytest_webarena.agents.worker import AgentCrashed, AgentTimeout, AgentWorker
 from pytest_webarena.browser.grammars import grammar
-from pytest_webarena.checks import collect, judge_all, signals
+from pytest_webarena.checks import collect, judge_all_bounded, signals
 from pytest_webarena.episode import Ending, Episode, run_episode
 from pytest_webarena.errors import Cause, HarnessError, SiteMissing, TrialError
 from pytest_webarena.evidence import Evidence, Usage
@@ -95,7 +95,9 @@ def _attempt(
             evidence = _gather(plan, resources, writer, progress, recalled)
             writer.finish(evidence)
             with progress.timed("judge"):
-                progress.verdicts = judge_all(plan.task, evidence, headline=plan.grading, asker=plan.asker)
+                progress.verdicts = judge_all_bounded(
+                    plan.task, evidence, headline=plan.grading, asker=plan.asker, seconds=plan.check_timeout
+                )
             assert progress.verdict is not None
             ending = progress.episode.ending if progress.episode is not None else None
             outcome, cause, message = decide(

@@ -193,3 +193,13 @@ def test_an_interrupted_trial_leaves_a_trace(tmp_path: Path) -> None:
     (started,) = RunDir(tmp_path).unfinished()
     assert started["key"] == {"task": "t", "agent": "a", "trial": 1}
     assert json.loads(next(tmp_path.rglob("started.json")).read_text())["attempt"] == 1
+
+
+def test_a_check_that_never_ends_is_an_error_of_the_task_and_names_the_check(tmp_path: Path) -> None:
+    task = make_task("intent: x\nsites: []\nchecks: [{answer: {regex: '^(a+)+$'}}]", id="t")
+    agent = AgentDefinition(id="a", make=lambda assignment: ScriptedAgent(Stop("a" * 60 + "!")), digest="d")
+    plan = TrialPlan(task=task, agent=agent, trial=1, limits=EpisodeLimits(seconds=5), check_timeout=1)
+    record = run_trial(plan, FakeResources(), RunDir(tmp_path).folder(TrialKey("t", "a", 1)))
+    assert (record.outcome, record.cause, len(record.attempts)) == ("error", "task", 1)
+    assert record.message.startswith("no verdict: judging took longer than 1 s and was ended (--check-timeout)")
+    assert "matches /^(a+)+$/" in record.message

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from pytest_webarena.actions import Action, Invalid, Stop, as_record
@@ -12,7 +13,7 @@ from pytest_webarena.agents.protocol import Reply
 from pytest_webarena.agents.worker import AgentCrashed, AgentTimeout, AgentWorker
 from pytest_webarena.browser.equivalence import equivalent
 from pytest_webarena.errors import UsageError, closest
-from pytest_webarena.evidence import StepRecord, StopReason, Usage
+from pytest_webarena.evidence import LONGEST_REPLY, LONGEST_TEXT, StepRecord, StopReason, Usage, cut
 
 if TYPE_CHECKING:
     from pytest_webarena.browser.observation import Observation
@@ -26,6 +27,7 @@ __all__ = [
     "StopRule",
     "Turn",
     "paper_rule",
+    "reply_fault",
     "run_episode",
     "stop_rule",
     "upstream_rule",
@@ -166,7 +168,8 @@ def run_episode(
     broke: Ending | None = None
 
     def over(ending: Ending) -> Episode:
-        return Episode(answer=answer, ending=ending, steps=tuple(steps), seconds=clock() - began, usage=usage)
+        bounded = Ending(ending.reason, cut(ending.detail))
+        return Episode(answer=answer, ending=bounded, steps=tuple(steps), seconds=clock() - began, usage=usage)
 
     while True:
         if len(turns) >= limits.steps:
@@ -186,6 +189,8 @@ def run_episode(
             return over(Ending("time", f"the agent did not answer within the limit of {limits.seconds:g} s"))
         except AgentCrashed as crash:
             return over(Ending("agent_crash", str(crash)))
+        if fault := reply_fault(reply):
+            return over(Ending("agent_crash", fault))
         if reply.usage is not None:
             usage = reply.usage if usage is None else usage + reply.usage
             broke = spend(reply.usage)
@@ -218,7 +223,7 @@ def run_episode(
             retries=reply.retries,
             usage=reply.usage,
             exchange=reply.exchange,
-        )
+        ).bounded()
         steps.append(step)
         turns.append(Turn(action, observation.text))
         if isinstance(action, Stop):
@@ -242,12 +247,34 @@ def _reply(said: object) -> Reply:
     return said if isinstance(said, Reply) else Reply(said)  # type: ignore[arg-type]  # `_understand` looks at the type
 
 
+def _too_long(what: str, longest: int, text: str) -> str:
+    return f"expected {what} of at most {longest:,} characters, found {len(text):,}"
+
+
+def reply_fault(reply: Reply) -> str:
+    """What is wrong with what a reply says beside the action; empty when nothing is."""
+    for name in ("raw", "thought", "exchange"):
+        if not isinstance(value := getattr(reply, name), str):
+            return f"expected the reply's {name} to be text, found {type(value).__name__}"
+    if reply.usage is None:
+        return ""
+    for each in fields(Usage):
+        value = getattr(reply.usage, each.name)
+        known = value is None and each.name in ("cost", "saved")  # not known is allowed there
+        if not known and not (isinstance(value, int | float) and 0 <= value < math.inf):
+            return f"expected {each.name} of the reply's usage to be a number from 0 on, found {value!r}"
+    return ""
+
+
 def _understand(reply: Reply, parse: Callable[[str], Action]) -> tuple[Action, str]:
     """The action in an agent's reply, and its words for the record."""
     said: object = reply.action
-    if isinstance(said, str):
-        return parse(said), reply.raw or said
-    if isinstance(said, Action):
-        return said, reply.raw or repr(said)
+    if isinstance(said, str) and len(said) > LONGEST_REPLY:
+        return Invalid(said, _too_long("a reply", LONGEST_REPLY, said)), reply.raw or said
+    action = parse(said) if isinstance(said, str) else said
+    if isinstance(action, Stop) and len(action.answer) > LONGEST_TEXT:
+        action = Invalid(action.answer, _too_long("an answer", LONGEST_TEXT, action.answer))
+    if isinstance(action, Action):
+        return action, reply.raw or (said if isinstance(said, str) else repr(said))
     shown = repr(said)[:500]
     return Invalid(shown, f"expected an action, text or a Reply, found {type(said).__name__}"), reply.raw or shown

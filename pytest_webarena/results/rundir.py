@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_webarena.errors import UsageError
-from pytest_webarena.evidence import Evidence, StepRecord
+from pytest_webarena.evidence import LONGEST_PAGE, Evidence, StepRecord, cut
 from pytest_webarena.results.records import TrialKey, TrialRecord
 from pytest_webarena.secrets import scrub, scrub_plain
 
@@ -196,7 +196,9 @@ class AttemptWriter:
 
     def observed(self, index: int, observation: Observation) -> tuple[str, str]:
         """Keep an observation; the names of its text and screenshot files (``""`` for none)."""
-        text = self._write(f"observations/{index:03d}.txt", scrub(observation.text).encode("utf-8", "replace"))
+        text = self._write(
+            f"observations/{index:03d}.txt", cut(scrub(observation.text), LONGEST_PAGE).encode("utf-8", "replace")
+        )
         shot = ""
         picture = observation.picture
         if picture:
@@ -226,7 +228,7 @@ class AttemptWriter:
 
     def note_traceback(self, error: BaseException, *, name: str = "traceback.txt") -> None:
         """Keep the traceback of an unexpected error; the user sees one sentence."""
-        self._write(name, scrub("".join(traceback.format_exception(error))).encode("utf-8", "replace"))
+        self._write(name, cut(scrub("".join(traceback.format_exception(error)))).encode("utf-8", "replace"))
 
     def finish(self, evidence: Evidence) -> None:
         """Keep the evidence. Steps are there already; pages and traffic get files of their own."""

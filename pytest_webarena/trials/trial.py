@@ -15,7 +15,7 @@ from pytest_webarena.browser.grammars import grammar
 from pytest_webarena.checks import collect, judge_all_bounded, signals
 from pytest_webarena.episode import Ending, Episode, run_episode
 from pytest_webarena.errors import Cause, HarnessError, SiteMissing, TrialError
-from pytest_webarena.evidence import Evidence, Usage
+from pytest_webarena.evidence import Evidence, Usage, cut
 from pytest_webarena.results.records import Attempt, Outcome, TrialKey, TrialRecord
 from pytest_webarena.secrets import scrub_plain
 from pytest_webarena.tasks.placeholders import resolve_placeholders
@@ -241,7 +241,7 @@ def _record(
         stop_reason=episode.ending.reason if episode else None,
         stop_detail=episode.ending.detail if episode else "",
         cause=cause,
-        message=message,
+        message=cut(message),
         verdict=verdict.to_json() if verdict is not None else None,
         grading=next(iter(progress.verdicts), ""),
         verdicts={name: each.to_json() for name, each in progress.verdicts.items()},

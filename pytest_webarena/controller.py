@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_webarena import auditing, rescoring, xdist
+from pytest_webarena.errors import RecordingError
 from pytest_webarena.reporting import allure
 from pytest_webarena.reporting.outcomes import is_trial, why_skipped
 from pytest_webarena.reporting.progress import Progress, has_foot
@@ -36,7 +38,11 @@ __all__ = ["Controller"]
 class Controller:
     """Sees the whole run, and takes down at the end what all workers share."""
 
-    def __init__(self, config: pytest.Config, settings: Settings, start: RunStart) -> None:
+    def __init__(self, config: pytest.Config, settings: Settings, start: RunStart, held: int | None = None) -> None:
+        """``held``: the run's folder, taken for this process until the run is closed (`results.rundir.claim`)."""
+        self._held = held
+        self.trouble = ""
+        """Why the run's records are not all there, as a sentence; empty when nothing kept them from being written."""
         self._config = config
         self._settings = settings
         self._start = start
@@ -118,6 +124,8 @@ class Controller:
             self.ruling = self._settings.gate.rule(summarise(self.records))
         if pytests_own == pytest.ExitCode.NO_TESTS_COLLECTED and self._settings.resume is not None and run is not None:
             pytests_own = pytest.ExitCode.OK  # everything was finished already: that is what resuming is for
+        if self.trouble:
+            return int(pytests_own) or int(pytest.ExitCode.TESTS_FAILED)  # no gate: records are missing
         if (
             self.ruling is None
             or self._other_failures
@@ -133,15 +141,40 @@ class Controller:
         self._closed = True
         if self.progress is not None:
             self.progress.close()
-        self.broker_report = self._start.stop()
+        try:
+            self.broker_report = self._start.stop()
+            self._close_run()
+        finally:
+            if self._held is not None:
+                os.close(self._held)
+
+    def _close_run(self) -> None:
         chosen = self._start.chosen
-        if (run := self.run_dir) is not None and chosen is not None:
+        if (run := self.run_dir) is None or chosen is None:
+            folder = self._settings.run_dir  # made when the run began
+            if folder is not None and not folder.exists():
+                self.trouble = f"expected the run's records in {folder}, found the directory gone"
+            return
+        lost: list[TrialRecord] = []
+        with self._noting(run):
             lost = _close_unfinished(run, since=chosen.facts["started"], interrupted=self._interrupted)
+        with self._noting(run):
             self.records = tuple(run.records())
             export(run, self.records)
+        with self._noting(run):
             self._report(run, lost)
-            if self._settings.run_dir is None:
-                _point_latest(run.path)
+        if self._settings.run_dir is None:
+            _point_latest(run.path)
+
+    @contextmanager
+    def _noting(self, run: RunDir) -> Iterator[None]:
+        """Tell of what can't be written at the end, in place of ending there."""
+        try:
+            yield
+        except RecordingError as error:
+            self.trouble = self.trouble or str(error)
+        except OSError as error:
+            self.trouble = self.trouble or f"expected to close the run in {run.path}, found: {error}"
 
     def _report(self, run: RunDir, lost: Sequence[TrialRecord]) -> None:
         """Tell Allure what no worker can: of the run as a whole, and of the trials that died with their worker."""

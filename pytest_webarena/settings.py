@@ -230,11 +230,16 @@ def check_agents(settings: Settings, *, collecting: bool = False, browsers: Coll
         )
 
 
-def check_run_dir(settings: Settings) -> None:
-    """`UsageError` when ``--run-dir`` can't take a run's records, or has those of another run: rates would mix them."""
+def check_run_dir(settings: Settings) -> int | None:
+    """`UsageError` when ``--run-dir`` can't take a run's records, or has those of another run: rates would mix them.
+
+    What it gives is to be held as long as the run goes on: see `results.rundir.claim`.
+    """
     folder = settings.run_dir
-    if folder is None or settings.resume is not None or settings.rescore is not None:
-        return
+    if folder is None:
+        return None
+    if settings.resume is not None or settings.rescore is not None:
+        return _claim("--resume" if settings.resume is not None else "--rescore", folder)
     if (folder / "run.json").exists():
         raise UsageError(
             f"--run-dir: expected a new directory, found an earlier run in {folder}; "
@@ -247,6 +252,19 @@ def check_run_dir(settings: Settings) -> None:
         writable = False
     if not writable:
         raise UsageError(f"--run-dir: expected a directory that can be written, found none at {folder}")
+    return _claim("--run-dir", folder)
+
+
+def _claim(option: str, folder: Path) -> int | None:
+    from pytest_webarena.results.rundir import claim
+
+    try:
+        return claim(folder)
+    except BlockingIOError:
+        raise UsageError(
+            f"{option}: expected a directory that no run is using, found another run under way in {folder}; wait for "
+            "it, or name another directory"
+        ) from None
 
 
 def _check_browsers(name: str, agent: AgentDefinition, browsers: Collection[str]) -> None:

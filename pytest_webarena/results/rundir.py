@@ -22,12 +22,12 @@ import shutil
 import time
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_webarena.errors import UsageError
+from pytest_webarena.errors import RecordingError, UsageError
 from pytest_webarena.evidence import LONGEST_PAGE, Evidence, StepRecord, cut
 from pytest_webarena.results.records import TrialKey, TrialRecord
 from pytest_webarena.secrets import scrub, scrub_plain
@@ -36,18 +36,68 @@ if TYPE_CHECKING:
     from pytest_webarena.agents.protocol import InputImage
     from pytest_webarena.browser.observation import Observation
 
-__all__ = ["INPUTS", "AttemptWriter", "RunDir", "TrialFolder", "read_evidence", "read_steps", "write_atomically"]
+__all__ = [
+    "INPUTS",
+    "AttemptWriter",
+    "RunDir",
+    "TrialFolder",
+    "claim",
+    "read_evidence",
+    "read_steps",
+    "recording",
+    "write_atomically",
+]
 
 RUN_SCHEMA_VERSION = 1
 INPUTS = "inputs"
 """Folder of an attempt's with the pictures that belong to the intent: ``0.png``, …"""
 
 
+@contextmanager
+def recording(path: Path) -> Iterator[None]:
+    """Make a sentence of what keeps records from being written: `RecordingError`. ``path``: what was to be written."""
+    try:
+        yield
+    except OSError as error:
+        what = error.strerror or str(error)
+        raise RecordingError(
+            f"expected to write {path}, found: {what}. Make room or access there, then go on with --resume"
+        ) from error
+
+
 def write_atomically(path: Path, text: str) -> None:
-    """Write a whole file or nothing, without secrets: a reader never sees half of it."""
+    """Write a whole file or nothing, without secrets: a reader never sees half of it. `RecordingError` if it can't."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    temporary.write_text(scrub(text), encoding="utf-8", errors="surrogatepass")
-    temporary.replace(path)
+    with recording(path):
+        try:
+            temporary.write_text(scrub(text), encoding="utf-8", errors="surrogatepass")
+            temporary.replace(path)
+        except OSError:
+            with suppress(OSError):
+                temporary.unlink()
+            raise
+
+
+def claim(path: Path) -> int | None:
+    """Take a run's folder for this process, which is the only one that may have it; however it ends, it is free again.
+
+    A file descriptor to keep open, `BlockingIOError` when another run has the folder; None where nobody can tell.
+    """
+    import fcntl  # not on every system
+
+    try:
+        held = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(held)
+        raise
+    except OSError:  # a file system without locks
+        os.close(held)
+        return None
+    return held
 
 
 class RunDir:
@@ -66,17 +116,17 @@ class RunDir:
         target = self.path / "run.json"
         if target.exists():
             return
-        self.path.mkdir(parents=True, exist_ok=True)
         temporary = target.with_name(f".run.json.{os.getpid()}.tmp")
-        temporary.write_text(
-            json.dumps({"schema_version": RUN_SCHEMA_VERSION, **scrub_plain(facts)}, indent=2), encoding="utf-8"
-        )
-        try:
-            os.link(temporary, target)  # unlike a rename, it fails when somebody else was first
-        except FileExistsError:
-            pass
-        finally:
-            temporary.unlink()
+        text = json.dumps({"schema_version": RUN_SCHEMA_VERSION, **scrub_plain(facts)}, indent=2)
+        with recording(target):
+            self.path.mkdir(parents=True, exist_ok=True)
+            try:
+                temporary.write_text(text, encoding="utf-8")
+                os.link(temporary, target)  # unlike a rename, it fails when somebody else was first
+            except FileExistsError:
+                pass
+            finally:
+                temporary.unlink(missing_ok=True)
 
     def facts(self) -> dict[str, Any]:
         """What ``run.json`` says. `UsageError` when this is no run directory."""
@@ -142,7 +192,8 @@ class TrialFolder:
             (int(path.name[8:]) for path in self.path.glob("attempt-*") if path.name[8:].isdigit()), default=0
         )
         folder = self.path / f"attempt-{number}"
-        folder.mkdir(parents=True)
+        with recording(folder):
+            folder.mkdir(parents=True)
         started: dict[str, Any] = {
             "key": asdict(self.key),
             "attempt": number,
@@ -157,10 +208,12 @@ class TrialFolder:
 
     def _reopen(self) -> None:
         """The trial is open again: its earlier record moves to the attempt that it told of."""
-        if (earlier := self.record()) is not None and (kept := self.path / f"attempt-{earlier.attempt}").is_dir():
-            (self.path / "trial.json").replace(kept / "trial.json")
-        else:
-            (self.path / "trial.json").unlink(missing_ok=True)
+        file = self.path / "trial.json"
+        with recording(file):
+            if (earlier := self.record()) is not None and (kept := self.path / f"attempt-{earlier.attempt}").is_dir():
+                file.replace(kept / "trial.json")
+            else:
+                file.unlink(missing_ok=True)
 
     def withdraw(self, number: int) -> None:
         """As if attempt ``number`` had never begun: nothing was tried, and nothing is known of it."""
@@ -217,7 +270,8 @@ class AttemptWriter:
 
     def stepped(self, step: StepRecord) -> None:
         """Append a finished step."""
-        with (self.path / "steps.jsonl").open("a", encoding="utf-8", errors="surrogatepass") as file:
+        path = self.path / "steps.jsonl"
+        with recording(path), path.open("a", encoding="utf-8", errors="surrogatepass") as file:
             file.write(scrub(json.dumps(scrub_plain(asdict(step)), default=str)) + "\n")
 
     def remembered(self, before: str, after: str | None) -> None:
@@ -234,7 +288,8 @@ class AttemptWriter:
         """Keep the evidence. Steps are there already; pages and traffic get files of their own."""
         data = evidence.to_json()
         del data["steps"]
-        with (self.path / "network.jsonl").open("w", encoding="utf-8", errors="surrogatepass") as file:
+        log = self.path / "network.jsonl"
+        with recording(log), log.open("w", encoding="utf-8", errors="surrogatepass") as file:
             file.writelines(json.dumps(scrub_plain(request)) + "\n" for request in data.pop("requests"))
         for index, tab in enumerate(data["tabs"]):
             tab["html"] = self._write(f"tabs/{index}.html", scrub(tab["html"]).encode("utf-8", "surrogatepass"))
@@ -242,11 +297,12 @@ class AttemptWriter:
 
     def _write(self, name: str, data: bytes) -> str:
         target = self.path / name
-        try:
-            target.write_bytes(data)
-        except FileNotFoundError:
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(data)
+        with recording(target):
+            try:
+                target.write_bytes(data)
+            except FileNotFoundError:
+                target.parent.mkdir(exist_ok=True)  # not its parents: a run that was removed stays away
+                target.write_bytes(data)
         return name
 
 

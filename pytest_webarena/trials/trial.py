@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ from pytest_webarena.agents.worker import AgentCrashed, AgentTimeout, AgentWorke
 from pytest_webarena.browser.grammars import grammar
 from pytest_webarena.checks import collect, judge_all_bounded, signals
 from pytest_webarena.episode import Ending, Episode, run_episode
-from pytest_webarena.errors import Cause, HarnessError, SiteMissing, TrialError
+from pytest_webarena.errors import Cause, HarnessError, RecordingError, SiteMissing, TrialError
 from pytest_webarena.evidence import Evidence, Usage, cut
 from pytest_webarena.results.records import Attempt, Outcome, TrialKey, TrialRecord
 from pytest_webarena.secrets import scrub_plain
@@ -111,7 +111,8 @@ def _attempt(
             cause, message, again = error.cause, str(error), error.again
         except Exception as error:  # a bug of ours must not look like a failed task, nor end the run
             cause, message = "harness", _unexpected(error)
-            writer.note_traceback(error)
+            with suppress(RecordingError):
+                writer.note_traceback(error)
     return _record(plan, progress, outcome, cause, message, started), again
 
 
@@ -188,7 +189,8 @@ def _run_agent(
         worker = AgentWorker(lambda: plan.agent.make(assignment), name=name, timeout=limits.seconds)
     except AgentCrashed as crash:
         if crash.__cause__ is not None:
-            writer.note_traceback(crash.__cause__, name="agent-traceback.txt")
+            with suppress(RecordingError):
+                writer.note_traceback(crash.__cause__, name="agent-traceback.txt")
         return Episode(answer=None, ending=Ending("agent_crash", f"when it was made: {crash}"), steps=(), seconds=0.0)
     except AgentTimeout:
         return Episode(
@@ -205,7 +207,8 @@ def _run_agent(
                 spend=spending.spend if spending is not None else lambda usage: None,
             )  # fmt: skip
         if worker.crash is not None:
-            writer.note_traceback(worker.crash, name="agent-traceback.txt")
+            with suppress(RecordingError):
+                writer.note_traceback(worker.crash, name="agent-traceback.txt")
         if recalled is not None:
             recalled.ask(worker, episode.ending.reason, writer)
             if recalled.usage is not None:

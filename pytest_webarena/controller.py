@@ -6,7 +6,7 @@ import os
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,7 +20,7 @@ from pytest_webarena.reporting.outcomes import is_trial, why_skipped
 from pytest_webarena.reporting.progress import Progress, has_foot
 from pytest_webarena.results import Attempt, RunDir, TrialKey, TrialRecord, summarise
 from pytest_webarena.results.export import export
-from pytest_webarena.results.rundir import read_steps
+from pytest_webarena.results.rundir import claim, read_steps
 from pytest_webarena.selection import LeftOut
 from pytest_webarena.stash import LEFT_OUT
 from pytest_webarena.task_files import names_task
@@ -106,6 +106,9 @@ class Controller:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """A test is over: trials feed the status line, others decide whether a gate may overrule pytest."""
         if is_trial(report):
+            if self._held is None and self._settings.run_dir is None and (run := self.run_dir) is not None:
+                with suppress(BlockingIOError):  # its name was made up, so nobody else can have meant it
+                    self._held = claim(run.path)
             if self.progress is not None:
                 self.progress.count(report)
         elif report.failed:

@@ -6,6 +6,7 @@ import errno
 import json
 import os
 import re
+import resource
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -249,3 +250,14 @@ def test_a_run_that_was_removed_under_way_is_an_error_of_the_harness(tmp_path: P
     with pytest.raises(RecordingError, match="found: No such file or directory"):
         run(tmp_path / "run", FakeResources(), make)
     assert not (tmp_path / "run").exists()
+
+
+def test_a_limit_of_the_system_is_told_in_the_same_way(tmp_path: Path) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (6000, hard))  # bytes of any file that is written
+    try:
+        record = run(tmp_path, FakeResources(), lambda: ScriptedAgent(Stop("x" * 20_000)))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert (record.outcome, record.cause) == ("error", "harness")
+    assert "steps.jsonl, found: File too large. Make room" in record.message

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_webarena import auditing, rescoring, resuming, xdist
+from pytest_webarena.errors import RecordingError
 from pytest_webarena.gate import TOO_MANY_ERRORS
 from pytest_webarena.reporting import allure
 from pytest_webarena.reporting.outcomes import is_trial, skip_reason, why_skipped
@@ -20,7 +22,7 @@ from pytest_webarena.reporting.progress import Progress, has_foot
 from pytest_webarena.results import Attempt, RunDir, TrialKey, TrialRecord, summarise
 from pytest_webarena.results.export import export
 from pytest_webarena.results.plan import Coverage, PlannedTrial, cover, extend_plan, read_plan
-from pytest_webarena.results.rundir import read_steps
+from pytest_webarena.results.rundir import claim, read_steps
 from pytest_webarena.selection import LeftOut
 from pytest_webarena.stash import LEFT_OUT, PLAN
 from pytest_webarena.task_files import names_task
@@ -28,7 +30,7 @@ from pytest_webarena.task_files import names_task
 if TYPE_CHECKING:
     from pytest_webarena.gate import Ruling
     from pytest_webarena.results.audit import Audit
-    from pytest_webarena.results.rundir import Unreadable
+    from pytest_webarena.results.rundir import Stored, Unreadable
     from pytest_webarena.run_start import RunStart
     from pytest_webarena.settings import Settings
     from pytest_webarena.sites.report import BrokerReport
@@ -39,7 +41,11 @@ __all__ = ["Controller"]
 class Controller:
     """Sees the whole run, and takes down at the end what all workers share."""
 
-    def __init__(self, config: pytest.Config, settings: Settings, start: RunStart) -> None:
+    def __init__(self, config: pytest.Config, settings: Settings, start: RunStart, held: int | None = None) -> None:
+        """``held``: the run's folder, taken for this process until the run is closed (`results.rundir.claim`)."""
+        self._held = held
+        self.trouble = ""
+        """Why the run's records are not all there, as a sentence; empty when nothing kept them from being written."""
         self._config = config
         self._settings = settings
         self._start = start
@@ -78,7 +84,9 @@ class Controller:
         """How many trials there will be; the status line is set up for more than a handful."""
         node_ids = list(node_ids)
         if self._settings.resume is not None and any(map(names_task, node_ids)) and not self._node_ids:
-            resuming.note(self._config, RunDir(self._settings.resume), self._start.info().facts)
+            run = RunDir(self._settings.resume)
+            with self._noting(run):
+                resuming.note(self._config, run, self._start.info().facts)
         self._node_ids.update(node_ids)
         trials = sum(names_task(node_id) for node_id in node_ids)
         if self.progress is None and trials and not self._config.getoption("collectonly"):
@@ -117,6 +125,9 @@ class Controller:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """A test is over: trials feed the status line, others decide whether a gate may overrule pytest."""
         if is_trial(report):
+            if self._held is None and self._settings.run_dir is None and (run := self.run_dir) is not None:
+                with suppress(BlockingIOError):  # its name was made up, so nobody else can have meant it
+                    self._held = claim(run.path)
             if self.progress is not None:
                 self.progress.count(report)
         elif report.failed:
@@ -148,7 +159,7 @@ class Controller:
             )
         if pytests_own == pytest.ExitCode.NO_TESTS_COLLECTED and self._settings.resume is not None and run is not None:
             pytests_own = pytest.ExitCode.OK  # everything was finished already: that is what resuming is for
-        if self.unreadable and pytests_own in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
+        if (self.trouble or self.unreadable) and pytests_own in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
             return self._no_trust()
         if (
             self.ruling is None
@@ -162,7 +173,9 @@ class Controller:
         """Figures that records are missing from hold no threshold, and without one the run has failed."""
         if self.ruling is None:
             return int(pytest.ExitCode.TESTS_FAILED)
-        told = f"{len(self.unreadable)} trials have a record that can't be read, so no rate can be trusted"
+        told = "records could not be written, so no rate can be trusted"
+        if self.unreadable:
+            told = f"{len(self.unreadable)} trials have a record that can't be read, so no rate can be trusted"
         self.ruling = replace(self.ruling, exit_code=TOO_MANY_ERRORS, message=told)
         return self.ruling.exit_code
 
@@ -173,19 +186,45 @@ class Controller:
         self._closed = True
         if self.progress is not None:
             self.progress.close()
-        self.broker_report = self._start.stop()
+        try:
+            self.broker_report = self._start.stop()
+            self._close_run()
+        finally:
+            if self._held is not None:
+                os.close(self._held)
+
+    def _close_run(self) -> None:
         chosen = self._start.chosen
-        if (run := self.run_dir) is not None and chosen is not None:
+        if (run := self.run_dir) is None or chosen is None:
+            folder = self._settings.run_dir  # made when the run began
+            if folder is not None and not folder.exists() and not self._config.getoption("collectonly"):
+                self.trouble = f"expected the run's records in {folder}, found the directory gone"
+            self._cover(None, ())
+            return
+        lost: list[TrialRecord] = []
+        stored: Stored | None = None
+        with self._noting(run):
             lost = _close_unfinished(run, since=chosen.facts["started"], interrupted=self._interrupted)
+        with self._noting(run):
             stored = run.read()
             self.records, self.unreadable = stored.records, stored.unreadable
             self._cover(run, lost)
+        with self._noting(run):
             export(run, stored)
+        with self._noting(run):
             self._report(run, lost)
-            if self._settings.run_dir is None:
-                _point_latest(run.path)
-        else:
-            self._cover(None, ())
+        if self._settings.run_dir is None:
+            _point_latest(run.path)
+
+    @contextmanager
+    def _noting(self, run: RunDir) -> Iterator[None]:
+        """Tell of what can't be written at the end, in place of ending there."""
+        try:
+            yield
+        except RecordingError as error:
+            self.trouble = self.trouble or str(error)
+        except OSError as error:
+            self.trouble = self.trouble or f"expected to close the run in {run.path}, found: {error}"
 
     def _cover(self, run: RunDir | None, lost: Sequence[TrialRecord]) -> None:
         """Hold the records against the plan, and note there why trials were skipped."""
@@ -194,8 +233,6 @@ class Controller:
             plan |= {trial.key: trial for trial in self._config.stash.get(PLAN, self._plan) if trial.key not in plan}
             told = [replace(trial, skipped=self._skips.get(trial.node_id, trial.skipped)) for trial in plan.values()]
             plan = {trial.key: trial for trial in told}
-            if run is not None:
-                extend_plan(run.path, told)
         self.coverages = cover(
             plan,
             self.records,
@@ -203,6 +240,8 @@ class Controller:
             lost=[record.key for record in lost if record.outcome == "error"],
             allowed=self._settings.gate.allow_skipped,
         )
+        if run is not None and self._settings.rescore is None:
+            extend_plan(run.path, plan.values())
 
     def _report(self, run: RunDir, lost: Sequence[TrialRecord]) -> None:
         """Tell Allure what no worker can: of the run as a whole, and of the trials that died with their worker."""

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
 from pytest_webarena.answers import AnswerFormat, as_text
 
 __all__ = [
+    "LONGEST_PAGE",
+    "LONGEST_REPLY",
+    "LONGEST_TEXT",
     "SCHEMA_VERSION",
     "Evidence",
     "JsonValue",
@@ -24,10 +27,21 @@ __all__ = [
     "TabState",
     "TargetRecord",
     "Usage",
+    "cut",
 ]
 
 SCHEMA_VERSION = 3
 """2 added what a model said and cost to `StepRecord`; 3 the form of the answer, and bodies of responses."""
+
+LONGEST_TEXT = 100_000
+"""Characters of any one text of an agent's that is recorded and judged, its answer included. Nobody who knows an answer
+needs more to say it, and what is recorded of a trial stays bounded whatever an agent says."""
+
+LONGEST_REPLY = 1_000_000
+"""Characters of a reply in which an action is looked for."""
+
+LONGEST_PAGE = 10_000_000
+"""Characters of a page, or of what an agent is shown of it, that are recorded."""
 
 JsonValue = None | bool | int | float | str | list["JsonValue"] | dict[str, "JsonValue"]
 
@@ -145,6 +159,11 @@ class StepRecord:
     exchange: str = ""
     """File of the prompts sent and the replies got, relative to the attempt folder; empty when there is none."""
 
+    def bounded(self) -> StepRecord:
+        """The same with no text longer than `LONGEST_TEXT`; what was cut says how long it was."""
+        parts = ("action", "raw", "error", "url_before", "url_after", "value", "observation", "thought", "exchange")
+        return replace(self, **{name: _cut_all(getattr(self, name)) for name in parts})
+
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> StepRecord:
         """Read what `dataclasses.asdict` made. `TypeError` when a field is missing or unknown."""
@@ -247,6 +266,26 @@ class Evidence:
             sites=dict(data["sites"]),
             answer_format=data.get("answer_format", "text"),
         )
+
+
+def cut(text: str, longest: int = LONGEST_TEXT) -> str:
+    """``text``, or its beginning and how long it was.
+
+    >>> cut("abc", 3), cut("abcd", 3)
+    ('abc', 'abc […] (cut here, 4 characters in all)')
+    """
+    return text if len(text) <= longest else f"{text[:longest]} […] (cut here, {len(text):,} characters in all)"
+
+
+def _cut_all(value: Any) -> Any:
+    match value:
+        case str():
+            return cut(value)
+        case dict():
+            return {key: _cut_all(each) for key, each in value.items()}
+        case list() | tuple():
+            return [_cut_all(each) for each in value[:LONGEST_TEXT]]
+    return value
 
 
 def _request(data: Mapping[str, Any]) -> RequestRecord:

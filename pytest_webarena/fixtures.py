@@ -118,6 +118,7 @@ def webarena_runtime(
         grading=settings.grading,
         answers=settings.answers,
         judge=placed(settings.judge, webarena_run.run_dir),
+        check_timeout=settings.check_timeout,
         fetch_images=settings.fetch_images,
         record=settings.record,
         overrides=settings.overrides,
@@ -145,7 +146,9 @@ def webarena_rescorer(pytestconfig: pytest.Config, webarena_run: RunInfo) -> Res
         off=standing(settings.judge).off,
     )
     run = RunDir(webarena_run.run_dir)
-    return Rescorer(run, grading=settings.grading, judge=judge, agents=agent_ids(settings))
+    return Rescorer(
+        run, grading=settings.grading, judge=judge, agents=agent_ids(settings), check_timeout=settings.check_timeout
+    )
 
 
 # --- for Python tests -----------------------------------------------------------------------------------------------

@@ -26,7 +26,7 @@ def prepare(config: pytest.Config) -> None:
     try:
         resuming.take_over(config)
         config.stash[SETTINGS] = settings = read_settings(config)
-        collecting = config.getoption("collectonly")
+        collecting, held = config.getoption("collectonly"), None
         if settings.asks_for_agents and settings.rescore is None:
             browsers = config.getoption("--browser", default=None) or ()
             check_agents(settings, collecting=collecting, browsers=browsers)
@@ -39,13 +39,13 @@ def prepare(config: pytest.Config) -> None:
             resuming.check(config, settings)
         config.stash[SUITES] = suite_options.claim_arguments(config, settings.suites)
         if not (collecting or xdist.is_worker(config)):
-            check_run_dir(settings)  # last: it makes the directory
+            held = check_run_dir(settings)  # last: it makes the directory
     except UsageError as error:
         raise pytest.UsageError(str(error)) from None
     if not xdist.is_worker(config):
         start = run_start(config)
         start.guard()
-        config.stash[CONTROLLER] = controller = Controller(config, settings, start)
+        config.stash[CONTROLLER] = controller = Controller(config, settings, start, held)
         config.pluginmanager.register(controller, "webarena-controller")  # it counts reports
 
 
@@ -123,3 +123,5 @@ def pytest_terminal_summary(terminalreporter: TerminalReporter, config: pytest.C
     skips.write_skips(terminalreporter)
     write = audit.write_summary if config.stash[SETTINGS].audit else terminal.write_summary
     write(terminalreporter, config.stash[CONTROLLER])
+    if trouble := config.stash[CONTROLLER].trouble:
+        terminalreporter.write_line(f"webarena: {trouble}", red=True)

@@ -132,6 +132,16 @@ def add_options(parser: pytest.Parser) -> None:
     )
     add_judge_options(group)
     group.addoption(
+        "--check-timeout",
+        type=_natural_float,
+        default=60.0,
+        metavar="SECONDS",
+        help=(
+            "What judging one check may take, in seconds, models not counted; one that takes longer is an error, no "
+            "verdict. 0: no limit, and no process apart for judging, as debuggers want it (default: 60)."
+        ),
+    )
+    group.addoption(
         "--env-retries",
         type=_natural_int,
         default=1,

@@ -47,6 +47,8 @@ def run_task(request: pytest.FixtureRequest, browser_name: str) -> None:
         record = runtime.run(item.task, item.agent_name, item.trial, node_id=item.nodeid)
     except SiteMissing as missing:
         _skip(item, printable(str(missing)))
+    except OSError as error:  # of records alone: whatever else goes wrong has a record of its own
+        raise HarnessError(printable(f"the trial's records can't be written: {error}")) from None
     item.user_properties.extend(facts(record))
     told = record
     if item.planned is not None:

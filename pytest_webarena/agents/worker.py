@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_webarena.agents.memory import Remembered
 from pytest_webarena.errors import WebArenaError
+from pytest_webarena.evidence import cut
 
 if TYPE_CHECKING:
     from pytest_webarena.actions import Action
@@ -156,7 +157,8 @@ async def _await(awaitable: Any) -> Any:
 def _describe(error: BaseException) -> str:
     """What was raised, and where in the agent's own code: ``ValueError: no price (my_agents.py:12, in act)``."""
     first, line_end, rest = f"{type(error).__name__}: {_text(error)}".partition("\n")
-    return f"{first.removesuffix(': ')}{_own_place(error)}{line_end}{rest}"
+    first = cut(first)
+    return f"{first.removesuffix(': ')}{_own_place(error)}{line_end}{cut(rest)}"
 
 
 def _text(error: BaseException) -> str:

@@ -146,6 +146,9 @@ class Kind(Generic[S]):
     """The category it gives its task; None when it says nothing."""
     reads_responses: Callable[[S], bool] | None = None
     """Whether judging looks at the bodies of responses, which are not kept otherwise; None: never."""
+    make_ready: Callable[[S], object] | None = None
+    """Load what ``judge`` takes long to load. Each trial is judged in a process of its own, which finds what was loaded
+    before it began and takes what it loads itself with it when it ends. What it raises is of no account."""
     examples: tuple[str, ...] = field(default=())
     """YAML of whole checks, for the reference."""
 

@@ -115,5 +115,6 @@ PYTHON: Kind[PythonSpec] = Kind(
     doc="A function of your own, which sees everything that was recorded, the steps included.",
     form=FORM,
     judge=judge,
+    make_ready=lambda spec: _load(spec.function),
     examples=("- python: my_checks:few_steps",),
 )

@@ -17,7 +17,7 @@ from gymnasium.spaces import Box, Dict
 from pytest_webarena.answers import instructions
 from pytest_webarena.browser.config import ObservationConfig, SessionConfig
 from pytest_webarena.browser.grammars import grammar as find_grammar
-from pytest_webarena.checks import REPAIRED, collect, judge, signals
+from pytest_webarena.checks import REPAIRED, collect, judge_bounded, signals
 from pytest_webarena.checks.grading import answer_format
 from pytest_webarena.episode import Episode, EpisodeLimits
 from pytest_webarena.errors import TaskFileError, UsageError, closest
@@ -155,7 +155,7 @@ class TasksEnv(gymnasium.Env[dict[str, Any], "str | Action"]):
         observation = self._stage.session.observe()
         terminated = said.ending.reason == "answered"
         info = self._info()
-        verdict = judge(self._task, self._gather(said, self._stage))
+        verdict = judge_bounded(self._task, self._gather(said, self._stage))
         info |= {
             "stop_reason": said.ending.reason,
             "answer": said.answer or "",

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_webarena.results.records import TrialKey, TrialRecord
-from pytest_webarena.results.rundir import write_atomically
+from pytest_webarena.results.rundir import recording, write_atomically
 
 __all__ = ["Coverage", "PlannedTrial", "as_planned", "cover", "extend_plan", "read_plan"]
 
@@ -81,7 +81,8 @@ def read_plan(run: Path) -> dict[TrialKey, PlannedTrial]:
 
 def extend_plan(run: Path, trials: Iterable[PlannedTrial]) -> None:
     """Add ``trials`` to the plan of a run directory. What is there already is replaced by what is said now."""
-    run.mkdir(parents=True, exist_ok=True)
+    with recording(run):
+        run.mkdir(parents=True, exist_ok=True)
     there = read_plan(run)
     plan = {**there, **{trial.key: trial for trial in trials}}
     if plan != there:

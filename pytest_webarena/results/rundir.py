@@ -23,13 +23,13 @@ import shutil
 import time
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_webarena.errors import HarnessError, UsageError
-from pytest_webarena.evidence import Evidence, StepRecord
+from pytest_webarena.errors import HarnessError, RecordingError, UsageError
+from pytest_webarena.evidence import LONGEST_PAGE, Evidence, StepRecord, cut
 from pytest_webarena.results.records import Attempt, TrialKey, TrialRecord
 from pytest_webarena.secrets import scrub, scrub_plain
 
@@ -44,8 +44,10 @@ __all__ = [
     "Stored",
     "TrialFolder",
     "Unreadable",
+    "claim",
     "read_evidence",
     "read_steps",
+    "recording",
     "write_atomically",
 ]
 
@@ -54,11 +56,51 @@ INPUTS = "inputs"
 """Folder of an attempt's with the pictures that belong to the intent: ``0.png``, …"""
 
 
+@contextmanager
+def recording(path: Path) -> Iterator[None]:
+    """Make a sentence of what keeps records from being written: `RecordingError`. ``path``: what was to be written."""
+    try:
+        yield
+    except OSError as error:
+        what = error.strerror or str(error)
+        raise RecordingError(
+            f"expected to write {path}, found: {what}. Make room or access there, then go on with --resume"
+        ) from error
+
+
 def write_atomically(path: Path, text: str) -> None:
-    """Write a whole file or nothing, without secrets: a reader never sees half of it."""
+    """Write a whole file or nothing, without secrets: a reader never sees half of it. `RecordingError` if it can't."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    temporary.write_text(scrub(text), encoding="utf-8", errors="surrogatepass")
-    temporary.replace(path)
+    with recording(path):
+        try:
+            temporary.write_text(scrub(text), encoding="utf-8", errors="surrogatepass")
+            temporary.replace(path)
+        except OSError:
+            with suppress(OSError):
+                temporary.unlink()
+            raise
+
+
+def claim(path: Path) -> int | None:
+    """Take a run's folder for this process, which is the only one that may have it; however it ends, it is free again.
+
+    A file descriptor to keep open, `BlockingIOError` when another run has the folder; None where nobody can tell.
+    """
+    import fcntl  # not on every system
+
+    try:
+        held = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(held)
+        raise
+    except OSError:  # a file system without locks
+        os.close(held)
+        return None
+    return held
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,17 +143,17 @@ class RunDir:
         target = self.path / "run.json"
         if target.exists():
             return
-        self.path.mkdir(parents=True, exist_ok=True)
         temporary = target.with_name(f".run.json.{os.getpid()}.tmp")
-        temporary.write_text(
-            json.dumps({"schema_version": RUN_SCHEMA_VERSION, **scrub_plain(facts)}, indent=2), encoding="utf-8"
-        )
-        try:
-            os.link(temporary, target)  # unlike a rename, it fails when somebody else was first
-        except FileExistsError:
-            pass
-        finally:
-            temporary.unlink()
+        text = json.dumps({"schema_version": RUN_SCHEMA_VERSION, **scrub_plain(facts)}, indent=2)
+        with recording(target):
+            self.path.mkdir(parents=True, exist_ok=True)
+            try:
+                temporary.write_text(text, encoding="utf-8")
+                os.link(temporary, target)  # unlike a rename, it fails when somebody else was first
+            except FileExistsError:
+                pass
+            finally:
+                temporary.unlink(missing_ok=True)
 
     def facts(self) -> dict[str, Any]:
         """What ``run.json`` says. `UsageError` when this is no run directory."""
@@ -204,7 +246,8 @@ class TrialFolder:
             (int(path.name[8:]) for path in self.path.glob("attempt-*") if path.name[8:].isdigit()), default=0
         )
         folder = self.path / f"attempt-{number}"
-        folder.mkdir(parents=True)
+        with recording(folder):
+            folder.mkdir(parents=True)
         started: dict[str, Any] = {
             "key": asdict(self.key),
             "attempt": number,
@@ -219,13 +262,15 @@ class TrialFolder:
 
     def _reopen(self) -> None:
         """The trial is open again: its earlier record moves to the attempt that it told of."""
-        earlier, file = self.record(), self.path / "trial.json"
-        if earlier is not None and (kept := self.path / f"attempt-{earlier.attempt}").is_dir():
-            self._put_aside = file.replace(kept / "trial.json")
-        elif earlier is None and file.exists():  # whatever it was, it is not ours to drop
-            self._put_aside = file.replace(self.path / f"unreadable-{time.time_ns()}.json")
-        else:
-            file.unlink(missing_ok=True)
+        file = self.path / "trial.json"
+        with recording(file):
+            earlier = self.record()
+            if earlier is not None and (kept := self.path / f"attempt-{earlier.attempt}").is_dir():
+                self._put_aside = file.replace(kept / "trial.json")
+            elif earlier is None and file.exists():  # whatever it was, it is not ours to drop
+                self._put_aside = file.replace(self.path / f"unreadable-{time.time_ns()}.json")
+            else:
+                file.unlink(missing_ok=True)
 
     def withdraw(self, number: int) -> None:
         """As if attempt ``number`` had never begun: nothing was tried, and nothing is known of it."""
@@ -306,7 +351,9 @@ class AttemptWriter:
 
     def observed(self, index: int, observation: Observation) -> tuple[str, str]:
         """Keep an observation; the names of its text and screenshot files (``""`` for none)."""
-        text = self._write(f"observations/{index:03d}.txt", scrub(observation.text).encode("utf-8", "replace"))
+        text = self._write(
+            f"observations/{index:03d}.txt", cut(scrub(observation.text), LONGEST_PAGE).encode("utf-8", "replace")
+        )
         shot = ""
         picture = observation.picture
         if picture:
@@ -325,7 +372,8 @@ class AttemptWriter:
 
     def stepped(self, step: StepRecord) -> None:
         """Append a finished step."""
-        with (self.path / "steps.jsonl").open("a", encoding="utf-8", errors="surrogatepass") as file:
+        path = self.path / "steps.jsonl"
+        with recording(path), path.open("a", encoding="utf-8", errors="surrogatepass") as file:
             file.write(scrub(json.dumps(scrub_plain(asdict(step)), default=str)) + "\n")
 
     def remembered(self, before: str, after: str | None) -> None:
@@ -336,13 +384,14 @@ class AttemptWriter:
 
     def note_traceback(self, error: BaseException, *, name: str = "traceback.txt") -> None:
         """Keep the traceback of an unexpected error; the user sees one sentence."""
-        self._write(name, scrub("".join(traceback.format_exception(error))).encode("utf-8", "replace"))
+        self._write(name, cut(scrub("".join(traceback.format_exception(error)))).encode("utf-8", "replace"))
 
     def finish(self, evidence: Evidence) -> None:
         """Keep the evidence. Steps are there already; pages and traffic get files of their own."""
         data = evidence.to_json()
         del data["steps"]
-        with (self.path / "network.jsonl").open("w", encoding="utf-8", errors="surrogatepass") as file:
+        log = self.path / "network.jsonl"
+        with recording(log), log.open("w", encoding="utf-8", errors="surrogatepass") as file:
             file.writelines(json.dumps(scrub_plain(request)) + "\n" for request in data.pop("requests"))
         for index, tab in enumerate(data["tabs"]):
             tab["html"] = self._write(f"tabs/{index}.html", scrub(tab["html"]).encode("utf-8", "surrogatepass"))
@@ -350,11 +399,12 @@ class AttemptWriter:
 
     def _write(self, name: str, data: bytes) -> str:
         target = self.path / name
-        try:
-            target.write_bytes(data)
-        except FileNotFoundError:
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(data)
+        with recording(target):
+            try:
+                target.write_bytes(data)
+            except FileNotFoundError:
+                target.parent.mkdir(exist_ok=True)  # not its parents: a run that was removed stays away
+                target.write_bytes(data)
         return name
 
 

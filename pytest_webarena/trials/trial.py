@@ -5,17 +5,17 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pytest_webarena.agents.protocol import Assignment, TaskView
 from pytest_webarena.agents.worker import AgentCrashed, AgentTimeout, AgentWorker
 from pytest_webarena.browser.grammars import grammar
-from pytest_webarena.checks import collect, judge_all, signals
+from pytest_webarena.checks import collect, judge_all_bounded, signals
 from pytest_webarena.episode import Ending, Episode, run_episode
-from pytest_webarena.errors import Cause, HarnessError, SiteMissing, TrialError
-from pytest_webarena.evidence import Evidence, Usage
+from pytest_webarena.errors import Cause, HarnessError, RecordingError, SiteMissing, TrialError
+from pytest_webarena.evidence import Evidence, Usage, cut
 from pytest_webarena.results.records import Attempt, Outcome, TrialKey, TrialRecord
 from pytest_webarena.secrets import scrub_plain
 from pytest_webarena.tasks.placeholders import resolve_placeholders
@@ -94,7 +94,9 @@ def _attempt(
             evidence = _gather(plan, resources, writer, progress, recalled)
             writer.finish(evidence)
             with progress.timed("judge"):
-                progress.verdicts = judge_all(plan.task, evidence, headline=plan.grading, asker=plan.asker)
+                progress.verdicts = judge_all_bounded(
+                    plan.task, evidence, headline=plan.grading, asker=plan.asker, seconds=plan.check_timeout
+                )
             assert progress.verdict is not None
             ending = progress.episode.ending if progress.episode is not None else None
             outcome, cause, message = decide(
@@ -108,7 +110,8 @@ def _attempt(
             cause, message, again = error.cause, str(error), error.again
         except Exception as error:  # a bug of ours must not look like a failed task, nor end the run
             cause, message = "harness", _unexpected(error)
-            writer.note_traceback(error)
+            with suppress(RecordingError):
+                writer.note_traceback(error)
     return _record(plan, progress, outcome, cause, message, started), again
 
 
@@ -187,7 +190,8 @@ def _run_agent(
         )
     except AgentCrashed as crash:
         if crash.__cause__ is not None:
-            writer.note_traceback(crash.__cause__, name="agent-traceback.txt")
+            with suppress(RecordingError):
+                writer.note_traceback(crash.__cause__, name="agent-traceback.txt")
         return Episode(answer=None, ending=Ending("agent_crash", f"when it was made: {crash}"), steps=(), seconds=0.0)
     except AgentTimeout:
         return Episode(
@@ -204,7 +208,8 @@ def _run_agent(
                 spend=spending.spend if spending is not None else lambda usage: None,
             )  # fmt: skip
         if worker.crash is not None:
-            writer.note_traceback(worker.crash, name="agent-traceback.txt")
+            with suppress(RecordingError):
+                writer.note_traceback(worker.crash, name="agent-traceback.txt")
         if recalled is not None:
             recalled.ask(worker, episode.ending.reason, writer)
             if recalled.usage is not None:
@@ -240,7 +245,7 @@ def _record(
         stop_reason=episode.ending.reason if episode else None,
         stop_detail=episode.ending.detail if episode else "",
         cause=cause,
-        message=message,
+        message=cut(message),
         verdict=verdict.to_json() if verdict is not None else None,
         grading=next(iter(progress.verdicts), ""),
         verdicts={name: each.to_json() for name, each in progress.verdicts.items()},

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from pytest_webarena.actions import Action, Stop, answers_dialogs, as_record
 from pytest_webarena.agents.builtin import addressed, describe_step
 from pytest_webarena.browser.grammars import grammar
-from pytest_webarena.checks import REPAIRED, collect, judge, signals
+from pytest_webarena.checks import REPAIRED, collect, judge_bounded, signals
 from pytest_webarena.checks.grading import answer_format
 from pytest_webarena.errors import TrialError
 from pytest_webarena.evidence import Evidence, Probe, StepRecord
@@ -95,7 +95,7 @@ class Tryout:
         stage = self._stage
         requests = stage.requests()
         probes = (*self._probes, *collect(self._task.every_check, stage.live, state="end"))
-        verdict = judge(
+        verdict = judge_bounded(
             self._task,
             Evidence(
                 answer=self._answer,

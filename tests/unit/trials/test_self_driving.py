@@ -226,3 +226,10 @@ def test_a_page_that_can_not_be_seen_now_does_not_end_the_trial(driven: FakeDriv
 
     episode = run(driven, drive, FakeSession(BrowserError("busy")))
     assert (episode.answer, kinds(episode), episode.steps[0].observation) == ("x", ["goto", "stop"], "")
+
+
+def test_an_answer_that_is_too_long_is_the_agents_failure_and_is_recorded_cut() -> None:
+    episode = run(FakeDriven(), lambda ws: "x" * 5_000_000)
+    assert (episode.answer, episode.ending.reason) == (None, "agent_crash")
+    assert episode.ending.detail == "expected an answer of at most 100,000 characters, found 5,000,000"
+    assert episode.steps[-1].raw.endswith(" […] (cut here, 5,000,000 characters in all)")

@@ -75,6 +75,9 @@ def _parser() -> argparse.ArgumentParser:
     merge = commands.add_parser("merge", help="join the run directories of shards or of resumed runs")
     merge.add_argument("runs", nargs="+", type=Path, metavar="RUN_DIR")
     merge.add_argument("-o", "--output", type=Path, required=True, metavar="DIR", help="new run directory")
+    merge.add_argument(
+        "--allow-mixed", action="store_true", help="join trials that differ in what a rate is made of; told beside it"
+    )
     merge.set_defaults(run=_merge)
 
     view = commands.add_parser("view", help="write one HTML page that shows a run")
@@ -177,11 +180,12 @@ def _stats(options: argparse.Namespace) -> int:
 
 
 def _merge(options: argparse.Namespace) -> int:
+    from pytest_webarena.results.commands import name_unreadable
     from pytest_webarena.results.export import export
     from pytest_webarena.results.merge import merge_runs
     from pytest_webarena.results.rundir import RunDir
 
-    merged = merge_runs(options.runs, options.output)
+    merged = merge_runs(options.runs, options.output, allow_mixed=options.allow_mixed)
     export(RunDir(options.output))
     print(
         f"{merged.trials} trials in {options.output}"
@@ -189,17 +193,23 @@ def _merge(options: argparse.Namespace) -> int:
     )
     if merged.memories_replaced:
         print(f"memories in several runs: {merged.memories_replaced} left out for ones with a longer history")
-    return 0
+    for each in merged.differences:
+        print(f"{'mixed' if each.matters else 'differs'}: {each}")
+    if merged.cut_off:
+        print(f"cut off: {merged.cut_off} trials that no run has finished; pytest --resume={options.output} runs them")
+    return name_unreadable(merged.unreadable)
 
 
 def _view(options: argparse.Namespace) -> int:
+    from pytest_webarena.results.commands import name_unreadable
     from pytest_webarena.results.rundir import RunDir
     from pytest_webarena.results.viewer import write_view
 
     target = options.output or options.run_dir / "view.html"
-    size = write_view(RunDir(options.run_dir), target, picture_budget=round(options.pictures * 1e6))
+    run = RunDir(options.run_dir)
+    size = write_view(run, target, picture_budget=round(options.pictures * 1e6))
     print(f"{target} ({size / 1e6:.1f} MB)")
-    return 0
+    return name_unreadable(run.read().unreadable)
 
 
 def _try(options: argparse.Namespace) -> int:

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_webarena import auditing
+from pytest_webarena.agents.registry import agent_id
 from pytest_webarena.errors import TaskFailed, TaskFileError, TrialError, UsageError
 from pytest_webarena.reporting import outcomes
 from pytest_webarena.reporting.labels import behaviour_labels
+from pytest_webarena.results import TrialKey
 from pytest_webarena.runner import run_task
 from pytest_webarena.sites.external import why_not_lent
 from pytest_webarena.stash import CATALOGUE, SETTINGS, SITES
@@ -138,6 +140,11 @@ class TaskItem(pytest.Function):
         """Which try this is, from 1."""
         number: int = self._params.get("trial", 1)
         return number
+
+    @property
+    def key(self) -> TrialKey:
+        """What identifies its trial in records."""
+        return TrialKey(self.task.id, agent_id(self.agent_name), self.trial)
 
     @property
     def _params(self) -> dict[str, Any]:

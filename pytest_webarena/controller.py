@@ -5,27 +5,32 @@ from __future__ import annotations
 import os
 import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_webarena import auditing, rescoring, xdist
+from pytest_webarena import auditing, rescoring, resuming, xdist
+from pytest_webarena.errors import RecordingError
+from pytest_webarena.gate import TOO_MANY_ERRORS
 from pytest_webarena.reporting import allure
-from pytest_webarena.reporting.outcomes import is_trial, why_skipped
+from pytest_webarena.reporting.outcomes import is_trial, skip_reason, why_skipped
 from pytest_webarena.reporting.progress import Progress, has_foot
 from pytest_webarena.results import Attempt, RunDir, TrialKey, TrialRecord, summarise
 from pytest_webarena.results.export import export
-from pytest_webarena.results.rundir import read_steps
+from pytest_webarena.results.plan import Coverage, PlannedTrial, cover, extend_plan, read_plan
+from pytest_webarena.results.rundir import claim, read_steps
 from pytest_webarena.selection import LeftOut
-from pytest_webarena.stash import LEFT_OUT
+from pytest_webarena.stash import LEFT_OUT, PLAN
 from pytest_webarena.task_files import names_task
 
 if TYPE_CHECKING:
     from pytest_webarena.gate import Ruling
     from pytest_webarena.results.audit import Audit
+    from pytest_webarena.results.rundir import Stored, Unreadable
     from pytest_webarena.run_start import RunStart
     from pytest_webarena.settings import Settings
     from pytest_webarena.sites.report import BrokerReport
@@ -36,7 +41,11 @@ __all__ = ["Controller"]
 class Controller:
     """Sees the whole run, and takes down at the end what all workers share."""
 
-    def __init__(self, config: pytest.Config, settings: Settings, start: RunStart) -> None:
+    def __init__(self, config: pytest.Config, settings: Settings, start: RunStart, held: int | None = None) -> None:
+        """``held``: the run's folder, taken for this process until the run is closed (`results.rundir.claim`)."""
+        self._held = held
+        self.trouble = ""
+        """Why the run's records are not all there, as a sentence; empty when nothing kept them from being written."""
         self._config = config
         self._settings = settings
         self._start = start
@@ -47,8 +56,19 @@ class Controller:
         self.audit: Audit | None = None
         self.records: tuple[TrialRecord, ...] = ()
         """Of all trials, read when the run is closed."""
+        self.unreadable: tuple[Unreadable, ...] = ()
+        """Trials of the run whose record can't be read."""
         self.skipped: Counter[str] = Counter()
         """Trials that were not run, by the reason."""
+        self.refusal = ""
+        """Why workers would run nothing."""
+        self.coverages: dict[str, Coverage] = {}
+        """What became of each agent's planned trials, once the run is closed."""
+        self._plan: tuple[PlannedTrial, ...] = ()
+        """As workers told it."""
+        self._skips: dict[str, str] = {}
+        """Why items were skipped, by node id."""
+        self._uncollected = 0
         self._other_failures = 0
         self._node_ids: set[str] = set()
         self._closed = self._interrupted = False
@@ -63,6 +83,10 @@ class Controller:
     def expect(self, node_ids: Iterable[str]) -> None:
         """How many trials there will be; the status line is set up for more than a handful."""
         node_ids = list(node_ids)
+        if self._settings.resume is not None and any(map(names_task, node_ids)) and not self._node_ids:
+            run = RunDir(self._settings.resume)
+            with self._noting(run):
+                resuming.note(self._config, run, self._start.info().facts)
         self._node_ids.update(node_ids)
         trials = sum(names_task(node_id) for node_id in node_ids)
         if self.progress is None and trials and not self._config.getoption("collectonly"):
@@ -87,6 +111,7 @@ class Controller:
     def pytest_testnodedown(self, node: Any) -> None:
         """A worker has ended."""
         self._left_out = xdist.read_left_out(node) or self._left_out
+        self._plan = xdist.read_plan(node) or self._plan
 
     def pytest_keyboard_interrupt(self) -> None:
         """The user broke the run off: what was going on did not die by itself."""
@@ -100,30 +125,58 @@ class Controller:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """A test is over: trials feed the status line, others decide whether a gate may overrule pytest."""
         if is_trial(report):
+            if self._held is None and self._settings.run_dir is None and (run := self.run_dir) is not None:
+                with suppress(BlockingIOError):  # its name was made up, so nobody else can have meant it
+                    self._held = claim(run.path)
             if self.progress is not None:
                 self.progress.count(report)
         elif report.failed:
-            self._other_failures += 1
-        elif why := why_skipped(report):
-            self.skipped[why] += 1
+            self._other_failures += not names_task(report.nodeid)  # a trial without a record is the gate's business
+        elif report.skipped:
+            self._skips[report.nodeid] = skip_reason(report)
+            if why := why_skipped(report):
+                self.skipped[why] += 1
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """Something could not be collected: of task files nobody knows what they would have planned."""
+        if report.failed:
+            ours = report.nodeid.endswith((".yaml", ".yml", ".json")) or names_task(f"{report.nodeid}::")
+            self._uncollected += ours
+            self._other_failures += not ours
 
     def exit_code(self, pytests_own: int) -> int:
         """The run's exit code: a gate, where one was asked for, overrules "some tests failed" if only trials failed."""
+        if self.refusal:
+            return int(pytest.ExitCode.USAGE_ERROR)
         run = self.run_dir
         if self._settings.audit:
             if run is not None:
                 self.audit = auditing.conclude(self._config, run, self.records, self._node_ids)
                 self.ruling = auditing.rule(self.audit)
         else:
-            self.ruling = self._settings.gate.rule(summarise(self.records))
+            self.ruling = self._settings.gate.rule(
+                summarise(self.records), self.coverages, uncollected=self._uncollected
+            )
         if pytests_own == pytest.ExitCode.NO_TESTS_COLLECTED and self._settings.resume is not None and run is not None:
             pytests_own = pytest.ExitCode.OK  # everything was finished already: that is what resuming is for
+        if (self.trouble or self.unreadable) and pytests_own in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
+            return self._no_trust()
         if (
             self.ruling is None
             or self._other_failures
             or pytests_own not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
         ):
             return int(pytests_own)
+        return self.ruling.exit_code
+
+    def _no_trust(self) -> int:
+        """Figures that records are missing from hold no threshold, and without one the run has failed."""
+        if self.ruling is None:
+            return int(pytest.ExitCode.TESTS_FAILED)
+        told = "records could not be written, so no rate can be trusted"
+        if self.unreadable:
+            told = f"{len(self.unreadable)} trials have a record that can't be read, so no rate can be trusted"
+        self.ruling = replace(self.ruling, exit_code=TOO_MANY_ERRORS, message=told)
         return self.ruling.exit_code
 
     def close(self) -> None:
@@ -133,15 +186,62 @@ class Controller:
         self._closed = True
         if self.progress is not None:
             self.progress.close()
-        self.broker_report = self._start.stop()
+        try:
+            self.broker_report = self._start.stop()
+            self._close_run()
+        finally:
+            if self._held is not None:
+                os.close(self._held)
+
+    def _close_run(self) -> None:
         chosen = self._start.chosen
-        if (run := self.run_dir) is not None and chosen is not None:
+        if (run := self.run_dir) is None or chosen is None:
+            folder = self._settings.run_dir  # made when the run began
+            if folder is not None and not folder.exists() and not self._config.getoption("collectonly"):
+                self.trouble = f"expected the run's records in {folder}, found the directory gone"
+            self._cover(None, ())
+            return
+        lost: list[TrialRecord] = []
+        stored: Stored | None = None
+        with self._noting(run):
             lost = _close_unfinished(run, since=chosen.facts["started"], interrupted=self._interrupted)
-            self.records = tuple(run.records())
-            export(run, self.records)
+        with self._noting(run):
+            stored = run.read()
+            self.records, self.unreadable = stored.records, stored.unreadable
+            self._cover(run, lost)
+        with self._noting(run):
+            export(run, stored)
+        with self._noting(run):
             self._report(run, lost)
-            if self._settings.run_dir is None:
-                _point_latest(run.path)
+        if self._settings.run_dir is None:
+            _point_latest(run.path)
+
+    @contextmanager
+    def _noting(self, run: RunDir) -> Iterator[None]:
+        """Tell of what can't be written at the end, in place of ending there."""
+        try:
+            yield
+        except RecordingError as error:
+            self.trouble = self.trouble or str(error)
+        except OSError as error:
+            self.trouble = self.trouble or f"expected to close the run in {run.path}, found: {error}"
+
+    def _cover(self, run: RunDir | None, lost: Sequence[TrialRecord]) -> None:
+        """Hold the records against the plan, and note there why trials were skipped."""
+        plan = read_plan(run.path) if run is not None else {}
+        if self._settings.rescore is None:
+            plan |= {trial.key: trial for trial in self._config.stash.get(PLAN, self._plan) if trial.key not in plan}
+            told = [replace(trial, skipped=self._skips.get(trial.node_id, trial.skipped)) for trial in plan.values()]
+            plan = {trial.key: trial for trial in told}
+        self.coverages = cover(
+            plan,
+            self.records,
+            begun=run.begun() if run is not None else (),
+            lost=[record.key for record in lost if record.outcome == "error"],
+            allowed=self._settings.gate.allow_skipped,
+        )
+        if run is not None and self._settings.rescore is None:
+            extend_plan(run.path, plan.values())
 
     def _report(self, run: RunDir, lost: Sequence[TrialRecord]) -> None:
         """Tell Allure what no worker can: of the run as a whole, and of the trials that died with their worker."""
@@ -149,7 +249,7 @@ class Controller:
         if self._settings.rescore is not None:
             rescoring.note(run, self._settings, self._config.invocation_params.args)
         problems = self.broker_report.problems if self.broker_report is not None else ()
-        allure.report_run(self._config, run, self.records, problems)
+        allure.report_run(self._config, run, self.records, (*problems, *map(str, self.unreadable)))
 
 
 def _write_line(reporter: Any, text: str) -> None:
@@ -179,8 +279,7 @@ def _close_unfinished(run: RunDir, since: float, *, interrupted: bool) -> list[T
             steps=len(read_steps(run.folder(key).path / f"attempt-{attempt.number}")),
         )  # fmt: skip
         record = replace(record, **_facts_of_task(started))
-        run.folder(key).finish(record)
-        written.append(record)
+        written.append(run.folder(key).finish(record, since=since))
     return written
 
 

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Literal, Protocol
 
 from pytest_webarena.actions import Action, Invalid, Stop, as_record
 from pytest_webarena.agents.protocol import Reply
+from pytest_webarena.agents.wire import action_from_record
 from pytest_webarena.agents.worker import AgentCrashed, AgentTimeout, AgentWorker
 from pytest_webarena.browser.equivalence import equivalent
 from pytest_webarena.errors import UsageError, closest
-from pytest_webarena.evidence import StepRecord, StopReason, Usage
+from pytest_webarena.evidence import LONGEST_REPLY, LONGEST_TEXT, StepRecord, StopReason, Usage, cut
 
 if TYPE_CHECKING:
     from pytest_webarena.browser.observation import Observation
@@ -153,7 +154,7 @@ def run_episode(
 ) -> Episode:
     """Run one agent on one session until it stops or is stopped. Limits end it; they are no errors.
 
-    Raises what the browser, the sites, a model endpoint or a privileged agent raise (`TrialError`). An agent that
+    Raises what the browser and the sites raise, and what an agent of ours may (`AgentDefinition.raises`). An agent that
     crashes ends the episode with the stop reason ``agent_crash``; one that hangs is cut off by the time limit.
     ``spend`` is told what each step's model calls used and may say that the run has no more money for another one.
     """
@@ -166,7 +167,8 @@ def run_episode(
     broke: Ending | None = None
 
     def over(ending: Ending) -> Episode:
-        return Episode(answer=answer, ending=ending, steps=tuple(steps), seconds=clock() - began, usage=usage)
+        bounded = Ending(ending.reason, cut(ending.detail))
+        return Episode(answer=answer, ending=bounded, steps=tuple(steps), seconds=clock() - began, usage=usage)
 
     while True:
         if len(turns) >= limits.steps:
@@ -218,7 +220,7 @@ def run_episode(
             retries=reply.retries,
             usage=reply.usage,
             exchange=reply.exchange,
-        )
+        ).bounded()
         steps.append(step)
         turns.append(Turn(action, observation.text))
         if isinstance(action, Stop):
@@ -242,12 +244,31 @@ def _reply(said: object) -> Reply:
     return said if isinstance(said, Reply) else Reply(said)  # type: ignore[arg-type]  # `_understand` looks at the type
 
 
+def _too_long(what: str, longest: int, text: str) -> str:
+    return f"expected {what} of at most {longest:,} characters, found {len(text):,}"
+
+
 def _understand(reply: Reply, parse: Callable[[str], Action]) -> tuple[Action, str]:
     """The action in an agent's reply, and its words for the record."""
     said: object = reply.action
     if isinstance(said, str):
-        return parse(said), reply.raw or said
-    if isinstance(said, Action):
-        return said, reply.raw or repr(said)
-    shown = repr(said)[:500]
-    return Invalid(shown, f"expected an action, text or a Reply, found {type(said).__name__}"), reply.raw or shown
+        if len(said) > LONGEST_REPLY:
+            return Invalid(said, _too_long("a reply", LONGEST_REPLY, said)), reply.raw or said
+        return _with_an_answer(parse(said)), reply.raw or said
+    try:
+        shown = repr(said)
+        if isinstance(said, Action):
+            if not isinstance(said, Invalid):
+                action_from_record(as_record(said))  # a browser that is asked for nonsense would seem to be at fault
+            return _with_an_answer(said), reply.raw or shown
+        reason = f"expected an action, text or a Reply, found {type(said).__name__}"
+    except Exception as error:  # the agent's own class, or an action with what it can't have
+        shown, reason = type(said).__name__, str(error) if isinstance(error, ValueError) else type(error).__name__
+    return Invalid(shown[:500], reason), reply.raw or shown[:500]
+
+
+def _with_an_answer(action: Action) -> Action:
+    """``action``, unless it stops with an answer that is none by its length."""
+    if isinstance(action, Stop) and len(action.answer) > LONGEST_TEXT:
+        return Invalid(action.answer, _too_long("an answer", LONGEST_TEXT, action.answer))
+    return action

@@ -15,6 +15,7 @@
         ├── JudgeError            cause "judge": a judge could not reach a verdict
         ├── TaskError             cause "task": set-up steps or checks that can't work
         └── HarnessError          cause "harness": a fault of this package
+            └── RecordingError    the run's records can't be written: a full disk, a directory that is gone
     TaskFailed(AssertionError)    the agent ran, the checks said no: a failed test, never an error
 
 A wrong answer is `TaskFailed`; everything else is a `WebArenaError`. Reports rely on that split.
@@ -35,6 +36,7 @@ __all__ = [
     "JudgeError",
     "ModelError",
     "Problem",
+    "RecordingError",
     "SiteError",
     "SiteMissing",
     "TaskError",
@@ -142,6 +144,12 @@ class HarnessError(TrialError):
     """A fault of pytest-webarena. Please report it."""
 
     cause = "harness"
+
+
+class RecordingError(HarnessError):
+    """What the run wants to keep can't be written: a full disk, a directory that is gone or not ours."""
+
+    again = False
 
 
 def error_of(cause: Cause, message: str) -> TrialError:

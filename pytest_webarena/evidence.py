@@ -6,6 +6,7 @@ needs must be in an `Evidence`, so any stored run can be judged again without si
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
@@ -13,6 +14,9 @@ from typing import Any, Literal
 from pytest_webarena.answers import AnswerFormat, as_text
 
 __all__ = [
+    "LONGEST_PAGE",
+    "LONGEST_REPLY",
+    "LONGEST_TEXT",
     "SCHEMA_VERSION",
     "Evidence",
     "JsonValue",
@@ -25,11 +29,22 @@ __all__ = [
     "Unfinished",
     "Unrecorded",
     "Usage",
+    "cut",
 ]
 
 SCHEMA_VERSION = 4
 """2 added what a model said and cost to `StepRecord`; 3 the form of the answer, and bodies of responses; 4 what the
 record of requests had no room for."""
+
+LONGEST_TEXT = 100_000
+"""Characters of any one text of an agent's that is recorded and judged, its answer included. Nobody who knows an answer
+needs more to say it, and what is recorded of a trial stays bounded whatever an agent says."""
+
+LONGEST_REPLY = 1_000_000
+"""Characters of a reply in which an action is looked for."""
+
+LONGEST_PAGE = 10_000_000
+"""Characters of a page, or of what an agent is shown of it, that are recorded."""
 
 JsonValue = None | bool | int | float | str | list["JsonValue"] | dict[str, "JsonValue"]
 
@@ -83,22 +98,30 @@ class Usage:
     saved: float | None = 0.0
     """US dollars that the calls answered by the cache would have cost."""
 
+    def __post_init__(self) -> None:
+        for name in _COUNTS:
+            value: object = getattr(self, name)
+            if not isinstance(value, int) or value < 0:
+                raise TypeError(f"Usage: expected {name} to be a whole number from 0 on, found {value!r}")
+        for name in ("cost", "saved"):
+            money: object = getattr(self, name)
+            if money is not None and not (isinstance(money, int | float) and 0 <= money < math.inf):
+                raise TypeError(f"Usage: expected {name} to be US dollars from 0 on or None, found {money!r}")
+
     @property
     def worth(self) -> float | None:
         """What the calls would have cost without the response cache, in US dollars; None when that is not known."""
         return _sum(self.cost, self.saved)
 
     def __add__(self, other: Usage) -> Usage:
-        counts = {
-            name: getattr(self, name) + getattr(other, name)
-            for name in (
-                "calls", "cached_calls", "input_tokens", "cached_input_tokens", "output_tokens", "reasoning_tokens"
-            )
-        }  # fmt: skip
+        counts = {name: getattr(self, name) + getattr(other, name) for name in _COUNTS}
         return Usage(**counts, cost=_sum(self.cost, other.cost), saved=_sum(self.saved, other.saved))
 
     def __bool__(self) -> bool:
         return self != Usage()
+
+
+_COUNTS = ("calls", "cached_calls", "input_tokens", "cached_input_tokens", "output_tokens", "reasoning_tokens")
 
 
 def _sum(one: float | None, other: float | None) -> float | None:
@@ -140,6 +163,11 @@ class StepRecord:
     """What the step's model calls used; None for agents that report none."""
     exchange: str = ""
     """File of the prompts sent and the replies got, relative to the attempt folder; empty when there is none."""
+
+    def bounded(self) -> StepRecord:
+        """The same with no text longer than `LONGEST_TEXT`; what was cut says how long it was."""
+        parts = ("action", "raw", "error", "url_before", "url_after", "value", "observation", "thought", "exchange")
+        return replace(self, **{name: _cut_all(getattr(self, name)) for name in parts})
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> StepRecord:
@@ -273,6 +301,26 @@ class Evidence:
             sites=dict(data["sites"]),
             answer_format=data.get("answer_format", "text"),
         )
+
+
+def cut(text: str, longest: int = LONGEST_TEXT) -> str:
+    """``text``, or its beginning and how long it was.
+
+    >>> cut("abc", 3), cut("abcd", 3)
+    ('abc', 'abc […] (cut here, 4 characters in all)')
+    """
+    return text if len(text) <= longest else f"{text[:longest]} […] (cut here, {len(text):,} characters in all)"
+
+
+def _cut_all(value: Any) -> Any:
+    match value:
+        case str():
+            return cut(value)
+        case dict():
+            return {key: _cut_all(each) for key, each in value.items()}
+        case list() | tuple():
+            return [_cut_all(each) for each in value[:LONGEST_TEXT]]
+    return value
 
 
 def _request(data: Mapping[str, Any]) -> RequestRecord:

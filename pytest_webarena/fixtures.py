@@ -62,7 +62,10 @@ def webarena_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[str, 
 @pytest.fixture(scope="session")
 def webarena_run(pytestconfig: pytest.Config) -> RunInfo:
     """Where the broker listens and where records go, and what ``run.json`` shall say."""
+    from pytest_webarena.planning import record_plan
+
     info = run_info(pytestconfig)
+    record_plan(pytestconfig, info.run_dir)
     if settings_of(pytestconfig).rescore is not None or (info.run_dir / "run.json").exists():
         return info  # what it says, it says already
     from pytest_webarena.run_facts import run_facts
@@ -116,6 +119,7 @@ def webarena_runtime(
         grading=settings.grading,
         answers=settings.answers,
         judge=placed(settings.judge, webarena_run.run_dir),
+        check_timeout=settings.check_timeout,
         fetch_images=settings.fetch_images,
         record=settings.record,
         overrides=settings.overrides,
@@ -143,7 +147,9 @@ def webarena_rescorer(pytestconfig: pytest.Config, webarena_run: RunInfo) -> Res
         off=standing(settings.judge).off,
     )
     run = RunDir(webarena_run.run_dir)
-    return Rescorer(run, grading=settings.grading, judge=judge, agents=agent_ids(settings))
+    return Rescorer(
+        run, grading=settings.grading, judge=judge, agents=agent_ids(settings), check_timeout=settings.check_timeout
+    )
 
 
 # --- for Python tests -----------------------------------------------------------------------------------------------

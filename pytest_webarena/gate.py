@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pytest_webarena.results import Summary
+    from pytest_webarena.results.plan import Coverage
 
 __all__ = ["BELOW_THRESHOLD", "NOT_VALID", "TOO_MANY_ERRORS", "Gate", "Ruling"]
 
@@ -36,33 +37,76 @@ class Gate:
     max_errors: float | None = None
     """A share of the trials below 1, a number of trials from 1 on; 0 allows none."""
 
-    def rule(self, summaries: Mapping[str, Summary]) -> Ruling | None:
-        """None when nothing was asked. Every agent has to hold both thresholds."""
+    allow_skipped: tuple[str, ...] = ()
+    """Names of sites and tasks whose trials may be skipped."""
+
+    def rule(
+        self,
+        summaries: Mapping[str, Summary],
+        coverages: Mapping[str, Coverage] | None = None,
+        *,
+        uncollected: int = 0,
+    ) -> Ruling | None:
+        """None when nothing was asked. Every agent has to hold both thresholds.
+
+        ``coverages`` say what became of each agent's planned trials: one without a record counts as an error does, and
+        where no errors are allowed for, there may be none. ``uncollected`` is the number of files and the like that
+        could not be collected: nobody knows what they would have planned.
+        """
         if self.min_pass_rate is None and self.max_errors is None:
             return None
-        if not summaries:
+        if uncollected:
+            told = f"{uncollected} collection error{'s' * (uncollected != 1)}: nobody knows how many trials are missing"
+            return Ruling(exit_code=TOO_MANY_ERRORS, message=told)
+        coverages = coverages or {}
+        if not summaries and not any(each.missing for each in coverages.values()):
             return Ruling(
                 exit_code=TOO_MANY_ERRORS, message="no trial was run, so there is no rate to hold a threshold"
             )
-        for agent, summary in summaries.items():
-            errors, trials = summary.rate.errors, summary.rate.judged + summary.rate.errors
-            if self.max_errors is not None and errors > self._allowed(trials):
-                return Ruling(
-                    exit_code=TOO_MANY_ERRORS,
-                    message=f"{agent}: {errors} of {trials} trials erred, --max-errors allows {self.max_errors:g}",
-                )
-            if summary.rate.value is None:
-                return Ruling(exit_code=TOO_MANY_ERRORS, message=f"{agent}: none of {trials} trials could be judged")
+        for agent in dict.fromkeys((*summaries, *coverages)):
+            if (problem := self._untrusted(agent, summaries.get(agent), coverages.get(agent))) is not None:
+                return Ruling(exit_code=TOO_MANY_ERRORS, message=problem)
         if self.min_pass_rate is not None:
             for agent, summary in summaries.items():
                 value = summary.rate.value
                 if value is not None and value < self.min_pass_rate:
-                    return Ruling(
-                        exit_code=BELOW_THRESHOLD,
-                        message=f"{agent}: {value:.1%} passed, --min-pass-rate asks for {self.min_pass_rate:.1%}",
-                    )
+                    message = f"{agent}: {value:.1%} passed, --min-pass-rate asks for {self.min_pass_rate:.1%}"
+                    if summary.rerun_passed:
+                        message += f" (first verdicts count: {summary.rerun_passed} failed and passed when run again)"
+                    return Ruling(exit_code=BELOW_THRESHOLD, message=message)
         return Ruling(exit_code=0, message="the thresholds hold")
 
-    def _allowed(self, trials: int) -> float:
-        assert self.max_errors is not None  # asked by the caller
-        return self.max_errors * trials if self.max_errors < 1 else self.max_errors
+    def _untrusted(self, agent: str, summary: Summary | None, coverage: Coverage | None) -> str | None:
+        """Why the agent's rate can't be trusted; None when it can."""
+        errors, judged = (summary.rate.errors, summary.rate.judged) if summary is not None else (0, 0)
+        # A lost trial may have a record, an error that was written for it, and is then among the errors already.
+        missing = coverage.missing if coverage is not None else 0
+        erred = coverage.errors if coverage is not None else errors
+        trials = coverage.planned - coverage.allowed if coverage is not None else judged + errors
+        lacking = f"{agent}: {missing} of {trials} planned trials have no result ({_missing(coverage)})"
+        if self.max_errors is not None:
+            allowed = self.max_errors * trials if self.max_errors < 1 else self.max_errors
+            if erred + missing > allowed:
+                asked = f"--max-errors allows {self.max_errors:g}"
+                if not missing:
+                    return f"{agent}: {erred} of {trials} trials erred, {asked}"
+                return f"{lacking}{f' and {erred} erred' if erred else ''}, {asked}{_way_out(coverage)}"
+        elif missing:
+            return f"{lacking}{_way_out(coverage)}"
+        if not judged and (coverage is None or trials):
+            return f"{agent}: none of {trials} trials could be judged"
+        return None
+
+
+def _missing(coverage: Coverage | None) -> str:
+    if coverage is None:
+        return ""
+    parts = {"skipped": coverage.skipped, "not run": coverage.not_run, "lost": coverage.lost}
+    return ", ".join(f"{count} {name}" for name, count in parts.items() if count)
+
+
+def _way_out(coverage: Coverage | None) -> str:
+    """How skipped trials are left out of account, where there are any."""
+    if coverage is None or not coverage.not_allowed:
+        return ""
+    return f"; --allow-skipped={coverage.not_allowed[0]} leaves those of {coverage.not_allowed[0]} out of account"

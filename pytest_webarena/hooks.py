@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_webarena import collection, rescoring, selection, suite_items, suite_options, xdist
+from pytest_webarena import collection, planning, rescoring, resuming, selection, suite_items, suite_options, xdist
 from pytest_webarena.controller import Controller
 from pytest_webarena.errors import UsageError
 from pytest_webarena.reporting import allure, audit, outcomes, skips, terminal
 from pytest_webarena.results import RunDir
 from pytest_webarena.settings import check_agents, check_run_dir, read_settings
-from pytest_webarena.stash import CONTROLLER, SETTINGS, SUITES, run_start
+from pytest_webarena.stash import ASKED, CONTROLLER, SETTINGS, SUITES, run_start
 
 if TYPE_CHECKING:
     from _pytest.terminal import TerminalReporter
@@ -24,8 +24,9 @@ __all__ = ["choose", "prepare"]
 def prepare(config: pytest.Config) -> None:
     """What these hooks rely on: settings, suites and, in the process that the user started, a controller."""
     try:
+        resuming.take_over(config)
         config.stash[SETTINGS] = settings = read_settings(config)
-        collecting = config.getoption("collectonly")
+        collecting, held = config.getoption("collectonly"), None
         if settings.asks_for_agents and settings.rescore is None:
             browsers = config.getoption("--browser", default=None) or ()
             check_agents(settings, collecting=collecting, browsers=browsers)
@@ -33,15 +34,18 @@ def prepare(config: pytest.Config) -> None:
             rescoring.name_files(config, RunDir(settings.rescore))
         if config.getoption("--sites"):
             collection.known_sites(config)  # a typo is told once, and before workers start
+        config.stash[ASKED] = resuming.asked(config)
+        if settings.resume is not None and not xdist.is_worker(config):
+            resuming.check(config, settings)
         config.stash[SUITES] = suite_options.claim_arguments(config, settings.suites)
         if not (collecting or xdist.is_worker(config)):
-            check_run_dir(settings)  # last: it makes the directory
+            held = check_run_dir(settings)  # last: it makes the directory
     except UsageError as error:
         raise pytest.UsageError(str(error)) from None
     if not xdist.is_worker(config):
         start = run_start(config)
         start.guard()
-        config.stash[CONTROLLER] = controller = Controller(config, settings, start)
+        config.stash[CONTROLLER] = controller = Controller(config, settings, start, held)
         config.pluginmanager.register(controller, "webarena-controller")  # it counts reports
 
 
@@ -50,8 +54,12 @@ def choose(config: pytest.Config, items: list[pytest.Item]) -> None:
     try:
         suite_items.narrow(config, items)
         selection.deselect(config, items)
+        planning.check_keys(items)
     except UsageError as error:
-        raise pytest.UsageError(str(error)) from None
+        if not xdist.is_worker(config):
+            raise pytest.UsageError(str(error)) from None
+        xdist.send_refusal(config, str(error))  # raised here, it would be an internal error of the controller's
+        items.clear()
     xdist.group_by_sites(config, items)
 
 
@@ -73,6 +81,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
+    planning.make_plan(session.config, session.items)
     if (controller := session.config.stash.get(CONTROLLER, None)) is not None:
         controller.expect(item.nodeid for item in session.items)
 
@@ -107,9 +116,12 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
         session.exitstatus = controller.exit_code(session.exitstatus)
     else:
         xdist.send_left_out(session.config)
+        xdist.send_plan(session.config)
 
 
 def pytest_terminal_summary(terminalreporter: TerminalReporter, config: pytest.Config) -> None:
     skips.write_skips(terminalreporter)
     write = audit.write_summary if config.stash[SETTINGS].audit else terminal.write_summary
     write(terminalreporter, config.stash[CONTROLLER])
+    if trouble := config.stash[CONTROLLER].trouble:
+        terminalreporter.write_line(f"webarena: {trouble}", red=True)

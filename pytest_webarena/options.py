@@ -106,7 +106,7 @@ def add_options(parser: pytest.Parser) -> None:
     group.addoption(
         "--stop-rule",
         choices=("paper", "upstream"),
-        default="paper",
+        default=None,
         help="When repeated or invalid actions end a trial: as WebArena's paper says, or its code (default: paper).",
     )
     group.addoption(
@@ -131,6 +131,16 @@ def add_options(parser: pytest.Parser) -> None:
         "(default: auto, the one that the grading that counts can read).",
     )
     add_judge_options(group)
+    group.addoption(
+        "--check-timeout",
+        type=_natural_float,
+        default=60.0,
+        metavar="SECONDS",
+        help=(
+            "What judging one check may take, in seconds, models not counted; one that takes longer is an error, no "
+            "verdict. 0: no limit, and no process apart for judging, as debuggers want it (default: 60)."
+        ),
+    )
     group.addoption(
         "--env-retries",
         type=_natural_int,
@@ -178,7 +188,13 @@ def add_options(parser: pytest.Parser) -> None:
         "--resume",
         default=None,
         metavar="RUN_DIR",
-        help="Go on with an earlier run: skip its finished trials whose task and agent are unchanged, run the rest.",
+        help="Go on with an earlier run: skip its finished trials whose task is unchanged, run the rest. Agents, "
+        "trials, tests and all else are the run's own; what contradicts it is an error.",
+    )
+    group.addoption(
+        "--allow-mixed",
+        action="store_true",
+        help="With --resume: have trials of other agents, sites or settings in one run. It is told beside the rates.",
     )
     group.addoption(
         "--rescore",
@@ -206,6 +222,14 @@ def add_options(parser: pytest.Parser) -> None:
         default=None,
         metavar="E",
         help="Exit with 11 when more trials than this end in errors: a share below 1, a number from 1 on, 0 for none.",
+    )
+    group.addoption(
+        "--allow-skipped",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="Let thresholds hold although trials of this site or task (an id, or a pattern such as 'map.*') were "
+        "skipped; repeat for several. Otherwise each planned trial without a result counts as an error.",
     )
     group.addoption(
         "--audit",

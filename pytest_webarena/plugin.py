@@ -26,6 +26,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     options.add_options(parser)
 
 
+@pytest.hookimpl(tryfirst=True)  # before anybody has asked where the root directory is
+def pytest_load_initial_conftests(early_config: pytest.Config, args: list[str]) -> None:
+    known = early_config.known_args_namespace
+    if any(text[:1] != "-" and text not in known.file_or_dir for text in args):
+        from pytest_webarena import root_directory
+
+        root_directory.mend(early_config, args)
+
+
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", MARKER)
     if options.asked_for(config):
@@ -86,3 +95,10 @@ def pytest_xdist_node_collection_finished(node: Any, ids: list[str]) -> None:
         take_part(node.config)
     if (controller := node.config.stash.get(CONTROLLER, None)) is not None:
         controller.expect(ids)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    if refusal := xdist.read_refusal(node):
+        take_part(node.config)
+        node.config.stash[CONTROLLER].refusal = refusal

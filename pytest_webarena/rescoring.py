@@ -16,6 +16,8 @@ from pytest_webarena.errors import UsageError
 from pytest_webarena.judging import judge_facts
 from pytest_webarena.llm.endpoint import Endpoint
 from pytest_webarena.results import RunDir, TrialKey
+from pytest_webarena.results.conditions import RESCORED, latest_judging, notes
+from pytest_webarena.results.plan import read_plan
 from pytest_webarena.results.rundir import write_atomically
 from pytest_webarena.suites.published import SUITES
 
@@ -26,7 +28,6 @@ if TYPE_CHECKING:
 
 __all__ = ["StoredRun", "agent_ids", "files_of", "name_files", "note", "read_stored_run", "stored_trials"]
 
-_NOTES = "rescored.json"
 _NAMED = "webarena_rescored_files"
 _ALONE = ("--run-dir", "--resume", "--audit", "--shard")
 
@@ -73,7 +74,7 @@ def read_stored_run(config: pytest.Config) -> StoredRun | None:
     parts: list[Mapping[str, Any]] = [facts, *facts.get("merged", ())]
     if any(part.get("audit") for part in parts):
         raise UsageError(f"--rescore: expected a run of agents, found an audit in {path}; run the audit anew")
-    latest = {**facts, **_latest(path)}
+    latest = {**facts, **latest_judging(path)}
     grading = latest.get("grading") or {}
     return StoredRun(
         path=path,
@@ -90,22 +91,7 @@ def note(run: RunDir, settings: Settings, argv: Sequence[str]) -> None:
     """Write down beside ``run.json`` how a run was judged again: the next time begins from there."""
     grading = {"name": settings.grading.name, "without": list(settings.grading.left_out)}
     entry = {"at": round(time.time(), 3), "argv": list(argv), "grading": grading, "judge": judge_facts(settings.judge)}
-    write_atomically(run.path / _NOTES, json.dumps([*_notes(run.path), entry], indent=1))
-
-
-def _notes(path: Path) -> list[Mapping[str, Any]]:
-    try:
-        notes = json.loads((path / _NOTES).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return []
-    return notes if isinstance(notes, list) else []
-
-
-def _latest(path: Path) -> Mapping[str, Any]:
-    """Grading and judge of the last time; a judge stays the run's until another one is named."""
-    notes = _notes(path)
-    judges = [note["judge"] for note in notes if note.get("judge")]
-    return {**({"grading": notes[-1]["grading"]} if notes else {}), **({"judge": judges[-1]} if judges else {})}
+    write_atomically(run.path / RESCORED, json.dumps([*notes(run.path / RESCORED), entry], indent=1))
 
 
 def agent_ids(settings: Settings) -> dict[str, str]:
@@ -124,9 +110,13 @@ def name_files(config: pytest.Config, run: RunDir) -> None:
         config.args_source = pytest.Config.ArgsSource.ARGS
 
 
-def files_of(run: RunDir, *roots: Path) -> list[str]:
-    """The task files of a run's trials, as far as they are there, and its published suites."""
-    names = dict.fromkeys(record.node_id.partition("::")[0] for record in run.records())
+def files_of(run: RunDir, *roots: Path, planned: bool = False) -> list[str]:
+    """The task files of a run's trials, as far as they are there, and its published suites.
+
+    With ``planned`` also those of trials that were never begun.
+    """
+    trials = (*run.records(), *(read_plan(run.path).values() if planned else ()))
+    names = dict.fromkeys(trial.node_id.partition("::")[0] for trial in trials)
     found = (next((root / name for root in roots if (root / name).is_file()), None) for name in names if name)
     return sorted({*(name for name in names if name in SUITES), *(str(file) for file in found if file is not None)})
 

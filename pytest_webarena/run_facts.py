@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_webarena.judging import judge_facts
-from pytest_webarena.stash import SUITES, settings_of
+from pytest_webarena.sites.external import EXTERNAL
+from pytest_webarena.stash import CATALOGUE, SUITES, settings_of
 from pytest_webarena.suites.published import data_facts, find_suite
 
 if TYPE_CHECKING:
     import pytest
 
-__all__ = ["run_facts"]
+__all__ = ["apps_of", "run_facts"]
 
 _RECORDED_PACKAGES = (
     "pytest-webarena",
@@ -44,8 +45,10 @@ def run_facts(config: pytest.Config, told: Mapping[str, Any]) -> dict[str, Any]:
         "trials": settings.trials,
         "audit": settings.audit,
         "catalogue": settings.catalogue,
+        "apps": apps_of(config),
         "site_urls": dict(settings.site_urls),
         "allow_unreset": settings.allow_unreset,
+        "asked": told.get("asked"),
         "suites": [data_facts(find_suite(name)) for name in config.stash[SUITES]],
         "limits": {"steps": settings.max_steps, "seconds": settings.time_limit, "stop_rule": settings.stop_rule},
         "overrides": _given(asdict(settings.overrides)),
@@ -60,6 +63,14 @@ def run_facts(config: pytest.Config, told: Mapping[str, Any]) -> dict[str, Any]:
         "platform": platform.platform(),
         "git": _git_revision(config.rootpath),
     }
+
+
+def apps_of(config: pytest.Config) -> dict[str, str] | None:
+    """What each of the catalogue's apps is, manifest and code, as a digest. None where no catalogue was read."""
+    if CATALOGUE not in config.stash:
+        return None
+    apps = config.stash[CATALOGUE].apps
+    return {name: app.digest for name, app in apps.items() if app.backend != EXTERNAL}
 
 
 def _given(settings: dict[str, Any]) -> dict[str, Any]:

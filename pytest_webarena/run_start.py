@@ -9,8 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_webarena.errors import UsageError
-from pytest_webarena.stash import SETTINGS
+from pytest_webarena.stash import ASKED, SETTINGS
 from pytest_webarena.trials.run_info import RunInfo
 
 if TYPE_CHECKING:
@@ -44,6 +43,7 @@ class RunStart:
                 "started": time.time(),
                 "argv": list(self._config.invocation_params.args),
                 "workers": worker_count(self._config),
+                "asked": self._config.stash.get(ASKED, None),
             }
             if settings is not None and settings.rescore is not None:
                 self.chosen = RunInfo(run_dir=settings.rescore, broker="", temp_dir=Path(), facts=facts)
@@ -67,7 +67,12 @@ class RunStart:
 
         run_dir = settings.run_dir if settings is not None else None
         run_dir = run_dir or _default_run_dir(self._config.rootpath)
-        finished = _finished(settings) if settings is not None and settings.resume is not None else ()
+        finished: tuple[tuple[str, str, int, str, str], ...] = ()
+        if settings is not None and settings.resume is not None:
+            from pytest_webarena.results import RunDir
+            from pytest_webarena.selection import finished_trials
+
+            finished = finished_trials(RunDir(settings.resume))
         replicas = settings.replicas if settings is not None else None
         config = BrokerConfig(
             run_dir=run_dir,
@@ -90,27 +95,6 @@ class RunStart:
 def worker_count(config: pytest.Config) -> int:
     """How many processes run tests."""
     return len(config.getoption("tx", None) or ()) or 1
-
-
-def _finished(settings: Settings) -> tuple[tuple[str, str, int, str, str], ...]:
-    """The finished trials of the run to go on with. `UsageError` when it can't be gone on with.
-
-    A mistyped path must not start a new run, nor may one run mix verdicts of several gradings.
-    """
-    from pytest_webarena.checks.grading import find_grading
-    from pytest_webarena.results import RunDir
-    from pytest_webarena.selection import finished_trials
-
-    assert settings.resume is not None  # asked by the caller
-    run = RunDir(settings.resume)
-    facts = run.facts()
-    if (grading := facts.get("grading")) is not None:
-        before = find_grading(grading["name"], grading["without"])
-        if before != settings.grading:
-            raise UsageError(f"--resume: expected the run's own --grading, {before}, found {settings.grading}")
-        if (asked := facts.get("answer_format", "auto")) != settings.answers:
-            raise UsageError(f"--resume: expected the run's own --answer-format, {asked}, found {settings.answers}")
-    return finished_trials(run)
 
 
 def _default_run_dir(root: Path) -> Path:

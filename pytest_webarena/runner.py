@@ -21,7 +21,7 @@ from pytest_webarena.errors import (
 )
 from pytest_webarena.reporting.allure import report_trial
 from pytest_webarena.reporting.outcomes import SKIPPED
-from pytest_webarena.results.wording import printable
+from pytest_webarena.results.wording import printable, rerun_words
 from pytest_webarena.stash import SETTINGS
 
 if TYPE_CHECKING:
@@ -47,6 +47,8 @@ def run_task(request: pytest.FixtureRequest, browser_name: str) -> None:
         record = runtime.run(item.task, item.agent_name, item.trial, node_id=item.nodeid)
     except SiteMissing as missing:
         _skip(item, printable(str(missing)))
+    except OSError as error:  # of records alone: whatever else goes wrong has a record of its own
+        raise HarnessError(printable(f"the trial's records can't be written: {error}")) from None
     item.user_properties.extend(facts(record))
     told = record
     if item.planned is not None:
@@ -54,10 +56,11 @@ def run_task(request: pytest.FixtureRequest, browser_name: str) -> None:
         item.user_properties.append(("audit", record.outcome))
     runtime.settle(record)
     report_trial(item, told, runtime.folder(told))
+    message = printable(rerun_words(record) + record.message)
     if record.outcome == "failed":
-        raise TaskFailed(printable(record.message))
+        raise TaskFailed(message)
     if record.outcome == "error":
-        raise _ERRORS.get(record.cause, HarnessError)(printable(record.message))
+        raise _ERRORS.get(record.cause, HarnessError)(message)
 
 
 def _skip(item: pytest.Item, reason: str) -> NoReturn:
@@ -79,6 +82,7 @@ def facts(record: TrialRecord) -> list[tuple[str, object]]:
         ("cause", record.cause),
         ("steps", record.steps),
         ("record", record.key.folder),
+        *([("reruns", " ".join(each.outcome for each in record.reruns))] if record.reruns else []),
         *_model_facts(record),
     ]
 

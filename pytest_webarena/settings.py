@@ -61,6 +61,8 @@ class Settings:
     """The form of answer to ask agents for."""
     judge: JudgeSettings
     """The judge model; its cache, unless asked for, is the run's to place."""
+    check_timeout: float
+    """Seconds that judging one check may take; 0: as long as it takes."""
     env_retries: int
     replicas: int | None
     lease_timeout: float
@@ -100,7 +102,7 @@ def read_settings(config: pytest.Config) -> Settings:
     if executable is not None and not os.access(executable, os.X_OK):
         raise UsageError(f"--browser-executable: expected an executable file, found none at {executable}")
     if audit := bool(option("--audit")):
-        for name in ("--agent", "--min-pass-rate", "--max-errors"):
+        for name in ("--agent", "--min-pass-rate", "--max-errors", "--allow-skipped"):
             if option(name) not in (None, []):
                 raise UsageError(
                     f"--audit: expected no {name} beside it; it brings its own agents and its own exit code"
@@ -135,10 +137,11 @@ def read_settings(config: pytest.Config) -> Settings:
         run_dir=Path(run_dir or resume).absolute() if run_dir or resume else None,
         max_steps=option("--max-steps") or EpisodeLimits().steps,
         time_limit=option("--time-limit") or EpisodeLimits().seconds,
-        stop_rule=option("--stop-rule"),
+        stop_rule=option("--stop-rule") or "paper",
         grading=_grading(config, stored),
         answers=option("--answer-format") or "auto",
         judge=read_judge(config, stored),
+        check_timeout=option("--check-timeout"),
         env_retries=option("--env-retries"),
         replicas=option("--replicas"),
         lease_timeout=option("--lease-timeout"),
@@ -148,7 +151,11 @@ def read_settings(config: pytest.Config) -> Settings:
         resume=Path(resume).absolute() if resume else None,
         rescore=stored.path if stored else None,
         shard=parse_shard(option("--shard")) if option("--shard") else None,
-        gate=Gate(min_pass_rate=option("--min-pass-rate"), max_errors=option("--max-errors")),
+        gate=Gate(
+            min_pass_rate=option("--min-pass-rate"),
+            max_errors=option("--max-errors"),
+            allow_skipped=tuple(option("--allow-skipped")),
+        ),
         audit=audit,
         agent_directories=_agent_directories(config),
         overrides=Overrides(
@@ -229,11 +236,16 @@ def check_agents(settings: Settings, *, collecting: bool = False, browsers: Coll
         )
 
 
-def check_run_dir(settings: Settings) -> None:
-    """`UsageError` when ``--run-dir`` can't take a run's records, or has those of another run: rates would mix them."""
+def check_run_dir(settings: Settings) -> int | None:
+    """`UsageError` when ``--run-dir`` can't take a run's records, or has those of another run: rates would mix them.
+
+    What it gives is to be held as long as the run goes on: see `results.rundir.claim`.
+    """
     folder = settings.run_dir
-    if folder is None or settings.resume is not None or settings.rescore is not None:
-        return
+    if folder is None:
+        return None
+    if settings.resume is not None or settings.rescore is not None:
+        return _claim("--resume" if settings.resume is not None else "--rescore", folder)
     if (folder / "run.json").exists():
         raise UsageError(
             f"--run-dir: expected a new directory, found an earlier run in {folder}; "
@@ -246,6 +258,19 @@ def check_run_dir(settings: Settings) -> None:
         writable = False
     if not writable:
         raise UsageError(f"--run-dir: expected a directory that can be written, found none at {folder}")
+    return _claim("--run-dir", folder)
+
+
+def _claim(option: str, folder: Path) -> int | None:
+    from pytest_webarena.results.rundir import claim
+
+    try:
+        return claim(folder)
+    except BlockingIOError:
+        raise UsageError(
+            f"{option}: expected a directory that no run is using, found another run under way in {folder}; wait for "
+            "it, or name another directory"
+        ) from None
 
 
 def _check_browsers(name: str, agent: AgentDefinition, browsers: Collection[str]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
     from pytest_webarena.controller import Controller
+    from pytest_webarena.results.plan import PlannedTrial
     from pytest_webarena.run_start import RunStart
     from pytest_webarena.selection import LeftOut
     from pytest_webarena.settings import Settings
@@ -17,9 +18,11 @@ if TYPE_CHECKING:
     from pytest_webarena.trials.run_info import RunInfo
 
 __all__ = [
+    "ASKED",
     "CATALOGUE",
     "CONTROLLER",
     "LEFT_OUT",
+    "PLAN",
     "RUN",
     "SETTINGS",
     "SITES",
@@ -39,6 +42,8 @@ SITES: pytest.StashKey[Mapping[str, Collection[str]]] = pytest.StashKey()
 """Everywhere, once a task file has been read: names of the catalogue's sites, with those of their accounts."""
 SUITES: pytest.StashKey[dict[str, tuple[str, ...]]] = pytest.StashKey()
 """Where `SETTINGS` is: published suites to collect, with the items wanted of each; none means all."""
+ASKED: pytest.StashKey[dict[str, Any]] = pytest.StashKey()
+"""Where `SETTINGS` is: what was asked for, as `resuming.asked` tells it."""
 CONTROLLER: pytest.StashKey[Controller] = pytest.StashKey()
 """Where `SETTINGS` is, in the process that the user started: with xdist the controller, without it the only process."""
 START: pytest.StashKey[RunStart] = pytest.StashKey()
@@ -47,6 +52,9 @@ RUN: pytest.StashKey[RunInfo] = pytest.StashKey()
 """Everywhere: where the broker listens and where records go."""
 LEFT_OUT: pytest.StashKey[LeftOut] = pytest.StashKey()
 """Where items are collected, once any were left out: how many, and why."""
+
+PLAN: pytest.StashKey[tuple[PlannedTrial, ...]] = pytest.StashKey()
+"""Where items are collected, once they are: the trials that are to be run."""
 
 
 def take_part(config: pytest.Config) -> None:

@@ -46,7 +46,7 @@ def add_suite_options(group: pytest.OptionGroup) -> None:
         default=[],
         metavar="SUITE",
         help=f"Published tasks to run: {', '.join(SUITES)}, or a JSON file in one of their formats; several with "
-        "commas. Only files named beside it are collected too.",
+        "commas. Only files named beside it are collected too; if only items are named, just these.",
     )
     group.addoption(
         "--select",
@@ -110,7 +110,8 @@ def claim_arguments(config: pytest.Config, settings: SuiteSettings) -> dict[str,
     """The suites to collect with the items wanted of each (none: all), by option or by argument.
 
     Arguments like ``webarena::webarena.12``, as node ids have them, name no file: they are taken from what pytest
-    looks for. With ``--suite``, and without files, pytest looks for nothing else.
+    looks for. With ``--suite``, and without files, pytest looks for nothing else. Arguments that all name items run
+    exactly these, whatever the options name: a node id is copied behind the options that the run was called with.
     """
     wanted: dict[str, tuple[str, ...]] = {}
     paths: list[str] = []
@@ -122,13 +123,16 @@ def claim_arguments(config: pytest.Config, settings: SuiteSettings) -> dict[str,
                 find_data(SUITES[name])
             except UsageError as error:
                 raise UsageError(f"{argument}: {error}") from None
-            wanted[name] = (*wanted.get(name, ()), item) if colons else ()
+            wanted[name] = (*wanted.get(name, ()), item if colons else "")
         else:
             paths.append(argument)
-    whole = [name for name, items in wanted.items() if not all(items) or not items]
-    wanted |= dict.fromkeys((*whole, *settings.suites), ())
-    if wanted or settings.files:
-        config.args = [*(paths if explicit else ()), *settings.files]
+    wanted = {name: items if all(items) else () for name, items in wanted.items()}
+    optional: tuple[str, ...] = ()
+    if not (explicit and config.args and all("::" in argument for argument in config.args)):
+        wanted |= dict.fromkeys((name for name in settings.suites if name not in wanted), ())
+        optional = settings.files
+    if wanted or optional:
+        config.args = [*(paths if explicit else ()), *optional]
         config.args_source = pytest.Config.ArgsSource.ARGS
     return wanted
 

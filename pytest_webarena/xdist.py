@@ -7,20 +7,36 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_webarena.stash import LEFT_OUT
+from pytest_webarena.stash import LEFT_OUT, PLAN, RUN
 from pytest_webarena.trials.run_info import RunInfo
 
 if TYPE_CHECKING:
     import pytest
 
+    from pytest_webarena.results.plan import PlannedTrial
     from pytest_webarena.selection import LeftOut
 
-__all__ = ["group_by_sites", "is_worker", "read_left_out", "receive", "scheduler", "send", "send_left_out", "worker_id"]
+__all__ = [
+    "group_by_sites",
+    "is_worker",
+    "read_left_out",
+    "read_plan",
+    "read_refusal",
+    "receive",
+    "scheduler",
+    "send",
+    "send_left_out",
+    "send_plan",
+    "send_refusal",
+    "worker_id",
+]
 
 _INPUT = "webarena"
 _KEY = "webarena_key"
 """The worker's own key to the broker: see `sites.keys`. Through the pipe that execnet made the worker with."""
 _LEFT_OUT = "webarena_left_out"
+_PLAN = "webarena_plan"
+_REFUSAL = "webarena_refusal"
 _SPREAD = "webarena_spread"
 """Whether items are handed out by `scheduler`."""
 
@@ -95,6 +111,29 @@ def read_left_out(node: Any) -> LeftOut | None:
 
     told = getattr(node, "workeroutput", {}).get(_LEFT_OUT)
     return LeftOut(**told) if told is not None else None
+
+
+def send_plan(config: pytest.Config) -> None:
+    """In a worker about to end: tell the controller what was planned, where no trial has written that down."""
+    if not (config.stash[RUN].run_dir / "plan.json").exists():
+        config.workeroutput[_PLAN] = [asdict(trial) for trial in config.stash.get(PLAN, ())]  # type: ignore[attr-defined]
+
+
+def read_plan(node: Any) -> tuple[PlannedTrial, ...]:
+    """In the controller: what a worker that has ended planned."""
+    from pytest_webarena.results.plan import as_planned
+
+    return tuple(map(as_planned, getattr(node, "workeroutput", {}).get(_PLAN, ())))
+
+
+def send_refusal(config: pytest.Config, why: str) -> None:
+    """In a worker: tell the controller why nothing is run. All workers come to the same conclusion."""
+    config.workeroutput[_REFUSAL] = why  # type: ignore[attr-defined]
+
+
+def read_refusal(node: Any) -> str:
+    """In the controller: why a worker that has ended would run nothing; empty for all others."""
+    return str(getattr(node, "workeroutput", {}).get(_REFUSAL, ""))
 
 
 def scheduler(config: pytest.Config, log: Any) -> object | None:

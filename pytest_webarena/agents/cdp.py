@@ -15,6 +15,7 @@ from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from pytest_webarena.actions import Stop
+from pytest_webarena.agents.code import contents
 from pytest_webarena.agents.http import Endpoint, EndpointFailed, HttpKeys
 from pytest_webarena.agents.kinds import Common, Kind
 from pytest_webarena.agents.line_pipe import LinePipe, ProcessEnded
@@ -33,7 +34,7 @@ from pytest_webarena.agents.wire import (
     task_message,
 )
 from pytest_webarena.browser.config import DialogPolicy
-from pytest_webarena.errors import AgentError, UsageError
+from pytest_webarena.errors import AgentError, ModelError, UsageError
 from pytest_webarena.evidence import StopReason
 from pytest_webarena.tasks.model import Task
 
@@ -67,7 +68,7 @@ class CdpKeys:
         if len(given) != 1:
             raise ValueError(f"expected one of python, command and url, found {', '.join(given) or 'none'}")
         for name in ("files", "env", "sandbox", "hosts", "readable"):
-            if getattr(self, name) and not self.command:
+            if getattr(self, name) and not (self.command or (name == "files" and self.python)):
                 raise ValueError(f"{name}: goes with command, not with {given[0]}")
         if self.key_env and not self.url:
             raise ValueError(f"key_env: goes with url, not with {given[0]}")
@@ -198,7 +199,7 @@ def _answer(reply: Reply) -> Reply:
 
 def _build(common: Common, keys: CdpKeys) -> AgentDefinition:
     if keys.python:
-        target, code = load(keys.python, common.base)
+        target, files = load(keys.python, common.base)
         if not callable(target) or (inspect.isclass(target) and not hasattr(target, "run")):
             raise UsageError(
                 f"{common.where}: python: expected a function (task, cdp_url) or a class with run(self, cdp_url), "
@@ -208,7 +209,7 @@ def _build(common: Common, keys: CdpKeys) -> AgentDefinition:
             raise UsageError(f"{common.where}: memory: expected a class with 'remember(self, reason)', found none")
         return common.definition(
             lambda assignment: _PythonDriver(target, assignment.view, keys),
-            files=[code] if code else [],
+            files=[*files, *contents(common.base, keys.files)],
             dialogs=_its_own,
             self_driving=True,
         )
@@ -225,6 +226,7 @@ def _build(common: Common, keys: CdpKeys) -> AgentDefinition:
             check=lambda settings: keys.process.check_program(common.where),
             dialogs=_its_own,
             self_driving=True,
+            raises=(AgentError, ModelError),  # as kind `process`
         )
     return common.definition(
         lambda assignment: _HttpDriver(assignment, keys),
@@ -232,6 +234,7 @@ def _build(common: Common, keys: CdpKeys) -> AgentDefinition:
         check=lambda settings: keys.http.check_key(common.where),
         dialogs=_its_own,
         self_driving=True,
+        raises=(AgentError, ModelError),
     )
 
 

@@ -29,7 +29,7 @@ from pytest_webarena.agents.wire import (
     remember_message,
     task_message,
 )
-from pytest_webarena.errors import AgentError, UsageError
+from pytest_webarena.errors import AgentError, ModelError, UsageError
 from pytest_webarena.secrets import mark
 
 if TYPE_CHECKING:
@@ -171,14 +171,16 @@ class HttpAgent:
     def act(self, observation: Observation) -> Reply:
         """The endpoint's reply.
 
-        `AgentError` when it can't even be given the task: nobody is there, which says nothing about the agent. Later on
-        `EndpointFailed`, which is an agent that crashed.
+        `AgentError` when it can't even be given the task: nobody is there, which says nothing about the agent. Whoever
+        is there and refuses the task, or fails later, is an agent that crashed: `EndpointFailed`.
         """
         if not self._step:
             try:
                 self._endpoint.post(self._task)
             except EndpointFailed as error:
-                raise AgentError(f"the agent did not take the task: {error}") from None
+                if error.unreachable:
+                    raise AgentError(f"the agent did not take the task: {error}") from None
+                raise
         message = observation_message(observation, trial=self._trial, step=self._step)
         self._step += 1
         return read_reply(self._endpoint.post(message))
@@ -202,6 +204,7 @@ def _build(common: Common, keys: HttpKeys) -> AgentDefinition:
         lambda assignment: HttpAgent(assignment, keys),
         tier="process",
         check=lambda settings: keys.check_key(common.where),
+        raises=(AgentError, ModelError),  # nobody is there; it says that its model failed
     )
 
 

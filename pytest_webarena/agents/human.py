@@ -147,7 +147,11 @@ def _build(common: Common, keys: HumanKeys) -> AgentDefinition:
 
     at_window = keys.mode == "window"
     return common.definition(
-        make, check=check, dialogs=(lambda task, trial: "hold") if at_window else None, self_driving=at_window
+        make,
+        check=check,
+        dialogs=(lambda task, trial: "hold") if at_window else None,
+        self_driving=at_window,
+        raises=(AgentError,),
     )
 
 

@@ -30,7 +30,7 @@ from pytest_webarena.agents.protocol import (
 )
 from pytest_webarena.browser.config import DialogPolicy
 from pytest_webarena.browser.grammars import grammar as find_grammar
-from pytest_webarena.errors import UsageError, closest
+from pytest_webarena.errors import UsageError, WebArenaError, closest
 from pytest_webarena.llm.config import ModelSettings
 from pytest_webarena.tasks.model import Task
 
@@ -81,7 +81,7 @@ class Common:
     source: str
     keys: CommonKeys
     plain: Mapping[str, Any]
-    """The whole definition, overrides applied: what the digest is made of."""
+    """The whole definition, overrides applied: what the digest is made of, together with the agent's files."""
     overridden: tuple[str, ...] = ()
 
     @property
@@ -112,12 +112,15 @@ class Common:
         dialogs: Callable[[Task, int], DialogPolicy | None] | None = None,
         check: Callable[[ModelSettings], None] = lambda settings: None,
         self_driving: bool = False,
+        raises: tuple[type[WebArenaError], ...] = (),
     ) -> AgentDefinition:
-        """The definition as the harness uses it. ``files`` enter the digest (code, prompts); the rest are a kind's own
-        defaults in place of what `CommonKeys` says."""
-        digest = hashlib.sha256(json.dumps(self.plain, sort_keys=True, default=str).encode() + b"\0")
-        for file in files:
-            digest.update(file.read_bytes() + b"\0")
+        """The definition as the harness uses it. ``files`` enter the digest (code, prompts); ``raises`` is for kinds
+        that run no code of users in this process; the rest are a kind's own defaults in place of what `CommonKeys`
+        says."""
+        plain = {key: value for key, value in self.plain.items() if key != "description"}  # for people alone
+        digest = hashlib.sha256(json.dumps(plain, sort_keys=True, default=str).encode() + b"\0")
+        for line in sorted(f"{hashlib.sha256(file.read_bytes()).hexdigest()} {file.name}" for file in files):
+            digest.update(line.encode("utf-8", "surrogateescape") + b"\0")
         asked = self.keys.dialogs or ("hold" if find_grammar(grammar or self.keys.grammar).dialogs else None)
         return AgentDefinition(
             id=self.id,
@@ -136,6 +139,7 @@ class Common:
             check=check,
             memory=self.memory,
             self_driving=self_driving,
+            raises=raises,
         )
 
 

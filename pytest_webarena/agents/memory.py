@@ -50,3 +50,8 @@ class Remembered:
     """In place of what it was told when it was made."""
     usage: Usage | None = None
     """What finding it out used; it counts for the trial."""
+
+    def __post_init__(self) -> None:
+        text: object = self.text
+        if not isinstance(text, str) or not isinstance(self.usage, Usage | None):
+            raise TypeError(f"Remembered: expected a text and a Usage or None, found {text!r} and {self.usage!r}"[:500])

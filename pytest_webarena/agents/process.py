@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from pytest_webarena.agents.code import contents, imported_files
 from pytest_webarena.agents.kinds import Common, Kind
 from pytest_webarena.agents.line_pipe import LinePipe
 from pytest_webarena.agents.memory import Remembered
@@ -32,7 +33,7 @@ from pytest_webarena.agents.wire import (
     remember_message,
     task_message,
 )
-from pytest_webarena.errors import UsageError
+from pytest_webarena.errors import AgentError, ModelError, UsageError
 from pytest_webarena.secrets import mark
 
 if TYPE_CHECKING:
@@ -114,14 +115,10 @@ class ProcessKeys:
         return tuple(dict.fromkeys([*(part for part in self.command if part.startswith("./")), *self.files]))
 
     def contents(self, base: Path) -> list[Path]:
-        """All files below `own_files`, ordered."""
-        places = [base / name for name in self.own_files]
-        return [
-            file
-            for place in places
-            for file in (sorted(place.rglob("*")) if place.is_dir() else [place])
-            if file.is_file() and "__pycache__" not in file.parts
-        ]
+        """All files below `own_files`, ordered, and the scripts elsewhere that the command names by their full path."""
+        named = [Path(part) for part in self.command if Path(part).is_absolute() and Path(part).is_file()]
+        scripts = [file for script in named if _is_text(script) for file in imported_files(script, script=True)]
+        return [*contents(base, self.own_files), *scripts]
 
     def check(self, base: Path) -> None:
         """`UsageError` when a file beside the definition is missing."""
@@ -182,7 +179,14 @@ def _build(common: Common, keys: ProcessKeys) -> AgentDefinition:
         files=keys.contents(common.base),
         tier=keys.tier,
         check=lambda settings: keys.check_program(common.where),
+        raises=(AgentError, ModelError),  # no place for its files; it says that its model failed
     )
+
+
+def _is_text(file: Path) -> bool:
+    """Programs of the system differ from machine to machine; they are no part of an agent."""
+    with file.open("rb") as opened:
+        return b"\0" not in opened.read(1024)
 
 
 KIND = Kind(

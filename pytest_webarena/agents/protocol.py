@@ -6,9 +6,10 @@ import base64
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args, runtime_checkable
 
 from pytest_webarena.answers import AnswerFormat, instructions
+from pytest_webarena.errors import WebArenaError
 from pytest_webarena.evidence import StopReason, Usage
 
 if TYPE_CHECKING:
@@ -130,6 +131,24 @@ class Reply:
     """The agent ran into a limit of its own (tokens, cost): the episode ends with this reason and detail, the action
     is not carried out and no step is counted."""
 
+    def __post_init__(self) -> None:
+        # Here, in the agent's own call: what is found later would look like a fault of ours.
+        for name, kind in (
+            ("raw", str),
+            ("thought", str),
+            ("usage", Usage | None),
+            ("retries", int),
+            ("exchange", str),
+        ):
+            if not isinstance(value := getattr(self, name), kind):
+                raise TypeError(f"Reply: expected {name} to be {kind}, found {type(value).__name__}")
+        ended: object = self.ended
+        known = get_args(StopReason)
+        if ended is not None and not (
+            isinstance(ended, tuple) and len(ended) == 2 and ended[0] in known and isinstance(ended[1], str)
+        ):
+            raise TypeError(f"Reply: expected ended to be a pair of {', '.join(known)} and a text, found {ended!r}")
+
 
 @runtime_checkable
 class Agent(Protocol):
@@ -223,5 +242,8 @@ class AgentDefinition:
     """Which trials share a memory; None: each begins with nothing."""
     self_driving: bool = False
     """``make`` returns a `SelfDriving`, else an `Agent`."""
+    raises: tuple[type[WebArenaError], ...] = ()
+    """Errors of ours that its code may raise about something else than the agent: that of a kind which runs nobody
+    else's code in this process. Whatever else comes out of it, errors of ours included, is an agent that crashed."""
     check: Callable[[ModelSettings], None] = field(default=lambda settings: None)
     """Called once before a run: raises `UsageError` for what is missing, such as a key or a price."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pytest_webarena.agents.code import contents, imported_files
 from pytest_webarena.agents.kinds import Common, Kind
 from pytest_webarena.agents.protocol import Agent, AgentDefinition, Assignment, TaskView
 from pytest_webarena.errors import UsageError, closest
@@ -29,20 +30,28 @@ class PythonKeys:
     """``module:attribute``, or ``file.py:attribute`` relative to the definition."""
     options: Mapping[str, Any] = field(default_factory=dict)
     """Keyword arguments of the class, factory or function."""
+    files: tuple[str, ...] = ()
+    """Files and folders beside the definition that its code reads by itself, such as prompts: a change of these makes
+    it another agent. The modules it imports need no mention (`code.imported_files`)."""
 
 
 def _build(common: Common, keys: PythonKeys) -> AgentDefinition:
-    target, code = load(keys.python, common.base)
+    target, files = load(keys.python, common.base)
     if common.memory is not None:
         _check_remembers(target, common.where)
-    return common.definition(_maker(target, keys.python, dict(keys.options)), files=[code] if code else [])
+    for name in keys.files:
+        if not (common.base / name).exists():
+            raise UsageError(f"{common.where}: files: expected a file or folder at {common.base / name}, found none")
+    files += contents(common.base, keys.files)
+    return common.definition(_maker(target, keys.python, dict(keys.options)), files=files)
 
 
 KIND = Kind(name="python", about="a Python class or function, in this process", keys=PythonKeys, build=_build)
 
 
-def load(spec: str, base: Path) -> tuple[Any, Path | None]:
-    """What ``module:attribute`` or ``file.py:attribute`` names, and its file; `UsageError` if there is none."""
+def load(spec: str, base: Path) -> tuple[Any, list[Path]]:
+    """What ``module:attribute`` or ``file.py:attribute`` names, and the files that belong to it; `UsageError` if there
+    is no such thing."""
     where, _, attribute = spec.rpartition(":")
     if not where or not attribute:
         raise UsageError(f"agent {spec!r}: expected 'module:attribute' or 'file.py:attribute'")
@@ -60,15 +69,16 @@ def load(spec: str, base: Path) -> tuple[Any, Path | None]:
             module_spec.loader.exec_module(module)
         else:
             module = importlib.import_module(where)
-    except UsageError:
+    except (UsageError, KeyboardInterrupt):
         raise
-    except Exception as error:
+    except BaseException as error:  # SystemExit would end the run, as if it were over
         raise UsageError(f"agent {spec!r}: importing {where} failed: {type(error).__name__}: {error}") from error
     if not hasattr(module, attribute):
         names = [name for name in vars(module) if not name.startswith("_")]
         raise UsageError(f"agent {spec!r}: {where} has no {attribute!r}; {closest(attribute, names)}")
     code = getattr(module, "__file__", None)
-    return getattr(module, attribute), Path(code) if code else None
+    name = "" if where.endswith(".py") else where
+    return getattr(module, attribute), imported_files(Path(code), name) if code else []
 
 
 def _check_remembers(target: Any, where: str) -> None:

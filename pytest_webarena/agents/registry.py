@@ -16,7 +16,7 @@ from pytest_webarena.agents.mutants import MUTANTS, Replay
 from pytest_webarena.agents.overrides import Overrides
 from pytest_webarena.agents.protocol import Agent, AgentDefinition, TaskView
 from pytest_webarena.browser.config import DialogPolicy
-from pytest_webarena.errors import UsageError, closest
+from pytest_webarena.errors import TaskError, UsageError, closest
 from pytest_webarena.tasks.model import Task
 
 __all__ = ["BUILTIN", "agent_id", "known_agents", "resolve_agent"]
@@ -69,6 +69,7 @@ def resolve_agent(name: str, directories: Sequence[Path] = (), overrides: Overri
             dialogs=_as_solved if name == "oracle" else lambda task, trial: None,
             privileged=name == "oracle",
             source=f"built-in: {about}",
+            raises=(TaskError,) if name == "oracle" else (),  # a solution that can't be replayed
         )
     if name in MUTANTS:  # for --audit alone: by themselves they replay what a task calls its solution
         return AgentDefinition(
@@ -79,6 +80,7 @@ def resolve_agent(name: str, directories: Sequence[Path] = (), overrides: Overri
             dialogs=_as_solved,
             privileged=True,
             source=f"built-in: {MUTANTS[name]}",
+            raises=(TaskError,),
         )
     for entry in importlib.metadata.entry_points(group=_ENTRY_POINTS):
         if entry.name == name:

@@ -16,7 +16,7 @@ from pytest_webarena.agents.kinds import Common, Kind
 from pytest_webarena.agents.protocol import AgentDefinition, Assignment, Reply
 from pytest_webarena.agents.recording import Recording, find_recording
 from pytest_webarena.agents.wire import action_from_record
-from pytest_webarena.errors import UsageError
+from pytest_webarena.errors import AgentError, UsageError
 
 if TYPE_CHECKING:
     from pytest_webarena.browser.config import DialogPolicy
@@ -234,8 +234,9 @@ def _build(common: Common, keys: ReplayKeys) -> AgentDefinition:
         answers = {step.action.get("kind") for step in recorded} & {AcceptDialog.kind, DismissDialog.kind}
         return "hold" if answers else None
 
-    files = [run / "run.json"] if keys.run and (run / "run.json").is_file() else []
-    return common.definition(make, files=files, dialogs=dialogs, check=check)
+    recorded = sorted((run / "trials").glob("*/attempt-*/steps.jsonl")) if keys.run else []
+    files = [run / "run.json", *recorded] if keys.run and (run / "run.json").is_file() else []
+    return common.definition(make, files=files, dialogs=dialogs, check=check, raises=(AgentError,))
 
 
 KIND = Kind(

@@ -15,7 +15,7 @@ from pytest_webarena.agents.protocol import AgentDefinition, Assignment
 from pytest_webarena.agents.wire import action_from_record
 from pytest_webarena.browser.config import DialogPolicy
 from pytest_webarena.browser.grammars import grammar as find_grammar
-from pytest_webarena.errors import AgentError, UsageError
+from pytest_webarena.errors import TaskError, UsageError
 
 if TYPE_CHECKING:
     from pytest_webarena.browser.observation import Observation
@@ -65,12 +65,12 @@ def _build(common: Common, keys: ScriptedKeys) -> AgentDefinition:
     def make(assignment: Assignment) -> ScriptedAgent:
         steps = steps_of(assignment.task.id)
         if steps is None:
-            raise AgentError(
+            raise TaskError(
                 f"{common.where}: expected steps for {assignment.task.id} or '*', found {', '.join(scripts) or 'none'}"
             )
         return ScriptedAgent(steps, assignment.view.sites)
 
-    return common.definition(make, dialogs=dialogs)
+    return common.definition(make, dialogs=dialogs, raises=(TaskError,))
 
 
 KIND = Kind(

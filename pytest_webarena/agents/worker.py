@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_webarena.agents.memory import Remembered
 from pytest_webarena.errors import WebArenaError
+from pytest_webarena.evidence import cut
 
 if TYPE_CHECKING:
     from pytest_webarena.actions import Action
@@ -32,6 +33,10 @@ _NOT_THE_AGENTS = (
 """Where code lies in which a crash of an agent tells its author little."""
 
 
+_GOODBYE = 5.0
+"""Seconds for an agent to clear up."""
+
+
 class AgentTimeout(Exception):
     """The agent did not answer in time. Its thread is left behind; it is a daemon and holds nothing."""
 
@@ -44,10 +49,19 @@ class AgentWorker:
     """Calls one agent, plain or async, with a deadline per call. Async agents keep one event loop for the trial.
 
     Use as a context manager; leaving it calls the agent's ``close()`` if there is one, in the agent's thread. For an
-    agent that did not answer it is ``cut_off()``, in the caller's thread: what it waits for can be ended there.
+    agent that did not answer it is ``cut_off()``, in another thread: what it waits for can be ended there.
     """
 
-    def __init__(self, make: Callable[[], Agent | SelfDriving], *, name: str, timeout: float) -> None:
+    def __init__(
+        self,
+        make: Callable[[], Agent | SelfDriving],
+        *,
+        name: str,
+        timeout: float,
+        raises: tuple[type[WebArenaError], ...] = (),
+    ) -> None:
+        """``raises`` are the errors that pass as they are (`AgentDefinition.raises`)."""
+        self._raises = raises
         self._calls: queue.SimpleQueue[tuple[Callable[[], Any], Future[Any]] | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._work, name=f"agent-{name}", daemon=True)
         self._thread.start()
@@ -60,16 +74,21 @@ class AgentWorker:
         return self
 
     def __exit__(self, *exc_info: object) -> None:
-        if not self._abandoned and (close := getattr(self._agent, "close", None)) is not None:
+        if not self._abandoned:
             with contextlib.suppress(AgentTimeout, AgentCrashed, WebArenaError):  # its verdict stands already
-                self._call(close, 5.0)
-        if self._abandoned and (cut_off := getattr(self._agent, "cut_off", None)) is not None:
-            with contextlib.suppress(Exception):
-                cut_off()
+                self._call(lambda: _if_there(self._agent, "close"), _GOODBYE)
+        if self._abandoned:
+            thread = threading.Thread(target=self._cut_off, name=f"{self._thread.name}-cut-off", daemon=True)
+            thread.start()
+            thread.join(_GOODBYE)
         self._calls.put(None)
 
+    def _cut_off(self) -> None:
+        with contextlib.suppress(BaseException):  # whatever it is: the verdict stands already
+            _if_there(self._agent, "cut_off")
+
     def act(self, observation: Observation, timeout: float) -> Action | str | Reply:
-        """The agent's reply. Raises `AgentTimeout`, `AgentCrashed`, or the `WebArenaError` it raised itself."""
+        """The agent's reply. Raises `AgentTimeout`, `AgentCrashed`, or one of the errors that may pass."""
         reply: Action | str | Reply = self._call(lambda: self._agent.act(observation), timeout)
         return reply
 
@@ -81,12 +100,15 @@ class AgentWorker:
         """What the agent leaves for later trials (`protocol.Remembering`); None if it was cut off. Raises as `act`."""
         if self._abandoned:
             return None
-        if (remember := getattr(self._agent, "remember", None)) is None:
-            raise AgentCrashed("expected the agent to have 'remember(self, reason)', it has not")
-        said = self._call(lambda: remember(reason), timeout)
+        said = self._call(lambda: self._remember(reason), timeout)
         if said is not None and not isinstance(said, str | Remembered):
             raise AgentCrashed(f"expected text to remember or None, found {type(said).__name__}")
         return said
+
+    def _remember(self, reason: StopReason) -> Any:
+        if (remember := getattr(self._agent, "remember", None)) is None:
+            raise AgentCrashed("expected the agent to have 'remember(self, reason)', it has not")
+        return remember(reason)
 
     def abandon(self) -> None:
         """Stop waiting for the agent, from another thread: it ran into a limit."""
@@ -105,11 +127,13 @@ class AgentWorker:
                 raise AgentCrashed(_describe(error)) from error
             self._abandoned = True
             raise AgentTimeout from None
-        except WebArenaError:
+        except AgentCrashed:
             raise
         except BaseException as error:
             if isinstance(error, KeyboardInterrupt) and not future.done():
                 raise  # the user's Ctrl-C while waiting, not the agent's
+            if isinstance(error, self._raises):
+                raise
             self.crash = error
             raise AgentCrashed(_describe(error)) from error
 
@@ -132,8 +156,22 @@ async def _await(awaitable: Any) -> Any:
 
 def _describe(error: BaseException) -> str:
     """What was raised, and where in the agent's own code: ``ValueError: no price (my_agents.py:12, in act)``."""
-    first, line_end, rest = f"{type(error).__name__}: {error}".partition("\n")
-    return f"{first.removesuffix(': ')}{_own_place(error)}{line_end}{rest}"
+    first, line_end, rest = f"{type(error).__name__}: {_text(error)}".partition("\n")
+    first = cut(first)
+    return f"{first.removesuffix(': ')}{_own_place(error)}{line_end}{cut(rest)}"
+
+
+def _text(error: BaseException) -> str:
+    try:
+        return str(error)
+    except BaseException as other:  # its ``__str__`` is the agent's code too
+        return f"(its text can't be had: {type(other).__name__})"
+
+
+def _if_there(agent: object, name: str) -> Any:
+    """Call the agent's method of that name if it has one."""
+    method = getattr(agent, name, None)
+    return method() if method is not None else None
 
 
 def _own_place(error: BaseException) -> str:

@@ -23,7 +23,7 @@ from pytest_webarena.browser.settle import settle
 from pytest_webarena.browser.tab import Tab
 from pytest_webarena.browser.tabs import Tabs
 from pytest_webarena.errors import BrowserError
-from pytest_webarena.evidence import TabState
+from pytest_webarena.evidence import LONGEST_PAGE, TabState, cut
 
 __all__ = ["look", "screenshot_of", "states_of", "unread"]
 
@@ -92,7 +92,7 @@ async def states_of(tabs: Tabs, *, seconds: float) -> tuple[TabState, ...]:
         if not allowed_in_tab(tab.page.url):
             return ""
         try:
-            return writable(await tab.run(tab.page.content(), seconds, "reading a tab"))
+            return cut(writable(await tab.run(tab.page.content(), seconds, "reading a tab")), LONGEST_PAGE)
         except (Unresponsive, DialogOpened, TabClosed, PageCrashed, PlaywrightError):
             return ""  # what is known without the page's help is still recorded
 

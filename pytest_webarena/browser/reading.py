@@ -19,6 +19,7 @@ from pytest_webarena.browser.settle import settle
 from pytest_webarena.browser.tab import Tab
 from pytest_webarena.browser.tabs import Tabs
 from pytest_webarena.errors import BrowserError, SiteError, TaskError
+from pytest_webarena.evidence import LONGEST_PAGE
 
 __all__ = ["read_address", "read_tab"]
 
@@ -111,6 +112,8 @@ async def read_tab(
         reading, error = PageReading(url=tab.url, status=None, texts=()), error or str(failure)
     except Unresponsive as failure:
         raise BrowserError(f"a check reads {tab.url}: {failure}") from failure
+    if (size := sum(map(len, reading.texts))) > LONGEST_PAGE:
+        raise TaskError(f"expected at most {LONGEST_PAGE:,} characters to judge on {tab.url}, found {size:,}")
     return replace(reading, status=status, error=error)
 
 

@@ -4,6 +4,7 @@ A kind of check is a `Kind`: how it is written in task files, what it collects, 
 built-in ones are one module each; others come from the entry point group ``webarena.checks``.
 """
 
+from pytest_webarena.checks.bounded import CHECK_SECONDS, judge_all_bounded, judge_bounded
 from pytest_webarena.checks.grading import GRADINGS, ORIGINAL, REPAIRED, VERIFIED, Grading, find_grading
 from pytest_webarena.checks.judging import Signals, collect, judge, judge_all, signals
 from pytest_webarena.checks.kind import Judgement, Kind, Live, Page, Rows, State, View
@@ -11,6 +12,7 @@ from pytest_webarena.checks.verdict import CheckResult, Verdict
 from pytest_webarena.tasks.kinds import find_kind, kind_names, register
 
 __all__ = [
+    "CHECK_SECONDS",
     "GRADINGS",
     "ORIGINAL",
     "REPAIRED",
@@ -31,6 +33,8 @@ __all__ = [
     "find_kind",
     "judge",
     "judge_all",
+    "judge_all_bounded",
+    "judge_bounded",
     "kind_names",
     "register",
     "signals",

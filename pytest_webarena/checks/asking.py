@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -66,6 +67,9 @@ class JudgeUnreadable(JudgeError):
         super().__init__(message)
         self.replies = replies
         """What it said, verbatim, in order."""
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return functools.partial(type(self), replies=self.replies), self.args
 
 
 class Asker(Protocol):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from pytest_webarena.actions import Stop
@@ -11,14 +12,17 @@ from pytest_webarena.checks.asking import Asker
 from pytest_webarena.checks.grading import REPAIRED, Grading, find_grading, gradings_of, headline_of
 from pytest_webarena.checks.kind import END, Judgement, Kind, Live, State, View
 from pytest_webarena.checks.verdict import CheckResult, Verdict
-from pytest_webarena.errors import BrowserError, SiteError, TaskError, TrialError
+from pytest_webarena.errors import BrowserError, JudgeError, SiteError, TaskError, TrialError
 from pytest_webarena.evidence import Evidence, Probe
 from pytest_webarena.tasks.kinds import find_kind
 from pytest_webarena.tasks.model import Check, Task
 from pytest_webarena.tasks.nodes import clip
 from pytest_webarena.tasks.placeholders import readable
 
-__all__ = ["Signals", "collect", "judge", "judge_all", "signals"]
+__all__ = ["Signals", "Watch", "collect", "judge", "judge_all", "make_ready", "signals"]
+
+Watch = Callable[[str, str], str]
+"""Told the grading and the path of each check that is about to be judged; says why it must not be, or nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,11 +106,29 @@ def collect(checks: Sequence[Check], live: Live, *, state: State) -> tuple[Probe
     return tuple(probes)
 
 
-def judge(task: Task, evidence: Evidence, *, grading: Grading = REPAIRED, asker: Asker | None = None) -> Verdict:
+def make_ready(task: Task) -> None:
+    """Load what judging the task takes; whatever is wrong with it is told when it is judged."""
+    for check, _ in _leaves(task.every_check):
+        kind = _kind(check)
+        if kind is not None and kind.make_ready is not None:
+            with suppress(Exception):
+                kind.make_ready(check.spec)
+
+
+def judge(
+    task: Task,
+    evidence: Evidence,
+    *,
+    grading: Grading = REPAIRED,
+    asker: Asker | None = None,
+    watch: Watch | None = None,
+) -> Verdict:
     """Decide about a trial from what was recorded of it. Pure: no browser, no sites, no clock.
 
     What was not collected makes the verdict inconclusive, unless the rest decides it anyway. ``asker`` is the judge
     model; without one, what needs it is inconclusive. `TaskError` when the task has no checks of this grading.
+
+    Takes as long as it takes: `bounded.judge_all_bounded` does not, and listens by ``watch``.
     """
     known = gradings_of(task)
     name = headline_of(task, grading.name)
@@ -114,7 +136,7 @@ def judge(task: Task, evidence: Evidence, *, grading: Grading = REPAIRED, asker:
         raise TaskError(f"{task.id}: expected checks of the grading {grading.name!r}, found {', '.join(known)}")
     if name != grading.name:
         grading = find_grading(name)
-    judging = _Judging(task, evidence, grading, asker)
+    judging = _Judging(task, evidence, grading, asker, watch)
     results = tuple(judging.check(check) for check in task.gradings.get(name, task.checks))
     if task.score == "mean":
         total = math.fsum(result.weight for result in results)
@@ -137,18 +159,18 @@ def judge(task: Task, evidence: Evidence, *, grading: Grading = REPAIRED, asker:
 
 
 def judge_all(
-    task: Task, evidence: Evidence, *, headline: Grading, asker: Asker | None = None
+    task: Task, evidence: Evidence, *, headline: Grading, asker: Asker | None = None, watch: Watch | None = None
 ) -> Mapping[str, Verdict]:
     """The verdicts of every grading that the task can be judged by, the headline's first; one for tasks that know none.
 
     ``repaired`` is judged without the repairs that ``headline`` leaves out. `TaskError` as for `judge`.
     """
     name = headline_of(task, headline.name)
-    first = judge(task, evidence, grading=headline, asker=asker)
+    first = judge(task, evidence, grading=headline, asker=asker, watch=watch)
     others = (other for other in gradings_of(task) if other != name)
     return {
         name or headline.name: first,
-        **{other: judge(task, evidence, grading=find_grading(other), asker=asker) for other in others},
+        **{other: judge(task, evidence, grading=find_grading(other), asker=asker, watch=watch) for other in others},
     }
 
 
@@ -163,11 +185,14 @@ def _clean(score: float) -> float:
 
 
 class _Judging:
-    def __init__(self, task: Task, evidence: Evidence, grading: Grading, asker: Asker | None) -> None:
+    def __init__(
+        self, task: Task, evidence: Evidence, grading: Grading, asker: Asker | None, watch: Watch | None
+    ) -> None:
         self.task = task
         self.evidence = evidence
         self.grading = grading
         self.asker = asker
+        self.watch = watch
         # Nothing changes between stopping and the end, so a step that stops is a state of its own only if probed.
         steps = {step.index for step in evidence.steps if step.action.get("kind") != Stop.kind}
         probed = {probe.state for probe in evidence.probes if isinstance(probe.state, int)}
@@ -211,6 +236,8 @@ class _Judging:
         if kind is None:
             why = f"no kind of check called '{check.kind}' is installed"
             return self.result(check, Judgement.unknown(expected="", why=why), state)
+        if self.watch is not None and (why := self.watch(self.grading.name, check.path)):
+            return self.result(check, Judgement.unknown(expected=clip(str(check.spec), 200), why=why), state)
         view = View(
             evidence=self.evidence,
             state=state,
@@ -221,7 +248,7 @@ class _Judging:
         )
         try:
             judgement = kind.judge(check.spec, view)
-        except TrialError:
+        except JudgeError:
             raise
         except Exception as error:  # no verdict about the agent may come from a fault of a check
             why = clip(f"judging raised {type(error).__name__}: {error}", 200)

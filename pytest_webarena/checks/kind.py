@@ -156,6 +156,9 @@ class Kind(Generic[S]):
     """Whether judging looks at the bodies of responses, which are not kept otherwise; None: never."""
     reads_requests: bool = False
     """Whether judging looks at the requests that were made."""
+    make_ready: Callable[[S], object] | None = None
+    """Load what ``judge`` takes long to load. Each trial is judged in a process of its own, which finds what was loaded
+    before it began and takes what it loads itself with it when it ends. What it raises is of no account."""
     examples: tuple[str, ...] = field(default=())
     """YAML of whole checks, for the reference."""
 

@@ -10,7 +10,14 @@ from typing import Any
 
 from pytest_webarena.checks.images.captions import Captioner, NoCaptioner, find_captioner
 from pytest_webarena.checks.images.reading import collect
-from pytest_webarena.checks.images.similarity import TooLarge, Unreadable, decode, missing_libraries, similarity
+from pytest_webarena.checks.images.similarity import (
+    TooLarge,
+    Unreadable,
+    decode,
+    load_libraries,
+    missing_libraries,
+    similarity,
+)
 from pytest_webarena.checks.images.spec import FORM, ImageQuery
 from pytest_webarena.checks.kind import Judgement, Kind, View
 from pytest_webarena.checks.upstream.parts import Part, judgement_of
@@ -196,6 +203,7 @@ PAGE_IMAGE_QUERY: Kind[tuple[ImageQuery, ...]] = Kind(
     judge=judge,
     collect=collect,
     phase=_phase,
+    make_ready=lambda queries: load_libraries(),
     examples=(
         "- page_image_query:\n    - {eval_image_url: last, eval_image_class: .photos,\n"
         "       eval_fuzzy_image_match: '__SHOPPING__/media/kettle.jpg'}",

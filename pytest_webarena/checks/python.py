@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_webarena.checks.kind import Judgement, Kind, View
-from pytest_webarena.errors import TrialError
+from pytest_webarena.errors import JudgeError
 from pytest_webarena.tasks.nodes import clip
 from pytest_webarena.tasks.reading import Reading
 from pytest_webarena.tasks.records import Convert, Either, Field, MapOf, Record
@@ -79,9 +79,9 @@ def judge(spec: PythonSpec, view: View) -> Judgement:
     expected = f"{spec} says yes"
     try:
         result = _load(spec.function)(view.evidence, **spec.args)
-    except TrialError:
+    except (JudgeError, KeyboardInterrupt):  # a judge of the user's own; Ctrl-C
         raise
-    except Exception as error:
+    except BaseException as error:  # also other errors of ours, pytest's outcomes and SystemExit: it is the check's
         return Judgement.unknown(expected=expected, why=_where(error, spec))
     score, why = result if isinstance(result, tuple) and len(result) == 2 else (result, "")
     if isinstance(score, bool):
@@ -103,7 +103,7 @@ def _load(name: str) -> Callable[..., Any]:
     return found  # type: ignore[no-any-return]
 
 
-def _where(error: Exception, spec: PythonSpec) -> str:
+def _where(error: BaseException, spec: PythonSpec) -> str:
     frames = traceback.extract_tb(error.__traceback__)
     module = spec.function.partition(":")[0].rpartition(".")[2]
     own = next((frame for frame in reversed(frames) if frame.filename.endswith(f"{module}.py")), None)
@@ -117,5 +117,6 @@ PYTHON: Kind[PythonSpec] = Kind(
     form=FORM,
     judge=judge,
     reads_requests=True,
+    make_ready=lambda spec: _load(spec.function),
     examples=("- python: my_checks:few_steps",),
 )

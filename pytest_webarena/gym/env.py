@@ -17,7 +17,7 @@ from gymnasium.spaces import Box, Dict
 from pytest_webarena.answers import instructions
 from pytest_webarena.browser.config import ObservationConfig, SessionConfig
 from pytest_webarena.browser.grammars import grammar as find_grammar
-from pytest_webarena.checks import REPAIRED, judge
+from pytest_webarena.checks import REPAIRED, judge_bounded
 from pytest_webarena.checks.grading import answer_format
 from pytest_webarena.episode import Episode, EpisodeLimits
 from pytest_webarena.errors import TaskFileError, UsageError, closest, error_of
@@ -163,7 +163,7 @@ class TasksEnv(gymnasium.Env[dict[str, Any], "str | Action"]):
         info = self._info()
         with self._stage.blaming_sites():
             evidence = self._gather(said)
-        verdict = judge(self._task, evidence)
+        verdict = judge_bounded(self._task, evidence)
         decided = decide(verdict, stop_reason=said.ending.reason, stop_detail=said.ending.detail)
         if decided.cause is not None or verdict.score is None:
             raise error_of(decided.cause or "harness", decided.message)

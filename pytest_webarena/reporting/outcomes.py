@@ -9,7 +9,7 @@ import pytest
 
 from pytest_webarena.errors import TrialError
 
-__all__ = ["SKIPPED", "failure_text", "is_trial", "mark_report", "test_status", "why_skipped"]
+__all__ = ["SKIPPED", "failure_text", "is_trial", "mark_report", "skip_reason", "test_status", "why_skipped"]
 
 SKIPPED = "skipped_because"
 """Property of a report: why this package did not run the trial."""
@@ -55,6 +55,13 @@ def why_skipped(report: pytest.TestReport) -> str:
     if not (report.skipped and report.when == "call"):
         return ""
     return next((str(value) for name, value in report.user_properties if name == SKIPPED), "")
+
+
+def skip_reason(report: pytest.TestReport) -> str:
+    """Why pytest skipped the test."""
+    if isinstance(report.longrepr, tuple):
+        return str(report.longrepr[2]).removeprefix("Skipped: ")
+    return str(getattr(report, "wasxfail", "") or "skipped")
 
 
 def test_status(report: Any) -> tuple[str, str, str] | None:

@@ -86,8 +86,8 @@ class Progress:
 
     def count(self, report: pytest.TestReport) -> None:
         """Take note of a report; only trials count, each once."""
-        if report.when != "call" or not is_trial(report):
-            return
+        if report.when != "call" or getattr(report, "outcome", "") == "rerun" or not is_trial(report):
+            return  # "rerun": another report of the same trial comes
         facts: dict[str, Any] = dict(report.user_properties)
         self.done += 1
         self.passed += facts.get("audit", facts.get("outcome")) == "passed"

@@ -7,6 +7,7 @@ import textwrap
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
@@ -14,6 +15,7 @@ import pytest
 from pytest_webarena.judging import standing
 from pytest_webarena.llm.ledger import LEDGER, read_ledger
 from pytest_webarena.results import Rate, Summary, summarise
+from pytest_webarena.results.conditions import mixed, source_of
 from pytest_webarena.results.gradings import compare
 from pytest_webarena.results.wording import dollars, seconds_words, size_words, usage_words
 from pytest_webarena.sites.external import EXTERNAL
@@ -23,16 +25,21 @@ if TYPE_CHECKING:
     from _pytest.terminal import TerminalReporter
 
     from pytest_webarena.controller import Controller
+    from pytest_webarena.gate import Ruling
     from pytest_webarena.judging import JudgeSettings
     from pytest_webarena.llm.config import ModelSettings
     from pytest_webarena.llm.ledger import LedgerLine
     from pytest_webarena.results import TrialRecord
+    from pytest_webarena.results.conditions import Difference
+    from pytest_webarena.results.plan import Coverage
+    from pytest_webarena.results.rundir import Unreadable
     from pytest_webarena.selection import LeftOut
     from pytest_webarena.sites.report import AppReport, BrokerReport, Durations
 
 __all__ = [
     "Line",
     "budget_lines",
+    "coverage_lines",
     "cut_off_lines",
     "grading_lines",
     "header",
@@ -42,6 +49,7 @@ __all__ = [
     "site_lines",
     "skipped_lines",
     "summary_lines",
+    "unreadable_lines",
     "write_summary",
 ]
 
@@ -77,14 +85,20 @@ def header(config: pytest.Config) -> str | None:
 
 def write_summary(reporter: TerminalReporter, controller: Controller) -> None:
     """The run's figures, from its records."""
+    if controller.refusal:
+        reporter.write_line(f"ERROR: {controller.refusal}", red=True)
     run = controller.run_dir
     if run is None:
-        if controller.skipped:
+        lines = [*skipped_lines(controller.skipped), *_gate_lines(controller.ruling)]
+        if lines:
             reporter.write_sep("=", "webarena")
-            _write(reporter, skipped_lines(controller.skipped))
+            _write(reporter, [*coverage_lines(controller.coverages.values()), *lines])
         return
     reporter.write_sep("=", "webarena")
-    lines = list(summary_lines(summarise(controller.records).values()))
+    differing = mixed(source_of(run.path, run.facts(), controller.records))
+    lines = list(summary_lines(summarise(controller.records).values(), differing))
+    lines += coverage_lines(controller.coverages.values())
+    lines += unreadable_lines(controller.unreadable)
     lines += grading_lines(controller.records, run.path)
     if controller.broker_report is not None:
         lines += site_lines(controller.broker_report)
@@ -95,8 +109,7 @@ def write_summary(reporter: TerminalReporter, controller: Controller) -> None:
     lines += cut_off_lines(sum(map(run.cut_off, controller.records)))
     lines += left_out_lines(controller.left_out)
     lines += skipped_lines(controller.skipped)
-    if controller.ruling is not None:
-        lines.append(Line(f"gate: {controller.ruling.message}", "red" if controller.ruling.exit_code else ""))
+    lines += _gate_lines(controller.ruling)
     lines.append(Line(f"records: {_shorter(run.path)} ({size_words(run.size())})"))
     _write(reporter, lines)
 
@@ -106,10 +119,21 @@ def _write(reporter: TerminalReporter, lines: Iterable[Line]) -> None:
         reporter.write_line(line.text, **({line.mark: True} if line.mark else {}))
 
 
-def summary_lines(summaries: Iterable[Summary]) -> Iterator[Line]:
-    """The figures of each agent, errors beside the rate and never inside it."""
+def unreadable_lines(unreadable: Sequence[Unreadable]) -> Iterator[Line]:
+    """Trials that are in no figure, for there is nothing to count; each with its file, which is never broken."""
+    if unreadable:
+        yield Line(f"unreadable     {_plural(len(unreadable), 'trial')}, in none of the figures:", "red")
+        yield from (Line(f"  {each}", "red") for each in unreadable)
+
+
+def summary_lines(
+    summaries: Iterable[Summary], differing: Mapping[str, Sequence[Difference]] = MappingProxyType({})
+) -> Iterator[Line]:
+    """The figures of each agent, errors beside the rate and never inside it; and what makes it no one rate."""
     for summary in summaries:
         yield from _rate_lines(summary)
+        if found := differing.get(summary.agent):
+            yield from _row("mixed", ["no one rate: its trials differ", *(each.short for each in found)], mark="red")
         if summary.privileged:
             yield Line(f"  {'note':<{_LABEL - 2}}sees the solutions: its rate says nothing about agents")
         if summary.memory:
@@ -130,6 +154,9 @@ def summary_lines(summaries: Iterable[Summary]) -> Iterator[Line]:
         yield from _judge_rows(summary)
         if summary.retried:
             yield from _row("retried", [f"{_plural(summary.retried, 'trial')} after an error of the environment"])
+        if summary.rerun:
+            told = f"{_plural(summary.rerun, 'trial')} after the verdict, which stands"
+            yield from _row("rerun", [told, f"{summary.rerun_passed} failed and passed later"], mark="yellow")
         yield from _cost_rows(summary)
         trials = summary.rate.judged + summary.rate.errors
         yield from _row("per trial", [f"{summary.steps / trials:.1f} steps", seconds_words(summary.seconds / trials)])
@@ -186,6 +213,32 @@ def cut_off_lines(attempts: int) -> Iterator[Line]:
     if attempts:
         ended = f"{_plural(attempts, 'attempt')} ended with {'its' if attempts == 1 else 'their'} process"
         yield from _row("cut off", [ended, "tried again"], indent=0, mark="yellow")
+
+
+def coverage_lines(coverages: Iterable[Coverage]) -> Iterator[Line]:
+    """What became of the planned trials of all agents, each counted once."""
+    found = list(coverages)
+
+    def total(name: str) -> int:
+        return sum(getattr(each, name) for each in found)
+
+    if not (planned := total("planned")):
+        return
+    ways = [f"{total('judged')} judged"]
+    ways += [_plural(total("errors"), "error")] * bool(total("errors"))
+    ways += [f"{total('lost')} lost"] * bool(total("lost"))
+    parts = [f"{planned} planned", f"{total('run')} run ({', '.join(ways)})"]
+    rest = {"skipped": "skipped", "allowed": "skipped (--allow-skipped)", "not_run": "not run"}
+    parts += [f"{count} {words}" for name, words in rest.items() if (count := total(name))]
+    yield from _row("trials", parts, indent=0, mark="yellow" if total("missing") else "")
+
+
+def _gate_lines(ruling: Ruling | None) -> Iterator[Line]:
+    if ruling is not None:
+        mark = "red" if ruling.exit_code else ""
+        yield from (
+            Line(text, mark) for text in textwrap.wrap(f"gate: {ruling.message}", _WIDTH, break_on_hyphens=False)
+        )
 
 
 def left_out_lines(left_out: LeftOut) -> Iterator[Line]:
@@ -278,7 +331,8 @@ def _rate_lines(summary: Summary) -> Iterator[Line]:
     low, high = rate.interval
     graded = f", grading {' and '.join(summary.gradings)}" if summary.gradings else ""
     first = f"{summary.agent}: {rate.passed}/{rate.judged} passed = {rate.value:.1%}{graded}"
-    second = f"(95% interval {low:.1%} to {high:.1%}){errors}"
+    rule = "clustered interval" if rate.clusters < rate.judged else "interval"
+    second = f"(95% {rule} {low:.1%} to {high:.1%}){errors}"
     if len(first) + 1 + len(second) <= _WIDTH:
         yield Line(f"{first} {second}", "bold")
     else:

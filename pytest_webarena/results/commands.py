@@ -4,10 +4,23 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["add_commands"]
+if TYPE_CHECKING:
+    from pytest_webarena.results.har import Exported
+    from pytest_webarena.results.rundir import Unreadable
+
+__all__ = ["add_commands", "name_unreadable"]
+
+
+def name_unreadable(unreadable: Sequence[Unreadable]) -> int:
+    """Name trials that are in no figure, for their record can't be read. The exit code of a command that met them."""
+    for each in unreadable:
+        print(f"can't be read, and in no figure: {each}", file=sys.stderr)
+    return 1 if unreadable else 0
 
 
 def add_commands(commands: Any) -> None:
@@ -36,7 +49,9 @@ def _gradings(options: argparse.Namespace) -> int:
 
     run = RunDir(options.run_dir)
     run.facts()
-    found = compare(run.records())
+    stored = run.read()
+    code = name_unreadable(stored.unreadable)
+    found = compare(stored.records)
     if options.agent is not None:
         if options.agent not in found:
             raise UsageError(f"--agent: expected one of {', '.join(found) or 'none'}, found {options.agent!r}")
@@ -45,12 +60,12 @@ def _gradings(options: argparse.Namespace) -> int:
         from pytest_webarena.results.export import gradings_json
 
         print(json.dumps(gradings_json(found), indent=1))
-        return 0
+        return code
     if not found:
         print("no task of this run knows gradings: each has one verdict")
     for number, comparison in enumerate(found.values()):
         print("\n" * bool(number) + "\n".join(render(comparison)))
-    return 0
+    return code
 
 
 def _har(options: argparse.Namespace) -> int:
@@ -58,9 +73,10 @@ def _har(options: argparse.Namespace) -> int:
     from pytest_webarena.results.rundir import RunDir
 
     target = options.output or options.run_dir / "har"
-    count = write_hars(RunDir(options.run_dir), target)
-    print(f"{count} file{'s' * (count != 1)} in {target}")
-    return 0
+    written = write_hars(RunDir(options.run_dir), target)
+    print(f"{written.trials} file{'s' * (written.trials != 1)} in {target}")
+    _tell_left_out(written)
+    return name_unreadable(written.unreadable)
 
 
 def _export_verified(options: argparse.Namespace) -> int:
@@ -72,7 +88,11 @@ def _export_verified(options: argparse.Namespace) -> int:
     print(f"{count} trial{'s' * (count != 1)} in {options.output}. To judge them by the package itself:")
     for folder in exported.folders:
         print(f"  webarena-verified eval-tasks --output-dir {folder} --config {folder / CONFIG}")
+    _tell_left_out(exported)
+    return name_unreadable(exported.unreadable)
+
+
+def _tell_left_out(exported: Exported) -> None:
     for reason in dict.fromkeys(exported.left_out.values()):
         count = sum(each == reason for each in exported.left_out.values())
         print(f"left out: {count} ({reason})")
-    return 0

@@ -14,9 +14,10 @@ from dataclasses import asdict
 from typing import Any
 
 from pytest_webarena.llm.ledger import LEDGER, read_ledger
+from pytest_webarena.results.conditions import mixed, source_of
 from pytest_webarena.results.gradings import WORDS, Comparison, compare, verdicts_of
 from pytest_webarena.results.records import TrialRecord
-from pytest_webarena.results.rundir import RunDir, write_atomically
+from pytest_webarena.results.rundir import RunDir, Stored, write_atomically
 from pytest_webarena.results.statistics import Rate, Summary, summarise
 
 __all__ = ["COLUMNS", "export", "gradings_json", "results_csv", "summary_json"]
@@ -27,14 +28,19 @@ COLUMNS = (
     "task", "agent", "trial", "outcome", "score", "stop_reason", "cause", "sites", "category", "template", "tags",
     "steps", "attempts", "seconds", "episode_seconds", "started", "answer", "intent", "folder",
     "model", "model_calls", "cached_calls", "input_tokens", "output_tokens", "cost",
-    "grading", "original", "repaired", "verified", "judge", "judge_questions", "judge_cost",
+    "grading", "original", "repaired", "verified", "judge", "judge_questions", "judge_cost", "reruns",
 )  # fmt: skip
 
 
-def export(run: RunDir, records: Sequence[TrialRecord] | None = None) -> None:
-    """Write both files into the run's folder. ``records`` are the run's, where they have been read already."""
-    records = run.records() if records is None else records
-    summary = {**summary_json(records), "model_calls": [asdict(line) for line in read_ledger(run.path / LEDGER)]}
+def export(run: RunDir, stored: Stored | None = None) -> None:
+    """Write both files into the run's folder. ``stored`` is what the run holds, where that has been read already."""
+    stored = run.read() if stored is None else stored
+    records = stored.records
+    summary = summary_json(records)
+    for agent, found in mixed(source_of(run.path, run.facts(), records)).items():
+        summary["agents"][agent]["mixed"] = [str(each) for each in found]
+    summary["unreadable"] = [str(each) for each in stored.unreadable]
+    summary = {**summary, "model_calls": [asdict(line) for line in read_ledger(run.path / LEDGER)]}
     write_atomically(run.path / "summary.json", json.dumps(summary, indent=1))
     write_atomically(run.path / "results.csv", results_csv(records))
 
@@ -108,6 +114,7 @@ def _row(record: TrialRecord) -> dict[str, Any]:
         "answer": record.answer,
         "intent": record.intent,
         "folder": record.key.folder,
+        "reruns": " ".join(each.outcome for each in record.reruns),
     }
 
 
@@ -124,4 +131,5 @@ def _rates(groups: Mapping[str, Rate]) -> dict[str, Any]:
 
 
 def _rate(rate: Rate) -> dict[str, Any]:
-    return {**asdict(rate), "judged": rate.judged, "value": rate.value, "interval95": list(rate.interval)}
+    counts = {"passed": rate.passed, "failed": rate.failed, "errors": rate.errors}
+    return {**counts, "judged": rate.judged, "value": rate.value, "interval95": list(rate.interval)}

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pytest_webarena.results.records import TrialKey, TrialRecord
-from pytest_webarena.results.statistics import Rate
+from pytest_webarena.results.records import Outcome, TrialKey, TrialRecord
+from pytest_webarena.results.statistics import Rate, cluster_of, rate_of
 
 __all__ = ["Comparison", "Disagreement", "compare", "render", "verdicts_of"]
 
@@ -58,18 +58,16 @@ def compare(records: Iterable[TrialRecord]) -> dict[str, Comparison]:
 
 
 def _comparison(agent: str, records: Sequence[TrialRecord]) -> Comparison:
-    counts: dict[str, list[bool | None]] = {}
+    counts: dict[str, list[tuple[object, Outcome]]] = {}
     for record in records:
         for name, passed in verdicts_of(record).items():
-            counts.setdefault(name, []).append(passed)
+            outcome: Outcome = "error" if passed is None else "passed" if passed else "failed"
+            counts.setdefault(name, []).append((cluster_of(record), outcome))
     headlines = {record.grading for record in records}
     return Comparison(
         agent=agent,
         headline=headlines.pop() if len(headlines) == 1 else "",
-        rates={
-            name: Rate(passed=each.count(True), failed=each.count(False), errors=each.count(None))
-            for name, each in counts.items()
-        },
+        rates={name: rate_of(each) for name, each in counts.items()},
         disagreements=tuple(found for record in records if (found := _disagreement(record)) is not None),
     )
 

@@ -13,7 +13,7 @@ from pytest_webarena.errors import UsageError
 from pytest_webarena.evidence import Evidence
 from pytest_webarena.har import archive
 from pytest_webarena.results.records import TrialRecord
-from pytest_webarena.results.rundir import RunDir, read_evidence
+from pytest_webarena.results.rundir import RunDir, Stored, Unreadable, read_evidence
 
 __all__ = ["CONFIG", "Exported", "export_verified", "trial_har", "write_hars"]
 
@@ -30,6 +30,8 @@ class Exported:
     trials: int = 0
     left_out: Mapping[str, str] = field(default_factory=dict)
     """Trial (its folder's name) to the reason."""
+    unreadable: tuple[Unreadable, ...] = ()
+    """Trials whose record can't be read."""
 
 
 def trial_har(evidence: Evidence) -> dict[str, Any]:
@@ -38,17 +40,25 @@ def trial_har(evidence: Evidence) -> dict[str, Any]:
     return archive(evidence.requests, version=_version(), missing=missing)
 
 
-def write_hars(run: RunDir, target: Path) -> int:
-    """Write ``<trial>.har`` for every finished trial that kept its evidence; how many. `UsageError` for none."""
+def write_hars(run: RunDir, target: Path) -> Exported:
+    """Write ``<trial>.har`` for every finished trial that kept its evidence. `UsageError` for none."""
     run.facts()
-    count = 0
-    for record, evidence in _evidence(run, run.records()):
+    stored = run.read()
+    count, left_out = 0, {}
+    for record, evidence in _evidence(run, stored.records):
         if evidence is not None:
             _write(target / f"{record.key.folder}.har", trial_har(evidence))
             count += 1
+        else:
+            left_out[record.key.folder] = "its evidence can't be read, or there is none"
     if not count:
-        raise UsageError(f"{run.path}: expected finished trials with evidence, found none")
-    return count
+        raise UsageError(f"{run.path}: expected finished trials with evidence, found none{_also(stored)}")
+    return Exported(folders=(target,), trials=count, left_out=left_out, unreadable=stored.unreadable)
+
+
+def _also(stored: Stored) -> str:
+    """What else there is, for messages about what there is not."""
+    return "".join(f"\n  {each}" for each in stored.unreadable)
 
 
 def export_verified(run: RunDir, target: Path) -> Exported:
@@ -58,8 +68,9 @@ def export_verified(run: RunDir, target: Path) -> Exported:
     With several agents or tries per task there is one such folder for each, for the command line knows one only.
     """
     run.facts()
+    stored = run.read()
     records, left_out = [], {}
-    for record in run.records():
+    for record in stored.records:
         if "verified" not in record.verdicts or not isinstance(record.source.get("task_id"), int):
             left_out[record.key.folder] = "no task of WebArena-Verified, or not judged"
         else:
@@ -81,11 +92,11 @@ def export_verified(run: RunDir, target: Path) -> Exported:
             sites.setdefault(folder, {}).setdefault(site, set()).add(address)
         trials += 1
     if not trials:
-        raise UsageError(f"{run.path}: expected trials of --suite=webarena-verified, found none")
+        raise UsageError(f"{run.path}: expected trials of --suite=webarena-verified, found none{_also(stored)}")
     for folder, addresses in sites.items():
         environments = {f"__{site.upper()}__": {"urls": sorted(urls)} for site, urls in addresses.items()}
         _write(folder / CONFIG, {"environments": environments})
-    return Exported(folders=tuple(sites), trials=trials, left_out=left_out)
+    return Exported(folders=tuple(sites), trials=trials, left_out=left_out, unreadable=stored.unreadable)
 
 
 def _evidence(run: RunDir, records: Sequence[TrialRecord]) -> Iterator[tuple[TrialRecord, Evidence | None]]:

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-import json
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from pytest_webarena.errors import UsageError
+from pytest_webarena.results.conditions import Difference, Source, differences, invocations
 from pytest_webarena.results.memory import memories_of
+from pytest_webarena.results.plan import extend_plan, read_plan
 from pytest_webarena.results.records import TrialKey, TrialRecord
-from pytest_webarena.results.rundir import RunDir
+from pytest_webarena.results.rundir import RunDir, Unreadable
 
 __all__ = ["Merge", "merge_runs"]
+
+_SHOWN = 8
+"""Differences that a refusal lists."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,41 +31,117 @@ class Merge:
     """Trials that several runs hold; the latest one with a verdict was taken, then the latest error."""
     memories_replaced: int = 0
     """Memories of agents that several runs hold; the one that most trials have written to was taken."""
+    differences: tuple[Difference, ...] = ()
+    """What is not the same in all runs, per agent. Such as matter are among them only by force."""
+    unreadable: tuple[Unreadable, ...] = ()
+    """Trials whose record can't be read; their folders came along as they are, unless another run has the trial."""
+    cut_off: int = 0
+    """Trials that no run has finished. Their folders came along, too: the merged run can be gone on with."""
 
 
-def merge_runs(sources: Sequence[Path], target: Path) -> Merge:
-    """Copy the finished trials of ``sources`` into the new run ``target``.
+def merge_runs(sources: Sequence[Path], target: Path, *, allow_mixed: bool = False) -> Merge:
+    """Copy the trials of ``sources`` into the new run ``target``.
 
-    Raises `UsageError` when a source is no run, when ``target`` exists and is not empty, or when two runs hold the same
-    trial of different tasks or agents (unequal digests): such results must not be mixed.
+    Raises `UsageError` when a source is no run, when ``target`` exists and is not empty, or when trials of one agent
+    differ in what a rate is made of (`conditions`): such results must not be mixed, unless ``allow_mixed`` asks for it.
     """
     if target.exists() and any(target.iterdir()):
         raise UsageError(f"{target}: expected a new or empty directory to merge into, found one with files")
-    facts = [RunDir(source).facts() for source in sources]
+    read = [(RunDir(source), RunDir(source).facts(), RunDir(source).read()) for source in sources]
     best: dict[TrialKey, tuple[TrialRecord, Path]] = {}
     found = 0
-    for source in sources:
-        run = RunDir(source)
-        for record in run.records():
+    for run, _, stored in read:
+        for record in stored.records:
             found += 1
-            folder = run.folder(record.key).path
-            if (other := best.get(record.key)) is not None:
-                _refuse_unequal(record, folder, *other)
-                if _rank(other[0]) >= _rank(record):
-                    continue
-            best[record.key] = (record, folder)
+            if (other := best.get(record.key)) is None or _rank(other[0]) < _rank(record):
+                best[record.key] = record, run.folder(record.key).path
+    names = _names(sources)
+    kept = [
+        Source(name=name, parts=invocations(run.path, facts), records=stored.records)
+        for name, (run, facts, stored) in zip(names, read, strict=True)
+    ]
+    differing = tuple(differences(kept))
+    if not allow_mixed:
+        _refuse(differing, audits=[bool(facts.get("audit")) for _, facts, _ in read])
+    folders = {folder.name: folder for _, folder in best.values()}
+    unreadable = tuple(each for _, _, stored in read for each in stored.unreadable)
+    unfinished = [run.trials / name for run, _, stored in read for name in stored.unfinished]
+    for folder in (*(each.folder for each in unreadable), *unfinished):
+        folders.setdefault(folder.name, folder)  # it stays as much to be seen as it was
     merged = RunDir(target)
     merged.trials.mkdir(parents=True, exist_ok=True)
-    for _, folder in best.values():
+    for folder in folders.values():
         shutil.copytree(folder, merged.trials / folder.name)
     for source in sources:  # what judges said is kept by what was asked: judging the merged run again stays free
         if (judged := source / "judged").is_dir():
             shutil.copytree(judged, target / "judged", dirs_exist_ok=True)
     memories_replaced = _join_memories(sources, target)
-    merged.describe(
-        {**facts[0], "merged": [{"run": source.name, **fact} for source, fact in zip(sources, facts, strict=True)]}
+    for source in sources:
+        if plan := read_plan(source):
+            extend_plan(target, plan.values())
+    merged.describe(_joined_facts(kept, [facts for _, facts, _ in read], differing))
+    return Merge(
+        trials=len(best),
+        replaced=found - len(best),
+        memories_replaced=memories_replaced,
+        differences=differing,
+        unreadable=unreadable,
+        cut_off=sum(folder in unfinished for folder in folders.values()),
     )
-    return Merge(trials=len(best), replaced=found - len(best), memories_replaced=memories_replaced)
+
+
+def _names(sources: Sequence[Path]) -> list[str]:
+    """The runs as messages call them: by their folders' names, or by their paths where these are the same."""
+    names = [source.resolve().name for source in sources]
+    return [name if names.count(name) == 1 else str(source) for name, source in zip(names, sources, strict=True)]
+
+
+def _refuse(differing: Sequence[Difference], *, audits: Sequence[bool]) -> None:
+    if len(set(audits)) > 1:
+        raise UsageError("expected runs of one sort, found audits of tasks among runs of agents")
+    found = [str(each) for each in differing if each.matters]
+    if found:
+        more = [f"and {len(found) - _SHOWN} more"] if len(found) > _SHOWN else []
+        raise UsageError(
+            "expected runs whose trials make one rate, found differences:\n"
+            + "".join(f"  {line}\n" for line in [*found[:_SHOWN], *more])
+            + "Run the older ones anew, or join them all the same with --allow-mixed: that is told beside the rates"
+        )
+
+
+def _whole(part: Mapping[str, Any]) -> dict[str, Any]:
+    """What an invocation was asked for, as if it had run all shards."""
+    if not (asked := part.get("asked")):
+        return dict(part)
+    options = {name: value for name, value in asked["options"].items() if name != "--shard"}
+    return {**part, "asked": {**asked, "options": options}}
+
+
+def _joined_facts(
+    sources: Sequence[Source], facts: Sequence[Mapping[str, Any]], differing: Sequence[Difference]
+) -> dict[str, Any]:
+    """What is true of all runs, and each run's own facts below ``merged``."""
+    parts = [_whole(part) for source in sources for part in source.parts]
+    common = {
+        name: parts[0][name]
+        for name in parts[0]
+        if name not in ("merged", "mixed", "parts") and all(part.get(name) == parts[0][name] for part in parts)
+    }
+    each = [
+        {"run": source.name, **{name: value for name, value in fact.items() if name not in ("merged", "parts")},
+         "parts": list(source.parts)}
+        for source, fact in zip(sources, facts, strict=True)
+    ]  # fmt: skip
+    return {
+        **common,
+        "started": min((part.get("started", 0.0) for part in parts), default=0.0),
+        "argv": common.get("argv", []),
+        "agents": list(dict.fromkeys(agent for part in parts for agent in part.get("agents") or ())),
+        "trials": max((int(part.get("trials", 1)) for part in parts), default=1),
+        "mixed": [str(each) for each in differing if each.matters],
+        "differences": [str(each) for each in differing if not each.matters],
+        "merged": each,
+    }
 
 
 def _join_memories(sources: Sequence[Path], target: Path) -> int:
@@ -79,19 +160,3 @@ def _join_memories(sources: Sequence[Path], target: Path) -> int:
 
 def _rank(record: TrialRecord) -> tuple[bool, float]:
     return record.outcome != "error", record.started
-
-
-def _refuse_unequal(record: TrialRecord, folder: Path, other: TrialRecord, other_folder: Path) -> None:
-    for name in ("task_digest", "agent_digest"):
-        mine, theirs = getattr(record, name), getattr(other, name)
-        if mine and theirs and mine != theirs:
-            what = "task" if name == "task_digest" else "agent"
-            raise UsageError(
-                f"trial {json.dumps([*_parts(record.key)])}: expected the same {what} in all runs, found {theirs} "
-                f"in {other_folder} "
-                f"and {mine} in {folder}; the {what} was changed between the runs, so their results can't be joined"
-            )
-
-
-def _parts(key: TrialKey) -> tuple[str, str, int]:
-    return key.task, key.agent, key.trial

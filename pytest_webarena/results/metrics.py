@@ -9,19 +9,14 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
 
 from pytest_webarena.answers import as_text
 from pytest_webarena.checks.answer import says_unachievable
 from pytest_webarena.results.records import Outcome, TrialRecord
-from pytest_webarena.results.statistics import Z95, Rate
+from pytest_webarena.results.statistics import Rate, TemplateKey, cluster_of, rate_of
 
-__all__ = ["BUCKETS", "Metrics", "TemplateKey", "Templates", "clustered_interval", "measure", "outcome_by"]
-
-TemplateKey = Literal["text", "id"]
-"""What makes a template: its text (WebArena has 241), or the number that its file gives it (190, some with several
-texts)."""
+__all__ = ["BUCKETS", "Metrics", "Templates", "measure", "outcome_by"]
 
 BUCKETS = ("0", "1-20", "21-40", "41-60", "61-80", "81-99", "100")
 """Success rates of templates, in per cent: bounds are inclusive, and nothing is rounded into ``0`` or ``100``."""
@@ -54,8 +49,6 @@ class Metrics:
 
     rate: Rate
     """SR: over all judged trials."""
-    interval: tuple[float, float]
-    """95 % interval of SR that takes the instances of a template for related, not for independent."""
     achievable: Rate
     """SR_AC."""
     unachievable: Rate
@@ -106,25 +99,27 @@ def measure(records: Iterable[TrialRecord], *, grading: str = "", templates: Tem
     passed = [record for record, won in judged if won]
 
     def rate(keep: Callable[[TrialRecord], bool] = lambda record: True) -> Rate:
-        return _rate(outcome for record, outcome, _ in trials if keep(record))
+        return rate_of((cluster_of(record, templates), outcome) for record, outcome, _ in trials if keep(record))
 
     def grouped(key: Callable[[TrialRecord], str]) -> dict[str, Rate]:
-        groups: dict[str, list[Outcome]] = {}
+        groups: dict[str, list[tuple[object, Outcome]]] = {}
         for record, outcome, _ in trials:
-            groups.setdefault(key(record), []).append(outcome)
-        return {name: _rate(groups[name]) for name in sorted(groups)}
+            groups.setdefault(key(record), []).append((cluster_of(record, templates), outcome))
+        return {name: rate_of(groups[name]) for name in sorted(groups)}
 
     clusters: dict[object, list[bool]] = {}
     for record, won in judged:
-        clusters.setdefault(_template(record, templates), []).append(won)
+        clusters.setdefault(cluster_of(record, templates), []).append(won)
     achievable = [record for record, _ in judged if _achievable(record)]
-    gave_up = sum(says_unachievable(as_text(record.answer) or "") for record in achievable)
+    given_up: list[tuple[object, Outcome]] = [
+        (cluster_of(record, templates), "passed" if says_unachievable(as_text(record.answer) or "") else "failed")
+        for record in achievable
+    ]
     return Metrics(
         rate=rate(),
-        interval=clustered_interval(list(clusters.values())),
         achievable=rate(_achievable),
         unachievable=rate(lambda record: not _achievable(record)),
-        given_up=Rate(passed=gave_up, failed=len(achievable) - gave_up, errors=rate(_achievable).errors),
+        given_up=replace(rate_of(given_up), errors=rate(_achievable).errors),
         information=rate(lambda record: record.category == "information"),
         others=rate(lambda record: _achievable(record) and record.category != "information"),
         by_category=grouped(lambda record: record.category or "(none)"),
@@ -139,39 +134,8 @@ def measure(records: Iterable[TrialRecord], *, grading: str = "", templates: Tem
     )
 
 
-def clustered_interval(clusters: Sequence[Sequence[bool]], z: float = Z95) -> tuple[float, float]:
-    """95 % interval of the share of true values when those of a cluster go together; (0, 1) for less than two clusters.
-
-    The variance between clusters (a ratio estimator's, Cochran 1977, section 9A.2) sets the effective number of trials
-    for Wilson's interval, which keeps the bounds inside [0, 1] and sensible at 0 and 1. Never narrower than Wilson's.
-
-    >>> tuple(round(bound, 2) for bound in clustered_interval([[True] * 5] * 5 + [[False] * 5] * 5))
-    (0.23, 0.77)
-    """
-    total = sum(map(len, clusters))
-    if len(clusters) < 2 or not total:
-        return 0.0, 1.0
-    p = sum(map(sum, clusters)) / total
-    plain = p * (1 - p) / total
-    count = len(clusters)
-    between = count / (count - 1) * sum((sum(each) - p * len(each)) ** 2 for each in clusters) / total**2
-    effective = total * min(1.0, plain / between) if between else float(total)
-    centre = p + z * z / (2 * effective)
-    spread = z * math.sqrt(p * (1 - p) / effective + z * z / (4 * effective * effective))
-    scale = 1 + z * z / effective
-    return max(0.0, (centre - spread) / scale), min(1.0, (centre + spread) / scale)
-
-
 def _achievable(record: TrialRecord) -> bool:
     return record.category != "unachievable"
-
-
-def _template(record: TrialRecord, key: TemplateKey) -> tuple[str, object]:
-    """What the instances of one template share; a task that is no instance of any is alone."""
-    suite = str(record.source.get("suite", "")) or record.node_id.partition("::")[0]
-    if key == "id" and (number := record.source.get("template_id")) is not None:
-        return suite, number
-    return suite, record.template or record.key.task
 
 
 def _distribution(clusters: Sequence[Sequence[bool]]) -> Templates:
@@ -184,11 +148,6 @@ def _bucket(rate: float) -> str:
     if rate in (0.0, 1.0):
         return "100" if rate else "0"
     return BUCKETS[min(5, math.ceil(rate * 5 - 1e-9))]
-
-
-def _rate(outcomes: Iterable[Outcome]) -> Rate:
-    counts = Counter(outcomes)
-    return Rate(passed=counts["passed"], failed=counts["failed"], errors=counts["error"])
 
 
 def _mean(values: Sequence[float]) -> float | None:

@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from pytest_webarena.answers import AnswerFormat
 from pytest_webarena.errors import Cause
@@ -15,8 +15,9 @@ from pytest_webarena.evidence import StopReason, Usage
 
 __all__ = ["NO_VERDICT", "SCHEMA_VERSION", "Attempt", "JudgeRecord", "MemoryUse", "Outcome", "TrialKey", "TrialRecord"]
 
-SCHEMA_VERSION = 3
-"""2 added ``usage`` and ``model``; 3 ``grading``, ``verdicts``, ``judge``, ``source``, ``history`` and ``memory``."""
+SCHEMA_VERSION = 4
+"""2 added ``usage`` and ``model``; 3 ``grading``, ``verdicts``, ``judge``, ``source``, ``history`` and ``memory``; 4
+``reruns``."""
 
 Outcome = Literal["passed", "failed", "error"]
 """``error`` is never the agent's fault and never part of a success rate."""
@@ -129,6 +130,8 @@ class TrialRecord:
     attempt: int = 1
     """Number of the attempt that counts."""
     attempts: tuple[Attempt, ...] = ()
+    reruns: tuple[Attempt, ...] = ()
+    """What came after the verdict, which stands: somebody ran the test again (``--reruns`` and the like)."""
     task_digest: str = ""
     agent_digest: str = ""
     sites_digest: str = ""
@@ -153,6 +156,11 @@ class TrialRecord:
     node_id: str = ""
     worker: str = ""
 
+    @property
+    def passed_later(self) -> bool:
+        """Whether the trial has failed and passed when it was run again."""
+        return self.outcome == "failed" and any(each.outcome == "passed" for each in self.reruns)
+
     def to_json(self) -> dict[str, Any]:
         """Plain data with a ``schema_version``."""
         return {"schema_version": SCHEMA_VERSION, **asdict(self)}
@@ -160,9 +168,13 @@ class TrialRecord:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> TrialRecord:
         """Read what `to_json` wrote, this version's or an older one's. `ValueError` says what is wrong."""
+        if not isinstance(data, Mapping):
+            raise ValueError(f"expected a mapping, found {type(data).__name__}")
         version = data.get("schema_version")
         if not isinstance(version, int) or version > SCHEMA_VERSION:
             raise ValueError(f"expected a trial record of schema version {SCHEMA_VERSION} or older, found {version!r}")
+        if data.get("outcome") not in get_args(Outcome):
+            raise ValueError(f"outcome: expected {', '.join(get_args(Outcome))}, found {data.get('outcome')!r}")
         try:
             rest = {name: value for name, value in data.items() if name != "schema_version"}
             return cls(
@@ -170,6 +182,7 @@ class TrialRecord:
                     **rest,
                     "key": TrialKey(**data["key"]),
                     "attempts": tuple(Attempt(**attempt) for attempt in data["attempts"]),
+                    "reruns": tuple(Attempt(**attempt) for attempt in data.get("reruns", ())),
                     "sites": tuple(data["sites"]),
                     "tags": tuple(data["tags"]),
                     "usage": Usage(**data["usage"]) if data.get("usage") else None,
@@ -178,7 +191,7 @@ class TrialRecord:
                     "memory": MemoryUse(**data["memory"]) if data.get("memory") else None,
                 }
             )
-        except (KeyError, TypeError) as error:
+        except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"expected a trial record, found one that lacks or adds a field: {error}") from error
 
 

@@ -17,37 +17,114 @@ One process owns one trial folder: there are no locks. Merging runs is a union o
 from __future__ import annotations
 
 import json
+import math
 import os
 import shutil
 import time
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import asdict
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_webarena.errors import UsageError
-from pytest_webarena.evidence import Evidence, StepRecord
-from pytest_webarena.results.records import TrialKey, TrialRecord
+from pytest_webarena.errors import HarnessError, RecordingError, UsageError
+from pytest_webarena.evidence import LONGEST_PAGE, Evidence, StepRecord, cut
+from pytest_webarena.results.records import Attempt, TrialKey, TrialRecord
 from pytest_webarena.secrets import scrub, scrub_plain
 
 if TYPE_CHECKING:
     from pytest_webarena.agents.protocol import InputImage
     from pytest_webarena.browser.observation import Observation
 
-__all__ = ["INPUTS", "AttemptWriter", "RunDir", "TrialFolder", "read_evidence", "read_steps", "write_atomically"]
+__all__ = [
+    "INPUTS",
+    "AttemptWriter",
+    "RunDir",
+    "Stored",
+    "TrialFolder",
+    "Unreadable",
+    "claim",
+    "read_evidence",
+    "read_steps",
+    "recording",
+    "write_atomically",
+]
 
 RUN_SCHEMA_VERSION = 1
 INPUTS = "inputs"
 """Folder of an attempt's with the pictures that belong to the intent: ``0.png``, …"""
 
 
+@contextmanager
+def recording(path: Path) -> Iterator[None]:
+    """Make a sentence of what keeps records from being written: `RecordingError`. ``path``: what was to be written."""
+    try:
+        yield
+    except OSError as error:
+        what = error.strerror or str(error)
+        raise RecordingError(
+            f"expected to write {path}, found: {what}. Make room or access there, then go on with --resume"
+        ) from error
+
+
 def write_atomically(path: Path, text: str) -> None:
-    """Write a whole file or nothing, without secrets: a reader never sees half of it."""
+    """Write a whole file or nothing, without secrets: a reader never sees half of it. `RecordingError` if it can't."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    temporary.write_text(scrub(text), encoding="utf-8", errors="surrogatepass")
-    temporary.replace(path)
+    with recording(path):
+        try:
+            temporary.write_text(scrub(text), encoding="utf-8", errors="surrogatepass")
+            temporary.replace(path)
+        except OSError:
+            with suppress(OSError):
+                temporary.unlink()
+            raise
+
+
+def claim(path: Path) -> int | None:
+    """Take a run's folder for this process, which is the only one that may have it; however it ends, it is free again.
+
+    A file descriptor to keep open, `BlockingIOError` when another run has the folder; None where nobody can tell.
+    """
+    import fcntl  # not on every system
+
+    try:
+        held = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(held)
+        raise
+    except OSError:  # a file system without locks
+        os.close(held)
+        return None
+    return held
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unreadable:
+    """A trial that somebody began, of which there is nothing that can be counted."""
+
+    folder: Path
+    problem: str
+    """Which file, what was expected of it and what was found."""
+
+    def __str__(self) -> str:
+        return self.problem
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stored:
+    """All trials of a run directory."""
+
+    records: tuple[TrialRecord, ...] = ()
+    """Of the finished ones, ordered by key."""
+    unreadable: tuple[Unreadable, ...] = ()
+    """They are in no figure: whoever shows figures names them, and says so with its exit code."""
+    unfinished: tuple[str, ...] = ()
+    """Folders of those that were begun and never finished."""
 
 
 class RunDir:
@@ -66,42 +143,67 @@ class RunDir:
         target = self.path / "run.json"
         if target.exists():
             return
-        self.path.mkdir(parents=True, exist_ok=True)
         temporary = target.with_name(f".run.json.{os.getpid()}.tmp")
-        temporary.write_text(
-            json.dumps({"schema_version": RUN_SCHEMA_VERSION, **scrub_plain(facts)}, indent=2), encoding="utf-8"
-        )
-        try:
-            os.link(temporary, target)  # unlike a rename, it fails when somebody else was first
-        except FileExistsError:
-            pass
-        finally:
-            temporary.unlink()
+        text = json.dumps({"schema_version": RUN_SCHEMA_VERSION, **scrub_plain(facts)}, indent=2)
+        with recording(target):
+            self.path.mkdir(parents=True, exist_ok=True)
+            try:
+                temporary.write_text(text, encoding="utf-8")
+                os.link(temporary, target)  # unlike a rename, it fails when somebody else was first
+            except FileExistsError:
+                pass
+            finally:
+                temporary.unlink(missing_ok=True)
 
     def facts(self) -> dict[str, Any]:
         """What ``run.json`` says. `UsageError` when this is no run directory."""
         try:
-            data: dict[str, Any] = json.loads((self.path / "run.json").read_text(encoding="utf-8"))
+            data = json.loads((self.path / "run.json").read_text(encoding="utf-8"))
         except FileNotFoundError:
             raise UsageError(f"{self.path}: expected a run directory with a run.json, found none") from None
         except (OSError, ValueError) as error:
             raise UsageError(
                 f"{self.path}: expected a run directory with a run.json, found none that can be read: {error}"
             ) from None
+        version = data.get("schema_version") if isinstance(data, dict) else None
+        if not isinstance(data, dict) or not isinstance(version, int) or version > RUN_SCHEMA_VERSION:
+            raise UsageError(
+                f"{self.path / 'run.json'}: expected a run of schema version {RUN_SCHEMA_VERSION} or older, "
+                f"found {version!r}"
+            )
         return data
 
     def folder(self, key: TrialKey) -> TrialFolder:
         """The folder of one trial; it need not exist."""
         return TrialFolder(self.trials / key.folder, key)
 
+    def read(self) -> Stored:
+        """All trials: finished ones, unfinished ones, and those that can't be read."""
+        records, unreadable, unfinished = [], [], []
+        for folder in self._folders():
+            try:
+                record = _read_record(folder)
+            except ValueError as error:
+                unreadable.append(Unreadable(folder=folder, problem=str(error)))
+                continue
+            if record is not None:
+                records.append(record)
+            else:
+                unfinished.append(folder.name)
+        records.sort(key=lambda record: record.key)
+        return Stored(records=tuple(records), unreadable=tuple(unreadable), unfinished=tuple(unfinished))
+
     def records(self) -> list[TrialRecord]:
-        """All finished trials, ordered by key. Unreadable ones are left out; see `unfinished`."""
-        found = [record for folder in self._folders() if (record := _record(folder)) is not None]
-        return sorted(found, key=lambda record: record.key)
+        """All finished trials that can be read, ordered by key. For figures see `read`, which tells of the others."""
+        return list(self.read().records)
 
     def size(self) -> int:
         """Bytes of all its files."""
         return sum(file.stat().st_size for file in self.path.rglob("*") if file.is_file())
+
+    def begun(self) -> frozenset[str]:
+        """Names of the folders of all trials that were begun, finished or not."""
+        return frozenset(folder.name for folder in self._folders())
 
     def unfinished(self) -> list[dict[str, Any]]:
         """What ``started.json`` says of trials that were begun and never finished."""
@@ -132,6 +234,8 @@ class TrialFolder:
     def __init__(self, path: Path, key: TrialKey) -> None:
         self.path = path
         self.key = key
+        self._put_aside: Path | None = None
+        """Where the record is that stood before `begin`."""
 
     def begin(self, *, worker: str, node_id: str, task: Mapping[str, Any] | None = None) -> AttemptWriter:
         """A new attempt, beside those there are. From now on a crash of this process leaves a trace.
@@ -142,7 +246,8 @@ class TrialFolder:
             (int(path.name[8:]) for path in self.path.glob("attempt-*") if path.name[8:].isdigit()), default=0
         )
         folder = self.path / f"attempt-{number}"
-        folder.mkdir(parents=True)
+        with recording(folder):
+            folder.mkdir(parents=True)
         started: dict[str, Any] = {
             "key": asdict(self.key),
             "attempt": number,
@@ -157,24 +262,64 @@ class TrialFolder:
 
     def _reopen(self) -> None:
         """The trial is open again: its earlier record moves to the attempt that it told of."""
-        if (earlier := self.record()) is not None and (kept := self.path / f"attempt-{earlier.attempt}").is_dir():
-            (self.path / "trial.json").replace(kept / "trial.json")
-        else:
-            (self.path / "trial.json").unlink(missing_ok=True)
+        file = self.path / "trial.json"
+        with recording(file):
+            earlier = self.record()
+            if earlier is not None and (kept := self.path / f"attempt-{earlier.attempt}").is_dir():
+                self._put_aside = file.replace(kept / "trial.json")
+            elif earlier is None and file.exists():  # whatever it was, it is not ours to drop
+                self._put_aside = file.replace(self.path / f"unreadable-{time.time_ns()}.json")
+            else:
+                file.unlink(missing_ok=True)
 
     def withdraw(self, number: int) -> None:
         """As if attempt ``number`` had never begun: nothing was tried, and nothing is known of it."""
         shutil.rmtree(self.path / f"attempt-{number}", ignore_errors=True)
         (self.path / "started.json").unlink(missing_ok=True)
-        earlier = self.path / f"attempt-{number - 1}" / "trial.json"
-        if earlier.is_file():
-            earlier.replace(self.path / "trial.json")
+        if self._put_aside is not None:
+            self._put_aside.replace(self.path / "trial.json")
+            self._put_aside = None
         with suppress(OSError):
             self.path.rmdir()  # kept when something is in it
 
-    def finish(self, record: TrialRecord) -> None:
-        """Write ``trial.json``: the trial is over."""
-        write_atomically(self.path / "trial.json", json.dumps(record.to_json(), indent=1, default=str))
+    def finish(self, record: TrialRecord, *, since: float = math.inf) -> TrialRecord:
+        """Write ``trial.json``: the trial is over. Returns the record that counts, which is what was written.
+
+        The first verdict counts that the invocation of pytest that began at ``since`` (Unix time) has reached about
+        this task and agent: what was run after it (``--reruns``) is told in its ``reruns``. By default there is none.
+        """
+        if (first := self._first_verdict(record, since)) is not None:
+            later = Attempt(
+                number=record.attempt,
+                outcome=record.outcome,
+                cause=record.cause,
+                message=record.message,
+                started=record.started,
+                seconds=record.seconds.get("total", 0.0),
+            )
+            _write_record(self.path / f"attempt-{record.attempt}" / "trial.json", record)
+            record = replace(first, reruns=(*first.reruns, later))
+        _write_record(self.path / "trial.json", record)
+        return record
+
+    def _first_verdict(self, record: TrialRecord, since: float) -> TrialRecord | None:
+        """Of the records that `begin` has put aside, the earliest one with a verdict."""
+        earlier = (
+            kept
+            for attempt in self.path.glob("attempt-*")
+            if attempt.name != f"attempt-{record.attempt}" and (kept := _record(attempt, of=self.path.name)) is not None
+        )
+        return min(
+            (
+                each
+                for each in earlier
+                if since <= each.started <= record.started
+                and each.outcome != "error"
+                and (each.task_digest, each.agent_digest) == (record.task_digest, record.agent_digest)
+            ),
+            key=lambda each: each.started,
+            default=None,
+        )
 
     def drop_pictures(self) -> None:
         """Remove screenshots, observation texts and prompts of all attempts; steps, evidence and verdict stay."""
@@ -186,6 +331,16 @@ class TrialFolder:
         """The finished trial's record; None when there is none that can be read."""
         return _record(self.path)
 
+    def read(self) -> TrialRecord:
+        """The finished trial's record; `HarnessError` says why there is none."""
+        try:
+            record = _read_record(self.path)
+        except ValueError as error:
+            raise HarnessError(str(error)) from None
+        if record is None:
+            raise HarnessError(f"{self.path}: expected the record of a finished trial, found none")
+        return record
+
 
 class AttemptWriter:
     """Writes one attempt's files, each step as soon as it is over."""
@@ -196,7 +351,9 @@ class AttemptWriter:
 
     def observed(self, index: int, observation: Observation) -> tuple[str, str]:
         """Keep an observation; the names of its text and screenshot files (``""`` for none)."""
-        text = self._write(f"observations/{index:03d}.txt", scrub(observation.text).encode("utf-8", "replace"))
+        text = self._write(
+            f"observations/{index:03d}.txt", cut(scrub(observation.text), LONGEST_PAGE).encode("utf-8", "replace")
+        )
         shot = ""
         picture = observation.picture
         if picture:
@@ -215,7 +372,8 @@ class AttemptWriter:
 
     def stepped(self, step: StepRecord) -> None:
         """Append a finished step."""
-        with (self.path / "steps.jsonl").open("a", encoding="utf-8", errors="surrogatepass") as file:
+        path = self.path / "steps.jsonl"
+        with recording(path), path.open("a", encoding="utf-8", errors="surrogatepass") as file:
             file.write(scrub(json.dumps(scrub_plain(asdict(step)), default=str)) + "\n")
 
     def remembered(self, before: str, after: str | None) -> None:
@@ -226,13 +384,14 @@ class AttemptWriter:
 
     def note_traceback(self, error: BaseException, *, name: str = "traceback.txt") -> None:
         """Keep the traceback of an unexpected error; the user sees one sentence."""
-        self._write(name, scrub("".join(traceback.format_exception(error))).encode("utf-8", "replace"))
+        self._write(name, cut(scrub("".join(traceback.format_exception(error)))).encode("utf-8", "replace"))
 
     def finish(self, evidence: Evidence) -> None:
         """Keep the evidence. Steps are there already; pages and traffic get files of their own."""
         data = evidence.to_json()
         del data["steps"]
-        with (self.path / "network.jsonl").open("w", encoding="utf-8", errors="surrogatepass") as file:
+        log = self.path / "network.jsonl"
+        with recording(log), log.open("w", encoding="utf-8", errors="surrogatepass") as file:
             file.writelines(json.dumps(scrub_plain(request)) + "\n" for request in data.pop("requests"))
         for index, tab in enumerate(data["tabs"]):
             tab["html"] = self._write(f"tabs/{index}.html", scrub(tab["html"]).encode("utf-8", "surrogatepass"))
@@ -240,11 +399,12 @@ class AttemptWriter:
 
     def _write(self, name: str, data: bytes) -> str:
         target = self.path / name
-        try:
-            target.write_bytes(data)
-        except FileNotFoundError:
-            target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(data)
+        with recording(target):
+            try:
+                target.write_bytes(data)
+            except FileNotFoundError:
+                target.parent.mkdir(exist_ok=True)  # not its parents: a run that was removed stays away
+                target.write_bytes(data)
         return name
 
 
@@ -285,8 +445,31 @@ def _json_lines(path: Path) -> list[Any]:
     return values
 
 
-def _record(folder: Path) -> TrialRecord | None:
+def _write_record(path: Path, record: TrialRecord) -> None:
+    write_atomically(path, json.dumps(record.to_json(), indent=1, default=str))
+
+
+def _record(folder: Path, *, of: str = "") -> TrialRecord | None:
     try:
-        return TrialRecord.from_json(json.loads((folder / "trial.json").read_text(encoding="utf-8")))
-    except (OSError, ValueError):
+        return _read_record(folder, of=of)
+    except ValueError:
         return None
+
+
+def _read_record(folder: Path, *, of: str = "") -> TrialRecord | None:
+    """The record of a trial's folder, or of an attempt's in the trial's folder that is named ``of``.
+
+    None where it is not finished. `ValueError` names what can't be read.
+    """
+    file = folder / "trial.json"
+    try:
+        if not file.exists() and not file.is_symlink():
+            return None
+        data = json.loads(file.read_text(encoding="utf-8"))
+        record = TrialRecord.from_json(data)
+    except (OSError, ValueError, RecursionError) as error:
+        what = error.strerror if isinstance(error, OSError) else error
+        raise ValueError(f"{file}: expected the record of a trial, found none that can be read: {what}") from None
+    if record.key.folder != (of or folder.name):
+        raise ValueError(f"{file}: expected the record of the trial in this folder, found that of {record.key.folder}")
+    return record

@@ -6,11 +6,26 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 from pytest_webarena.evidence import Usage
-from pytest_webarena.results.records import NO_VERDICT, TrialRecord
+from pytest_webarena.results.records import NO_VERDICT, Outcome, TrialRecord
 
-__all__ = ["Rate", "Summary", "summarise", "wilson_interval"]
+__all__ = [
+    "Rate",
+    "Summary",
+    "TemplateKey",
+    "cluster_of",
+    "clustered_interval",
+    "rate_of",
+    "student_quantile",
+    "summarise",
+    "wilson_interval",
+]
+
+TemplateKey = Literal["text", "id"]
+"""What makes a template: its text (WebArena has 241), or the number that its file gives it (190, some with several
+texts)."""
 
 Z95 = 1.959963984540054
 
@@ -23,11 +38,86 @@ def wilson_interval(passed: int, total: int, z: float = Z95) -> tuple[float, flo
     """
     if total == 0:
         return 0.0, 1.0
-    p = passed / total
+    return _wilson(passed / total, total, z)
+
+
+def _wilson(p: float, total: float, z: float) -> tuple[float, float]:
     centre = p + z * z / (2 * total)
     spread = z * math.sqrt(p * (1 - p) / total + z * z / (4 * total * total))
     scale = 1 + z * z / total
     return max(0.0, (centre - spread) / scale), min(1.0, (centre + spread) / scale)
+
+
+def clustered_interval(clusters: Iterable[Sequence[bool]]) -> tuple[float, float]:
+    """95 % interval of a success rate, tasks being a sample: what those of a cluster say goes together.
+
+    A cluster holds the judged trials of one task, or of all tasks of one template. The variance between clusters (a
+    ratio estimator's, Cochran 1977, section 9A.2) says how many independent trials would vary as much. Of so many, it
+    is Wilson's interval, with Student's quantile, for the variance is estimated. Degrees of freedom are one less than
+    the clusters, or twice the clusters with a success (or a failure, whichever are fewer) if these are few. Never
+    narrower than Wilson's, and equal to it where every cluster is a single trial. Where all trials ended alike nothing
+    tells how far clusters vary: they count as one trial each. (0, 1) for several trials of a single cluster.
+    `benchmarks/coverage.py` measures how often it holds the truth.
+
+    >>> tuple(round(bound, 2) for bound in clustered_interval([[True] * 5] * 5 + [[False] * 5] * 5))
+    (0.2, 0.8)
+    """
+    found = [(sum(each), len(each)) for each in clusters if each]
+    passed, total, count = sum(won for won, _ in found), sum(size for _, size in found), len(found)
+    if total == count:
+        return wilson_interval(passed, total)
+    if count < 2:
+        return 0.0, 1.0
+    p = passed / total
+    if passed in (0, total):
+        return wilson_interval(count if passed else 0, count)
+    between = count / (count - 1) * sum((won - p * size) ** 2 for won, size in found) / total**2
+    effective = min(float(total), p * (1 - p) / between) if between else float(total)
+    alike = total**2 / sum(size * size for _, size in found)  # clusters of one size that would say as much
+    rare = min(sum(won > 0 for won, _ in found), sum(won < size for won, size in found))
+    return _wilson(p, effective, student_quantile(max(1.0, min(alike - 1, 2.0 * rare))))
+
+
+def student_quantile(freedom: float) -> float:
+    """The 97.5 % quantile of Student's distribution (Fisher and Cornish 1960), within 1 % from two degrees on.
+
+    >>> [round(student_quantile(each), 2) for each in (4, 9, 19, 99)]
+    [2.78, 2.26, 2.09, 1.98]
+    """
+    z, v = Z95, freedom
+    terms = (
+        z,
+        (z**3 + z) / 4,
+        (5 * z**5 + 16 * z**3 + 3 * z) / 96,
+        (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384,
+        (79 * z**9 + 776 * z**7 + 1482 * z**5 - 1920 * z**3 - 945 * z) / 92160,
+    )
+    return sum(term / v**power for power, term in enumerate(terms))
+
+
+def cluster_of(record: TrialRecord, templates: TemplateKey = "text") -> tuple[str, object]:
+    """What trials are taken together by: their template, or their task where that is no instance of any."""
+    suite = str(record.source.get("suite", "")) or record.node_id.partition("::")[0]
+    if templates == "id" and (number := record.source.get("template_id")) is not None:
+        return suite, number
+    return suite, record.template or record.key.task
+
+
+def rate_of(outcomes: Iterable[tuple[object, Outcome]]) -> Rate:
+    """The rate of trials, each with its cluster and its outcome."""
+    counts: Counter[Outcome] = Counter()
+    clusters: dict[object, list[bool]] = {}
+    for cluster, outcome in outcomes:
+        counts[outcome] += 1
+        if outcome != "error":
+            clusters.setdefault(cluster, []).append(outcome == "passed")
+    return Rate(
+        passed=counts["passed"],
+        failed=counts["failed"],
+        errors=counts["error"],
+        interval=clustered_interval(clusters.values()),
+        clusters=len(clusters),
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +127,10 @@ class Rate:
     passed: int
     failed: int
     errors: int
+    interval: tuple[float, float] = field(default=(0.0, 1.0), compare=False)
+    """Its 95 % interval, clustered by template or task (`clustered_interval`); of nothing, everything."""
+    clusters: int = field(default=0, compare=False)
+    """How many clusters the judged trials are of."""
 
     @property
     def judged(self) -> int:
@@ -47,11 +141,6 @@ class Rate:
     def value(self) -> float | None:
         """The success rate in [0, 1]; None when nothing was judged."""
         return self.passed / self.judged if self.judged else None
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """Its 95 % interval (Wilson)."""
-        return wilson_interval(self.passed, self.judged)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,6 +196,10 @@ class Summary:
     """US dollars of the trials whose cost is known."""
     memory: tuple[str, ...] = ()
     """Scopes of the memory across trials: with one, trials depend on those before, and intervals don't know that."""
+    rerun: int = 0
+    """Trials that were run again after their verdict, which stands."""
+    rerun_passed: int = 0
+    """Of these, failed ones that passed later."""
     gradings: tuple[str, ...] = ()
     """Of trials that know gradings: those by which the rate goes, with the repairs that were left out."""
 
@@ -159,6 +252,8 @@ def _summary(agent: str, records: Sequence[TrialRecord]) -> Summary:
             Counter(_reason(each) for each in records if each.cause == "judge" and each.judge is None).most_common()
         ),
         gradings=tuple(sorted({name for each in records if (name := str((each.verdict or {}).get("grading", "")))})),
+        rerun=sum(bool(record.reruns) for record in records),
+        rerun_passed=sum(record.passed_later for record in records),
         priced=len(costs := [usage.cost for usage in used if usage.cost is not None]),
         known_cost=sum(costs),
         memory=tuple(sorted({record.memory.scope for record in records if record.memory is not None})),
@@ -170,8 +265,7 @@ def _reason(record: TrialRecord) -> str:
 
 
 def _rate(records: Iterable[TrialRecord]) -> Rate:
-    outcomes = Counter(record.outcome for record in records)
-    return Rate(passed=outcomes["passed"], failed=outcomes["failed"], errors=outcomes["error"])
+    return rate_of((cluster_of(record), record.outcome) for record in records)
 
 
 def _grouped(records: Iterable[TrialRecord], key: Callable[[TrialRecord], str]) -> dict[str, Rate]:

@@ -14,11 +14,13 @@ from typing import Any
 
 from pytest_webarena.checks.grading import GRADINGS
 from pytest_webarena.errors import UsageError
-from pytest_webarena.results.metrics import BUCKETS, Metrics, TemplateKey, measure
+from pytest_webarena.results.commands import name_unreadable
+from pytest_webarena.results.conditions import mixed, source_of
+from pytest_webarena.results.metrics import BUCKETS, Metrics, measure
 from pytest_webarena.results.published import published
 from pytest_webarena.results.records import TrialRecord
 from pytest_webarena.results.rundir import RunDir
-from pytest_webarena.results.statistics import Rate
+from pytest_webarena.results.statistics import Rate, TemplateKey
 
 __all__ = ["Row", "Table", "add_arguments", "as_csv", "as_json", "as_markdown", "as_text", "gather", "tables"]
 
@@ -38,6 +40,8 @@ class Row:
     suite: str
     """The published suite that all its tasks are of; empty for other tasks."""
     metrics: Metrics
+    mixed: tuple[str, ...] = ()
+    """What its trials differ in, though a rate is made of it (`conditions`)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,17 +56,21 @@ class Table:
 
 def gather(runs: Sequence[Path], *, grading: str = "", templates: TemplateKey = "text") -> list[Row]:
     """The agents of all runs. `UsageError` when one is no run directory or has no records."""
-    found: list[tuple[str, str, list[TrialRecord]]] = []
+    found: list[tuple[str, str, list[TrialRecord], tuple[str, ...]]] = []
     for path in runs:
         run = RunDir(path)
-        run.facts()
+        facts, stored = run.facts(), run.read()
         groups: dict[str, list[TrialRecord]] = {}
-        for record in run.records():
+        for record in stored.records:
             groups.setdefault(record.key.agent, []).append(record)
         if not groups:
-            raise UsageError(f"{path}: expected a run with finished trials, found none")
-        found += [(path.resolve().name, agent, records) for agent, records in groups.items()]
-    agents = [agent for _, agent, _ in found]
+            also = "".join(f"\n  {each}" for each in stored.unreadable)
+            raise UsageError(f"{path}: expected a run with finished trials, found none{also}")
+        differing = mixed(source_of(path, facts, stored.records))
+        for agent, records in groups.items():
+            told = tuple(each.short for each in differing.get(agent, ()))
+            found.append((path.resolve().name, agent, records, told))
+    agents = [agent for _, agent, _, _ in found]
     return [
         Row(
             name=agent if agents.count(agent) == 1 else f"{agent} ({run})",
@@ -71,8 +79,9 @@ def gather(runs: Sequence[Path], *, grading: str = "", templates: TemplateKey = 
             grading=grading or _grading(records),
             suite=_only({str(record.source.get("suite", "")) for record in records}),
             metrics=measure(records, grading=grading, templates=templates),
+            mixed=told,
         )
-        for run, agent, records in found
+        for run, agent, records, told in found
     ]
 
 
@@ -100,7 +109,7 @@ def _rates(rows: Sequence[Row]) -> Table:
         (
             row.name,
             _percent(row.metrics.rate.value),
-            _interval(row.metrics.interval, row.metrics.rate),
+            _interval(row.metrics.rate.interval, row.metrics.rate),
             _percent(row.metrics.achievable.value),
             _percent(row.metrics.unachievable.value),
             _percent(row.metrics.given_up.value),
@@ -110,14 +119,16 @@ def _rates(rows: Sequence[Row]) -> Table:
         for row in rows
     ]
     notes = [
-        "SR: success rate, its 95% interval clustered by template; AC, UA: on achievable and unachievable tasks; "
-        "gave up: achievable tasks that the agent called unachievable; errors stand beside all rates.",
+        "SR: success rate; 95% intervals are clustered by template (or task) and take tasks for a sample; "
+        "AC, UA: on achievable and unachievable tasks; gave up: achievable tasks that the agent called unachievable; "
+        "errors stand beside all rates.",
     ]
     gradings = {row.grading for row in rows}
     if gradings != {""}:
         notes.insert(
             0, "Grading: " + "; ".join(sorted(f"{each or 'the tasks have but one'}" for each in gradings)) + "."
         )
+    notes += [f"{row.name} is no one rate, its trials are mixed: {'; '.join(row.mixed)}." for row in rows if row.mixed]
     if (suite := _suite(rows)) and published(suite) and gradings != {"original"}:
         notes.append(f"Published rates on {suite} were graded by its original evaluators: see --grading=original.")
     columns = ("agent", "SR", "95% interval", "SR_AC", "SR_UA", "gave up", "judged", "errors")
@@ -286,7 +297,7 @@ def as_csv(rows: Sequence[Row]) -> str:
 
 
 def _all_rates(metrics: Metrics) -> Iterator[tuple[str, Rate, tuple[float, float]]]:
-    yield "all", metrics.rate, metrics.interval
+    yield "all", metrics.rate, metrics.rate.interval
     named = {
         name: getattr(metrics, name) for name in ("achievable", "unachievable", "given_up", "information", "others")
     }
@@ -340,4 +351,4 @@ def _run(options: argparse.Namespace) -> int:
         "json": lambda: as_json(rows),
     }
     print(forms[options.format]())
-    return 0
+    return name_unreadable([each for run in options.runs for each in RunDir(run).read().unreadable])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from pytest_webarena.evidence import StepRecord, Usage
-from pytest_webarena.results.records import JudgeRecord, MemoryUse
+from pytest_webarena.results.records import JudgeRecord, MemoryUse, TrialRecord
 
 __all__ = [
     "CAUSE_WORDS",
@@ -15,6 +15,7 @@ __all__ = [
     "judge_words",
     "memory_words",
     "printable",
+    "rerun_words",
     "seconds_words",
     "size_words",
     "usage_words",
@@ -144,6 +145,14 @@ def usage_words(used: Usage) -> list[str]:
         if used.saved:
             parts.append(f"{dollars(used.saved)} saved")
     return parts
+
+
+def rerun_words(record: TrialRecord) -> str:
+    """What came after the verdict of a trial that was run again, as a line of its own; empty for others."""
+    if not record.reruns:
+        return ""
+    later = ", ".join({"error": "no verdict"}.get(each.outcome, each.outcome) for each in record.reruns)
+    return f"the first verdict counts, whatever came of running the trial again ({later})\n"
 
 
 def memory_words(use: MemoryUse) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from http.cookiejar import Cookie, CookieJar
@@ -15,10 +16,13 @@ from pytest_webarena.errors import SiteError
 from pytest_webarena.evidence import JsonValue
 from pytest_webarena.sites.manifest import ApiRecipe
 
-__all__ = ["Answer", "Visitor"]
+__all__ = ["LONGEST_ANSWER", "Answer", "Visitor"]
 
 _REDIRECTS = (301, 302, 303, 307, 308)
 _MAX_REDIRECTS = 10
+_PART = 65536
+LONGEST_ANSWER = 50_000_000
+"""Bytes of one answer; nobody who checks a site needs more."""
 _DOTLESS = ".local"
 """What the standard library's cookies add to hosts without a dot, such as localhost."""
 
@@ -97,7 +101,7 @@ class Visitor:
         try:
             connection.request(method, target, body=body.encode() if body is not None else None, headers=sent)
             response = connection.getresponse()
-            data = response.read()
+            data = self._body(response)
             self._jar.extract_cookies(response, request)
             found = {name.lower(): value for name, value in response.getheaders()}
             return Answer(url=url, status=response.status, headers=found, data=data)
@@ -107,6 +111,20 @@ class Visitor:
             ) from error
         finally:
             connection.close()
+
+    def _body(self, response: http.client.HTTPResponse) -> bytes:
+        """All of it, within the request's time: a stream that never ends is no answer, nor is one without measure."""
+        deadline = time.monotonic() + self._timeout
+        data = bytearray()
+        while part := response.read1(_PART):
+            data += part
+            if len(data) > LONGEST_ANSWER:
+                raise ValueError(f"more than {LONGEST_ANSWER:,} bytes")
+            if time.monotonic() > deadline:
+                raise TimeoutError("an answer that went on and on")
+        if response.length:  # `read` would have raised it
+            raise http.client.IncompleteRead(bytes(data), response.length)
+        return bytes(data)
 
     def _connection(self, scheme: str, host: str, port: int | None, url: str) -> tuple[http.client.HTTPConnection, str]:
         parts = urlsplit(url)

@@ -88,7 +88,8 @@ of the task, wherever it is.
   bare `{` for a mapping.
 * Inside a longer text a value reads as the filling wrote it: `4.50` stays `4.50`.
 * Jinja2 expressions and `{% if %}` work, with the filters <filters>. `sql` makes a quoted SQL literal. There are no
-  loops and no calls.
+  loops and no calls, numbers in products and powers are below 1,000,000,000, exponents at most 64. A power of a
+  power (`9**9**9`) or of a signed number (`-9**2`) is an error, for Jinja2 reads them otherwise than arithmetic does.
 * A name without a value is an error, also in tasks without `each`. For literal braces write `{{ "{{" }}`.
 * Instances are called `<id>.<name>`; for pytest and reports they stand in the line of their filling.
 """
@@ -140,6 +141,12 @@ Checks are judged from what was recorded, so a stored run can be judged again, w
 recorded or could not be read (a selector that the browser refuses, a query that fails) makes a check *inconclusive*,
 and with it the verdict, unless the rest decides it anyway: a product with a 0 is 0. An inconclusive verdict is
 neither a pass nor a fail, but an error of the task.
+
+Judging happens in a process of its own. A check that takes longer than `--check-timeout` (60 seconds, all states of
+the trial together; models that are asked are not counted) is ended there and inconclusive, whatever keeps it: a
+pattern that backtracks for ever, a `python` function that never returns or ends its process. The same holds for
+`--rescore`. What a `python` function keeps in memory is gone with the trial's process; what its module loads when it
+is imported is loaded once. `--check-timeout=0` judges in pytest's own process without a limit, for debuggers.
 
 ## Kinds of your own
 

@@ -7,6 +7,7 @@ reading one must take neither long nor much memory. Jinja2 is imported by the fi
 from __future__ import annotations
 
 import functools
+import math
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -141,6 +142,8 @@ def _environment() -> Any:
             return super().call_binop(context, operator, left, right)
 
     def finalize(value: Any) -> Any:
+        if isinstance(value, complex) or (isinstance(value, float) and not math.isfinite(value)):
+            raise ValueError(f"{value} is no number that can be written down")
         return str(value).lower() if isinstance(value, bool) else "" if value is None else value
 
     environment = Fenced(
@@ -184,6 +187,10 @@ def _compiled(text: str) -> Callable[[Mapping[str, Any]], str]:
             if not isinstance(node, allowed) or isinstance(node, nodes.Call):
                 what = "a call" if isinstance(node, nodes.Call) else f"{{% {type(node).__name__.lower()} %}}"
                 raise TemplateProblem("{{ an expression }} with filters, or {% if %}", what, "use a filter instead")
+            if isinstance(node, nodes.Pow) and isinstance(node.left, nodes.Pow | nodes.Neg | nodes.Pos):
+                # Jinja2 makes 81**9 of 9**2**9 and 81 of -9**2: other numbers than everybody else.
+                what = "one of another power" if isinstance(node.left, nodes.Pow) else "one of a signed number"
+                raise TemplateProblem("a power of a plain number, such as {{ 2**10 }}", what, "write the number itself")
         template = environment.from_string(tree)
     except jinja2.TemplateSyntaxError as error:
         hint = near(match.group(1), FILTERS) if (match := re.match(r"No filter named '(\w+)'", str(error))) else ""

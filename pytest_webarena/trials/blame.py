@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pytest_webarena.checks import Verdict, judge
+from pytest_webarena.checks import Verdict, judge_bounded
 from pytest_webarena.checks.grading import gradings_of, headline_of
 from pytest_webarena.trials.collecting import Collector
 from pytest_webarena.trials.stage import set_stage
@@ -33,7 +33,7 @@ def sites_stand_alone(plan: TrialPlan, resources: Resources) -> bool:
                 answer="", stop_reason="answered", steps=(), answer_format=plan.answer_format
             )
             stage.check_sites(ask=True)
-        verdict = judge(task, evidence, grading=plan.grading)
+        verdict = judge_bounded(task, evidence, grading=plan.grading)
     except Exception:  # whatever it is: the blame would be a guess
         return False
     return not (verdict.inconclusive and verdict.cause == "site")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from pytest_webarena.agents.definitions import observed_as
 from pytest_webarena.agents.protocol import AgentDefinition, AgentLimits
-from pytest_webarena.checks import REPAIRED, Grading
+from pytest_webarena.checks import CHECK_SECONDS, REPAIRED, Grading
 from pytest_webarena.checks.grading import answer_format
 from pytest_webarena.episode import EpisodeLimits
 from pytest_webarena.tasks.placeholders import readable
@@ -44,6 +45,8 @@ class TrialPlan:
     """The form of answer to ask the agent for."""
     asker: JudgeSession | None = None
     """The judge model; without one, what needs it is inconclusive."""
+    check_timeout: float = CHECK_SECONDS
+    """Seconds that judging one check may take; 0: as long as it takes."""
     temp_dir: Path | None = None
     """For files of agents that go with the run."""
     memory: Memory | None = None
@@ -56,6 +59,8 @@ class TrialPlan:
     """How often an environment error is tried again, each time on a fresh replica."""
     node_id: str = ""
     worker: str = ""
+    since: float = math.inf
+    """When the invocation of pytest began, in Unix time: verdicts since then stand, see `TrialFolder.finish`."""
 
     @property
     def seed(self) -> int:

@@ -9,8 +9,8 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from pytest_webarena.checks import Grading, judge_all
-from pytest_webarena.errors import HarnessError, TrialError
+from pytest_webarena.checks import CHECK_SECONDS, Grading, judge_all_bounded
+from pytest_webarena.errors import TrialError
 from pytest_webarena.judging import Judge
 from pytest_webarena.results.records import TrialKey, TrialRecord
 from pytest_webarena.results.rundir import RunDir, read_evidence
@@ -30,8 +30,20 @@ _TASK = ("category", "template", "tags")
 class Rescorer:
     """Stands in for a worker's `Runtime` when a finished run is judged again."""
 
-    def __init__(self, run: RunDir, *, grading: Grading, judge: Judge, agents: Mapping[str, str]) -> None:
-        """``agents``: the name that ``--agent`` was given to the id that records have."""
+    def __init__(
+        self,
+        run: RunDir,
+        *,
+        grading: Grading,
+        judge: Judge,
+        agents: Mapping[str, str],
+        check_timeout: float = CHECK_SECONDS,
+    ) -> None:
+        """``agents``: the name that ``--agent`` was given to the id that records have.
+
+        ``check_timeout``: seconds that judging one check may take; 0: as long as it takes.
+        """
+        self._check_timeout = check_timeout
         self._run = run
         self._grading = grading
         self._judge = judge
@@ -40,9 +52,7 @@ class Rescorer:
     def run(self, task: Task, agent: str, trial: int, *, node_id: str) -> TrialRecord:
         """Judge one trial again and write its record, if that says anything new."""
         folder = self._run.folder(TrialKey(task.id, self._agents[agent], trial))
-        record = folder.record()
-        if record is None:
-            raise HarnessError(f"{folder.path}: expected the record of a finished trial, found none that can be read")
+        record = folder.read()
         if record.stop_reason == "broke_site":
             return record  # no check has said so, and none can take it back
         try:
@@ -77,7 +87,9 @@ class Rescorer:
         record = replace(record, **facts, intent=intent, task_digest=task.digest, source=dict(task.source))
         cleared: dict[str, Any] = {"score": None, "verdict": None, "verdicts": {}, "grading": ""}
         try:
-            verdicts = judge_all(task, evidence, headline=self._grading, asker=session)
+            verdicts = judge_all_bounded(
+                task, evidence, headline=self._grading, asker=session, seconds=self._check_timeout
+            )
             name, verdict = next(iter(verdicts.items()))
             if not verdict.grading and record.grading:  # the task knows one verdict, whatever it is asked for
                 name, verdicts = record.grading, {record.grading: verdict}

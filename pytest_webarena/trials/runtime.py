@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -13,6 +14,7 @@ from pytest_webarena.agents.overrides import Overrides
 from pytest_webarena.answers import AskedFormat
 from pytest_webarena.browser.engine import BrowserEngine, EngineConfig
 from pytest_webarena.browser.session import SessionConfig
+from pytest_webarena.checks import CHECK_SECONDS
 from pytest_webarena.checks.grading import REPAIRED, Grading
 from pytest_webarena.judging import Judge, JudgeSettings, standing
 from pytest_webarena.llm.config import ModelSettings
@@ -59,6 +61,8 @@ class RuntimeConfig:
     """The form of answer to ask agents for."""
     judge: JudgeSettings = field(default_factory=JudgeSettings)
     """The judge model."""
+    check_timeout: float = CHECK_SECONDS
+    """Seconds that judging one check may take; 0: as long as it takes."""
     fetch_images: bool = False
     """Whether images of intents may be loaded from elsewhere than the task's sites."""
     write_timeout: float = WRITE_TIMEOUT
@@ -120,6 +124,7 @@ class Runtime:
             grading=self._config.grading,
             answers=self._config.answers,
             asker=self._judge.session(TrialKey(task.id, definition.id, trial).folder),
+            check_timeout=self._config.check_timeout,
             temp_dir=self._info.agents_dir or self._info.temp_dir,
             memory=memory,
             fetch_images=self._config.fetch_images,
@@ -127,6 +132,7 @@ class Runtime:
             env_retries=self._config.env_retries,
             node_id=node_id,
             worker=self._config.worker,
+            since=self._info.facts.get("started", math.inf),
         )
         return run_trial(plan, self, self._run.folder(TrialKey(task.id, definition.id, trial)))
 

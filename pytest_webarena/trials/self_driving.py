@@ -16,7 +16,7 @@ from pytest_webarena.agents.worker import AgentCrashed, AgentTimeout, AgentWorke
 from pytest_webarena.browser.driven.trajectory import Begun, Ended, Navigated
 from pytest_webarena.episode import Ending, Episode, EpisodeLimits, Recorder
 from pytest_webarena.errors import BrowserError
-from pytest_webarena.evidence import StepRecord, TargetRecord, Usage
+from pytest_webarena.evidence import LONGEST_TEXT, StepRecord, TargetRecord, Usage
 
 if TYPE_CHECKING:
     from pytest_webarena.browser.driven import Driven
@@ -175,6 +175,11 @@ class _Watch:
             said = said.answer
         if said is not None and not isinstance(said, str):
             return Ending("agent_crash", f"expected the agent to return text, found {type(said).__name__}")
+        if said is not None and len(said) > LONGEST_TEXT:
+            self._begin(None, as_record(Stop(said)), said)
+            self._finish()
+            found = f"found {len(said):,}"
+            return Ending("agent_crash", f"expected an answer of at most {LONGEST_TEXT:,} characters, {found}")
         self._answer = said or ""
         self._begin(None, as_record(Stop(self._answer)), result.raw if isinstance(result, Reply) else self._answer)
         self._finish(usage=self._usage)
@@ -230,7 +235,7 @@ class _Watch:
                 "execute": round(self._now() - step.started - step.observed, 4),
             },
             usage=usage,
-        )
+        ).bounded()
         self._steps.append(record)
         self._driven.hold()  # checks that look at every state open pages of their own
         try:

@@ -5,17 +5,17 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from pytest_webarena.agents.protocol import Assignment, TaskView
 from pytest_webarena.agents.worker import AgentCrashed, AgentTimeout, AgentWorker
 from pytest_webarena.browser.grammars import grammar
-from pytest_webarena.checks import judge_all
+from pytest_webarena.checks import judge_all_bounded
 from pytest_webarena.episode import Ending, Episode, run_episode
-from pytest_webarena.errors import Cause, HarnessError, SiteMissing, TrialError
-from pytest_webarena.evidence import Evidence, Usage
+from pytest_webarena.errors import Cause, HarnessError, RecordingError, SiteMissing, TrialError
+from pytest_webarena.evidence import Evidence, Usage, cut
 from pytest_webarena.results.records import Attempt, Outcome, TrialKey, TrialRecord
 from pytest_webarena.secrets import scrub_plain
 from pytest_webarena.tasks.placeholders import resolve_placeholders
@@ -43,7 +43,7 @@ PATIENCE = 6
 
 
 def run_trial(plan: TrialPlan, resources: Resources, folder: TrialFolder) -> TrialRecord:
-    """Run one trial and write its record. Returns for every outcome.
+    """Run one trial and write its record. Returns the record that counts, for every outcome.
 
     Raises `SiteMissing`, and leaves no record, when a site is not there to be tried; else only `KeyboardInterrupt` and
     the like.
@@ -89,8 +89,7 @@ def _run_attempts(
             scrub_plain(replace(record, attempt=writer.number, attempts=tuple(attempts)).to_json())
         )
         if record.cause not in RETRIED_CAUSES or not again or len(attempts) > retries:
-            folder.finish(record)
-            return record
+            return folder.finish(record, since=plan.since)
 
 
 def _acted(record: TrialRecord, plan: TrialPlan) -> bool:
@@ -112,7 +111,9 @@ def _attempt(
             evidence = _gather(plan, resources, writer, progress, recalled)
             writer.finish(evidence)
             with progress.timed("judge"):
-                progress.verdicts = judge_all(plan.task, evidence, headline=plan.grading, asker=plan.asker)
+                progress.verdicts = judge_all_bounded(
+                    plan.task, evidence, headline=plan.grading, asker=plan.asker, seconds=plan.check_timeout
+                )
             assert progress.verdict is not None
             ending = progress.episode.ending if progress.episode is not None else None
             outcome, cause, message = decide(
@@ -126,7 +127,8 @@ def _attempt(
             cause, message, again = error.cause, str(error), error.again
         except Exception as error:  # a bug of ours must not look like a failed task, nor end the run
             cause, message = "harness", _unexpected(error)
-            writer.note_traceback(error)
+            with suppress(RecordingError):
+                writer.note_traceback(error)
     return _record(plan, progress, outcome, cause, message, started), again
 
 
@@ -196,10 +198,13 @@ def _run_agent(
     parse: Callable[[str], Any] = grammar(plan.agent.grammar).parse
     name = f"{plan.task.id}-{plan.agent.id}"
     try:
-        worker = AgentWorker(lambda: plan.agent.make(assignment), name=name, timeout=limits.seconds)
+        worker = AgentWorker(
+            lambda: plan.agent.make(assignment), name=name, timeout=limits.seconds, raises=plan.agent.raises
+        )
     except AgentCrashed as crash:
         if crash.__cause__ is not None:
-            writer.note_traceback(crash.__cause__, name="agent-traceback.txt")
+            with suppress(RecordingError):
+                writer.note_traceback(crash.__cause__, name="agent-traceback.txt")
         return Episode(answer=None, ending=Ending("agent_crash", f"when it was made: {crash}"), steps=(), seconds=0.0)
     except AgentTimeout:
         return Episode(
@@ -216,7 +221,8 @@ def _run_agent(
                 spend=spending.spend if spending is not None else lambda usage: None,
             )  # fmt: skip
         if worker.crash is not None:
-            writer.note_traceback(worker.crash, name="agent-traceback.txt")
+            with suppress(RecordingError):
+                writer.note_traceback(worker.crash, name="agent-traceback.txt")
         if recalled is not None:
             recalled.ask(worker, episode.ending.reason, writer)
             if recalled.usage is not None:
@@ -252,7 +258,7 @@ def _record(
         stop_reason=episode.ending.reason if episode else None,
         stop_detail=episode.ending.detail if episode else "",
         cause=cause,
-        message=message,
+        message=cut(message),
         verdict=verdict.to_json() if verdict is not None else None,
         grading=next(iter(progress.verdicts), ""),
         verdicts={name: each.to_json() for name, each in progress.verdicts.items()},

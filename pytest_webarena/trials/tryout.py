@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from pytest_webarena.actions import Action, Stop, answers_dialogs, as_record
 from pytest_webarena.agents.builtin import addressed, describe_step
 from pytest_webarena.browser.grammars import grammar
-from pytest_webarena.checks import REPAIRED, judge
+from pytest_webarena.checks import REPAIRED, judge_bounded
 from pytest_webarena.checks.grading import answer_format
 from pytest_webarena.errors import SiteError, TrialError
 from pytest_webarena.evidence import StepRecord
@@ -99,7 +99,7 @@ class Tryout:
                 steps=self._steps,
                 answer_format=answer_format(self._task, REPAIRED),
             )
-        return replace(judge(self._task, evidence), intent="")
+        return replace(judge_bounded(self._task, evidence), intent="")
 
     def show_checks(self, width: int = 80, *, changes: bool = False) -> bool:
         """Print the verdict on the present state, or only what it says anew; whether it is a pass."""

@@ -317,3 +317,14 @@ def test_an_audit_is_not_judged_again(pytester: pytest.Pytester) -> None:
     RunDir(pytester.path / "run").describe({"started": 1.0, "audit": True})
     result = pytester.runpytest_inprocess("--rescore=run")
     result.stderr.fnmatch_lines(["ERROR: --rescore: expected a run of agents, found an audit*"])
+
+
+def test_a_check_that_never_ends_does_not_keep_the_others(pytester: pytest.Pytester, store: Store) -> None:
+    run = store(capital="a" * 60 + "!", length="12", colour=None)
+    endless = TASKS.replace("{answer: Paris}", "{answer: {regex: '^(a+)+$'}}")
+    (pytester.path / "river.yaml").write_text(endless)
+    result = pytester.runpytest_inprocess("--rescore=run", "--check-timeout=1", "-v", "-p", "no:randomly")
+    result.stdout.fnmatch_lines(["river.yaml::capital*ERROR*", "river.yaml::length*PASSED*"])
+    record = record_of(run, "capital")
+    assert (record.outcome, record.cause) == ("error", "task")
+    assert "longer than 1 s" in record.message

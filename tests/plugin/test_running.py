@@ -36,14 +36,6 @@ def test_last_failed_failed_first_and_stepwise(canned: pytest.Pytester, make_tas
     canned.runpytest("--sw").assert_outcomes(passed=1, failed=1)
 
 
-def test_reruns_make_another_attempt_and_keep_the_first(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
-    make_tasks("flaky")
-    canned.runpytest("--reruns=1", "--run-dir=run").assert_outcomes(passed=1, failed=0)
-    (folder,) = (canned.path / "run" / "trials").iterdir()
-    assert json.loads((folder / "trial.json").read_text())["attempt"] == 2
-    assert json.loads((folder / "attempt-1" / "trial.json").read_text())["outcome"] == "failed"
-
-
 def test_junit_carries_the_facts(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
     make_tasks("right", "odd")
     canned.runpytest("--junitxml=junit.xml")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +15,7 @@ import pytest
 from pytest_webarena import controller
 from pytest_webarena.cli import main
 from pytest_webarena.results import RunDir
+from pytest_webarena.results.rundir import claim
 
 MakeTasks = Callable[..., None]
 
@@ -150,9 +153,9 @@ def test_a_run_is_read_and_exported_once(
 
     make_tasks("a", "wrong")
     counted(controller, "export")
-    counted(RunDir, "records")
+    counted(RunDir, "read")
     canned.runpytest("--run-dir=run", "--min-pass-rate=0.5", "--alluredir=allure").assert_outcomes(passed=1, failed=1)
-    assert done == {"export": 1, "records": 1}
+    assert done == {"export": 1, "read": 1}
 
 
 def test_exports_are_written_at_the_end(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
@@ -160,3 +163,54 @@ def test_exports_are_written_at_the_end(canned: pytest.Pytester, make_tasks: Mak
     canned.runpytest("--run-dir=run")
     assert json.loads((canned.path / "run" / "summary.json").read_text())["trials"] == 2
     assert (canned.path / "run" / "results.csv").read_text().count("\n") == 3
+
+
+def test_a_full_disk_is_told_in_a_sentence_and_by_the_exit_status(
+    canned: pytest.Pytester, make_tasks: MakeTasks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_tasks("right", "right2")
+    write = Path.write_text
+    full = True
+
+    def refuse(self: Path, *args: Any, **kwargs: Any) -> int:
+        if full and (("right2" in str(self) and "trial.json" in self.name) or "summary.json" in self.name):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self))
+        return write(self, *args, **kwargs)
+
+    monkeypatch.setattr(Path, "write_text", refuse)
+    result = canned.runpytest("--run-dir=run", "--min-pass-rate=0")
+    result.assert_outcomes(passed=1, errors=1)
+    assert result.ret == 11
+    result.stdout.fnmatch_lines(["gate: records could not be written, so no rate can be trusted"])
+    result.stdout.fnmatch_lines(["webarena: expected to write *, found: No space left on device. *--resume"])
+    for output in (result.stdout, result.stderr):
+        output.no_fnmatch_line("*Traceback*")
+        output.no_fnmatch_line("*INTERNALERROR*")
+    full = False
+    canned.runpytest("--resume=run").assert_outcomes(passed=1)
+
+
+def test_two_runs_do_not_take_one_directory(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
+    make_tasks("right")
+    folder = canned.path / "run"
+    folder.mkdir()
+    held = claim(folder)  # as another run does that has just begun
+    assert held is not None
+    try:
+        result = canned.runpytest("--run-dir=run")
+        assert result.ret == 4
+        result.stderr.fnmatch_lines(["*--run-dir: expected a directory that no run is using, found another run*"])
+        assert not list(folder.iterdir())
+    finally:
+        os.close(held)
+    canned.runpytest("--run-dir=run").assert_outcomes(passed=1)  # what was left behind keeps nobody out
+    held = claim(folder)
+    assert held is not None
+    try:
+        result = canned.runpytest("--resume=run")
+        assert result.ret == 4
+        result.stderr.fnmatch_lines(["*--resume: expected a directory that no run is using, found another run*"])
+    finally:
+        os.close(held)
+    assert canned.runpytest("--resume=run").ret == 0
+    canned.runpytest("-n1", "--run-dir=shared").assert_outcomes(passed=1)  # workers are of one run

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from pytest_webarena.cli import main
+from tests.plugin.conftest import task_file
 from tests.unit.suites.made import raw, write
 
 ROWS: Sequence[dict[str, Any]] = (
@@ -72,6 +73,45 @@ def test_ids_from_reports_name_items_again(project: pytest.Pytester) -> None:
     result = project.runpytest("webarena::webarena.7")
     assert result.ret == pytest.ExitCode.INTERRUPTED
     result.stdout.fnmatch_lines(["*not found: webarena::webarena.7*"])
+
+
+def test_named_items_narrow_what_options_name(project: pytest.Pytester) -> None:
+    everything = [f"webarena::webarena.{number}" for number in range(4)]
+    assert ids(project, "--suite=webarena", "webarena::webarena.2") == everything[2:3]
+    assert ids(project, "--suite=webarena", "webarena::webarena.2[chromium]", "webarena::webarena.0") == [
+        everything[0],
+        everything[2],
+    ]
+    for both in (("webarena", "webarena::webarena.2"), ("webarena::webarena.2", "webarena")):
+        assert ids(project, *both) == everything  # as pytest does with a folder and one of its tests
+    write(project.path, *ROWS[:2], name="own.json")
+    assert ids(project, "--suite=own.json", "own.json::own.1") == ["own.json::own.1"]
+    assert ids(project, "--suite=webarena,own.json", "own.json::own.1") == ["own.json::own.1"]
+    assert ids(project, "--suite=webarena", "own.json::own.1", "own.json::own.0", "webarena") == [
+        *everything,
+        "own.json::own.1",
+        "own.json::own.0",
+    ]
+
+
+@pytest.mark.parametrize("options", [(), ("--agent=null", "--agent=na", "--trials=2")])
+def test_each_id_of_the_summary_runs_that_item(project: pytest.Pytester, options: tuple[str, ...]) -> None:
+    fail_by_intent(project)
+    project.makefile(".tasks.yaml", mine=task_file("wrong-here", "right-here"))
+    options = ("--suite=webarena", "--sites=embedded", *options)
+    result = project.runpytest(*options, "mine.tasks.yaml")
+    failed = [line.split(" ")[1] for line in result.outlines if line.startswith("FAILED ")]
+    assert len(failed) == (2 if len(options) == 2 else 8)
+    for name in (failed[0], failed[-1]):
+        again = project.runpytest(*options, "-rA", name)
+        again.stdout.fnmatch_lines([f"FAILED {name.replace('[', '[[]')}*"])
+        again.assert_outcomes(failed=1)
+
+
+def test_an_item_of_a_suite_is_deselected_by_its_id(project: pytest.Pytester) -> None:
+    assert ids(project, "--suite=webarena", "--deselect=webarena::webarena.2[chromium]") == [
+        f"webarena::webarena.{number}" for number in (0, 1, 3)
+    ]
 
 
 @pytest.mark.parametrize(

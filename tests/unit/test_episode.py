@@ -14,7 +14,7 @@ from pytest_webarena.actions import Back, Click, Element, Goto, Invalid, Noop, S
 from pytest_webarena.agents.protocol import Reply
 from pytest_webarena.agents.worker import AgentWorker
 from pytest_webarena.episode import Ending, EpisodeLimits, Turn, paper_rule, run_episode, stop_rule, upstream_rule
-from pytest_webarena.errors import SiteError, UsageError
+from pytest_webarena.errors import TaskError, UsageError
 from pytest_webarena.evidence import StepRecord, Usage
 
 CLICK = Click(Element("1"))
@@ -71,10 +71,12 @@ def parse(text: str) -> Any:
     return Goto(text[5:]) if text.startswith("goto ") else Invalid(text, "unknown action")
 
 
-def run(act: Any, *, session: FakeSession | None = None, **limits: Any) -> tuple[Any, Recorder, FakeSession]:
+def run(
+    act: Any, *, session: FakeSession | None = None, raises: tuple[Any, ...] = (), **limits: Any
+) -> tuple[Any, Recorder, FakeSession]:
     session, recorder = session or FakeSession(), Recorder()
     agent = SimpleNamespace(act=act)
-    with AgentWorker(lambda: agent, name="t", timeout=5) as worker:
+    with AgentWorker(lambda: agent, name="t", timeout=5, raises=raises) as worker:
         episode = run_episode(
             session,  # type: ignore[arg-type]
             worker,
@@ -156,12 +158,14 @@ def test_an_agent_that_exits_the_process_only_crashes_its_trial() -> None:
     assert episode.ending.reason == "agent_crash"
 
 
-def test_a_trial_error_of_a_privileged_agent_is_no_crash() -> None:
+def test_an_error_that_an_agent_of_ours_may_raise_is_no_crash() -> None:
     def act(observation: Any) -> Any:
-        raise SiteError("the site is gone")
+        raise TaskError("its solution can't be replayed")
 
-    with pytest.raises(SiteError, match="the site is gone"):
-        run(act)
+    with pytest.raises(TaskError, match="can't be replayed"):
+        run(act, raises=(TaskError,))
+    episode, _, _ = run(act)
+    assert episode.ending.reason == "agent_crash"
 
 
 def test_an_async_agent_keeps_one_event_loop() -> None:
@@ -293,3 +297,59 @@ def test_the_rules_end_real_episodes() -> None:
 def test_an_unknown_rule_names_the_known_ones() -> None:
     with pytest.raises(UsageError, match="paper, upstream"):
         stop_rule("papers")
+
+
+def test_an_answer_that_is_too_long_is_no_answer_and_the_agent_may_say_it_in_short() -> None:
+    episode, recorder, session = run(scripted(Stop("x" * 5_000_000), Stop("x" * 100_001), Stop("x" * 100_000)))
+    assert (episode.answer, episode.ending.reason) == ("x" * 100_000, "answered")
+    assert session.notes[0] == "expected an answer of at most 100,000 characters, found 5,000,000"
+    assert recorder.steps[0].raw.endswith(" characters in all)")
+    assert recorder.steps[0].action["text"].endswith(" […] (cut here, 5,000,000 characters in all)")
+
+
+def test_answers_that_stay_too_long_end_as_any_invalid_action_does() -> None:
+    episode, recorder, _ = run(scripted(*[Stop("x" * 5_000_000)] * 3))
+    assert (episode.answer, episode.ending.reason) == (None, "invalid")
+    assert episode.ending.detail.endswith("expected an answer of at most 100,000 characters, found 5,000,000")
+    assert len(json.dumps([asdict(step) for step in recorder.steps])) < 1_000_000
+
+
+def test_whatever_an_agent_says_the_record_stays_small() -> None:
+    long = "y" * 3_000_000
+    replies = (
+        Reply("goto /a", raw=long, thought=long, exchange=long), f"goto /{long}", Type(Element("1"), long), Goto(long),
+        Stop("42"),
+    )  # fmt: skip
+    episode, recorder, _ = run(scripted(*replies))
+    assert episode.answer == "42"
+    for step in recorder.steps:
+        assert len(json.dumps(asdict(step))) < 800_000
+    assert recorder.steps[0].thought == "y" * 100_000 + " […] (cut here, 3,000,000 characters in all)"
+    assert recorder.steps[1].error == "expected a reply of at most 1,000,000 characters, found 3,000,006"
+
+
+def test_a_crash_told_at_length_is_told_in_short() -> None:
+    def act(observation: Any) -> Any:
+        raise ValueError("z" * 5_000_000)
+
+    episode, _, _ = run(act)
+    assert episode.ending.reason == "agent_crash"
+    assert len(episode.ending.detail) < 200_000
+
+
+@pytest.mark.parametrize(
+    ("facts", "told"),
+    [
+        ({"usage": {"calls": 1, "cost": float("nan")}}, "TypeError: Usage: expected cost to be US dollars from 0 on"),
+        ({"usage": {"calls": 1, "cost": float("inf")}}, "TypeError: Usage: expected cost to be US dollars from 0 on"),
+        ({"usage": {"input_tokens": -1}}, "TypeError: Usage: expected input_tokens to be a whole number from 0 on"),
+        ({"thought": b"bytes"}, "TypeError: Reply: expected thought to be <class 'str'>, found bytes"),
+    ],
+)
+def test_what_a_reply_says_beside_the_action_must_be_fit_for_a_record(facts: Any, told: str) -> None:
+    def act(observation: Any) -> Reply:
+        return Reply(CLICK, **{**facts, **({"usage": Usage(**facts["usage"])} if "usage" in facts else {})})
+
+    episode, _, _ = run(act)
+    assert (episode.ending.reason, episode.steps) == ("agent_crash", ())
+    assert episode.ending.detail.startswith(told)

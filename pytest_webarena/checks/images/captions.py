@@ -13,7 +13,7 @@ from pytest_webarena.errors import WebArenaError
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-__all__ = ["ENTRY_POINTS", "Blip2", "Captioner", "NoCaptioner", "find_captioner"]
+__all__ = ["ENTRY_POINTS", "Blip2", "Captioner", "NoCaptioner", "answer_through", "find_captioner"]
 
 ENTRY_POINTS = "webarena.captioners"
 """Entry point group of captioners: something to call without arguments that gives one."""
@@ -35,9 +35,21 @@ class Captioner(Protocol):
         """What it says to a question about one image. Anything it raises makes the verdict inconclusive."""
 
 
-@functools.cache
+_instead: list[Captioner] = []
+
+
+def answer_through(captioner: Captioner) -> None:
+    """From now on in this process, all questions go to ``captioner``."""
+    _instead[:] = [captioner]
+
+
 def find_captioner() -> Captioner:
     """The captioner of the entry point group ``webarena.captioners``; BLIP-2 when there is none. `NoCaptioner`."""
+    return _instead[0] if _instead else _installed()
+
+
+@functools.cache
+def _installed() -> Captioner:
     points = list(entry_points(group=ENTRY_POINTS))
     if len(points) > 1:
         names = ", ".join(sorted(point.name for point in points))

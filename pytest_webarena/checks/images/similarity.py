@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-__all__ = ["MAX_PIXELS", "TooLarge", "Unreadable", "decode", "missing_libraries", "similarity"]
+__all__ = ["MAX_PIXELS", "TooLarge", "Unreadable", "decode", "load_libraries", "missing_libraries", "similarity"]
 
 MAX_PIXELS = 8_000_000
 """The largest image that is looked at. Comparing takes some 130 bytes of memory per pixel."""
@@ -31,6 +31,11 @@ def missing_libraries(*, comparing: bool) -> tuple[str, ...]:
     """Which of the libraries of the extra ``images`` are not installed, as pip calls them."""
     modules = {"PIL": "pillow", **({"numpy": "numpy", "skimage": "scikit-image"} if comparing else {})}
     return tuple(name for module, name in modules.items() if importlib.util.find_spec(module) is None)
+
+
+def load_libraries() -> None:
+    """Import them: it takes a second. `ImportError` when one is missing."""
+    import skimage.metrics  # noqa: F401
 
 
 def decode(data: bytes) -> Image:

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from pytest_webarena.answers import read_response
 from pytest_webarena.checks.kind import Judgement, Kind, View
 from pytest_webarena.checks.verified.form import FORM, NETWORK, VerifiedSpec
-from pytest_webarena.checks.verified.package import Finding, PackageMissing, evaluate
+from pytest_webarena.checks.verified.package import Finding, PackageMissing, evaluate, load_package
 from pytest_webarena.evidence import Evidence, RequestRecord
 from pytest_webarena.tasks.nodes import clip
 
@@ -150,6 +150,7 @@ VERIFIED: Kind[VerifiedSpec] = Kind(
     judge=judge,
     category=_category,
     reads_requests=True,
+    make_ready=lambda spec: load_package(),
     reads_responses=lambda spec: any(each["expected"].get("response_content") for each in spec.network),
     examples=(
         "- verified:\n"

@@ -16,7 +16,7 @@ from pytest_webarena.har import entries
 if TYPE_CHECKING:
     from types import ModuleType
 
-__all__ = ["Finding", "PackageMissing", "Result", "evaluate"]
+__all__ = ["Finding", "PackageMissing", "Result", "evaluate", "load_package"]
 
 _LOGGERS = ("WebArena-Verified", "webarena_verified")
 
@@ -57,7 +57,8 @@ class Result:
 
 
 @functools.cache
-def _package() -> ModuleType:
+def load_package() -> ModuleType:
+    """The package, quiet. `PackageMissing` when it is not installed."""
     try:
         import webarena_verified.api as api
     except ImportError as error:
@@ -78,7 +79,7 @@ def evaluate(spec: VerifiedSpec, evidence: Evidence) -> Result:
 
     The same as its command line makes of the answer in a file and of the requests as HAR.
     """
-    api = _package()
+    api = load_package()
     from webarena_verified.types.config import EnvironmentConfig, WebArenaVerifiedConfig
     from webarena_verified.types.eval import TaskEvalContext
     from webarena_verified.types.task import WebArenaSite, WebArenaVerifiedTask

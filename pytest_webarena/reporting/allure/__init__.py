@@ -166,10 +166,12 @@ def write_results(run: RunDir, target: Path, *, root: Path | None = None) -> int
     from pytest_webarena.reporting.allure.run_files import write_run_files
 
     facts = run.facts()
-    records = run.records()
+    stored = run.read()
+    records = stored.records
     _write(run, target, records, root=root or Path.cwd(), agents=facts.get("agents", ()))
     agents = sorted({record.key.agent for record in records})
-    write_run_files(target, facts, agents=agents, attached=_attached(run))
+    problems = [str(each) for each in stored.unreadable]
+    write_run_files(target, facts, agents=agents, attached=_attached(run), problems=problems)
     return len(records)
 
 

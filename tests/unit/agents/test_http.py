@@ -143,6 +143,13 @@ def test_an_endpoint_that_is_not_there_says_nothing_about_the_agent() -> None:
             HttpAgent(ASSIGNMENT, HttpKeys(url=url, retries=0)).act(SEEN)
 
 
+def test_one_that_refuses_the_task_has_failed_it(server: Server, agent: Make) -> None:
+    """Else an endpoint could leave out of its rate what it does not like."""
+    server.script = [(403, {}, b"too hard")]
+    with pytest.raises(EndpointFailed, match="status 403, 'too hard'"):
+        agent().act(SEEN)
+
+
 def test_a_call_under_way_can_be_cut_off(server: Server, agent: Make) -> None:
     server.script = [(200, {"hang": "yes"}, DONE)]
     one = agent(retries=5)

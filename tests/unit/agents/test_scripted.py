@@ -9,7 +9,7 @@ import pytest
 
 from pytest_webarena.actions import Back, Click, Element, Goto, Selector, Stop, Type
 from pytest_webarena.agents import Assignment, TaskView, resolve_agent
-from pytest_webarena.errors import AgentError, UsageError
+from pytest_webarena.errors import TaskError, UsageError
 from pytest_webarena.tasks.model import Task
 
 SCRIPT = """
@@ -53,7 +53,7 @@ def test_steps_in_every_form(tmp_path: Path) -> None:
 
 def test_other_tasks_have_a_script_of_their_own_or_none(tmp_path: Path) -> None:
     assert script(tmp_path, SCRIPT, "other").act(None) == Stop("no script")
-    with pytest.raises(AgentError, match="expected steps for other"):
+    with pytest.raises(TaskError, match="expected steps for other"):
         script(tmp_path, "kind: scripted\ntasks: {t: [stop]}\n", "other")
 
 

@@ -29,9 +29,9 @@ class Installed(Knows):
 
 @pytest.fixture
 def fresh() -> Iterator[None]:
-    find_captioner.cache_clear()
+    captions._installed.cache_clear()
     yield
-    find_captioner.cache_clear()
+    captions._installed.cache_clear()
 
 
 def installed(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:

@@ -26,7 +26,7 @@ from pytest_webarena.checks import (
     register,
     signals,
 )
-from pytest_webarena.errors import ModelError, UsageError
+from pytest_webarena.errors import JudgeError, SiteError, UsageError
 from pytest_webarena.evidence import Evidence, JsonValue, Probe, StepRecord
 from pytest_webarena.tasks import kinds, parse_tasks
 from pytest_webarena.tasks.shapes import Json
@@ -45,7 +45,9 @@ def judge_given(spec: Given, view: View) -> Judgement:
     if spec.score == "raise":
         raise ValueError("a bug")
     if spec.score == "model":
-        raise ModelError("no model")
+        raise JudgeError("no model")
+    if spec.score == "site":
+        raise SiteError("it was not")
     return Judgement(score=spec.score, expected="as given")
 
 
@@ -122,8 +124,10 @@ def test_unknown_means_that_some_outcome_would_change_the_score(scores: list[flo
 def test_what_a_check_raises() -> None:
     [bug] = verdict("- given: raise").results
     assert bug.why == "judging raised ValueError: a bug"
-    with pytest.raises(ModelError):
+    with pytest.raises(JudgeError):
         verdict("- given: model")
+    [other] = verdict("- given: site").results  # judging looks at no site: nothing would be better the next time
+    assert other.why == "judging raised SiteError: it was not"
 
 
 def test_a_kind_that_is_not_installed_is_inconclusive() -> None:

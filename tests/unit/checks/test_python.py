@@ -9,10 +9,12 @@ from typing import Any
 
 import pytest
 
+from pytest_webarena import errors
+from pytest_webarena.checks import judge
 from pytest_webarena.errors import JudgeError
 from pytest_webarena.evidence import Evidence
 
-from .helpers import evidence, result
+from .helpers import evidence, result, task
 
 
 def few_steps(recorded: Evidence, *, most: int = 2) -> Any:
@@ -76,6 +78,31 @@ def test_a_function_that_fails_is_no_verdict(function: str, why: str) -> None:
     got = result(f"python: {function}", evidence())
     assert got.score is None
     assert got.why.startswith(why)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        errors.SiteError("down"),
+        errors.SiteMissing("not here"),
+        errors.ModelError("down"),
+        errors.TaskFailed("no"),
+        errors.UsageError("no"),
+        pytest.skip.Exception("no"),
+        pytest.exit.Exception("no"),
+        SystemExit(0),
+        GeneratorExit(),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_whatever_a_function_raises_is_the_tasks_fault(error: BaseException) -> None:
+    def raising(recorded: Evidence) -> Any:
+        raise error
+
+    sys.modules["my_checks"].raising = raising  # type: ignore[attr-defined]
+    got = judge(task("- python: my_checks:raising"), evidence())
+    assert (got.passed, got.cause) == (None, "task")
+    assert f"my_checks:raising raised {type(error).__name__}" in got.results[0].why
 
 
 def test_a_judge_may_say_that_it_could_not_judge() -> None:

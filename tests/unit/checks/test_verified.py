@@ -246,11 +246,11 @@ def test_typed_answer_counts_even_if_it_was_not_asked_for() -> None:
 
 def test_without_the_package_there_is_no_verdict(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "webarena_verified.api", None)
-    package._package.cache_clear()
+    package.load_package.cache_clear()
     try:
         got = verdict(check(answer_check([1], NUMBER)), response([1]))
     finally:
-        package._package.cache_clear()
+        package.load_package.cache_clear()
     assert got.score is None
     assert "pip install 'pytest-webarena[suites]'" in got.why
 

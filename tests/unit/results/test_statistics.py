@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 
 from pytest_webarena.results import Attempt, TrialKey, TrialRecord, summarise, wilson_interval
+from pytest_webarena.results.metrics import measure
+from pytest_webarena.results.statistics import clustered_interval, student_quantile
 
 
 @pytest.mark.parametrize(
@@ -62,3 +64,34 @@ def test_retried_trials_and_slowest_are_named() -> None:
     summary = summarise(records)["a"]
     assert summary.retried == 1
     assert summary.slowest[0] == ("slow", 9.0)
+
+
+@pytest.mark.parametrize(
+    ("freedom", "value"), [(2, 4.303), (3, 3.182), (5, 2.571), (10, 2.228), (19, 2.093), (49, 2.010), (799, 1.963)]
+)
+def test_quantiles_are_those_of_the_tables(freedom: int, value: float) -> None:
+    assert student_quantile(freedom) == pytest.approx(value, rel=0.01 if freedom < 5 else 5e-4)
+
+
+def test_more_trials_of_the_same_tasks_are_not_more_tasks() -> None:
+    once = clustered_interval([[True]] * 10 + [[False]] * 10)
+    five = clustered_interval([[True] * 5] * 10 + [[False] * 5] * 10)
+    assert five[0] <= once[0] < once[1] <= five[1]
+    assert five[1] - five[0] == pytest.approx(once[1] - once[0], rel=0.1)
+
+
+@pytest.mark.parametrize("won", [True, False])
+def test_when_all_trials_end_alike_each_task_says_one_thing(won: bool) -> None:
+    assert clustered_interval([[won] * 5] * 20) == wilson_interval(20 * won, 20)
+
+
+def test_terminal_and_tables_print_one_interval() -> None:
+    records = [
+        TrialRecord(key=TrialKey(f"t{task}", "a", trial), outcome="passed" if task % 3 else "failed", template=name)
+        for task in range(12)
+        for trial in (1, 2, 3)
+        for name in [f"template {task % 5}"]
+    ]
+    rate = summarise(records)["a"].rate
+    assert rate.interval == measure(records).rate.interval
+    assert rate.interval[1] - rate.interval[0] > 1.2 * (wilson_interval(24, 36)[1] - wilson_interval(24, 36)[0])

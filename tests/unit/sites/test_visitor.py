@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.server
 import json
 import threading
@@ -27,6 +28,17 @@ def site() -> Iterator[str]:
                 self.send_header("Set-Cookie", "who=ada; Path=/; HttpOnly; SameSite=Strict")
                 self.send_header("Location", "/me")
                 self.end_headers()
+            elif self.path in ("/stream", "/flood"):
+                self.send_response(200)
+                self.end_headers()
+                with contextlib.suppress(OSError):
+                    while True:  # until nobody listens any more
+                        self.wfile.write(b"x" * (1_000_000 if self.path == "/flood" else 1))
+            elif self.path == "/short":
+                self.send_response(200)
+                self.send_header("Content-Length", "10")
+                self.end_headers()
+                self.wfile.write(b"x")
             elif self.path == "/round":
                 self.send_response(302)
                 self.send_header("Location", "/round")
@@ -107,3 +119,17 @@ def test_no_answer_and_no_end(site: str) -> None:
         SiteError, match=r"GET http://127\.0\.0\.1:9/: expected an answer within 30 s, found Connection"
     ):
         Visitor("http://127.0.0.1:9", proxy=None).call("GET", "/")
+
+
+@pytest.mark.parametrize(
+    ("path", "found"),
+    [
+        ("/stream", "an answer that went on and on"),
+        ("/flood", "more than 50,000,000 bytes"),
+        ("/short", "IncompleteRead"),
+    ],
+)
+def test_an_answer_without_end_or_measure_is_none(site: str, path: str, found: str) -> None:
+    timeout = 1.0 if path == "/stream" else 30.0
+    with pytest.raises(SiteError, match=f"GET {site}{path}: expected an answer within .*{found}"):
+        Visitor(site, proxy=None, timeout=timeout).call("GET", path)

@@ -75,7 +75,7 @@ def test_each_trial_is_told_what_the_one_before_left_and_says_where_it_came_from
     ("says", "problem"),
     [
         (ValueError("lost my pen"), "ValueError: lost my pen"),
-        (ModelError("overloaded"), "overloaded"),
+        (ModelError("overloaded"), "ModelError: overloaded"),
         (5, "expected text to remember or None, found int"),
     ],
 )

@@ -113,9 +113,9 @@ def driven() -> Any:
     driven.close()
 
 
-def run(driven: FakeDriven, drive: Any, session: Any = None, **limits: Any) -> Any:
+def run(driven: FakeDriven, drive: Any, session: Any = None, raises: tuple[Any, ...] = (), **limits: Any) -> Any:
     agent = SimpleNamespace(drive=lambda ws, http: drive(ws))
-    with AgentWorker(lambda: agent, name="t", timeout=5) as worker:
+    with AgentWorker(lambda: agent, name="t", timeout=5, raises=raises) as worker:
         recorder = Recorder(driven)
         episode = run_self_driven(
             session or FakeSession(),  # type: ignore[arg-type]
@@ -203,7 +203,15 @@ def test_a_model_that_can_not_be_had_is_an_error(driven: FakeDriven) -> None:
         raise ModelError("overloaded")
 
     with pytest.raises(ModelError, match="overloaded"):
-        run(driven, drive)
+        run(driven, drive, raises=(ModelError,))
+
+
+def test_an_error_of_ours_that_its_own_code_raises_is_a_crash(driven: FakeDriven) -> None:
+    def drive(url: str) -> str:
+        raise ModelError("overloaded")
+
+    ending = run(driven, drive).ending
+    assert (ending.reason, ending.detail.partition(" (")[0]) == ("agent_crash", "ModelError: overloaded")
 
 
 def test_usage_is_kept(driven: FakeDriven) -> None:
@@ -218,3 +226,10 @@ def test_a_page_that_can_not_be_seen_now_does_not_end_the_trial(driven: FakeDriv
 
     episode = run(driven, drive, FakeSession(BrowserError("busy")))
     assert (episode.answer, kinds(episode), episode.steps[0].observation) == ("x", ["goto", "stop"], "")
+
+
+def test_an_answer_that_is_too_long_is_the_agents_failure_and_is_recorded_cut() -> None:
+    episode = run(FakeDriven(), lambda ws: "x" * 5_000_000)
+    assert (episode.answer, episode.ending.reason) == (None, "agent_crash")
+    assert episode.ending.detail == "expected an answer of at most 100,000 characters, found 5,000,000"
+    assert episode.steps[-1].raw.endswith(" […] (cut here, 5,000,000 characters in all)")

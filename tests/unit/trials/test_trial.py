@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
+import re
+import resource
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,7 +19,7 @@ import pytest
 from pytest_webarena.actions import Stop
 from pytest_webarena.agents import AgentDefinition
 from pytest_webarena.episode import EpisodeLimits
-from pytest_webarena.errors import BrowserError, TaskError
+from pytest_webarena.errors import BrowserError, RecordingError, TaskError
 from pytest_webarena.evidence import TabState
 from pytest_webarena.results import RunDir, TrialKey, TrialRecord
 from pytest_webarena.testing import ScriptedAgent, make_task
@@ -88,8 +93,9 @@ def run(
     resources: FakeResources,
     make: Callable[[], Any] = lambda: ScriptedAgent(Stop("42")),
     retries: int = 1,
+    raises: tuple[Any, ...] = (),
 ) -> TrialRecord:
-    agent = AgentDefinition(id="a", make=lambda assignment: make(), digest="d")
+    agent = AgentDefinition(id="a", make=lambda assignment: make(), digest="d", raises=raises)
     plan = TrialPlan(task=TASK, agent=agent, trial=1, limits=EpisodeLimits(seconds=5), env_retries=retries)
     run_dir = RunDir(tmp_path)
     record = run_trial(plan, resources, run_dir.folder(TrialKey("t", "a", 1)))
@@ -167,7 +173,7 @@ def test_what_the_agent_or_the_task_did_is_not_tried_again(tmp_path: Path) -> No
     def broken() -> Any:
         raise TaskError("no solution")
 
-    record = run(tmp_path / "other", resources, broken)
+    record = run(tmp_path / "other", resources, broken, raises=(TaskError,))
     assert (record.outcome, record.cause, resources.sessions) == ("error", "task", 2)
 
 
@@ -200,3 +206,66 @@ def test_an_interrupted_trial_leaves_a_trace(tmp_path: Path) -> None:
     (started,) = RunDir(tmp_path).unfinished()
     assert started["key"] == {"task": "t", "agent": "a", "trial": 1}
     assert json.loads(next(tmp_path.rglob("started.json")).read_text())["attempt"] == 1
+
+
+def test_a_check_that_never_ends_is_an_error_of_the_task_and_names_the_check(tmp_path: Path) -> None:
+    task = make_task("intent: x\nsites: []\nchecks: [{answer: {regex: '^(a+)+$'}}]", id="t")
+    agent = AgentDefinition(id="a", make=lambda assignment: ScriptedAgent(Stop("a" * 60 + "!")), digest="d")
+    plan = TrialPlan(task=task, agent=agent, trial=1, limits=EpisodeLimits(seconds=5), check_timeout=1)
+    record = run_trial(plan, FakeResources(), RunDir(tmp_path).folder(TrialKey("t", "a", 1)))
+    assert (record.outcome, record.cause, len(record.attempts)) == ("error", "task", 1)
+    assert record.message.startswith("no verdict: judging took longer than 1 s and was ended (--check-timeout)")
+    assert "matches /^(a+)+$/" in record.message
+
+
+def full_disk(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
+    """Files of these names can't be written any more."""
+    for method in ("write_text", "write_bytes"):
+        write = getattr(Path, method)
+
+        def refuse(self: Path, *args: Any, write: Any = write, **kwargs: Any) -> Any:
+            if any(name in self.name for name in names):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self))
+            return write(self, *args, **kwargs)
+
+        monkeypatch.setattr(Path, method, refuse)
+
+
+@pytest.mark.parametrize("file", ["000.txt", "final.jpg", "0.html", "evidence.json"])
+def test_a_full_disk_is_an_error_of_the_harness_in_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file: str
+) -> None:
+    full_disk(monkeypatch, file, "traceback")
+    record = run(tmp_path, FakeResources())
+    assert (record.outcome, record.cause, len(record.attempts)) == ("error", "harness", 1)
+    assert re.fullmatch(
+        r"expected to write .*, found: No space left on device\. Make room .* go on with --resume", record.message
+    )
+    assert not list(tmp_path.rglob("*.tmp"))
+
+
+def test_a_record_that_cannot_be_written_is_told_by_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    full_disk(monkeypatch, "trial.json")
+    with pytest.raises(RecordingError, match=r"trial\.json, found: No space left on device"):
+        run(tmp_path, FakeResources())
+
+
+def test_a_run_that_was_removed_under_way_is_an_error_of_the_harness(tmp_path: Path) -> None:
+    def make() -> Any:
+        shutil.rmtree(tmp_path / "run")
+        return ScriptedAgent(Stop("42"))
+
+    with pytest.raises(RecordingError, match="found: No such file or directory"):
+        run(tmp_path / "run", FakeResources(), make)
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_limit_of_the_system_is_told_in_the_same_way(tmp_path: Path) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (6000, hard))  # bytes of any file that is written
+    try:
+        record = run(tmp_path, FakeResources(), lambda: ScriptedAgent(Stop("x" * 20_000)))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert (record.outcome, record.cause) == ("error", "harness")
+    assert "steps.jsonl, found: File too large. Make room" in record.message

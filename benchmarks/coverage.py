@@ -1,0 +1,78 @@
+"""How often the 95 % interval of a success rate holds the truth, when tasks are a sample and have rates of their own.
+
+``python benchmarks/coverage.py [--replications 4000] [--seed 1]`` draws tasks from a beta distribution (its mean is the
+truth, its intraclass correlation says how far tasks differ: 0 not at all, 1 each always or never solved), draws their
+trials, and asks `clustered_interval`. It prints the mean coverage and the lowest cells, and exits with 1 if the mean is
+below 94 % or a cell below 92 %. Beside it stands Wilson's interval of trials taken for independent.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import sys
+from collections import Counter
+
+import numpy as np
+
+from pytest_webarena.results.statistics import clustered_interval, wilson_interval
+
+TASKS = (20, 50, 100, 200, 400, 800)
+TRIALS = (1, 2, 3, 5, 10)
+RATES = (0.05, 0.1, 0.3, 0.5, 0.8, 0.95)
+CORRELATIONS = (0.0, 0.1, 0.3, 0.6, 1.0)
+
+
+def successes(
+    random: np.random.Generator, replications: int, tasks: int, trials: int, rate: float, correlation: float
+) -> np.ndarray:
+    """Passed trials per task, one row per replication."""
+    shape = (replications, tasks)
+    if correlation in (0.0, 1.0):
+        chances = np.full(shape, rate) if correlation == 0 else (random.random(shape) < rate).astype(float)
+    else:
+        size = 1 / correlation - 1
+        chances = random.beta(rate * size, (1 - rate) * size, shape)
+    return random.binomial(trials, chances)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--replications", type=int, default=4000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--tasks", type=int, nargs="+", default=TASKS)
+    options = parser.parse_args()
+    random = np.random.default_rng(options.seed)
+    clustered: dict[tuple[int, int, float, float], float] = {}
+    independent: dict[tuple[int, int, float, float], float] = {}
+    for cell in itertools.product(options.tasks, TRIALS, RATES, CORRELATIONS):
+        tasks, trials, rate, _ = cell
+        hits = [0, 0]
+        known: dict[tuple[int, ...], tuple[bool, bool]] = {}
+        for row in successes(random, options.replications, *cell):
+            counts = np.bincount(row, minlength=trials + 1)  # the order of tasks says nothing
+            key = tuple(counts.tolist())
+            if key not in known:
+                clusters = [
+                    [True] * won + [False] * (trials - won) for won, count in enumerate(key) for _ in range(count)
+                ]
+                intervals = clustered_interval(clusters), wilson_interval(int(row.sum()), tasks * trials)
+                known[key] = tuple(low <= rate <= high for low, high in intervals)  # type: ignore[assignment]
+            for index, held in enumerate(known[key]):
+                hits[index] += held
+        clustered[cell], independent[cell] = (hit / options.replications for hit in hits)
+    for name, found in (("clustered", clustered), ("independent", independent)):
+        mean, low = sum(found.values()) / len(found), min(found.values())
+        below = sum(value < 0.92 for value in found.values())
+        print(f"{name}: {len(found)} cells, mean {mean:.1%}, lowest {low:.1%}, {below} below 92 %")
+        for trials in TRIALS:
+            values = [value for cell, value in found.items() if cell[1] == trials]
+            print(f"  {trials:2} trials: mean {sum(values) / len(values):.1%}, lowest {min(values):.1%}")
+    print("lowest cells of the clustered one (tasks, trials, rate, correlation):")
+    for cell, value in Counter(clustered).most_common()[:-9:-1]:
+        print(f"  {cell}: {value:.1%}")
+    return int(sum(clustered.values()) / len(clustered) < 0.94 or min(clustered.values()) < 0.92)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,182 @@
+"""What trials must have in common to make one rate, per agent; and what else differed between them.
+
+Trials of an agent may come from several invocations of pytest: shards that were joined, runs that were gone on with.
+A rate over them means something when the agent, its model, the sites, the grading, the judge, the limits, the form of
+answer, the browser and its page are the same for all. Versions, machines and retries are told, and no more.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pytest_webarena.agents.registry import agent_id
+from pytest_webarena.results.records import TrialRecord
+
+__all__ = [
+    "RESCORED",
+    "RESUMED",
+    "Difference",
+    "Source",
+    "differences",
+    "invocations",
+    "latest_judging",
+    "mixed",
+    "notes",
+    "source_of",
+]
+
+RESUMED = "resumed.json"
+"""What later invocations were that went on with a run, each as ``run.json`` tells of the first."""
+RESCORED = "rescored.json"
+"""When and how a run was judged again."""
+
+_TOLD = ("env_retries", "overrides", "site_urls", "allow_unreset", "suites", "versions", "python", "platform", "git")
+"""Facts of invocations that may differ."""
+_PAGE = ("viewport", "locale", "timezone", "geolocation", "device_scale", "observation")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """The trials of one run directory, and the invocations that made them."""
+
+    name: str
+    parts: tuple[Mapping[str, Any], ...]
+    """As ``run.json`` tells of each."""
+    records: Sequence[TrialRecord]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """One thing that is not the same for all trials of an agent."""
+
+    agent: str
+    what: str
+    values: Mapping[str, tuple[str, ...]]
+    """Each value with the names of the runs that have it."""
+    matters: bool
+    """Whether a rate over these trials means little."""
+
+    def __str__(self) -> str:
+        found = " and ".join(f"{value} in {', '.join(runs)}" for value, runs in self.values.items())
+        return f"{self.agent}: {self.what}: {found}"
+
+    @property
+    def short(self) -> str:
+        """Without the runs, for a line beside the rate."""
+        return f"{self.what} {' / '.join(self.values)}"
+
+
+def source_of(path: Path, facts: Mapping[str, Any], records: Sequence[TrialRecord]) -> Source:
+    """A run directory as it stands. ``facts`` are what its ``run.json`` says."""
+    return Source(name=path.resolve().name, parts=invocations(path, facts), records=records)
+
+
+def invocations(path: Path, facts: Mapping[str, Any]) -> tuple[Mapping[str, Any], ...]:
+    """Every invocation of pytest that had part in a run, the parts of a merged one included."""
+    joined = facts.get("merged")
+    first = [part for each in joined for part in (each.get("parts") or [each])] if joined else [facts]
+    judged = latest_judging(path)
+    return tuple({**part, **judged} for part in (*first, *notes(path / RESUMED)))
+
+
+def latest_judging(path: Path) -> dict[str, Any]:
+    """Grading and judge of the last time that a run was judged again; its judge stays until another one is named."""
+    again = notes(path / RESCORED)
+    judges = [note["judge"] for note in again if note.get("judge")]
+    return {**({"grading": again[-1]["grading"]} if again else {}), **({"judge": judges[-1]} if judges else {})}
+
+
+def mixed(source: Source) -> dict[str, list[Difference]]:
+    """Per agent, what makes the rate over all trials of a run mean little. Agents without such a thing are left out."""
+    found: dict[str, list[Difference]] = {}
+    for each in differences([source]):
+        if each.matters:
+            found.setdefault(each.agent, []).append(each)
+    return found
+
+
+def differences(sources: Sequence[Source]) -> list[Difference]:
+    """All differences between the trials of each agent: first those that matter."""
+    values: dict[tuple[str, str, bool], dict[str, dict[str, None]]] = {}
+    for source in sources:
+        groups: dict[str, list[TrialRecord]] = {}
+        for record in source.records:
+            if record.outcome != "error":  # beside the rate, and mostly without what would be compared
+                groups.setdefault(record.key.agent, []).append(record)
+        for agent, records in groups.items():
+            parts = [part for part in source.parts if _had(part, agent)] or source.parts
+            for what, value, matters in (*_of_records(records), *_of_parts(parts, records)):
+                if value not in (None, ""):
+                    values.setdefault((agent, what, matters), {}).setdefault(_words(value), {})[source.name] = None
+    found = [
+        Difference(agent=agent, what=what, values={value: tuple(runs) for value, runs in by.items()}, matters=matters)
+        for (agent, what, matters), by in values.items()
+        if len(by) > 1
+    ]
+    return sorted(found, key=lambda each: not each.matters)
+
+
+def _had(part: Mapping[str, Any], agent: str) -> bool:
+    return agent in map(agent_id, part.get("agents") or ())
+
+
+def _of_records(records: Iterable[TrialRecord]) -> Iterator[tuple[str, object, bool]]:
+    """Name, value and whether it matters; values that are not told are empty."""
+    for record in records:
+        yield "model", record.model, True
+        yield "digest of the agent", record.agent_digest, True
+        yield f"digest of the task {record.key.task}", record.task_digest, True
+        yield "browser", _family(record.browser), True
+        yield "version of the browser", record.browser, False
+        for name in _PAGE:
+            if name in record.environment:
+                told = record.environment[name]
+                yield f"page: {name}", told if told is not None else "none", True
+        if record.judge is not None:
+            asked = record.judge
+            yield "judge", f"{asked.model} (prompt {asked.prompt}, temperature {asked.temperature})", True
+        for app, digest in record.replicas.items():
+            yield f"what served {app}", digest, False
+
+
+def _of_parts(parts: Iterable[Mapping[str, Any]], records: Iterable[TrialRecord]) -> Iterator[tuple[str, object, bool]]:
+    used = sorted({app for record in records for app in record.replicas})
+    for part in parts:
+        limits = part.get("limits") or {}
+        yield "--stop-rule", limits.get("stop_rule"), True
+        yield "--max-steps", limits.get("steps"), True
+        yield "--time-limit", limits.get("seconds"), True
+        yield "--answer-format", part.get("answer_format"), True
+        if graded := part.get("grading"):
+            without = f" without {', '.join(graded['without'])}" if graded.get("without") else ""
+            yield "--grading", f"{graded['name']}{without}", True
+        known = part.get("apps")
+        if known is None:
+            yield "--sites", part.get("catalogue"), True
+        for app in used:
+            yield f"manifest of the site {app}", (known or {}).get(app), True
+        for name in _TOLD:
+            yield name, part.get(name), False
+
+
+def _family(browser: str) -> str:
+    """Firefox shows agents other pages than Chromium and its kin do; which of those it is matters less."""
+    low = browser.lower()
+    return next((name for name in ("firefox", "webkit") if name in low), "chromium") if low else ""
+
+
+def _words(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, sort_keys=True, default=str)
+
+
+def notes(path: Path) -> list[Mapping[str, Any]]:
+    """The entries of a file beside ``run.json`` that is added to; none where it can't be read."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return []
+    return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []

@@ -1,0 +1,132 @@
+"""Which trials a run was to have, and what became of each: ``plan.json``, and its coverage by records."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+from pytest_webarena.results.records import TrialKey, TrialRecord
+from pytest_webarena.results.rundir import recording, write_atomically
+
+__all__ = ["Coverage", "PlannedTrial", "as_planned", "cover", "extend_plan", "read_plan"]
+
+PLAN_SCHEMA_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedTrial:
+    """One trial that was collected and not left out by the user (``-k``, ``--lf``, ``--shard``, …)."""
+
+    key: TrialKey
+    sites: tuple[str, ...] = ()
+    node_id: str = ""
+    skipped: str = ""
+    """Why it was not run, if pytest skipped it."""
+
+    def named_by(self, names: Collection[str]) -> bool:
+        """Whether one of ``names`` is a site of its task, or its task's id (``*`` stands for any text)."""
+        return any(name in self.sites or fnmatchcase(self.key.task, name) for name in names)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Coverage:
+    """What became of one agent's planned trials; each is counted once."""
+
+    judged: int = 0
+    """With a verdict."""
+    errors: int = 0
+    """With a record that says why there is no verdict."""
+    lost: int = 0
+    """Begun, and cut off with their process, or without a record that can be read."""
+    skipped: int = 0
+    allowed: int = 0
+    """Skipped as well, by permission (``--allow-skipped``)."""
+    not_run: int = 0
+    """Never begun."""
+    reasons: Mapping[str, int]
+    """Why trials were skipped that nobody has allowed to be, with their number."""
+    not_allowed: tuple[str, ...] = ()
+    """Sites of the skipped ones; their tasks where they have none."""
+
+    @property
+    def planned(self) -> int:
+        """All of them."""
+        return self.run + self.skipped + self.allowed + self.not_run
+
+    @property
+    def run(self) -> int:
+        """Those that were begun."""
+        return self.judged + self.errors + self.lost
+
+    @property
+    def missing(self) -> int:
+        """Those without a record of their own that nobody has allowed to be skipped."""
+        return self.lost + self.skipped + self.not_run
+
+
+def read_plan(run: Path) -> dict[TrialKey, PlannedTrial]:
+    """The plan of a run directory; empty when there is none that can be read (runs of older versions)."""
+    try:
+        data = json.loads((run / "plan.json").read_text(encoding="utf-8"))
+        entries = [as_planned(each) for each in data["trials"]]
+    except (OSError, ValueError, KeyError, TypeError):
+        return {}
+    return {entry.key: entry for entry in entries}
+
+
+def extend_plan(run: Path, trials: Iterable[PlannedTrial]) -> None:
+    """Add ``trials`` to the plan of a run directory. What is there already is replaced by what is said now."""
+    with recording(run):
+        run.mkdir(parents=True, exist_ok=True)
+    there = read_plan(run)
+    plan = {**there, **{trial.key: trial for trial in trials}}
+    if plan != there:
+        lines = ",\n".join(json.dumps(asdict(plan[key])) for key in sorted(plan))
+        write_atomically(run / "plan.json", f'{{"schema_version": {PLAN_SCHEMA_VERSION}, "trials": [\n{lines}\n]}}\n')
+
+
+def cover(
+    plan: Mapping[TrialKey, PlannedTrial],
+    records: Sequence[TrialRecord],
+    *,
+    begun: Collection[str] = (),
+    lost: Collection[TrialKey] = (),
+    allowed: Collection[str] = (),
+) -> dict[str, Coverage]:
+    """Agent to what became of its trials; those that have a record are planned whether the plan says so or not.
+
+    ``begun`` are the names of the folders that there are, ``lost`` the trials whose record was written for them after
+    their process had ended, ``allowed`` the names of sites and tasks that may be skipped.
+    """
+    counts: dict[str, Counter[str]] = {}
+    reasons: dict[str, Counter[str]] = {}
+    names: dict[str, dict[str, None]] = {}
+    known = {record.key: record for record in records}
+    for key in {**plan, **known}:
+        fate = "not_run"
+        if (record := known.get(key)) is not None:
+            fate = "judged" if record.outcome != "error" else "lost" if key in lost else "errors"
+        elif key.folder in begun:
+            fate = "lost"
+        elif (trial := plan[key]).skipped:
+            fate = "allowed" if trial.named_by(allowed) else "skipped"
+            if fate == "skipped":
+                reasons.setdefault(key.agent, Counter())[trial.skipped.partition("\n")[0]] += 1
+                names.setdefault(key.agent, {}).update(dict.fromkeys(trial.sites or (key.task,)))
+        counts.setdefault(key.agent, Counter())[fate] += 1
+    return {
+        agent: Coverage(
+            **count, reasons=dict(reasons.get(agent, Counter()).most_common()), not_allowed=tuple(names.get(agent, ()))
+        )
+        for agent, count in counts.items()
+    }
+
+
+def as_planned(data: Mapping[str, Any]) -> PlannedTrial:
+    """Of what `dataclasses.asdict` made of it."""
+    return PlannedTrial(**{**data, "key": TrialKey(**data["key"]), "sites": tuple(data["sites"])})

@@ -1,0 +1,272 @@
+"""``--resume``: what it takes from the run, what it refuses, what it does by force."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pytest_webarena.cli import main
+from pytest_webarena.results import RunDir
+
+MakeTasks = Callable[..., None]
+
+MINE = """
+import helper
+
+class Mine:
+    def act(self, observation):
+        return helper.say()
+"""
+
+
+def keys(pytester: pytest.Pytester, run: str = "run") -> set[tuple[str, str, int]]:
+    return {(record.key.task, record.key.agent, record.key.trial) for record in RunDir(pytester.path / run).records()}
+
+
+def forget(pytester: pytest.Pytester, words: str) -> None:
+    """As if this trial had not been begun yet."""
+    (folder,) = (pytester.path / "run" / "trials").glob(f"{words}*")
+    shutil.rmtree(folder)
+
+
+@pytest.mark.parametrize("workers", [(), ("-n1",)])
+def test_everything_is_taken_from_the_run(
+    canned: pytest.Pytester, make_tasks: MakeTasks, workers: tuple[str, ...]
+) -> None:
+    make_tasks("a", "b", "other")
+    make_tasks("c", name="more")
+    make_tasks("stranger", name="outside")
+    options = ("--agent=null", "--agent=na", "--trials=2", "--max-steps=7", "--stop-rule=upstream", "-k", "not other")
+    begun = canned.runpytest("tasks/demo.yaml", "tasks/more.yaml", *options, "--run-dir=run", *workers)
+    begun.assert_outcomes(passed=12)
+    before = keys(canned)
+    forget(canned, "b.na.2")
+    canned.runpytest("--resume=run", *workers).assert_outcomes(passed=1)
+    assert keys(canned) == before
+    facts = json.loads((canned.path / "run" / "resumed.json").read_text())
+    assert [
+        (each["agents"], each["trials"], each["limits"]["stop_rule"], each["limits"]["steps"]) for each in facts
+    ] == [(["null", "na"], 2, "upstream", 7)]
+
+
+def test_suites_and_choices_are_taken_too(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
+    make_tasks("alpha", "beta", "gamma")
+    chosen = ("--select=id=alpha", "--deselect=tasks/demo.yaml::beta[chromium]", "-m", "webarena")
+    canned.runpytest("tasks", *chosen, "--run-dir=run").assert_outcomes(passed=1)
+    forget(canned, "alpha.oracle.1")
+    canned.runpytest("--resume=run").assert_outcomes(passed=1)
+    assert keys(canned) == {("alpha", "oracle", 1)}
+
+
+def test_a_run_is_gone_on_with_from_another_directory(
+    canned: pytest.Pytester, make_tasks: MakeTasks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    canned.makeini("[pytest]\n")
+    make_tasks("alpha", "beta")
+    canned.runpytest("tasks", "--run-dir=run", "-k", "alpha").assert_outcomes(passed=1)
+    forget(canned, "alpha.oracle.1")
+    below = canned.mkdir("below")
+    monkeypatch.chdir(below)
+    canned.runpytest("--resume", "../run").assert_outcomes(passed=1)
+    assert keys(canned) == {("alpha", "oracle", 1)}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("--agent=null",), "--agent, null, na, found null"),
+        (("--agent=oracle",), "--agent, null, na, found oracle"),
+        (("--trials=3",), "--trials, 2, found 3"),
+        (("--stop-rule=paper",), "--stop-rule, upstream, found paper"),
+        (("--max-steps=30",), "--max-steps, none, found 30"),
+        (("--sites=embedded-docker",), "--sites, embedded, found embedded-docker"),
+        (("--grading=original",), "--grading, repaired, found original"),
+        (("--answer-format=verified",), "--answer-format, auto, found verified"),
+        (("--judge=some-model",), "--judge, none, found some-model"),
+        (("--audit",), "--audit, none, found True"),
+        (("--browser=firefox",), "--browser, none, found firefox"),
+        (("-k", "b"), "-k, a or b, found b"),
+        (("--shard=2/2",), None),
+        (("tasks/outside.yaml",), "tests of the run's own, tasks/demo.yaml, found tasks/outside.yaml"),
+        (("tasks",), "tests of the run's own, tasks/demo.yaml, found tasks"),
+        (("webarena",), "tests of the run's own, tasks/demo.yaml, found webarena"),
+    ],
+)
+def test_a_contradiction_is_an_error_that_names_both(
+    canned: pytest.Pytester, make_tasks: MakeTasks, arguments: tuple[str, ...], told: str | None
+) -> None:
+    make_tasks("a", "b")
+    make_tasks("stranger", name="outside")
+    begun = ("--agent=null", "--agent=na", "--trials=2", "--stop-rule=upstream", "-k", "a or b", "--run-dir=run")
+    canned.runpytest("tasks/demo.yaml", *begun).assert_outcomes(passed=8)
+    before = keys(canned)
+    result = canned.runpytest("--resume=run", *arguments)
+    if told is None:  # a part of what the run is
+        assert result.ret == 0
+    else:
+        assert result.ret == pytest.ExitCode.USAGE_ERROR
+        result.stderr.fnmatch_lines(
+            [f"*--resume: expected {'' if told.startswith('tests') else '*own '}{told}; leave it*"]
+        )
+    assert keys(canned) == before
+
+
+def test_what_had_failed_last_is_what_was_planned(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
+    make_tasks("alpha", "wrong")
+    canned.runpytest("tasks")
+    canned.runpytest("tasks", "--lf", "--run-dir=run").assert_outcomes(failed=1)
+    forget(canned, "wrong")
+    canned.runpytest("--resume=run").assert_outcomes(failed=1)
+    canned.runpytest("--resume=run").assert_outcomes()
+    assert keys(canned) == {("wrong", "oracle", 1)}
+
+
+def test_what_had_failed_last_has_to_be_named_without_a_plan(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
+    make_tasks("alpha", "wrong")
+    canned.runpytest("tasks")
+    canned.runpytest("tasks", "--lf", "--run-dir=run").assert_outcomes(failed=1)
+    (canned.path / "run" / "plan.json").unlink()
+    result = canned.runpytest("--resume=run")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*--resume: expected tests to be named, for the run took*--lf*"])
+    canned.runpytest("--resume=run", "tasks/demo.yaml::wrong").assert_outcomes()
+    assert keys(canned) == {("wrong", "oracle", 1)}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "run"),
+    [
+        (("tasks/demo.yaml",), 2),
+        (("tasks/demo.yaml::alpha",), 1),
+        (("tasks", "-k", "beta"), 1),
+        (("--select=id=alpha",), 1),
+        (("tasks", "--agent=oracle", "--trials=1", "--grading=repaired", "--sites=embedded"), 2),
+        (("--env-retries=4", "--max-cost=3", "--lease-timeout=5"), 2),
+    ],
+)
+def test_what_is_the_same_or_less_is_none(
+    canned: pytest.Pytester, make_tasks: MakeTasks, arguments: tuple[str, ...], run: int
+) -> None:
+    make_tasks("alpha", "beta")
+    canned.runpytest("tasks", "--run-dir=run").assert_outcomes(passed=2)
+    forget(canned, "alpha.")
+    forget(canned, "beta.")
+    canned.runpytest("--resume=run", *arguments).assert_outcomes(
+        passed=run, deselected=2 - run if "::" not in str(arguments) else 0
+    )
+
+
+def test_a_mended_agent_is_another_one(
+    canned: pytest.Pytester, make_tasks: MakeTasks, capsys: pytest.CaptureFixture[str]
+) -> None:
+    make_tasks("alpha", "beta")
+    canned.makepyfile(mine=MINE, helper="def say():\n    return 'stop []'\n")
+    canned.syspathinsert(canned.path)
+    canned.runpytest("tasks", "--agent=mine:Mine", "--run-dir=run").assert_outcomes(passed=2)
+    forget(canned, "alpha.")
+    (canned.path / "helper.py").write_text("def say():\n    return 'stop [mended]'\n")
+    result = canned.runpytest("--resume=run")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(
+        ["*expected the agent mine:Mine as the run has it, digest *, found digest *; put it back*"]
+    )
+    assert keys(canned) == {("beta", "mine-Mine", 1)}
+    forced = canned.runpytest("--resume=run", "--allow-mixed", "-k", "alpha")
+    forced.assert_outcomes(passed=1, deselected=1)
+    forced.stdout.fnmatch_lines(
+        ["mine-Mine: 2/2 passed*", "  mixed *no one rate: its trials differ,", "*digest of the agent * / *"]
+    )
+    capsys.readouterr()
+    assert main(["merge", str(canned.path / "run"), "-o", str(canned.path / "out")]) == 2
+    assert "mine-Mine: digest of the agent: " in capsys.readouterr().err
+
+
+def test_by_force_other_settings_are_told_beside_the_rate(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
+    make_tasks("alpha", "beta")
+    canned.runpytest("tasks", "--run-dir=run", "-k", "alpha").assert_outcomes(passed=1)
+    result = canned.runpytest("tasks", "--resume=run", "--allow-mixed", "-k", "beta", "--stop-rule=upstream")
+    result.assert_outcomes(passed=1, deselected=1)
+    result.stdout.fnmatch_lines(
+        ["oracle: 2/2 passed*", "  mixed *no one rate: its trials differ, --stop-rule paper / upstream"]
+    )
+
+
+def test_records_that_can_not_be_read_are_told_before_anything_runs(
+    canned: pytest.Pytester, make_tasks: MakeTasks
+) -> None:
+    make_tasks("a", "b")
+    canned.runpytest("tasks", "--run-dir=run")
+    (file,) = (canned.path / "run" / "trials").glob("a.*/trial.json")
+    file.write_text("{")
+    result = canned.runpytest("--resume=run")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*expected a run whose records can be read*", f"*{file}*"])
+    assert file.read_text() == "{"
+    shutil.rmtree(file.parent)
+    canned.runpytest("--resume=run").assert_outcomes(passed=1, deselected=1)
+
+
+@pytest.mark.parametrize(("options", "code"), [((), 1), (("--min-pass-rate=0.1",), 11)])
+def test_records_that_become_unreadable_end_a_run_badly(
+    canned: pytest.Pytester, make_tasks: MakeTasks, options: tuple[str, ...], code: int
+) -> None:
+    make_tasks("a", "b")
+    (canned.path / "conftest.py").write_text(
+        (canned.path / "conftest.py").read_text()
+        + "\n\ndef pytest_sessionfinish(session):\n"
+        + "    for file in session.config.rootpath.glob('run/trials/a.*/trial.json'):\n        file.write_text('')\n"
+    )
+    result = canned.runpytest("tasks", "--run-dir=run", *options)
+    assert result.ret == code
+    result.stdout.fnmatch_lines(
+        ["oracle: 1/1 passed*", "unreadable *1 trial, in none of the figures:", "*trial.json: *"]
+    )
+
+
+def test_judging_again_names_them_too(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
+    make_tasks("a", "b")
+    canned.runpytest("tasks", "--run-dir=run")
+    (file,) = (canned.path / "run" / "trials").glob("a.*/trial.json")
+    file.write_text(json.dumps({**json.loads(file.read_text()), "schema_version": 99}))
+    result = canned.runpytest("--rescore=run")
+    assert result.ret == 1
+    result.stdout.fnmatch_lines(["error (harness):", "*trial.json:", "expected the record of a trial*"])
+    result.stdout.fnmatch_lines(["unreadable *1 trial, in none of the figures:"])
+
+
+def test_a_merged_run_is_gone_on_with(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
+    make_tasks("a", "odd", "wrong", "more")
+    root: Path = canned.path
+    for index in (1, 2):
+        canned.runpytest("tasks", "-k", "not more", "--trials=2", f"--shard={index}/2", f"--run-dir=part{index}")
+    assert main(["merge", str(root / "part1"), str(root / "part2"), "-o", str(root / "run")]) == 0
+    canned.runpytest("--resume=run").assert_outcomes(errors=2, deselected=6)
+
+
+def test_what_joined_runs_had_planned_is_run_too(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
+    for name, task in (("first", "a"), ("second", "wrong"), ("third", "never"), ("fourth", "stranger")):
+        make_tasks(task, name=name)
+    canned.runpytest("tasks/first.yaml", "--run-dir=part1")
+    canned.runpytest("tasks/second.yaml", "tasks/third.yaml", "-x", "--run-dir=part2").assert_outcomes(failed=1)
+    root: Path = canned.path
+    assert main(["merge", str(root / "part1"), str(root / "part2"), "-o", str(root / "run")]) == 0
+    result = canned.runpytest("--resume=run", "--min-pass-rate=0.5")
+    result.assert_outcomes(passed=1, deselected=2)
+    result.stdout.fnmatch_lines(["trials         3 planned, 3 run (3 judged)", "gate: the thresholds hold"])
+
+
+def test_a_record_that_can_not_be_read_is_lost_when_the_run_is_judged_again(
+    canned: pytest.Pytester, make_tasks: MakeTasks
+) -> None:
+    make_tasks("alpha", "beta", "gamma")
+    canned.runpytest("tasks", "--run-dir=run")
+    next((canned.path / "run" / "trials").glob("beta*/trial.json")).write_text("{")
+    result = canned.runpytest("--rescore=run", "--min-pass-rate=0.5", "--max-errors=5")
+    assert result.ret == 11
+    result.stdout.fnmatch_lines(
+        ["trials         3 planned, 3 run (2 judged, 1 lost)", "gate: 1 trials have a record that can't be read*"]
+    )

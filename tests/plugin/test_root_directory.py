@@ -1,0 +1,69 @@
+"""Paths that options are given, with a blank before them: tests and definitions are found all the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.plugin.conftest import CANNED_RUNTIME
+
+MakeTasks = Callable[..., None]
+
+AGENT = "python: mine:Mine\n"
+MINE = """
+class Mine:
+    def act(self, observation):
+        return "stop []"
+"""
+
+
+@pytest.fixture
+def project(pytester: pytest.Pytester, make_tasks: MakeTasks, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project without a settings file, below the directory that runs are to go to; its agent is in ``agents/``."""
+    folder = pytester.path / "project"
+    make_tasks("a")
+    (folder / "agents").mkdir(parents=True)
+    (pytester.path / "tasks").rename(folder / "tasks")
+    (folder / "agents" / "mine.yaml").write_text(AGENT)
+    (folder / "mine.py").write_text(MINE)
+    (folder / "conftest.py").write_text(CANNED_RUNTIME)
+    monkeypatch.chdir(folder)
+    monkeypatch.syspath_prepend(str(folder))
+    return folder
+
+
+def test_workers_have_the_root_directory_of_the_run(project: Path, pytester: pytest.Pytester) -> None:
+    result = pytester.runpytest_subprocess(
+        "tasks", "-n1", "-p", "no:cacheprovider", "--agent=mine", "--run-dir", "../run"
+    )
+    result.assert_outcomes(passed=1)
+    (folder,) = (project.parent / "run" / "trials").iterdir()
+    assert '"tasks/demo.yaml::a' in (folder / "started.json").read_text()
+
+
+def test_going_on_with_a_run_changes_no_root_directory(project: Path, pytester: pytest.Pytester) -> None:
+    pytester.runpytest_subprocess("tasks", "--agent=mine", "--run-dir", "../run").assert_outcomes(passed=1)
+    result = pytester.runpytest_subprocess("tasks", "--agent=mine", "--resume", "../run")
+    result.assert_outcomes(deselected=1)
+    result.stdout.fnmatch_lines([f"rootdir: {project}"])
+    assert not (project.parent / ".pytest_cache").exists()
+
+
+@pytest.mark.parametrize("option", ["--prices", "--judge-cache", "--alluredir"])
+def test_no_option_with_a_path_does(project: Path, pytester: pytest.Pytester, option: str) -> None:
+    (project.parent / "elsewhere").mkdir()
+    result = pytester.runpytest_subprocess("tasks", "--collect-only", "--agent=mine", option, "../elsewhere")
+    result.stdout.fnmatch_lines([f"rootdir: {project}", "*<TaskItem a*"])
+
+
+def test_settings_of_another_project_are_not_mixed_in(project: Path, pytester: pytest.Pytester) -> None:
+    other = project.parent / "other"
+    other.mkdir()
+    (other / "pytest.ini").write_text("[pytest]\n")
+    result = pytester.runpytest_subprocess("tasks", "--collect-only", "--agent=mine", "--model-cache", "../other")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(
+        [f"ERROR: expected the settings of none, *{other}/pytest.ini, for it takes ../other for*"]
+    )

@@ -1,0 +1,187 @@
+"""Judging that would never end, or ends its process: no verdict about the agent, and the others are judged."""
+
+from __future__ import annotations
+
+import os
+import signal
+from typing import Any
+
+import psutil
+import pytest
+
+from pytest_webarena.checks import REPAIRED, judge_all_bounded, judge_bounded
+from pytest_webarena.checks.asking import Grade, JudgeOff, JudgeUnreadable, Question
+from pytest_webarena.checks.images import captions
+from pytest_webarena.errors import HarnessError, JudgeError, TaskError
+from pytest_webarena.evidence import Evidence
+from pytest_webarena.testing import make_task
+from tests.unit.checks.helpers import evidence
+
+_SOON = 2.0
+"""Seconds that checks get here: ages for those that end."""
+
+_ANSWER = "a" * 60 + "!"
+
+
+def spin(evidence: Evidence) -> bool:
+    while True:
+        try:
+            pass
+        except BaseException:
+            continue
+
+
+def count(evidence: Evidence) -> bool:
+    return sum(range(10**15)) > 0  # one call, which listens to no signal
+
+
+def leave(evidence: Evidence) -> bool:
+    os._exit(3)
+
+
+def crash(evidence: Evidence) -> bool:
+    os.kill(os.getpid(), signal.SIGSEGV)
+    return True
+
+
+def exits(evidence: Evidence) -> bool:
+    raise SystemExit("done")
+
+
+def where(evidence: Evidence) -> tuple[bool, str]:
+    return False, f"in {os.getpid()}"
+
+
+def asks_about_an_image(evidence: Evidence) -> tuple[bool, str]:
+    from PIL import Image
+
+    return True, captions.find_captioner().answer(Image.new("RGB", (2, 3)), "what is it?")
+
+
+def judged(check: str, answer: str = _ANSWER, **more: Any) -> Any:
+    task = make_task(
+        f"intent: x\nsites: []\nscore: mean\nchecks:\n  - answer: {{includes: aaa, whole_words: false}}\n  - {check}",
+        id="t",
+    )
+    return judge_bounded(task, evidence(answer, url="http://a.test/" + answer), seconds=_SOON, **more)
+
+
+@pytest.mark.parametrize(
+    ("check", "why"),
+    [
+        ('answer: {regex: "^(a+)+$"}', "judging took longer than 2 s"),
+        ('url: {regex: "(a+)+$"}', "judging took longer than 2 s"),
+        (f"python: {__name__}:spin", "judging took longer than 2 s"),
+        (f"python: {__name__}:count", "judging took longer than 2 s"),
+        (f"python: {__name__}:leave", "the process that judged ended with exit code 3"),
+        (f"python: {__name__}:exits", "the process that judged ended with exit code 1"),
+        (f"python: {__name__}:crash", "the process that judged ended with signal SIGSEGV"),
+    ],
+)
+def test_a_check_that_does_not_end_is_inconclusive_and_named_and_the_others_are_judged(check: str, why: str) -> None:
+    before = psutil.Process().children()
+    verdict = judged(check)
+    assert psutil.Process().children() == before
+    first, second = verdict.results
+    assert first.score == 1
+    assert (second.path, second.score) == ("checks[1]", None)
+    assert second.why.startswith(why)
+    assert (verdict.passed, verdict.cause) == (None, "task")
+    assert verdict.open_because == second.why
+
+
+def test_what_is_decided_without_it_stays_decided() -> None:
+    task = make_task(f"intent: x\nsites: []\nchecks: [answer: wrong, python: '{__name__}:spin']", id="t")
+    verdict = judge_bounded(task, evidence("a"), seconds=_SOON)
+    assert (verdict.passed, [result.score for result in verdict.results]) == (False, [0, None])
+
+
+def test_json_of_a_pattern_that_backtracks_is_inconclusive() -> None:
+    verdict = judged('answer: {schema: {type: string, pattern: "^(a+)+$"}}', f'"{_ANSWER}"')
+    assert verdict.results[1].score is None
+
+
+def test_all_states_of_a_check_together_get_its_time() -> None:
+    from pytest_webarena.evidence import StepRecord
+
+    task = make_task("intent: x\nsites: []\nchecks: [{url: {regex: '(a+)+$'}, when: any_step}]", id="t")
+    steps = tuple(
+        StepRecord(index=index, action={"kind": "noop"}, raw="", url_after="http://a.test/" + _ANSWER)
+        for index in range(50)
+    )
+    verdict = judge_bounded(task, Evidence(answer=None, stop_reason="max_steps", steps=steps), seconds=_SOON)
+    assert verdict.passed is None
+
+
+def test_judging_is_done_in_another_process_unless_there_is_no_limit() -> None:
+    check = f"python: {__name__}:where"
+    assert judged(check).results[1].why != f"in {os.getpid()}"
+    task = make_task(f"intent: x\nsites: []\nchecks: [{{{check}}}]", id="t")
+    assert judge_bounded(task, evidence("a"), seconds=0).results[0].why == f"in {os.getpid()}"
+
+
+def test_errors_come_through_as_they_are() -> None:
+    task = make_task("intent: x\nsites: []\nchecks: [string_match: {exact_match: a}]", id="t")
+    from pytest_webarena.checks import VERIFIED
+
+    with pytest.raises(TaskError, match="expected checks of the grading 'verified'"):
+        judge_all_bounded(task, evidence("a"), headline=VERIFIED)
+
+
+class Judge:
+    """Says what it is told to say, and remembers what it was asked."""
+
+    def __init__(self, says: Grade | Exception) -> None:
+        self.says = says
+        self.asked: list[Question] = []
+
+    def ask(self, question: Question) -> Grade:
+        self.asked.append(question)
+        if isinstance(self.says, Exception):
+            raise self.says
+        return self.says
+
+
+FUZZY = make_task("intent: why?\nsites: []\nchecks: [string_match: {fuzzy_match: [the zip breaks]}]", id="t")
+
+
+def test_the_judge_model_is_asked_by_this_process() -> None:
+    judge = Judge(Grade(decision="correct", replies=("GRADE: correct",), model="m", prompt="p", temperature=None))
+    verdicts = judge_all_bounded(FUZZY, evidence("the zip"), headline=REPAIRED, asker=judge)
+    assert [verdict.passed for verdict in verdicts.values()] == [True, True]
+    assert {question.answer for question in judge.asked} == {"the zip"}
+
+
+@pytest.mark.parametrize(
+    "error",
+    [JudgeError("no endpoint"), JudgeUnreadable("hard to read", replies=("hm", "hum")), JudgeOff("there is none")],
+)
+def test_what_asking_it_raises_makes_the_same_verdict_as_without_a_limit(error: Exception) -> None:
+    apart, here = (
+        judge_all_bounded(FUZZY, evidence("the zip"), headline=REPAIRED, asker=Judge(error), seconds=seconds)
+        for seconds in (60.0, 0)
+    )
+    assert apart == here
+    assert apart["repaired"].passed is None
+    assert str(error) in apart["repaired"].open_because
+
+
+def test_images_are_looked_at_by_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    class Captioner:
+        def answer(self, image: Any, question: str) -> str:
+            asked.append((image.size, question))
+            return "a kettle"
+
+    monkeypatch.setattr(captions, "_installed", Captioner)
+    assert judged(f"python: {__name__}:asks_about_an_image").results[1].why == "a kettle"
+    assert asked == [((2, 3), "what is it?")]
+
+
+def test_time_lost_outside_of_checks_is_an_error_of_the_harness(monkeypatch: pytest.MonkeyPatch) -> None:
+    from pytest_webarena.checks import bounded
+
+    monkeypatch.setattr(bounded, "judge", lambda *args, **more: spin(evidence("a")))
+    with pytest.raises(HarnessError, match="outside of its checks judging took longer than 2 s"):
+        judged("answer: a")

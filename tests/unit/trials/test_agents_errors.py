@@ -1,0 +1,232 @@
+"""Whatever an agent raises is the agent's: a failed trial, counted in the rate, whatever class it is of."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_webarena import errors
+from pytest_webarena.actions import Click, Element, Goto, Stop
+from pytest_webarena.agents import resolve_agent
+from pytest_webarena.agents.memory import MemoryKeys, Remembered
+from pytest_webarena.agents.protocol import AgentDefinition, Reply
+from pytest_webarena.agents.worker import AgentCrashed, AgentTimeout
+from pytest_webarena.episode import EpisodeLimits
+from pytest_webarena.errors import ModelError, TaskError
+from pytest_webarena.evidence import Usage
+from pytest_webarena.results import RunDir, TrialKey, TrialRecord
+from pytest_webarena.results.memory import Memory
+from pytest_webarena.trials.plan import TrialPlan
+from pytest_webarena.trials.trial import run_trial
+
+from .test_trial import TASK, FakeResources, FakeSession
+
+
+class Own(BaseException):
+    """Neither an `Exception` nor one that anybody knows."""
+
+
+class Unspeakable(Exception):
+    def __str__(self) -> str:
+        raise errors.SiteError("not even its text can be had")
+
+
+RAISED: list[Callable[[], BaseException]] = [
+    *(
+        lambda kind=kind: kind("mine")
+        for kind in vars(errors).values()
+        if isinstance(kind, type) and issubclass(kind, errors.WebArenaError) and kind is not errors.TaskFileError
+    ),
+    lambda: errors.TaskFileError(()),
+    lambda: errors.TaskFailed("mine"),
+    lambda: pytest.skip.Exception("mine"),
+    lambda: pytest.fail.Exception("mine"),
+    lambda: pytest.xfail.Exception("mine"),
+    lambda: pytest.exit.Exception("mine"),
+    lambda: KeyboardInterrupt("mine"),
+    lambda: SystemExit(0),
+    lambda: GeneratorExit("mine"),
+    lambda: StopIteration("mine"),
+    lambda: StopAsyncIteration("mine"),
+    lambda: asyncio.CancelledError("mine"),
+    lambda: TimeoutError("mine"),
+    lambda: AgentTimeout("mine"),
+    lambda: AgentCrashed("mine"),
+    lambda: BaseExceptionGroup("mine", [errors.SiteError("mine"), SystemExit(1)]),
+    lambda: Own("mine"),
+    Unspeakable,
+]
+
+
+class InMake:
+    def __init__(self, error: BaseException) -> None:
+        raise error
+
+
+class InAct:
+    def __init__(self, error: BaseException) -> None:
+        self.error = error
+
+    def act(self, observation: Any) -> Any:
+        raise self.error
+
+
+class InAsyncAct(InAct):
+    async def act(self, observation: Any) -> Any:
+        await asyncio.sleep(0)
+        raise self.error
+
+
+def run(tmp_path: Path, make: Callable[[], Any], **more: Any) -> tuple[TrialRecord, FakeResources]:
+    agent = AgentDefinition(id="a", make=lambda assignment: make(), digest="d", **more)
+    memory = Memory(tmp_path / "memory") if agent.memory else None
+    plan = TrialPlan(task=TASK, agent=agent, trial=1, limits=EpisodeLimits(seconds=60), env_retries=1, memory=memory)
+    resources = FakeResources()
+    return run_trial(plan, resources, RunDir(tmp_path).folder(TrialKey("t", "a", 1))), resources
+
+
+@pytest.mark.parametrize("where", [InMake, InAct, InAsyncAct])
+@pytest.mark.parametrize("error", RAISED, ids=lambda make: type(make()).__name__)
+def test_an_agent_that_raises_has_failed_and_is_not_tried_again(
+    tmp_path: Path, where: type[Any], error: Callable[[], BaseException]
+) -> None:
+    record, resources = run(tmp_path, lambda: where(error()))
+    assert (record.outcome, record.cause, record.stop_reason) == ("failed", None, "agent_crash")
+    assert resources.sessions == len(record.attempts) == 1
+
+
+@pytest.mark.parametrize("error", RAISED, ids=lambda make: type(make()).__name__)
+def test_what_is_raised_when_it_is_over_leaves_the_verdict(tmp_path: Path, error: Callable[[], BaseException]) -> None:
+    class Last:
+        def act(self, observation: Any) -> Any:
+            return Stop("42")
+
+        def remember(self, reason: str) -> Any:
+            raise error()
+
+        @property
+        def close(self) -> Any:
+            raise error()
+
+    record, _ = run(tmp_path, Last, memory=MemoryKeys(scope="all"))
+    assert record.outcome == "passed"
+    assert record.memory is not None
+    assert record.memory.problem
+
+
+def test_what_is_raised_when_it_is_cut_off_leaves_the_verdict(tmp_path: Path) -> None:
+    asked, over = [], asyncio.Event()
+
+    class Stuck:
+        async def act(self, observation: Any) -> Any:
+            await over.wait()
+
+        def cut_off(self) -> None:
+            asked.append(self)
+            raise SystemExit(3)
+
+    agent = AgentDefinition(id="a", make=lambda assignment: Stuck(), digest="d")
+    plan = TrialPlan(task=TASK, agent=agent, trial=1, limits=EpisodeLimits(seconds=0.2), env_retries=1)
+    record = run_trial(plan, FakeResources(), RunDir(tmp_path).folder(TrialKey("t", "a", 1)))
+    assert (record.outcome, record.stop_reason, len(asked)) == ("failed", "time", 1)
+
+
+class Weird:
+    def __repr__(self) -> str:
+        raise errors.SiteError("no words")
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        {"usage": "much"},
+        {"usage": {"input_tokens": "5"}},
+        {"usage": {"cost": -1.0}},
+        {"thought": 5},
+        {"ended": ("site", "it was not me")},
+        {"ended": "time"},
+    ],
+    ids=str,
+)
+def test_a_reply_that_is_none_is_a_crash(tmp_path: Path, facts: dict[str, Any]) -> None:
+    class Replying:
+        def act(self, observation: Any) -> Any:
+            usage = facts.get("usage")
+            return Reply("stop", **{**facts, **({"usage": Usage(**usage)} if isinstance(usage, dict) else {})})
+
+    record, _ = run(tmp_path, Replying)
+    assert (record.outcome, record.stop_reason) == ("failed", "agent_crash")
+
+
+@pytest.mark.parametrize(
+    "said",
+    [Weird(), Goto(3), Stop(Weird()), Stop(None), Click("4"), Click(Element(Weird()))],  # type: ignore[arg-type]
+    ids=["object", "number", "weird answer", "no answer", "text", "weird element"],
+)
+def test_an_action_that_is_none_is_invalid(tmp_path: Path, said: Any) -> None:
+    class Saying:
+        def act(self, observation: Any) -> Any:
+            return said
+
+    record, _ = run(tmp_path, Saying)
+    assert (record.outcome, record.stop_reason) == ("failed", "invalid")
+
+
+def test_what_it_leaves_to_later_trials_is_looked_at_where_it_is_made(tmp_path: Path) -> None:
+    class Leaving:
+        def act(self, observation: Any) -> Any:
+            return Stop("42")
+
+        def remember(self, reason: str) -> Any:
+            return Remembered(text=5)  # type: ignore[arg-type]
+
+    record, _ = run(tmp_path, Leaving, memory=MemoryKeys(scope="all"))
+    assert record.outcome == "passed"
+    assert record.memory is not None
+    assert "expected a text" in record.memory.problem
+
+
+@pytest.mark.parametrize(("error", "sessions"), [(TaskError("no solution"), 1), (ModelError("down"), 2)])
+def test_agents_of_ours_may_blame_what_they_declare_and_nothing_else(tmp_path: Path, error: Any, sessions: int) -> None:
+    record, resources = run(tmp_path / "one", lambda: InAct(error), raises=(type(error),))
+    assert (record.outcome, record.cause, resources.sessions) == ("error", error.cause, sessions)
+    record, _ = run(tmp_path / "two", lambda: InAct(errors.SiteError("it was the site")), raises=(type(error),))
+    assert record.outcome == "failed"
+
+
+def test_nobody_elses_code_is_trusted(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text("def act(observation): ...\ndef solve(task, cdp_url): ...\n")
+    (tmp_path / "mine.yaml").write_text("kind: python\npython: mine.py:act\n")
+    (tmp_path / "drive.yaml").write_text("kind: cdp\npython: mine.py:solve\n")
+    assert resolve_agent("oracle").raises == (TaskError,)
+    for name in (f"{tmp_path}/mine.yaml", f"{tmp_path}/drive.yaml", f"{tmp_path}/mine.py:act", "null", "random"):
+        assert resolve_agent(name).raises == ()
+
+
+@pytest.mark.parametrize("error", ["SystemExit(0)", "pytest.skip.Exception('no')", "GeneratorExit()"])
+def test_a_module_that_raises_when_it_is_imported_is_told_at_the_start(tmp_path: Path, error: str) -> None:
+    (tmp_path / "mine.py").write_text(f"import pytest\nraise {error}\n")
+    with pytest.raises(errors.UsageError, match=r"importing .*mine\.py failed"):
+        resolve_agent(f"{tmp_path}/mine.py:act")
+
+
+def test_the_session_is_the_one_that_fails(tmp_path: Path) -> None:
+    """The other side: what the browser raises is not the agent's."""
+
+    class Broken(FakeSession):
+        def observe(self) -> Any:
+            raise errors.BrowserError("gone")
+
+    class Resources(FakeResources):
+        def session(self, config: Any) -> Any:
+            self.sessions += 1
+            return __import__("contextlib").nullcontext(Broken())
+
+    agent = AgentDefinition(id="a", make=lambda assignment: InAct(ValueError()), digest="d")
+    plan = TrialPlan(task=TASK, agent=agent, trial=1, limits=EpisodeLimits(), env_retries=1)
+    record = run_trial(plan, Resources(), RunDir(tmp_path).folder(TrialKey("t", "a", 1)))
+    assert (record.outcome, record.cause, len(record.attempts)) == ("error", "browser", 2)

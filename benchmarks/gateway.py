@@ -121,7 +121,7 @@ def serve(kind: str, site: int, pipe: Connection) -> None:
 
     async def main() -> None:
         if kind == "gateway":
-            from pytest_webarena.sites.gateway import Gateway
+            from pytest_webarena.gateway import Gateway
 
             session = await Gateway().open()
             session.route("homepage.test", "127.0.0.1", site)
@@ -236,8 +236,8 @@ def upload(port: int, size: int) -> float:
 
 def parsers() -> dict[str, float]:
     """µs for the four heads of one exchange (parse and write, both sides): h11 against ours."""
-    from pytest_webarena.sites.gateway.exchange import _serialise
-    from pytest_webarena.sites.gateway.heads import parse_request, parse_response
+    from pytest_webarena.gateway.exchange import _serialise
+    from pytest_webarena.gateway.heads import parse_request, parse_response
 
     head_in = request("/static/app.css?v=12").decode().removesuffix("\r\n")
     head_out = SMALL.partition(b"\r\n\r\n")[0].decode() + "\r\n"
@@ -280,8 +280,8 @@ async def browser_page(site: int, gateway: int, loads: int) -> dict[str, float]:
     """Median ms until a page with 20 scripts has loaded in Chromium, nothing cached: straight to the site, and not."""
     from playwright.async_api import async_playwright
 
-    from pytest_webarena.browser.launch import find_browser, launch_options
-    from pytest_webarena.sites.gateway.egress import DENY_ALL_PROXY, PROXY_BYPASS
+    from pytest_webarena.browser.launching.finding import find_browser, launch_options
+    from pytest_webarena.gateway.egress import DENY_ALL_PROXY, PROXY_BYPASS
 
     times: dict[str, list[float]] = {"direct": [], "gateway": []}
     async with async_playwright() as playwright:

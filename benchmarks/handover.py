@@ -28,8 +28,8 @@ from pathlib import Path
 
 import yaml
 
-from pytest_webarena.sites.client import BrokerClient
-from pytest_webarena.sites.launcher import BrokerConfig, BrokerLauncher
+from pytest_webarena.sites.client.launcher import BrokerConfig, BrokerLauncher
+from pytest_webarena.sites.client.lease import BrokerClient
 
 APP = """
 import hashlib, http.server, pathlib, secrets, sys, time
@@ -217,7 +217,7 @@ def _catalogue(image: str, boot: float, *, own: bool) -> object:
 def _image() -> str:
     """This machine's Python as an image."""
     from pytest_webarena.sites.backends.docker import connect
-    from pytest_webarena.sites.images.bases import candidates
+    from pytest_webarena.sites.container_images.bases import candidates
 
     client = connect()
     try:

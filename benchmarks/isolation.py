@@ -32,8 +32,8 @@ from pathlib import Path
 import yaml
 
 from pytest_webarena.errors import WebArenaError
-from pytest_webarena.sites.client import BrokerClient, Lease
-from pytest_webarena.sites.launcher import BrokerConfig, BrokerLauncher
+from pytest_webarena.sites.client.launcher import BrokerConfig, BrokerLauncher
+from pytest_webarena.sites.client.lease import BrokerClient, Lease
 
 APP = """
 import http.server, os, pathlib, sqlite3, subprocess, sys, threading, time

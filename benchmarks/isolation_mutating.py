@@ -34,8 +34,8 @@ from pathlib import Path
 from typing import Any
 
 from pytest_webarena.errors import WebArenaError
-from pytest_webarena.sites.client import BrokerClient, Lease
-from pytest_webarena.sites.launcher import BrokerConfig, BrokerLauncher
+from pytest_webarena.sites.client.launcher import BrokerConfig, BrokerLauncher
+from pytest_webarena.sites.client.lease import BrokerClient, Lease
 
 SITE, HOST = "homepage", "homepage.test"
 TABLES = """

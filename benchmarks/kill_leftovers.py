@@ -22,8 +22,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from pytest_webarena.errors import SiteError
-from pytest_webarena.sites.client import BrokerClient
-from pytest_webarena.sites.launcher import BrokerConfig, BrokerLauncher
+from pytest_webarena.sites.client.launcher import BrokerConfig, BrokerLauncher
+from pytest_webarena.sites.client.lease import BrokerClient
 
 PATIENCE = 10.0
 CLIENTS = 3
@@ -211,7 +211,7 @@ def main() -> None:
     kinds: dict[str, Callable[[float], tuple[float, str]]] = {
         "controller": lambda delay: kill_controller(arguments.catalogue, 2 * delay),
         "client": lambda delay: kill_client(arguments.catalogue, delay),
-        "broker": lambda delay: kill_child(arguments.catalogue, delay, "pytest_webarena.sites.broker"),
+        "broker": lambda delay: kill_child(arguments.catalogue, delay, "pytest_webarena.sites.broker.main"),
         "fork server": lambda delay: kill_child(arguments.catalogue, delay, "backends.forkserver"),
     }
     failed = False

@@ -192,7 +192,7 @@ def describe_all(pid: int) -> str:
 VICTIMS: dict[str, Callable[[int, list[int]], int | None]] = {
     "pytest": lambda controller, pids: controller,
     "worker": _with_words("python", "exec(eval(sys.stdin.readline()))"),
-    "broker": _with_words("pytest_webarena.sites.broker"),
+    "broker": _with_words("pytest_webarena.sites.broker.main"),
 }
 
 

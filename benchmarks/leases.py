@@ -11,8 +11,8 @@ import urllib.request
 from collections.abc import Sequence
 from pathlib import Path
 
-from pytest_webarena.sites.client import BrokerClient, Lease
-from pytest_webarena.sites.launcher import BrokerConfig, BrokerLauncher
+from pytest_webarena.sites.client.launcher import BrokerConfig, BrokerLauncher
+from pytest_webarena.sites.client.lease import BrokerClient, Lease
 
 
 def main() -> None:

@@ -18,13 +18,13 @@ import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from pytest_webarena.browser.launch import find_browser
+from pytest_webarena.browser.launching.finding import find_browser
 from pytest_webarena.browser.observation import Observation
 from pytest_webarena.checks.verdict import CheckResult, Verdict
 from pytest_webarena.errors import Cause
 from pytest_webarena.evidence import Evidence, RequestRecord, StepRecord, StopReason, TabState, TargetRecord
-from pytest_webarena.reporting.allure import write_results
-from pytest_webarena.reporting.allure.run_files import ONE_PAGE_LIMIT
+from pytest_webarena.plugin.reporting.allure import write_results
+from pytest_webarena.plugin.reporting.allure.run_files import ONE_PAGE_LIMIT
 from pytest_webarena.results import Attempt, AttemptWriter, RunDir, TrialKey, TrialRecord
 from pytest_webarena.results.export import export
 from pytest_webarena.results.viewer import write_view

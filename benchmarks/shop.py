@@ -25,8 +25,8 @@ import psutil
 from pytest_webarena.embedded import shop
 from pytest_webarena.sites.backends.base import BackendContext, Replica
 from pytest_webarena.sites.backends.process import ProcessBackend
-from pytest_webarena.sites.manifest import load_catalogue
-from pytest_webarena.sites.reaper import identity
+from pytest_webarena.sites.catalogues.manifest import load_catalogue
+from pytest_webarena.sites.cleanup.reaper import identity
 
 PAGES = {
     "": ("/", "/catalogue/", "/search/?q=lamp"),

@@ -18,8 +18,8 @@ from pathlib import Path
 import yaml
 
 from pytest_webarena.errors import UsageError
+from pytest_webarena.suites.loading import load_suite
 from pytest_webarena.suites.published import SUITES
-from pytest_webarena.suites.reading import load_suite
 from pytest_webarena.tasks import load_tasks
 from pytest_webarena.tasks.nodes import compose
 

@@ -23,7 +23,7 @@ import yaml
 from pytest_webarena.checks import judge
 from pytest_webarena.checks.grading import Grading, find_grading, gradings_of
 from pytest_webarena.evidence import Evidence
-from pytest_webarena.suites.reading import load_suite
+from pytest_webarena.suites.loading import load_suite
 from pytest_webarena.tasks.model import Task
 
 FOLDER = Path(__file__).parents[1] / "tests/unit/suites/natural_answers"

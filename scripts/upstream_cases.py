@@ -132,7 +132,7 @@ def contents(target: Any) -> list[str]:
 
 def published(python: Path, choose: random.Random, many: int) -> Iterator[tuple[str, Task, dict[str, Any]]]:
     """Cases of the published tasks: which evaluator they are for, the task, the case."""
-    from pytest_webarena.suites.reading import read_suite_file
+    from pytest_webarena.suites.loading import read_suite_file
 
     find = (
         "import pathlib, sys; "

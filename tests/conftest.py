@@ -21,7 +21,7 @@ settings.load_profile("suite")
 
 # Runs inside tests (pytester) forget what was first imported in them, and would import all of it again: slow, and more
 # than compiled modules such as PyYAML's bear.
-for _module in ("hooks", "suites.reading"):
+for _module in ("plugin.hooks", "suites.loading"):
     importlib.import_module(f"pytest_webarena.{_module}")
 
 _HERE = Path(__file__).parent

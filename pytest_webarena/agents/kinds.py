@@ -20,14 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_webarena.agents.memory import MemoryKeys, MemoryScope
-from pytest_webarena.agents.protocol import (
-    Agent,
-    AgentDefinition,
-    AgentLimits,
-    Assignment,
-    IsolationTier,
-    SelfDriving,
-)
+from pytest_webarena.agents.protocol import Agent, AgentDefinition, AgentLimits, Assignment, IsolationTier, SelfDriving
 from pytest_webarena.browser.config import DialogPolicy
 from pytest_webarena.browser.grammars import grammar as find_grammar
 from pytest_webarena.errors import UsageError, WebArenaError, closest

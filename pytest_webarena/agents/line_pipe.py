@@ -19,10 +19,10 @@ from pytest_webarena.agents import supervisor
 from pytest_webarena.agents.sandbox import ARGUMENTS, BUBBLEWRAP, Place, boxed
 from pytest_webarena.agents.supervisor import end_tree
 from pytest_webarena.agents.wire import clip
-from pytest_webarena.browser.launch import make_temp_dir
+from pytest_webarena.browser.launching.finding import make_temp_dir
 from pytest_webarena.errors import AgentError, BrowserError, UsageError
 from pytest_webarena.secrets import scrub
-from pytest_webarena.sites.housekeeping import abandon_after_fork
+from pytest_webarena.sites.cleanup.private_directory import abandon_after_fork
 
 if TYPE_CHECKING:
     from pytest_webarena.agents.process import ProcessKeys

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from pytest_webarena.actions import answers_dialogs
+from pytest_webarena.agents.audit_trials import MUTANTS, Replay
 from pytest_webarena.agents.builtin import Answering, BuiltIn, Dump, Oracle, RandomWalk, Typed
 from pytest_webarena.agents.definitions import about_definition, define, read_definition
-from pytest_webarena.agents.mutants import MUTANTS, Replay
 from pytest_webarena.agents.overrides import Overrides
 from pytest_webarena.agents.protocol import Agent, AgentDefinition, TaskView
 from pytest_webarena.browser.config import DialogPolicy

@@ -95,8 +95,8 @@ def _read(step: Any, where: str) -> tuple[Action | str, ...]:
 
 def _solution_step(step: Any, where: str) -> tuple[Action, ...]:
     """A step in the form that task files have for them."""
+    from pytest_webarena.tasks.file_reading import Reading
     from pytest_webarena.tasks.nodes import compose
-    from pytest_webarena.tasks.reading import Reading
     from pytest_webarena.tasks.steps import ANSWERED_STEPS
 
     node, problems = compose(yaml.safe_dump([step], allow_unicode=True).encode(), "step")

@@ -22,7 +22,7 @@ from pytest_webarena.browser.plain import (
     whole,
 )
 from pytest_webarena.errors import UsageError
-from pytest_webarena.sites.gateway.egress import DENY_ALL_PROXY, PROXY_BYPASS
+from pytest_webarena.gateway.egress import DENY_ALL_PROXY, PROXY_BYPASS
 
 __all__ = [
     "BrowserName",

@@ -14,14 +14,14 @@ from playwright.async_api import Browser, BrowserType, Playwright, async_playwri
 from playwright.async_api import Error as PlaywrightError
 
 from pytest_webarena.browser.config import EngineConfig, SessionConfig
-from pytest_webarena.browser.firefox import named_executable
-from pytest_webarena.browser.launch import (
+from pytest_webarena.browser.launching.finding import (
     BrowserChoice,
     find_browser,
     is_sandbox_failure,
     launch_options,
     make_temp_dir,
 )
+from pytest_webarena.browser.launching.firefox import named_executable
 from pytest_webarena.browser.loop import LoopThread
 from pytest_webarena.browser.messages import first_line
 from pytest_webarena.browser.session import Session

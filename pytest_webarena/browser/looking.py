@@ -9,19 +9,19 @@ from typing import Any, TypeVar
 from playwright.async_api import Error as PlaywrightError
 
 from pytest_webarena.browser.config import Deadlines, ObservationConfig, SessionConfig
-from pytest_webarena.browser.fast.extractor import FastExtractor
 from pytest_webarena.browser.faults import DialogOpened, PageCrashed, ScriptFailed, TabClosed, Unresponsive
-from pytest_webarena.browser.guards import allowed_in_tab
 from pytest_webarena.browser.loop import Deadline
 from pytest_webarena.browser.messages import writable
 from pytest_webarena.browser.observation import Extraction, Extractor, Observation, TabInfo, tab_line
 from pytest_webarena.browser.observation.budget import compose
 from pytest_webarena.browser.observation.exact import ExactExtractor
+from pytest_webarena.browser.observation.fast.extractor import FastExtractor
 from pytest_webarena.browser.observation.images import Shot, capture
 from pytest_webarena.browser.observation.marking import mark_lines, marked
-from pytest_webarena.browser.settle import settle
-from pytest_webarena.browser.tab import Tab
-from pytest_webarena.browser.tabs import Tabs
+from pytest_webarena.browser.tabs.address_guard import allowed_in_tab
+from pytest_webarena.browser.tabs.settle import settle
+from pytest_webarena.browser.tabs.tab import Tab
+from pytest_webarena.browser.tabs.tabs import Tabs
 from pytest_webarena.errors import BrowserError
 from pytest_webarena.evidence import LONGEST_PAGE, TabState, cut
 

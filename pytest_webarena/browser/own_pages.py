@@ -16,8 +16,8 @@ from playwright.async_api import Error as PlaywrightError
 
 from pytest_webarena.browser.config import SessionConfig
 from pytest_webarena.browser.context import context_options, open_context
-from pytest_webarena.browser.tabs import Tabs
-from pytest_webarena.browser.timers import KEEP_NOTE
+from pytest_webarena.browser.tabs.tabs import Tabs
+from pytest_webarena.browser.tabs.timers import KEEP_NOTE
 from pytest_webarena.errors import BrowserError
 
 if TYPE_CHECKING:

@@ -14,25 +14,25 @@ from playwright.async_api import BrowserContext, Request
 from playwright.async_api import Error as PlaywrightError
 
 from pytest_webarena.actions import Action, CloseTab, FocusTab, Invalid, NewTab, Noop, Note, Point, Scroll, Stop, Wait
+from pytest_webarena.browser.acting.execute import Performed, perform
+from pytest_webarena.browser.acting.targets import OBJECT_GROUP, find_target
 from pytest_webarena.browser.config import Deadlines, ObservationConfig, SessionConfig
 from pytest_webarena.browser.context import open_context
-from pytest_webarena.browser.downloads import Downloads
-from pytest_webarena.browser.execute import Performed, perform
 from pytest_webarena.browser.faults import ActionFailed, DialogOpened, TabClosed, Unresponsive
-from pytest_webarena.browser.first_page import open_first_page
 from pytest_webarena.browser.looking import look, screenshot_of, states_of, unread
 from pytest_webarena.browser.loop import Deadline
 from pytest_webarena.browser.messages import first_line, shorten
 from pytest_webarena.browser.observation import Observation
 from pytest_webarena.browser.own_pages import OwnPages, open_own_pages, remembered
-from pytest_webarena.browser.reading import read_address, read_tab
-from pytest_webarena.browser.records import DownloadRecord, Outcome, PageEvent, PageReading
-from pytest_webarena.browser.recovery import recover
-from pytest_webarena.browser.settle import settle
-from pytest_webarena.browser.tab import Tab
-from pytest_webarena.browser.tabs import Tabs
-from pytest_webarena.browser.targets import OBJECT_GROUP, find_target
-from pytest_webarena.browser.timers import KEEP_NOTE
+from pytest_webarena.browser.page_reading import read_address, read_tab
+from pytest_webarena.browser.reports import DownloadRecord, Outcome, PageEvent, PageReading
+from pytest_webarena.browser.tabs.downloads import Downloads
+from pytest_webarena.browser.tabs.first_page import open_first_page
+from pytest_webarena.browser.tabs.recovery import recover
+from pytest_webarena.browser.tabs.settle import settle
+from pytest_webarena.browser.tabs.tab import Tab
+from pytest_webarena.browser.tabs.tabs import Tabs
+from pytest_webarena.browser.tabs.timers import KEEP_NOTE
 from pytest_webarena.browser.writes import holds_writes
 from pytest_webarena.errors import BrowserError
 from pytest_webarena.evidence import TabState, TargetRecord

@@ -5,8 +5,8 @@ from __future__ import annotations
 from playwright.async_api import Request
 
 from pytest_webarena.browser.loop import Deadline
-from pytest_webarena.browser.tab import Tab
-from pytest_webarena.browser.tabs import Tabs
+from pytest_webarena.browser.tabs.tab import Tab
+from pytest_webarena.browser.tabs.tabs import Tabs
 
 __all__ = ["holds_writes"]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from pytest_webarena.tasks.file_reading import Reading
 from pytest_webarena.tasks.nodes import MapNode
-from pytest_webarena.tasks.reading import Reading
-from pytest_webarena.tasks.records import Convert, Either, Field, Record
+from pytest_webarena.tasks.record_shapes import Convert, Either, Field, Record
 from pytest_webarena.tasks.shapes import Fault, Int, Shape
 
 __all__ = ["AT_LEAST_ONE", "COUNT", "Count"]

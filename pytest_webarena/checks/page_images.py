@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_webarena.checks.images.captions import Captioner, NoCaptioner, find_captioner
-from pytest_webarena.checks.images.reading import collect
+from pytest_webarena.checks.images.collecting import collect
 from pytest_webarena.checks.images.similarity import (
     TooLarge,
     Unreadable,

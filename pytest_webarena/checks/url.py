@@ -10,9 +10,9 @@ from pytest_webarena.checks.kind import END, Judgement, Kind, View
 from pytest_webarena.checks.text import TextMatch, judge_text
 from pytest_webarena.checks.urls import ParsedUrl, parse_url, same_place
 from pytest_webarena.tasks.addresses import Address, AddressShape
+from pytest_webarena.tasks.file_reading import Reading
 from pytest_webarena.tasks.nodes import MapNode
-from pytest_webarena.tasks.reading import Reading
-from pytest_webarena.tasks.records import Convert, Either, Field, ListOf, MapOf, Record
+from pytest_webarena.tasks.record_shapes import Convert, Either, Field, ListOf, MapOf, Record
 from pytest_webarena.tasks.shapes import Choice, Fault, Text
 from pytest_webarena.tasks.syntax import REGEX
 

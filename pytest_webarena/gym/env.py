@@ -19,17 +19,17 @@ from pytest_webarena.browser.config import ObservationConfig, SessionConfig
 from pytest_webarena.browser.grammars import grammar as find_grammar
 from pytest_webarena.checks import REPAIRED, judge_bounded
 from pytest_webarena.checks.grading import answer_format
-from pytest_webarena.episode import Episode, EpisodeLimits
 from pytest_webarena.errors import TaskFileError, UsageError, closest, error_of
 from pytest_webarena.evidence import Evidence, StepRecord
 from pytest_webarena.gym.house import Guest, HouseKey, enter
 from pytest_webarena.gym.rollout import Rollout
 from pytest_webarena.gym.spaces import AnyText
-from pytest_webarena.sites.manifest import load_catalogue
-from pytest_webarena.suites.reading import is_suite, load_suite
+from pytest_webarena.sites.catalogues.manifest import load_catalogue
+from pytest_webarena.suites.loading import is_suite, load_suite
 from pytest_webarena.tasks import Task, load_tasks
 from pytest_webarena.tasks.placeholders import resolve_placeholders
 from pytest_webarena.trials.collecting import WRITE_TIMEOUT, Collector
+from pytest_webarena.trials.episode import Episode, EpisodeLimits
 from pytest_webarena.trials.outcome import decide
 from pytest_webarena.trials.stage import Stage, set_stage
 

@@ -14,10 +14,10 @@ from typing import Any
 
 from pytest_webarena.browser.config import EngineConfig, SessionConfig
 from pytest_webarena.browser.engine import BrowserEngine
-from pytest_webarena.episode import EpisodeLimits
 from pytest_webarena.evidence import StepRecord
-from pytest_webarena.sites.client import Lease
-from pytest_webarena.sites.launcher import BrokerConfig, BrokerLauncher
+from pytest_webarena.sites.client.launcher import BrokerConfig, BrokerLauncher
+from pytest_webarena.sites.client.lease import Lease
+from pytest_webarena.trials.episode import EpisodeLimits
 from pytest_webarena.trials.run_info import RunInfo
 from pytest_webarena.trials.runtime import Runtime, RuntimeConfig
 from pytest_webarena.trials.stage import Stage

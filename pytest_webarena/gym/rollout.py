@@ -7,8 +7,8 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, cast
 
-from pytest_webarena.episode import Episode, EpisodeLimits, run_episode
 from pytest_webarena.errors import HarnessError
+from pytest_webarena.trials.episode import Episode, EpisodeLimits, run_episode
 
 if TYPE_CHECKING:
     from pytest_webarena.actions import Action

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from pytest_webarena.agents.mutants import MUTANTS, NULL_FAMILY, AuditTrial, is_unachievable
+from pytest_webarena.agents.audit_trials import MUTANTS, NULL_FAMILY, AuditTrial, is_unachievable
 from pytest_webarena.checks.verdict import CheckResult, Verdict
 from pytest_webarena.results.records import TrialKey, TrialRecord
 from pytest_webarena.tasks.model import Task

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from pytest_webarena.checks.grading import GRADINGS
+from pytest_webarena.commands.results import name_unreadable
 from pytest_webarena.errors import UsageError
-from pytest_webarena.results.commands import name_unreadable
 from pytest_webarena.results.conditions import mixed, source_of
 from pytest_webarena.results.metrics import BUCKETS, Metrics, measure
 from pytest_webarena.results.published import published

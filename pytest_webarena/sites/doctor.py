@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Literal
 
 from pytest_webarena.errors import SiteError
-from pytest_webarena.sites.external import EXTERNAL
-from pytest_webarena.sites.manifest import AppManifest
+from pytest_webarena.sites.catalogues.external import EXTERNAL
+from pytest_webarena.sites.catalogues.manifest import AppManifest
 
 __all__ = ["Finding", "examine"]
 

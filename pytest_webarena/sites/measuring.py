@@ -15,10 +15,10 @@ from urllib.parse import urlsplit
 
 from pytest_webarena.errors import SiteError, WebArenaError
 from pytest_webarena.sites.backends.base import Backend, ListingBackend, Replica
-from pytest_webarena.sites.backstage import Backends
-from pytest_webarena.sites.housekeeping import ReaperProcess
-from pytest_webarena.sites.manifest import AppManifest, Catalogue, SiteManifest
-from pytest_webarena.sites.unchanged import difference
+from pytest_webarena.sites.broker.backends_in_use import Backends
+from pytest_webarena.sites.broker.unchanged import difference
+from pytest_webarena.sites.catalogues.manifest import AppManifest, Catalogue, SiteManifest
+from pytest_webarena.sites.cleanup.private_directory import ReaperProcess
 
 __all__ = ["Measured", "measure"]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pytest_webarena.errors import TaskFileError, UsageError
 from pytest_webarena.suites.export import export
-from pytest_webarena.suites.reading import is_suite, load_suite
+from pytest_webarena.suites.loading import is_suite, load_suite
 from pytest_webarena.suites.stats import distribution
 from pytest_webarena.tasks import validate
 from pytest_webarena.tasks.model import Task

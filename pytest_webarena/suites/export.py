@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pytest_webarena.errors import UsageError
 from pytest_webarena.suites.forms import Form
-from pytest_webarena.suites.reading import LoadedForms, load_forms
+from pytest_webarena.suites.loading import LoadedForms, load_forms
 from pytest_webarena.suites.writing import yaml_lines, yaml_scalar
 from pytest_webarena.tasks.addresses import parse_address
 from pytest_webarena.tasks.nodes import clip

@@ -6,10 +6,10 @@ from typing import Any
 
 from pytest_webarena.suites.rows import Row, Rows
 from pytest_webarena.tasks.digest import digest
+from pytest_webarena.tasks.file_reading import Invalid, Reading, TooManyProblems
 from pytest_webarena.tasks.format import BODY
 from pytest_webarena.tasks.model import Task
 from pytest_webarena.tasks.nodes import PLAIN, QUOTED, ListNode, MapNode, Node, ScalarNode
-from pytest_webarena.tasks.reading import Invalid, Reading, TooManyProblems
 from pytest_webarena.tasks.task_shapes import ID
 
 __all__ = ["Form", "make_task"]

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+from pytest_webarena.tasks.file_reading import INVALID, Invalid, Reading
 from pytest_webarena.tasks.nodes import MapNode, Node, clip, near
-from pytest_webarena.tasks.reading import INVALID, Invalid, Reading
 from pytest_webarena.tasks.shapes import Fault, Schema, Schemas, Shape, Text
 
 __all__ = ["SITE_NAME", "Address", "AddressShape", "SiteShape", "known_site_fault", "parse_address", "resolve"]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from pytest_webarena.tasks.file_reading import INVALID, Entries, Invalid, Reading, shown
 from pytest_webarena.tasks.kinds import CheckKind, find_kind, kind_names
 from pytest_webarena.tasks.model import Check
 from pytest_webarena.tasks.nodes import ListNode, MapNode, Node, ScalarNode, clip, near
-from pytest_webarena.tasks.reading import INVALID, Entries, Invalid, Reading, shown
-from pytest_webarena.tasks.records import Field, described, field_schema
+from pytest_webarena.tasks.record_shapes import Field, described, field_schema
 from pytest_webarena.tasks.shapes import Choice, Number, Schema, Schemas, Shape
 
 __all__ = ["CHECKS", "COMBINATORS", "MODIFIERS", "CheckList"]

@@ -6,24 +6,16 @@ from typing import Any
 
 from pytest_webarena.tasks.addresses import Address, AddressShape
 from pytest_webarena.tasks.check_form import CHECKS
+from pytest_webarena.tasks.file_reading import Reading
 from pytest_webarena.tasks.images import ImageShape
 from pytest_webarena.tasks.kinds import find_kind
 from pytest_webarena.tasks.model import Check, Limits, Start
 from pytest_webarena.tasks.nodes import MapNode
-from pytest_webarena.tasks.reading import Reading
-from pytest_webarena.tasks.records import Convert, Field, ListOf, MapOf, Record
+from pytest_webarena.tasks.record_shapes import Convert, Field, ListOf, MapOf, Record
 from pytest_webarena.tasks.setup_form import SETUP
 from pytest_webarena.tasks.shapes import Bool, Choice, Fault, Int, Json, Number, Text
 from pytest_webarena.tasks.steps import ANSWERED_STEPS
-from pytest_webarena.tasks.task_shapes import (
-    GRADING_LISTS,
-    ID,
-    LIMITS,
-    Accounts,
-    Fillings,
-    SiteNames,
-    reason_fault,
-)
+from pytest_webarena.tasks.task_shapes import GRADING_LISTS, ID, LIMITS, Accounts, Fillings, SiteNames, reason_fault
 
 __all__ = ["BODY", "DEFAULT_KEYS", "FILE", "FORMAT_VERSION", "TASK", "derive_category"]
 

@@ -14,7 +14,7 @@ from pytest_webarena.tasks.check_form import COMBINATORS, MODIFIERS
 from pytest_webarena.tasks.format import FILE, FORMAT_VERSION, TASK
 from pytest_webarena.tasks.kinds import BUILTIN, find_kind, kind_names
 from pytest_webarena.tasks.nodes import MAX_BYTES, MAX_DEPTH, MAX_NODES
-from pytest_webarena.tasks.records import REQUIRED, Field, Record
+from pytest_webarena.tasks.record_shapes import REQUIRED, Field, Record
 from pytest_webarena.tasks.reference_text import AFTER_CHECKS, INTRODUCTION, STEPS_INTRODUCTION
 from pytest_webarena.tasks.setup_form import SETUP_KINDS
 from pytest_webarena.tasks.shapes import Schema, Schemas, Shape

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Generic, TypeVar
 
+from pytest_webarena.tasks.file_reading import INVALID, Invalid, Reading, shown
 from pytest_webarena.tasks.nodes import PLAIN, QUOTED, MapNode, Node, ScalarNode, near
-from pytest_webarena.tasks.reading import INVALID, Invalid, Reading, shown
 from pytest_webarena.tasks.scalars import BOOLS, NULLS, parse_decimal, parse_int
 
 __all__ = [

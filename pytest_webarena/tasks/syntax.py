@@ -6,8 +6,8 @@ import re
 import warnings
 from collections.abc import Callable
 
+from pytest_webarena.tasks.file_reading import Reading
 from pytest_webarena.tasks.nodes import clip, near
-from pytest_webarena.tasks.reading import Reading
 from pytest_webarena.tasks.shapes import Fault, Text
 
 __all__ = ["LOCATE", "QUERY", "REGEX", "SELECTOR", "STATEMENT"]

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from pytest_webarena.errors import SiteError, TaskError, closest
-from pytest_webarena.sites.visitor import Visitor
+from pytest_webarena.sites.client.visitor import Visitor
 
 if TYPE_CHECKING:
     from pytest_webarena.browser.session import PageReading, Session
     from pytest_webarena.sites.backends.base import Rows
-    from pytest_webarena.sites.client import Lease
+    from pytest_webarena.sites.client.lease import Lease
 
 __all__ = ["LiveTrial", "absolute_url"]
 

@@ -15,8 +15,8 @@ from pytest_webarena.errors import SiteError, TaskError, closest
 
 if TYPE_CHECKING:
     from pytest_webarena.browser.engine import BrowserEngine
-    from pytest_webarena.sites.client import Lease
-    from pytest_webarena.sites.protocol import SiteAccess
+    from pytest_webarena.sites.client.lease import Lease
+    from pytest_webarena.sites.protocol.messages import SiteAccess
 
 __all__ = ["Logins"]
 

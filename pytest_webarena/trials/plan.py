@@ -12,17 +12,17 @@ from pytest_webarena.agents.definitions import observed_as
 from pytest_webarena.agents.protocol import AgentDefinition, AgentLimits
 from pytest_webarena.checks import CHECK_SECONDS, REPAIRED, Grading
 from pytest_webarena.checks.grading import answer_format
-from pytest_webarena.episode import EpisodeLimits
 from pytest_webarena.tasks.placeholders import readable
 from pytest_webarena.trials.collecting import WRITE_TIMEOUT
+from pytest_webarena.trials.episode import EpisodeLimits
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from pytest_webarena.answers import AnswerFormat, AskedFormat
     from pytest_webarena.browser.session import SessionConfig
-    from pytest_webarena.judging import JudgeSession
     from pytest_webarena.llm.config import ModelSettings
+    from pytest_webarena.llm_judge import JudgeSession
     from pytest_webarena.results.memory import Memory
     from pytest_webarena.tasks.model import Task
 

@@ -11,7 +11,7 @@ from pytest_webarena.actions import Goto
 
 if TYPE_CHECKING:
     from pytest_webarena.evidence import StepRecord
-    from pytest_webarena.sites.protocol import SiteAccess
+    from pytest_webarena.sites.protocol.messages import SiteAccess
     from pytest_webarena.trials.logins import Logins
     from pytest_webarena.trials.stage import Stage
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from pytest_webarena.checks import CHECK_SECONDS, Grading, judge_all_bounded
 from pytest_webarena.errors import TrialError
-from pytest_webarena.judging import Judge
+from pytest_webarena.llm_judge import Judge
 from pytest_webarena.results.records import TrialKey, TrialRecord
 from pytest_webarena.results.rundir import RunDir, read_evidence
 from pytest_webarena.secrets import scrub, scrub_plain

@@ -16,11 +16,11 @@ from pytest_webarena.browser.engine import BrowserEngine, EngineConfig
 from pytest_webarena.browser.session import SessionConfig
 from pytest_webarena.checks import CHECK_SECONDS
 from pytest_webarena.checks.grading import REPAIRED, Grading
-from pytest_webarena.judging import Judge, JudgeSettings, standing
 from pytest_webarena.llm.config import ModelSettings
+from pytest_webarena.llm_judge import Judge, JudgeSettings, standing
 from pytest_webarena.results import RunDir, TrialKey, TrialRecord
 from pytest_webarena.results.memory import Memory, memory_folder
-from pytest_webarena.sites.client import BrokerClient, Lease
+from pytest_webarena.sites.client.lease import BrokerClient, Lease
 from pytest_webarena.trials.collecting import WRITE_TIMEOUT
 from pytest_webarena.trials.logins import Logins
 from pytest_webarena.trials.plan import TrialPlan
@@ -28,9 +28,9 @@ from pytest_webarena.trials.renewal import renew_ended_session
 from pytest_webarena.trials.trial import run_trial
 
 if TYPE_CHECKING:
-    from pytest_webarena.episode import EpisodeLimits
     from pytest_webarena.evidence import StepRecord
     from pytest_webarena.tasks.model import Task
+    from pytest_webarena.trials.episode import EpisodeLimits
     from pytest_webarena.trials.run_info import RunInfo
     from pytest_webarena.trials.stage import Stage
 

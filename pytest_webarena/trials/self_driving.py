@@ -14,9 +14,9 @@ from pytest_webarena.actions import Stop, as_record
 from pytest_webarena.agents.protocol import Reply
 from pytest_webarena.agents.worker import AgentCrashed, AgentTimeout, AgentWorker
 from pytest_webarena.browser.driven.trajectory import Begun, Ended, Navigated
-from pytest_webarena.episode import Ending, Episode, EpisodeLimits, Recorder
 from pytest_webarena.errors import BrowserError
 from pytest_webarena.evidence import LONGEST_TEXT, StepRecord, TargetRecord, Usage
+from pytest_webarena.trials.episode import Ending, Episode, EpisodeLimits, Recorder
 
 if TYPE_CHECKING:
     from pytest_webarena.browser.driven import Driven

@@ -12,7 +12,7 @@ from pytest_webarena.tasks.setup_form import ApiRequest, BrowserSetup, SqlSetup
 
 if TYPE_CHECKING:
     from pytest_webarena.browser.session import Session
-    from pytest_webarena.sites.client import Lease
+    from pytest_webarena.sites.client.lease import Lease
     from pytest_webarena.tasks.model import SetupStep
     from pytest_webarena.trials.live import LiveTrial
 

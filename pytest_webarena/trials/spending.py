@@ -6,9 +6,9 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_webarena.episode import Ending
 from pytest_webarena.llm.client import BudgetSpent, budget_error
 from pytest_webarena.llm.ledger import Ledger
+from pytest_webarena.trials.episode import Ending
 
 if TYPE_CHECKING:
     from pytest_webarena.evidence import Usage

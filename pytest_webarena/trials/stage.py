@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from pytest_webarena.actions import answers_dialogs
 from pytest_webarena.errors import TrialError
-from pytest_webarena.sites.external import EXTERNAL
+from pytest_webarena.sites.catalogues.external import EXTERNAL
 from pytest_webarena.trials.collecting import WRITE_TIMEOUT, require_answers
 from pytest_webarena.trials.images import load_images
 from pytest_webarena.trials.live import LiveTrial, absolute_url
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pytest_webarena.browser.engine import BrowserEngine
     from pytest_webarena.browser.session import Session, SessionConfig
     from pytest_webarena.evidence import RequestRecord, StepRecord, Unrecorded
-    from pytest_webarena.sites.client import Lease
+    from pytest_webarena.sites.client.lease import Lease
     from pytest_webarena.tasks.model import Task
     from pytest_webarena.tasks.setup_form import BrowserSetup
 

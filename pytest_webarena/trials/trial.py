@@ -13,7 +13,6 @@ from pytest_webarena.agents.protocol import Assignment, TaskView
 from pytest_webarena.agents.worker import AgentCrashed, AgentTimeout, AgentWorker
 from pytest_webarena.browser.grammars import grammar
 from pytest_webarena.checks import judge_all_bounded
-from pytest_webarena.episode import Ending, Episode, run_episode
 from pytest_webarena.errors import Cause, HarnessError, RecordingError, SiteMissing, TrialError
 from pytest_webarena.evidence import Evidence, Usage, cut
 from pytest_webarena.results.records import Attempt, Outcome, TrialKey, TrialRecord
@@ -21,6 +20,7 @@ from pytest_webarena.secrets import scrub_plain
 from pytest_webarena.tasks.placeholders import resolve_placeholders
 from pytest_webarena.trials.blame import blamed, sites_stand_alone
 from pytest_webarena.trials.collecting import Collector
+from pytest_webarena.trials.episode import Ending, Episode, run_episode
 from pytest_webarena.trials.outcome import decide
 from pytest_webarena.trials.progress import Progress, Recorder
 from pytest_webarena.trials.remembering import Recollection, recollection

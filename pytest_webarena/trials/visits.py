@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from pytest_webarena.tasks.setup_form import BrowserSetup
 
 if TYPE_CHECKING:
-    from pytest_webarena.sites.manifest import Catalogue
+    from pytest_webarena.sites.catalogues.manifest import Catalogue
     from pytest_webarena.tasks.model import Task
 
 __all__ = ["count_visits"]

@@ -5,10 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from pytest_webarena.actions import (
-    Action,
-    Element,
-)
+from pytest_webarena.actions import Action, Element
 from pytest_webarena.browser.session import Session
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 
 from playwright.async_api import Browser, BrowserContext, Page, Playwright, async_playwright
 
-from pytest_webarena.browser.launch import BrowserChoice, launch_options
-from pytest_webarena.sites.gateway import Gateway, GatewaySession
-from pytest_webarena.sites.gateway.egress import DENY_ALL_PROXY, PROXY_BYPASS
+from pytest_webarena.browser.launching.finding import BrowserChoice, launch_options
+from pytest_webarena.gateway import Gateway, GatewaySession
+from pytest_webarena.gateway.egress import DENY_ALL_PROXY, PROXY_BYPASS
 
 T = TypeVar("T")
 

@@ -7,18 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_webarena.actions import (
-    Action,
-    Click,
-    Element,
-    Goto,
-    Hover,
-    Noop,
-    Point,
-    Scroll,
-    Selector,
-    Target,
-)
+from pytest_webarena.actions import Action, Click, Element, Goto, Hover, Noop, Point, Scroll, Selector, Target
 from pytest_webarena.browser.session import Session
 
 if TYPE_CHECKING:

@@ -12,12 +12,12 @@ from pytest_webarena.actions import Goto, Stop
 from pytest_webarena.agents import AgentDefinition
 from pytest_webarena.browser.config import Deadlines, SessionConfig
 from pytest_webarena.browser.engine import BrowserEngine
-from pytest_webarena.episode import EpisodeLimits
 from pytest_webarena.errors import SiteError
 from pytest_webarena.results import RunDir, TrialKey, TrialRecord
-from pytest_webarena.sites.client import BrokerClient, Lease
-from pytest_webarena.sites.launcher import BrokerConfig, BrokerLauncher
+from pytest_webarena.sites.client.launcher import BrokerConfig, BrokerLauncher
+from pytest_webarena.sites.client.lease import BrokerClient, Lease
 from pytest_webarena.testing import ScriptedAgent, make_task
+from pytest_webarena.trials.episode import EpisodeLimits
 from pytest_webarena.trials.plan import TrialPlan
 from pytest_webarena.trials.trial import run_trial
 from tests.frail import write_catalogue

@@ -26,8 +26,8 @@ from pytest_webarena.actions import (
     Upload,
     Wait,
 )
+from pytest_webarena.browser.acting.keys import _NAMED
 from pytest_webarena.browser.grammars import grammar
-from pytest_webarena.browser.keys import _NAMED
 from pytest_webarena.browser.session import Session
 from pytest_webarena.errors import TaskError
 

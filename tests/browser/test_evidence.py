@@ -21,14 +21,14 @@ from websockets.sync.client import ClientConnection, connect
 from pytest_webarena.actions import Action, Click, Goto, Selector, Stop
 from pytest_webarena.agents import AgentDefinition
 from pytest_webarena.browser.config import EngineConfig, SessionConfig
-from pytest_webarena.episode import EpisodeLimits
 from pytest_webarena.errors import JudgeError, SiteError, TaskError, TrialError
 from pytest_webarena.gym import TasksEnv
 from pytest_webarena.gym.house import HouseKey, enter
 from pytest_webarena.results import RunDir, TrialKey, TrialRecord
-from pytest_webarena.sites.launcher import BrokerConfig, BrokerLauncher
+from pytest_webarena.sites.client.launcher import BrokerConfig, BrokerLauncher
 from pytest_webarena.tasks import Task
 from pytest_webarena.testing import ScriptedAgent, make_task
+from pytest_webarena.trials.episode import EpisodeLimits
 from pytest_webarena.trials.plan import TrialPlan
 from pytest_webarena.trials.run_info import RunInfo
 from pytest_webarena.trials.runtime import Runtime, RuntimeConfig

@@ -13,8 +13,8 @@ import pytest
 from pytest_webarena.actions import Click, Element, FocusTab, Goto, Hover, NewTab, Selector, Type
 from pytest_webarena.browser.config import EngineConfig, ObservationConfig, SessionConfig
 from pytest_webarena.browser.engine import BrowserEngine
-from pytest_webarena.browser.fast.inpage import InPage
 from pytest_webarena.browser.loop import Deadline
+from pytest_webarena.browser.observation.fast.inpage import InPage
 from pytest_webarena.browser.session import Session
 from tests.browser.conftest import QUICK, Web
 
@@ -207,7 +207,7 @@ def test_only_what_a_frame_shows_in_the_viewport(session: Session, web: Web) -> 
 def test_a_frame_of_another_site_that_hangs_does_not_hold_up_the_page(
     apart: Session, web: Web, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pytest_webarena.browser.fast.inpage._FRAME_SECONDS", 0.2)
+    monkeypatch.setattr("pytest_webarena.browser.observation.fast.inpage._FRAME_SECONDS", 0.2)
     session = apart
     web.put("http://b.test/", "<p>Inside</p><script>fetch('/go').finally(() => { while (true); })</script>")
     web.put("http://b.test/go", "")

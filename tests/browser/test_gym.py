@@ -14,10 +14,10 @@ from gymnasium.vector import AsyncVectorEnv, SyncVectorEnv
 
 import pytest_webarena.gym
 from pytest_webarena.actions import Goto, Stop
-from pytest_webarena.episode import EpisodeLimits
 from pytest_webarena.errors import UsageError
 from pytest_webarena.gym import ENV_ID, TasksEnv
 from pytest_webarena.gym import house as houses
+from pytest_webarena.trials.episode import EpisodeLimits
 
 TASKS = """
 defaults: {sites: [homepage]}

@@ -19,8 +19,8 @@ from pytest_webarena.browser.login import login, login_headers
 from pytest_webarena.browser.session import Session
 from pytest_webarena.errors import SiteError
 from pytest_webarena.evidence import StepRecord
-from pytest_webarena.sites.manifest import Account, LoginCheck, LoginRecipe
-from pytest_webarena.sites.protocol import SiteAccess, StoredSession
+from pytest_webarena.sites.catalogues.manifest import Account, LoginCheck, LoginRecipe
+from pytest_webarena.sites.protocol.messages import SiteAccess, StoredSession
 from pytest_webarena.trials.logins import Logins
 from pytest_webarena.trials.renewal import renew_ended_session
 

@@ -13,7 +13,7 @@ from PIL import Image
 
 from pytest_webarena.browser.session import Session
 from pytest_webarena.checks import Judgement, View
-from pytest_webarena.checks.images import reading
+from pytest_webarena.checks.images import collecting as reading
 from pytest_webarena.checks.page_images import judge
 from pytest_webarena.evidence import Evidence, Probe
 from pytest_webarena.testing import make_task

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from pytest_webarena.browser.session import Session
+from pytest_webarena.checks.upstream.collecting import collect
 from pytest_webarena.checks.upstream.programs import as_python, found_value
-from pytest_webarena.checks.upstream.reading import collect
 from pytest_webarena.testing import make_task
 from tests.browser.conftest import Reply, Web
 

@@ -9,9 +9,9 @@ import psutil
 import pytest
 
 from pytest_webarena.browser.config import EngineConfig
-from pytest_webarena.browser.launch import find_browser
-from pytest_webarena.cli import main
-from pytest_webarena.sites.standing import StandingClient
+from pytest_webarena.browser.launching.finding import find_browser
+from pytest_webarena.commands.cli import main
+from pytest_webarena.sites.kept_open import StandingClient
 from tests.forum import FORUM, SITES
 
 pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("browser_executable")]

@@ -13,13 +13,13 @@ import pytest
 
 from pytest_webarena.agents import resolve_agent
 from pytest_webarena.agents.overrides import Overrides
+from pytest_webarena.agents.shipped import agent_directories
 from pytest_webarena.browser.config import Deadlines, SessionConfig
 from pytest_webarena.browser.engine import BrowserEngine
-from pytest_webarena.episode import EpisodeLimits
 from pytest_webarena.results import RunDir, TrialKey, TrialRecord
-from pytest_webarena.shipped import agent_directories
 from pytest_webarena.tasks import Task
 from pytest_webarena.testing import make_task
+from pytest_webarena.trials.episode import EpisodeLimits
 from pytest_webarena.trials.plan import TrialPlan
 from pytest_webarena.trials.trial import run_trial
 from tests.model_server import Answer, call, model_server, say

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_webarena.cli import main
+from pytest_webarena.commands.cli import main
 
 pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("browser_executable")]
 

@@ -7,15 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_webarena.actions import (
-    Check,
-    Click,
-    Press,
-    Scroll,
-    Select,
-    Selector,
-    Type,
-)
+from pytest_webarena.actions import Check, Click, Press, Scroll, Select, Selector, Type
 from pytest_webarena.browser.session import Session
 from tests.browser.acting import LOG, by_id, done, logged, value_of
 

@@ -14,8 +14,8 @@ import pytest
 
 from pytest_webarena.errors import SiteError
 from pytest_webarena.sites.backends.base import BackendContext
-from pytest_webarena.sites.manifest import AppManifest, DockerManifest, HttpReady, load_catalogue
-from pytest_webarena.sites.reaper import identity
+from pytest_webarena.sites.catalogues.manifest import AppManifest, DockerManifest, HttpReady, load_catalogue
+from pytest_webarena.sites.cleanup.reaper import identity
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -52,7 +52,7 @@ def base_image() -> Iterator[None]:
 @pytest.fixture(scope="session")
 def embedded_image(engine: DockerClient) -> str:
     """Reference of the one image that the tests share."""
-    from pytest_webarena.sites.images import ensure_image
+    from pytest_webarena.sites.container_images import ensure_image
 
     return ensure_image(engine, "embedded")
 
@@ -61,7 +61,7 @@ def embedded_image(engine: DockerClient) -> str:
 def shop_image(engine: DockerClient) -> str:
     """Reference of the store's image. Without django-oscar: a skip, or a failure where WEBARENA_REQUIRE_SHOP=1."""
     from pytest_webarena.embedded import APPS
-    from pytest_webarena.sites.images import ensure_image
+    from pytest_webarena.sites.container_images import ensure_image
 
     if not APPS["shop"].available and os.environ.get("WEBARENA_REQUIRE_SHOP") != "1":
         pytest.skip("django-oscar is not installed: pip install '.[shop]'")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 
-from pytest_webarena.sites.manifest import AppManifest, DatabaseManifest, DockerManifest, ExecReady
+from pytest_webarena.sites.catalogues.manifest import AppManifest, DatabaseManifest, DockerManifest, ExecReady
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -40,7 +40,7 @@ def image_with(
 
     ``path`` goes before the image's own PATH. The image runs as nobody in particular, and is removed at the end.
     """
-    from pytest_webarena.sites.images.host_python import _libraries
+    from pytest_webarena.sites.container_images.host_python import _libraries
 
     ldd = shutil.which("ldd")
     if ldd is None:

@@ -14,7 +14,7 @@ import pytest
 
 from pytest_webarena.errors import SiteError, SiteMissing, TaskError
 from pytest_webarena.sites.backends.base import BackendContext, Replica
-from pytest_webarena.sites.manifest import AppManifest, DockerManifest
+from pytest_webarena.sites.catalogues.manifest import AppManifest, DockerManifest
 
 if TYPE_CHECKING:
     from docker import DockerClient

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_webarena.sites.client import BrokerClient
-from pytest_webarena.sites.launcher import BrokerConfig, BrokerLauncher
+from pytest_webarena.sites.client.launcher import BrokerConfig, BrokerLauncher
+from pytest_webarena.sites.client.lease import BrokerClient
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -25,8 +25,8 @@ COUNT = "select count(*) from notes"
 RUN, OWNER = "pytest-webarena.run", "pytest-webarena.owner"
 CONTROLLER = """
 import sys
-from pytest_webarena.sites.client import BrokerClient
-from pytest_webarena.sites.launcher import BrokerConfig, BrokerLauncher
+from pytest_webarena.sites.client.lease import BrokerClient
+from pytest_webarena.sites.client.launcher import BrokerConfig, BrokerLauncher
 
 with BrokerLauncher(BrokerConfig(catalogue="embedded-docker", standbys=1)) as launcher:
     with BrokerClient(launcher.address, name="main") as client:

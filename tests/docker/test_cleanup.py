@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_webarena.sites.backends.base import BackendContext, Replica
-from pytest_webarena.sites.manifest import AppManifest
-from pytest_webarena.sites.reaper import identity
+from pytest_webarena.sites.catalogues.manifest import AppManifest
+from pytest_webarena.sites.cleanup.reaper import identity
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -32,8 +32,8 @@ import asyncio, json, sys
 from pathlib import Path
 from pytest_webarena.sites.backends.base import BackendContext
 from pytest_webarena.sites.backends.docker import DockerBackend
-from pytest_webarena.sites.manifest import AppManifest, DockerManifest
-from pytest_webarena.sites.reaper import identity
+from pytest_webarena.sites.catalogues.manifest import AppManifest, DockerManifest
+from pytest_webarena.sites.cleanup.reaper import identity
 
 run, image = sys.argv[1:]
 serve = ("python3", "-m", "http.server", "8080")

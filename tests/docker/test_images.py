@@ -24,7 +24,7 @@ pytestmark = pytest.mark.docker
 
 
 def test_an_image_is_built_once(engine: DockerClient, embedded_image: str) -> None:
-    from pytest_webarena.sites.images import ensure_image
+    from pytest_webarena.sites.container_images import ensure_image
 
     notes: list[str] = []
     assert ensure_image(engine, "embedded", note=notes.append) == embedded_image
@@ -47,9 +47,9 @@ def plain_base(engine: DockerClient) -> Iterator[tuple[str, str]]:
     """Two bases with Python and pip but without Flask, as a registry has them: one that can't reach an index and one
     with wheels at hand. They and what is built on them go away."""
     from pytest_webarena.sites.backends.docker import remove_labelled
-    from pytest_webarena.sites.images import RECIPES
-    from pytest_webarena.sites.images.bases import HostBase
-    from pytest_webarena.sites.images.host_python import host_python, required_packages
+    from pytest_webarena.sites.container_images import RECIPES
+    from pytest_webarena.sites.container_images.bases import HostBase
+    from pytest_webarena.sites.container_images.host_python import host_python, required_packages
 
     pytest.importorskip("pip")
     name, run = f"localhost/test-{uuid.uuid4().hex[:12]}", f"test-{uuid.uuid4().hex[:12]}"
@@ -76,7 +76,7 @@ ENV PIP_NO_INDEX=1 PIP_ROOT_USER_ACTION=ignore
 
 
 def test_the_dockerfile_on_another_base(engine: DockerClient, plain_base: tuple[str, str]) -> None:
-    from pytest_webarena.sites.images import ensure_image
+    from pytest_webarena.sites.container_images import ensure_image
 
     bare, wheels = plain_base
     with pytest.raises(SiteError, match="No matching distribution"):
@@ -91,7 +91,7 @@ def test_the_dockerfile_on_another_base(engine: DockerClient, plain_base: tuple[
 
 
 def test_a_base_that_is_nowhere(engine: DockerClient) -> None:
-    from pytest_webarena.sites.images import ensure_image
+    from pytest_webarena.sites.container_images import ensure_image
 
     with pytest.raises(SiteError, match="WEBARENA_BASE_IMAGE=host"):
         ensure_image(engine, "embedded", base="localhost/absent:1")

@@ -16,7 +16,7 @@ import pytest
 
 from pytest_webarena.errors import SiteError, SiteMissing, TaskError
 from pytest_webarena.sites.backends.base import BackendContext, Replica
-from pytest_webarena.sites.manifest import (
+from pytest_webarena.sites.catalogues.manifest import (
     AppManifest,
     ContainerStep,
     DatabaseManifest,

@@ -16,7 +16,7 @@ import pytest
 
 from pytest_webarena.errors import SiteError
 from pytest_webarena.sites.backends.base import Replica
-from pytest_webarena.sites.manifest import AppManifest, DockerManifest, HttpReady
+from pytest_webarena.sites.catalogues.manifest import AppManifest, DockerManifest, HttpReady
 from tests.docker.test_backend import get, wait_until_gone
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_webarena.errors import SiteError, TaskError
-from pytest_webarena.sites.manifest import DatabaseManifest
+from pytest_webarena.sites.catalogues.manifest import DatabaseManifest
 from tests.docker.host_programs import image_with, missing, start_server
 
 if TYPE_CHECKING:

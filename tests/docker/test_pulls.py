@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_webarena.cli import main
+from pytest_webarena.commands.cli import main
 from pytest_webarena.errors import SiteMissing
-from pytest_webarena.sites.manifest import DockerManifest
-from pytest_webarena.sites.running import Pulls
+from pytest_webarena.sites.catalogues.manifest import DockerManifest
+from pytest_webarena.sites.catalogues.running import Pulls
 from tests.docker.registry import registry
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ import yaml
 
 from pytest_webarena.errors import SiteError
 from pytest_webarena.sites.backends.base import BackendContext
-from pytest_webarena.sites.manifest import AppManifest, VolumeManifest, load_catalogue
+from pytest_webarena.sites.catalogues.manifest import AppManifest, VolumeManifest, load_catalogue
 from tests.docker.test_broker import broker_of, labelled
 from tests.docker.test_manifests import get
 from tests.forum import FORUM, SERVE, SITES, TASKS
@@ -32,8 +32,8 @@ pytestmark = pytest.mark.docker
 Run = Callable[..., Any]
 CONTROLLER = """
 import sys
-from pytest_webarena.sites.client import BrokerClient
-from pytest_webarena.sites.launcher import BrokerConfig, BrokerLauncher
+from pytest_webarena.sites.client.lease import BrokerClient
+from pytest_webarena.sites.client.launcher import BrokerConfig, BrokerLauncher
 
 with BrokerLauncher(BrokerConfig(catalogue="sites.yaml", standbys=0)) as launcher:
     with BrokerClient(launcher.address, name="main") as client:

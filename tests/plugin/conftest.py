@@ -12,12 +12,12 @@ import pytest
 for _module in (
     "pytest_playwright.pytest_playwright",
     "pytest_webarena.embedded",
-    "pytest_webarena.reporting.allure.result",
-    "pytest_webarena.reporting.allure.run_files",
+    "pytest_webarena.plugin.reporting.allure.result",
+    "pytest_webarena.plugin.reporting.allure.run_files",
     "pytest_webarena.results.exchanges",
     "pytest_webarena.sites.backends",
-    "pytest_webarena.sites.launcher",
-    "pytest_webarena.sites.loading",
+    "pytest_webarena.sites.client.launcher",
+    "pytest_webarena.sites.catalogues.loading",
     "statistics",
     "xdist.dsession",
 ):
@@ -65,7 +65,7 @@ class CannedRuntime:
 
 @pytest.fixture(scope="session")
 def webarena_runtime(pytestconfig, webarena_run):
-    from pytest_webarena.stash import SETTINGS
+    from pytest_webarena.plugin.stash import SETTINGS
     return CannedRuntime(webarena_run, pytestconfig.stash[SETTINGS])
 '''
 

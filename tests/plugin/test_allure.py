@@ -49,7 +49,7 @@ class RecordingRuntime(CannedRuntime):
 
 @pytest.fixture(scope="session")
 def webarena_runtime(pytestconfig, webarena_run):
-    from pytest_webarena.stash import SETTINGS
+    from pytest_webarena.plugin.stash import SETTINGS
     return RecordingRuntime(webarena_run, pytestconfig.stash[SETTINGS])
 '''
 

@@ -49,7 +49,7 @@ class CannedRuntime:
 
 @pytest.fixture(scope="session")
 def webarena_runtime(pytestconfig, webarena_run):
-    from pytest_webarena.stash import SETTINGS
+    from pytest_webarena.plugin.stash import SETTINGS
     return CannedRuntime(webarena_run, pytestconfig.stash[SETTINGS])
 '''
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from pytest_webarena.judging import JudgeSettings
-from pytest_webarena.stash import settings_of
+from pytest_webarena.llm_judge import JudgeSettings
+from pytest_webarena.plugin.stash import settings_of
 
 
 def judge(pytester: pytest.Pytester, *arguments: str) -> JudgeSettings:

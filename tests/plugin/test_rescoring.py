@@ -14,7 +14,7 @@ import pytest
 
 from pytest_webarena.checks import REPAIRED, judge_all
 from pytest_webarena.evidence import Evidence
-from pytest_webarena.judging import Judge, JudgeSettings
+from pytest_webarena.llm_judge import Judge, JudgeSettings
 from pytest_webarena.results import RunDir, TrialKey, TrialRecord
 from pytest_webarena.tasks import load_tasks
 from pytest_webarena.trials.outcome import decide
@@ -54,7 +54,7 @@ def offline(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     def refuse(*args: Any, **kwargs: Any) -> Any:
         raise AssertionError("judging again needs neither sites nor a browser")
 
-    monkeypatch.setattr("pytest_webarena.sites.launcher.BrokerLauncher.__init__", refuse)
+    monkeypatch.setattr("pytest_webarena.sites.client.launcher.BrokerLauncher.__init__", refuse)
     monkeypatch.setattr("pytest_webarena.browser.engine.BrowserEngine.__init__", refuse)
     monkeypatch.setenv("WEBARENA_CACHE_DIR", str(tmp_path))
 
@@ -204,7 +204,7 @@ def test_another_grading_is_no_news_for_tasks_that_know_none(pytester: pytest.Py
 
 
 def test_another_grading_of_a_published_suite(pytester: pytest.Pytester) -> None:
-    suites = pytest.importorskip("pytest_webarena.suites.reading")
+    suites = pytest.importorskip("pytest_webarena.suites.loading")
     pytest.importorskip("webarena_verified")
     (task,) = (task for task in suites.load_suite("webarena").tasks if task.id == "webarena.65")
     run = RunDir(pytester.path / "run")
@@ -271,7 +271,7 @@ def test_a_judge_below_the_bar_is_not_asked(pytester: pytest.Pytester, store: St
     run = store(JUDGED, why="poor zip")
     with model_server([say("GRADE: correct")]) as server:
         judge = ("--judge=lenient", f"--judge-url={server.url}", "--judge-key-env=none")
-        from pytest_webarena.cli import main
+        from pytest_webarena.commands.cli import main
 
         assert main(["judge", "lenient", *judge[1:]]) == 1
         measured = server.requests

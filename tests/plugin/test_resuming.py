@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_webarena.cli import main
+from pytest_webarena.commands.cli import main
 from pytest_webarena.results import RunDir
 
 MakeTasks = Callable[..., None]

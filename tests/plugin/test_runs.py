@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from pytest_webarena import controller
-from pytest_webarena.cli import main
+from pytest_webarena.commands.cli import main
+from pytest_webarena.plugin import controller
 from pytest_webarena.results import RunDir
 from pytest_webarena.results.rundir import claim
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_webarena.options import asked_for
+from pytest_webarena.plugin.options import asked_for
 from tests.plugin.conftest import task_file
 
 TELLS = """
@@ -14,7 +14,7 @@ def pytest_unconfigure(config):
     name = "worker" if hasattr(config, "workerinput") else "controller"
     (config.rootpath / f"{name}.txt").write_text(" ".join(sys.modules))
 """
-WOKEN = {"pytest_webarena.hooks", "pytest_webarena.settings", "pytest_webarena.controller"}
+WOKEN = {"pytest_webarena.plugin.hooks", "pytest_webarena.plugin.settings", "pytest_webarena.plugin.controller"}
 
 
 def test_a_session_without_tasks_wakes_neither_controller_nor_worker(pytester: pytest.Pytester) -> None:

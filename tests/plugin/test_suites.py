@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pytest_webarena.cli import main
+from pytest_webarena.commands.cli import main
 from tests.plugin.conftest import task_file
 from tests.unit.suites.made import raw, write
 

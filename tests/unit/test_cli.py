@@ -8,7 +8,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from pytest_webarena.cli import main
+from pytest_webarena.commands.cli import main
 from pytest_webarena.tasks.reference import json_schema
 
 

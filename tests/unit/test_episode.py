@@ -13,9 +13,17 @@ import pytest
 from pytest_webarena.actions import Back, Click, Element, Goto, Invalid, Noop, Scroll, Stop, Type
 from pytest_webarena.agents.protocol import Reply
 from pytest_webarena.agents.worker import AgentWorker
-from pytest_webarena.episode import Ending, EpisodeLimits, Turn, paper_rule, run_episode, stop_rule, upstream_rule
 from pytest_webarena.errors import TaskError, UsageError
 from pytest_webarena.evidence import StepRecord, Usage
+from pytest_webarena.trials.episode import (
+    Ending,
+    EpisodeLimits,
+    Turn,
+    paper_rule,
+    run_episode,
+    stop_rule,
+    upstream_rule,
+)
 
 CLICK = Click(Element("1"))
 

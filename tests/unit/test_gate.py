@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_webarena.gate import BELOW_THRESHOLD, TOO_MANY_ERRORS, Gate
 from pytest_webarena.results import TrialKey, TrialRecord, summarise
+from pytest_webarena.results.gate import BELOW_THRESHOLD, TOO_MANY_ERRORS, Gate
 
 
 def summaries(**agents: str) -> dict:  # type: ignore[type-arg]

@@ -18,62 +18,35 @@ import pytest_webarena.errors
 PACKAGE = Path(pytest_webarena.errors.__file__).parent
 
 ORDER: tuple[tuple[str, ...], ...] = (
-    ("errors", "actions", "answers", "evidence", "har", "secrets", "shipped", "yaml_files"),
+    ("errors", "actions", "answers", "evidence", "har", "secrets", "yaml_files"),
     ("tasks",),
     ("llm",),
     ("checks",),
     ("suites",),
+    ("gateway",),
     ("sites",),
     ("embedded",),
     ("browser",),
     ("agents",),
-    ("episode",),
     ("results",),
-    ("judging",),
+    ("llm_judge",),
     ("trials",),
-    ("tryout", "gym", "image_commands", "site_commands"),
-    (
-        "auditing",
-        "collection",
-        "controller",
-        "fixtures",
-        "gate",
-        "hooks",
-        "judge_options",
-        "options",
-        "planning",
-        "plugin",
-        "python_tests",
-        "reporting",
-        "rescoring",
-        "resuming",
-        "root_directory",
-        "run_facts",
-        "run_start",
-        "runner",
-        "selection",
-        "settings",
-        "stash",
-        "suite_items",
-        "suite_options",
-        "task_files",
-        "testing",
-        "xdist",
-    ),
-    ("cli", "__main__"),
+    ("gym",),
+    ("testing", "plugin"),
+    ("commands", "__main__"),
 )
 """The rooms from the ground up; those of one line may import each other."""
 
-PYTEST_SIDE = tuple(f"{room}*" for rooms in ORDER[-2:] for room in rooms)
+PYTEST_SIDE = ("plugin*", "commands*", "testing")
 
 ONLY_IN: dict[str, tuple[str, ...]] = {
     "pytest": PYTEST_SIDE,
     "_pytest": PYTEST_SIDE,
     "xdist": PYTEST_SIDE,
-    "allure": ("reporting*",),
-    "allure_commons": ("reporting*",),
-    "allure_pytest": ("reporting*",),
-    "docker": ("sites.backends.docker*", "sites.images*", "sites.reaper*"),
+    "allure": ("plugin.reporting*",),
+    "allure_commons": ("plugin.reporting*",),
+    "allure_pytest": ("plugin.reporting*",),
+    "docker": ("sites.backends.docker*", "sites.container_images*", "sites.cleanup.reaper*"),
     "openai": ("llm*",),
     "playwright": ("browser*",),
     "gymnasium": ("gym*",),
@@ -87,11 +60,11 @@ ONLY_IN: dict[str, tuple[str, ...]] = {
     "flask": ("embedded*",),
     "waitress": ("embedded*", "sites.backends.forkserver"),
     "webarena_verified": ("checks.verified*", "suites*"),
-    "websockets": ("browser.bidi_bridge", "browser.driven*"),
+    "websockets": ("browser.launching.bidi_bridge", "browser.driven*"),
 }
 """Third-party packages and the modules (below ``pytest_webarena.``) that may import them."""
 
-TYPES_ONLY: dict[str, tuple[str, ...]] = {"playwright": ("fixtures*", "python_tests*")}
+TYPES_ONLY: dict[str, tuple[str, ...]] = {"playwright": ("plugin.fixtures*", "plugin.python_tests*")}
 """Where else a package may be named in annotations, under TYPE_CHECKING: pytest-playwright's fixtures have types."""
 
 
@@ -212,12 +185,12 @@ def test_third_party_packages_stay_in_their_rooms() -> None:
         ("tasks.model", "from pytest_webarena.sites import client", upward),
         ("tasks.model", "from pytest_webarena import sites", upward),
         ("tasks.model", "from ..sites.client import Lease", upward),
-        ("errors", "def f():\n    import pytest_webarena.cli", upward),
-        ("sites.pool", "if TYPE_CHECKING:\n    from playwright.async_api import Page", misplaced),
-        ("episode", "import pytest", misplaced),
+        ("errors", "def f():\n    import pytest_webarena.commands.cli", upward),
+        ("sites.broker.pool", "if TYPE_CHECKING:\n    from playwright.async_api import Page", misplaced),
+        ("trials.episode", "import pytest", misplaced),
         ("checks.judge", "def f():\n    import openai", misplaced),
-        ("sites.pool", "try:\n    import docker\nexcept ImportError:\n    docker = None", misplaced),
-        ("fixtures", "from playwright.sync_api import Page", misplaced),
+        ("sites.broker.pool", "try:\n    import docker\nexcept ImportError:\n    docker = None", misplaced),
+        ("plugin.fixtures", "from playwright.sync_api import Page", misplaced),
     ],
 )
 def test_a_breach_is_noticed(module: str, line: str, problem: object) -> None:
@@ -230,8 +203,8 @@ def test_a_breach_is_noticed(module: str, line: str, problem: object) -> None:
     [
         ("tasks.model", "from pytest_webarena.errors import Problem"),
         ("checks", "from .answer import Answer"),
-        ("plugin", "import pytest\nfrom pytest_webarena import sites"),
-        ("fixtures", "if TYPE_CHECKING:\n    from playwright.sync_api import Page"),
+        ("plugin.entry", "import pytest\nfrom pytest_webarena import sites"),
+        ("plugin.fixtures", "if TYPE_CHECKING:\n    from playwright.sync_api import Page"),
         ("sites.backends.docker", "import docker"),
     ],
 )
@@ -245,34 +218,35 @@ HEAVY = ("allure", "django", "docker", "flask", "jinja2", "openai", "playwright"
 COLLECTING = (
     "tasks",
     "agents.registry",
-    "sites.manifest",
-    "sites.launcher",
-    "sites.client",
-    "collection",
-    "hooks",
-    "options",
-    "plugin",
+    "sites.catalogues.manifest",
+    "sites.client.launcher",
+    "sites.client.lease",
+    "plugin.collection",
+    "plugin.hooks",
+    "plugin.options",
+    "plugin.entry",
 )
 """What is imported when tasks are merely collected; that has to stay instant."""
 
 
 ALWAYS = {
     "errors",
-    "fixtures",
-    "judge_options",
-    "options",
     "plugin",
-    "reporting",
-    "reporting.outcomes",
-    "reporting.traces",
-    "stash",
-    "suite_options",
+    "plugin.entry",
+    "plugin.fixtures",
+    "plugin.judge_options",
+    "plugin.options",
+    "plugin.reporting",
+    "plugin.reporting.outcomes",
+    "plugin.reporting.traces",
+    "plugin.stash",
+    "plugin.suite_options",
+    "plugin.task_files",
+    "plugin.xdist",
     "suites",
     "suites.published",
-    "task_files",
     "trials",
     "trials.run_info",
-    "xdist",
 }
 """What every pytest session loads where the package is installed; all else waits for tasks or options of ours."""
 
@@ -283,7 +257,7 @@ def test_collecting_imports_nothing_heavy(module: str) -> None:
 
 
 def test_a_session_without_tasks_loads_next_to_nothing() -> None:
-    ours = {name.partition(".")[2] for name in imported_with("plugin") if name.startswith("pytest_webarena.")}
+    ours = {name.partition(".")[2] for name in imported_with("plugin.entry") if name.startswith("pytest_webarena.")}
     assert ours <= ALWAYS
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import get_args
 
-from pytest_webarena import judge_options, options
 from pytest_webarena.answers import AskedFormat
 from pytest_webarena.checks import grading
-from pytest_webarena.judging.config import DEFAULT_BAR
-from pytest_webarena.sites.running import Pulls
+from pytest_webarena.llm_judge.config import DEFAULT_BAR
+from pytest_webarena.plugin import judge_options, options
+from pytest_webarena.sites.catalogues.running import Pulls
 
 
 def test_choices_and_defaults_are_those_of_the_rooms() -> None:

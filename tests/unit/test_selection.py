@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from pytest_webarena.errors import UsageError
+from pytest_webarena.plugin.selection import Digests, Shard, left_out, parse_shard
 from pytest_webarena.results import TrialKey
-from pytest_webarena.selection import Digests, Shard, left_out, parse_shard
 
 
 def item(task: str, *, digest: str = "d1", agent: str = "mine", trial: int = 1) -> Any:

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from pytest_webarena.cli import main
+from pytest_webarena.commands.cli import main
 from pytest_webarena.errors import UsageError
-from pytest_webarena.sites.external import parse_site_urls
-from pytest_webarena.sites.manifest import load_catalogue
-from pytest_webarena.sites.standing import StandingClient, state_directory
+from pytest_webarena.sites.catalogues.external import parse_site_urls
+from pytest_webarena.sites.catalogues.manifest import load_catalogue
+from pytest_webarena.sites.kept_open import StandingClient, state_directory
 
 SITES = """
 apps:

@@ -20,7 +20,7 @@ from pytest_webarena.browser.driven.hub import Hub
 from pytest_webarena.browser.driven.pipe import ChromiumPipe
 from pytest_webarena.browser.driven.server import Endpoints
 from pytest_webarena.browser.driven.trajectory import Event, Navigated, Trajectory
-from pytest_webarena.browser.launch import driven_arguments, find_browser
+from pytest_webarena.browser.launching.finding import driven_arguments, find_browser
 from pytest_webarena.browser.messages import first_line
 from pytest_webarena.browser.session import Session
 from pytest_webarena.errors import BrowserError

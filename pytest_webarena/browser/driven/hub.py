@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from pytest_webarena.browser.driven.policy import Answer, Refuse, decide
-from pytest_webarena.browser.guards import allowed_in_tab
+from pytest_webarena.browser.tabs.address_guard import allowed_in_tab
 
 __all__ = ["Client", "Command", "Hub", "Transport"]
 

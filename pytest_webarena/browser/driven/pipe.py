@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pytest_webarena.browser.launch import make_temp_dir
+from pytest_webarena.browser.launching.finding import make_temp_dir
 from pytest_webarena.errors import BrowserError
 
 __all__ = ["ChromiumPipe"]

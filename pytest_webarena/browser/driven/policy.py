@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from pytest_webarena.browser.guards import allowed_in_tab
+from pytest_webarena.browser.tabs.address_guard import allowed_in_tab
 
 __all__ = ["Answer", "Decision", "Pass", "Refuse", "decide"]
 

@@ -16,7 +16,7 @@ from pytest_webarena.browser.observation.html import HOLE, SNAPSHOT_STYLES, Html
 from pytest_webarena.browser.observation.model import Scroll
 from pytest_webarena.browser.observation.remote import remote_frames
 from pytest_webarena.browser.observation.snapshot import DocumentLayout, read_snapshot
-from pytest_webarena.browser.tab import Tab
+from pytest_webarena.browser.tabs.tab import Tab
 
 __all__ = ["ExactExtractor"]
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from playwright.async_api import CDPSession
 
     from pytest_webarena.browser.config import ObservationConfig
-    from pytest_webarena.browser.tab import Tab
+    from pytest_webarena.browser.tabs.tab import Tab
 
 __all__ = ["Box", "ElementInfo", "Extraction", "Extractor", "RemoteFrame"]
 

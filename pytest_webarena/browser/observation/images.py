@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pytest_webarena.browser.config import ImageFormat, ObservationConfig
 from pytest_webarena.browser.faults import DialogOpened
-from pytest_webarena.browser.tab import Tab
+from pytest_webarena.browser.tabs.tab import Tab
 
 __all__ = ["Shot", "capture"]
 

@@ -9,7 +9,7 @@ from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import Frame
 
 from pytest_webarena.browser.observation.extraction import RemoteFrame
-from pytest_webarena.browser.tab import Tab
+from pytest_webarena.browser.tabs.tab import Tab
 
 __all__ = ["remote_frames"]
 

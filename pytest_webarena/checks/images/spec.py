@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pytest_webarena.checks.upstream.text import ALTERNATIVE
-from pytest_webarena.tasks.records import Field, ListOf, Record
+from pytest_webarena.tasks.record_shapes import Field, ListOf, Record
 from pytest_webarena.tasks.shapes import Number, Text
 
 __all__ = ["FORM", "ImageQuery", "ImageQuestion"]

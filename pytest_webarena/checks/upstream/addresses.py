@@ -12,7 +12,7 @@ from pytest_webarena.checks.kind import Judgement, Kind, View
 from pytest_webarena.checks.upstream.parts import DIALECT, Dialect
 from pytest_webarena.checks.upstream.text import ALTERNATIVE
 from pytest_webarena.tasks.placeholders import resolve_placeholders
-from pytest_webarena.tasks.records import Field, Record
+from pytest_webarena.tasks.record_shapes import Field, Record
 from pytest_webarena.tasks.shapes import Choice, Text
 
 __all__ = ["URL_MATCH", "UrlMatchSpec", "original", "repaired", "visual"]

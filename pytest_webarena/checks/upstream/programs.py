@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from pytest_webarena.checks.kind import Judgement, Kind, View
+from pytest_webarena.checks.upstream.collecting import collect
 from pytest_webarena.checks.upstream.numeric import as_int, meets_all
 from pytest_webarena.checks.upstream.parts import Part, judgement_of, resolved
 from pytest_webarena.checks.upstream.program_spec import FORM, LAST, Contents, ProgramSpec, Target
-from pytest_webarena.checks.upstream.reading import collect
 from pytest_webarena.checks.upstream.strings import ask
 from pytest_webarena.checks.upstream.text import ALTERNATIVE, equals, includes
 from pytest_webarena.tasks.nodes import clip

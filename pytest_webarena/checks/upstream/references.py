@@ -10,7 +10,7 @@ from fractions import Fraction
 from pytest_webarena.checks.upstream.folding import fold, folded_reference
 from pytest_webarena.checks.upstream.scope import Question
 from pytest_webarena.checks.upstream.stance import OTHER
-from pytest_webarena.checks.upstream.stated import (
+from pytest_webarena.checks.upstream.stated import (  # fmt: skip
     alone,
     asserted_somewhere,
     names_in,
@@ -18,8 +18,8 @@ from pytest_webarena.checks.upstream.stated import (
     rival_name,
     states_name,
     states_whole,
-)  # fmt: skip
-from pytest_webarena.checks.upstream.stated_numbers import (
+)
+from pytest_webarena.checks.upstream.stated_numbers import (  # fmt: skip
     is_code,
     is_number,
     number_objection,
@@ -27,7 +27,7 @@ from pytest_webarena.checks.upstream.stated_numbers import (
     states_distance,
     states_pair,
     states_size,
-)  # fmt: skip
+)
 from pytest_webarena.checks.upstream.text import ALTERNATIVE, clean, equals, includes
 
 __all__ = [

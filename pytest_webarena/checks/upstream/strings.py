@@ -16,10 +16,10 @@ from pytest_webarena.checks.upstream.stated_numbers import question_of
 from pytest_webarena.checks.upstream.text import ALTERNATIVE, clean, equals, includes, unquoted
 from pytest_webarena.errors import JudgeError
 from pytest_webarena.evidence import Evidence
+from pytest_webarena.tasks.file_reading import Reading
 from pytest_webarena.tasks.nodes import MapNode, clip
 from pytest_webarena.tasks.placeholders import resolve_placeholders
-from pytest_webarena.tasks.reading import Reading
-from pytest_webarena.tasks.records import Either, Field, Record
+from pytest_webarena.tasks.record_shapes import Either, Field, Record
 from pytest_webarena.tasks.shapes import Choice, Fault, Text
 
 __all__ = ["STOP_WORDS", "STRING_MATCH", "StringSpec", "ask", "original_answer"]

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from pytest_webarena.answers import STATUSES, TASK_TYPES, UNACHIEVABLE
+from pytest_webarena.tasks.file_reading import Reading
 from pytest_webarena.tasks.nodes import near
-from pytest_webarena.tasks.reading import Reading
-from pytest_webarena.tasks.records import Convert, Field, ListOf, Record
+from pytest_webarena.tasks.record_shapes import Convert, Field, ListOf, Record
 from pytest_webarena.tasks.shapes import Choice, Fault, Int, Json
 
 __all__ = ["ANSWER", "FORM", "NETWORK", "SITES", "VerifiedSpec", "eval_fault"]

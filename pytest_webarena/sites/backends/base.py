@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from pytest_webarena.evidence import JsonValue
-from pytest_webarena.sites.running import Pulls
+from pytest_webarena.sites.catalogues.running import Pulls
 
 if TYPE_CHECKING:
-    from pytest_webarena.sites.manifest import AppManifest
+    from pytest_webarena.sites.catalogues.manifest import AppManifest
 
 __all__ = [
     "Backend",

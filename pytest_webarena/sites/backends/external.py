@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 
 from pytest_webarena.errors import SiteError, TaskError, UsageError
 from pytest_webarena.sites.backends.base import BackendContext, Replica, Rows
-from pytest_webarena.sites.manifest import AppManifest
-from pytest_webarena.sites.ready import wait_ready
+from pytest_webarena.sites.backends.ready import wait_ready
+from pytest_webarena.sites.catalogues.manifest import AppManifest
 
 __all__ = ["ExternalBackend"]
 

@@ -17,7 +17,7 @@ from pytest_webarena.errors import SiteError
 from pytest_webarena.sites.backends.activity import Activity, threads_of
 from pytest_webarena.sites.backends.forkserver import ForkOrder, LoadOrder
 from pytest_webarena.sites.backends.processes import exit_text, log_tail
-from pytest_webarena.sites.housekeeping import child_environment
+from pytest_webarena.sites.cleanup.private_directory import child_environment
 
 __all__ = ["ForkServer", "ForkedReplica"]
 

@@ -14,8 +14,8 @@ from pytest_webarena.sites.backends.files import files_digest, query_sqlite, sta
 from pytest_webarena.sites.backends.forking import ForkedReplica, ForkServer
 from pytest_webarena.sites.backends.forkserver import ForkOrder, LoadOrder
 from pytest_webarena.sites.backends.processes import CommandReplica, log_tail, start_command
-from pytest_webarena.sites.manifest import AppManifest, PortReady, ProcessManifest
-from pytest_webarena.sites.ready import wait_ready
+from pytest_webarena.sites.backends.ready import wait_ready
+from pytest_webarena.sites.catalogues.manifest import AppManifest, PortReady, ProcessManifest
 
 __all__ = ["ProcessBackend"]
 

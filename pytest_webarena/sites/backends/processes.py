@@ -14,10 +14,10 @@ from functools import partial
 from pathlib import Path
 
 from pytest_webarena.errors import SiteError
-from pytest_webarena.sites import reaper
 from pytest_webarena.sites.backends.activity import Activity, threads_of
-from pytest_webarena.sites.manifest import AppManifest
-from pytest_webarena.sites.ready import wait_ready
+from pytest_webarena.sites.backends.ready import wait_ready
+from pytest_webarena.sites.catalogues.manifest import AppManifest
+from pytest_webarena.sites.cleanup import reaper
 
 __all__ = ["CommandReplica", "exit_text", "log_tail", "start_command"]
 

@@ -10,7 +10,7 @@ import pytest
 
 from pytest_webarena.actions import Click, Goto, Selector, Stop
 from pytest_webarena.agents import Assignment, TaskView, resolve_agent
-from pytest_webarena.agents.mutants import (
+from pytest_webarena.agents.audit_trials import (
     AUDIT_AGENTS,
     MUTE,
     SHORT,

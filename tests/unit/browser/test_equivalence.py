@@ -29,7 +29,7 @@ from pytest_webarena.actions import (
     Upload,
     Wait,
 )
-from pytest_webarena.browser.equivalence import equivalent
+from pytest_webarena.browser.acting.equivalence import equivalent
 
 FOUR, FIVE = Element("4"), Element("5")
 

@@ -11,10 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_webarena.actions import (
-    Action,
-    as_record,
-)
+from pytest_webarena.actions import Action, as_record
 from pytest_webarena.browser.grammars import grammar, grammars
 from pytest_webarena.browser.grammars.tools import parse_call, tools
 from tests.unit.browser.test_grammars import EXAMPLES

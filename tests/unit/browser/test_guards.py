@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_webarena.browser.guards import RefusedAddress, allowed_in_tab, resolve_address
+from pytest_webarena.browser.tabs.address_guard import RefusedAddress, allowed_in_tab, resolve_address
 
 BASE = "http://shop.test/items/4?page=2"
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_webarena.browser.keys import UnknownKey, playwright_keys
+from pytest_webarena.browser.acting.keys import UnknownKey, playwright_keys
 
 
 @pytest.mark.parametrize(

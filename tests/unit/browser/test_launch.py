@@ -11,10 +11,16 @@ from pathlib import Path
 import playwright
 import pytest
 
-from pytest_webarena.browser.firefox import named_executable
-from pytest_webarena.browser.launch import BrowserChoice, find_browser, is_sandbox_failure, launch_options, page_options
+from pytest_webarena.browser.launching.finding import (
+    BrowserChoice,
+    find_browser,
+    is_sandbox_failure,
+    launch_options,
+    page_options,
+)
+from pytest_webarena.browser.launching.firefox import named_executable
 from pytest_webarena.errors import BrowserError
-from pytest_webarena.sites.gateway.egress import CHROMIUM_EGRESS_ARGS, FIREFOX_EGRESS_PREFS, PROXY_BYPASS
+from pytest_webarena.gateway.egress import CHROMIUM_EGRESS_ARGS, FIREFOX_EGRESS_PREFS, PROXY_BYPASS
 
 SHELL, FULL = "chromium-headless-shell", "chromium"
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from playwright.async_api import Error as PlaywrightError
 
-from pytest_webarena.browser.navigation import load
+from pytest_webarena.browser.tabs.navigation import load
 
 CHANGED = "Page.goto: net::ERR_NETWORK_CHANGED at http://a.test/"
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pytest_webarena.checks.images import reading
+from pytest_webarena.checks.images import collecting as reading
 from tests.unit.checks.helpers import task
 from tests.unit.checks.pictures import PAGE, REF, A, B, looked, picture, png, shop
 

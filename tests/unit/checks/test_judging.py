@@ -59,7 +59,7 @@ def collect_given(spec: Given, live: Live) -> JsonValue:
 
 @pytest.fixture(autouse=True)
 def given_kind() -> Iterator[None]:
-    from pytest_webarena.tasks.records import Convert
+    from pytest_webarena.tasks.record_shapes import Convert
 
     form: Any = Convert(Json(), lambda value, _: Given(value))
     register(Kind(name="given", doc="Says what it is told.", form=form, judge=judge_given, collect=collect_given))

@@ -10,7 +10,7 @@ from PIL import Image
 
 from pytest_webarena.checks import Judgement, View
 from pytest_webarena.checks.grading import ORIGINAL, REPAIRED, Grading, find_grading
-from pytest_webarena.checks.images import reading
+from pytest_webarena.checks.images import collecting as reading
 from pytest_webarena.checks.images.similarity import TooLarge, Unreadable, decode, similarity
 from pytest_webarena.checks.page_images import judge
 from pytest_webarena.evidence import Probe

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import pytest
 
 from pytest_webarena.evidence import RequestRecord
-from pytest_webarena.sites.gateway import Gateway, GatewaySession, Totals
+from pytest_webarena.gateway import Gateway, GatewaySession, Totals
 
 T = TypeVar("T")
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_webarena.evidence import Unrecorded
-from pytest_webarena.sites.gateway import log
+from pytest_webarena.gateway import log
 
 if TYPE_CHECKING:
     from tests.unit.gateway.conftest import World

@@ -6,8 +6,8 @@ import h11
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from pytest_webarena.sites.gateway.framing import Capture, ChunkedBody
-from pytest_webarena.sites.gateway.heads import BadMessage, header_pairs, parse_request, parse_response
+from pytest_webarena.gateway.framing import Capture, ChunkedBody
+from pytest_webarena.gateway.heads import BadMessage, header_pairs, parse_request, parse_response
 
 # Pieces that parsers are known to disagree about, glued together at random.
 PIECES = [

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from pytest_webarena.checks.asking import Question, QuestionKind
-from pytest_webarena.judging import Judge, JudgeSettings
 from pytest_webarena.llm.config import ModelSettings
 from pytest_webarena.llm.endpoint import Endpoint
 from pytest_webarena.llm.retries import RetryPolicy
+from pytest_webarena.llm_judge import Judge, JudgeSettings
 from tests.model_server import ModelServer
 
 __all__ = ["judge_at", "question"]

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from pytest_webarena.checks.asking import Decision
-from pytest_webarena.judging.answers import LabelledSet
+from pytest_webarena.llm_judge.answers import LabelledSet
 from tests.model_server import Model, say
 
 __all__ = ["always", "noisy", "perfect"]

@@ -14,10 +14,10 @@ import pytest
 from pytest_webarena.checks.asking import JudgeOff, JudgeUnreadable
 from pytest_webarena.errors import JudgeError, UsageError
 from pytest_webarena.evidence import Usage
-from pytest_webarena.judging import Judge, JudgeSettings
-from pytest_webarena.judging.judge import LONGEST
 from pytest_webarena.llm.config import ModelSettings
 from pytest_webarena.llm.ledger import read_ledger
+from pytest_webarena.llm_judge import Judge, JudgeSettings
+from pytest_webarena.llm_judge.judge import LONGEST
 from tests.model_server import Answer, fail, model_server, say
 from tests.unit.judging.helpers import judge_at, question
 from tests.unit.llm.helpers import prices

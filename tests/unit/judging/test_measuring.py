@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from pytest_webarena.checks.asking import Decision
-from pytest_webarena.cli import main
+from pytest_webarena.commands.cli import main
 from pytest_webarena.errors import JudgeError, UsageError
-from pytest_webarena.judging.agreement import Agreement
-from pytest_webarena.judging.answers import LabelledSet, read_answers
-from pytest_webarena.judging.config import JudgeIdentity
-from pytest_webarena.judging.measuring import Measurement, find_measurement, keep_measurement, measure
-from pytest_webarena.judging.report import render
+from pytest_webarena.llm_judge.agreement import Agreement
+from pytest_webarena.llm_judge.answers import LabelledSet, read_answers
+from pytest_webarena.llm_judge.config import JudgeIdentity
+from pytest_webarena.llm_judge.measuring import Measurement, find_measurement, keep_measurement, measure
+from pytest_webarena.llm_judge.report import render
 from tests.model_server import Model, fail, model_server, say
 from tests.unit.judging.helpers import judge_at
 from tests.unit.judging.scripted import always, noisy, perfect

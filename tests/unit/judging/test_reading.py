@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_webarena.judging.reading import read_reply
+from pytest_webarena.llm_judge.replies import read_reply
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,9 @@ import pytest
 
 from pytest_webarena.checks.asking import Decision
 from pytest_webarena.evidence import Usage
-from pytest_webarena.judging import JudgeSettings, judge_facts, placed, standing
-from pytest_webarena.judging.answers import read_answers
-from pytest_webarena.judging.measuring import Graded, Measurement, keep_measurement
+from pytest_webarena.llm_judge import JudgeSettings, judge_facts, placed, standing
+from pytest_webarena.llm_judge.answers import read_answers
+from pytest_webarena.llm_judge.measuring import Graded, Measurement, keep_measurement
 
 SETTINGS = JudgeSettings(model="m")
 

@@ -14,10 +14,10 @@ import pytest
 from playwright._impl._driver import compute_driver_executable
 
 from pytest_webarena.evidence import StopReason
-from pytest_webarena.reporting.allure import write_results
-from pytest_webarena.reporting.allure.identity import Identity, source_url
-from pytest_webarena.reporting.allure.result import outcome_label, status_details
-from pytest_webarena.reporting.allure.run_files import (
+from pytest_webarena.plugin.reporting.allure import write_results
+from pytest_webarena.plugin.reporting.allure.identity import Identity, source_url
+from pytest_webarena.plugin.reporting.allure.result import outcome_label, status_details
+from pytest_webarena.plugin.reporting.allure.run_files import (
     ONE_PAGE_LIMIT,
     categories,
     configuration,

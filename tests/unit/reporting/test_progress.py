@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from pytest_webarena.reporting.progress import Progress, has_foot, status_text
+from pytest_webarena.plugin.reporting.progress import Progress, has_foot, status_text
 
 
 @pytest.mark.parametrize(

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from pytest_webarena.evidence import Usage
-from pytest_webarena.judging import JudgeSettings
-from pytest_webarena.judging.judge import NO_JUDGE
 from pytest_webarena.llm.config import ModelSettings
 from pytest_webarena.llm.ledger import LedgerLine
-from pytest_webarena.reporting.terminal import (
+from pytest_webarena.llm_judge import JudgeSettings
+from pytest_webarena.llm_judge.judge import NO_JUDGE
+from pytest_webarena.plugin.reporting.terminal import (
     Line,
     budget_lines,
     cut_off_lines,
@@ -24,10 +24,10 @@ from pytest_webarena.reporting.terminal import (
     site_lines,
     summary_lines,
 )
+from pytest_webarena.plugin.selection import LeftOut
 from pytest_webarena.results import JudgeRecord, TrialKey, TrialRecord, summarise
 from pytest_webarena.results.records import MemoryUse
-from pytest_webarena.selection import LeftOut
-from pytest_webarena.sites.report import AppReport, BrokerReport, Durations
+from pytest_webarena.sites.protocol.report import AppReport, BrokerReport, Durations
 
 from ...made_up import graded
 

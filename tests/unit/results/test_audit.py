@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from pytest_webarena.agents.mutants import audit_trials
+from pytest_webarena.agents.audit_trials import audit_trials
 from pytest_webarena.checks import CheckResult, Verdict
-from pytest_webarena.reporting.audit import audit_lines
+from pytest_webarena.plugin.reporting.audit import audit_lines
 from pytest_webarena.results import TrialKey, TrialRecord
 from pytest_webarena.results.audit import Audit, TaskAudit, audit
 from pytest_webarena.tasks import Task

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from pytest_webarena.checks.verdict import CheckResult, Verdict
-from pytest_webarena.cli import main
+from pytest_webarena.commands.cli import main
 from pytest_webarena.results import RunDir, TrialKey, TrialRecord
 from pytest_webarena.results.export import results_csv, summary_json
 from pytest_webarena.results.gradings import compare, render, verdicts_of

@@ -13,7 +13,7 @@ import pytest
 from pytest_webarena.checks import judge_all
 from pytest_webarena.checks.grading import VERIFIED
 from pytest_webarena.checks.verified import VerifiedSpec
-from pytest_webarena.cli import main
+from pytest_webarena.commands.cli import main
 from pytest_webarena.evidence import Evidence, RequestRecord
 from pytest_webarena.results import RunDir, TrialKey, TrialRecord
 from pytest_webarena.tasks.model import Check, Task

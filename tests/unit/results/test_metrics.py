@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from pytest_webarena.cli import main
+from pytest_webarena.commands.cli import main
 from pytest_webarena.errors import UsageError
 from pytest_webarena.results import RunDir, TrialKey, TrialRecord
 from pytest_webarena.results.metrics import BUCKETS, measure, outcome_by

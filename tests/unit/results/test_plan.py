@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from pytest_webarena.gate import TOO_MANY_ERRORS, Gate
 from pytest_webarena.results import RunDir, TrialKey, TrialRecord, summarise
+from pytest_webarena.results.gate import TOO_MANY_ERRORS, Gate
 from pytest_webarena.results.merge import merge_runs
 from pytest_webarena.results.plan import PlannedTrial, cover, extend_plan, read_plan
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from pytest_webarena.cli import main
+from pytest_webarena.commands.cli import main
 from pytest_webarena.errors import UsageError
-from pytest_webarena.reporting.allure import write_results
+from pytest_webarena.plugin.reporting.allure import write_results
 from pytest_webarena.results import RunDir, TrialKey
 from pytest_webarena.results.export import export
 from tests.made_up import make_run, make_trial

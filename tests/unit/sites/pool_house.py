@@ -9,9 +9,9 @@ from typing import Any
 
 from pytest_webarena.errors import SiteError
 from pytest_webarena.sites.backends.base import Replica, Rows
-from pytest_webarena.sites.manifest import AppManifest, DatabaseManifest
-from pytest_webarena.sites.pool import Pool, PoolLease
-from pytest_webarena.sites.sizing import Budget, FleetLimits
+from pytest_webarena.sites.broker.pool import Pool, PoolLease
+from pytest_webarena.sites.broker.sizing import Budget, FleetLimits
+from pytest_webarena.sites.catalogues.manifest import AppManifest, DatabaseManifest
 
 
 class FakeBackend:

@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 from pytest_webarena.errors import SiteError
-from pytest_webarena.sites.client import BrokerClient
-from pytest_webarena.sites.launcher import BrokerConfig, BrokerLauncher
-from pytest_webarena.sites.manifest import ExecReady, HttpReady, PortReady, Readiness
-from pytest_webarena.sites.ready import answers
+from pytest_webarena.sites.backends.ready import answers
+from pytest_webarena.sites.catalogues.manifest import ExecReady, HttpReady, PortReady, Readiness
+from pytest_webarena.sites.client.launcher import BrokerConfig, BrokerLauncher
+from pytest_webarena.sites.client.lease import BrokerClient
 
 from .processes import DEADLINE, number
 from .test_broker import get

@@ -7,7 +7,7 @@ import io
 import pytest
 
 from pytest_webarena.sites.backends.docker.obtain import in_words
-from pytest_webarena.sites.bar import Bar
+from pytest_webarena.sites.progress_line import Bar
 
 
 class Terminal(io.StringIO):

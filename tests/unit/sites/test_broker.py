@@ -18,9 +18,9 @@ from pathlib import Path
 import pytest
 
 from pytest_webarena.errors import SiteError, TaskError, UsageError
-from pytest_webarena.sites.client import BrokerClient, Lease
-from pytest_webarena.sites.launcher import BrokerConfig, BrokerLauncher
-from pytest_webarena.sites.report import BrokerReport
+from pytest_webarena.sites.client.launcher import BrokerConfig, BrokerLauncher
+from pytest_webarena.sites.client.lease import BrokerClient, Lease
+from pytest_webarena.sites.protocol.report import BrokerReport
 
 from .processes import DEADLINE, alive, number, wait_until
 
@@ -196,7 +196,7 @@ def test_a_client_that_stops_waiting_gets_nothing_later(
     held = [client.lease(["tiny"], holder="x", timeout=DEADLINE) for _ in range(2)]
     with BrokerClient(launcher.address, name="gw1") as impatient:
         impatient.status()
-        monkeypatch.setattr("pytest_webarena.sites.client._Connection.wait_long", interrupt)
+        monkeypatch.setattr("pytest_webarena.sites.client.lease._Connection.wait_long", interrupt)
         with pytest.raises(KeyboardInterrupt):
             impatient.lease(["tiny"], holder="y", timeout=DEADLINE)
         monkeypatch.undo()
@@ -306,8 +306,8 @@ def test_a_broker_that_hangs_is_killed_at_the_end(own: BrokerLauncher) -> None:
 
 CONTROLLER = """
 import os, sys, time, urllib.request
-from pytest_webarena.sites.client import BrokerClient
-from pytest_webarena.sites.launcher import BrokerConfig, BrokerLauncher
+from pytest_webarena.sites.client.lease import BrokerClient
+from pytest_webarena.sites.client.launcher import BrokerConfig, BrokerLauncher
 
 launcher = BrokerLauncher(BrokerConfig(catalogue=sys.argv[1]))
 client = BrokerClient(launcher.address, name="gw0")

@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 
 from pytest_webarena.errors import SiteError, TaskError, WebArenaError
-from pytest_webarena.sites import keys
-from pytest_webarena.sites.client import BrokerClient, Lease
-from pytest_webarena.sites.launcher import BrokerConfig, BrokerLauncher
-from pytest_webarena.sites.protocol import VERSION
+from pytest_webarena.sites.client.launcher import BrokerConfig, BrokerLauncher
+from pytest_webarena.sites.client.lease import BrokerClient, Lease
+from pytest_webarena.sites.protocol import keys
+from pytest_webarena.sites.protocol.messages import VERSION
 
 from .processes import DEADLINE, wait_until
 
@@ -153,7 +153,7 @@ def test_agents_work_where_no_path_leads_to_the_broker(launcher: BrokerLauncher)
 
 KILLED = """
 import os, sys
-from pytest_webarena.sites.launcher import BrokerConfig, BrokerLauncher
+from pytest_webarena.sites.client.launcher import BrokerConfig, BrokerLauncher
 
 launcher = BrokerLauncher(BrokerConfig())
 launcher.agents_directory.mkdir()

@@ -10,7 +10,7 @@ from pytest_webarena.actions import Click, Type
 from pytest_webarena.embedded import APPS
 from pytest_webarena.embedded.world import PEOPLE
 from pytest_webarena.errors import UsageError
-from pytest_webarena.sites.manifest import HttpReady, PortReady, load_catalogue
+from pytest_webarena.sites.catalogues.manifest import HttpReady, PortReady, load_catalogue
 
 SHIPPED = ("embedded", "embedded-docker")
 MINIMAL = """
@@ -163,7 +163,7 @@ def test_the_digest_follows_the_code_but_not_the_sizes(tmp_path: Path, monkeypat
     sized = load_catalogue(write(tmp_path / "b.yaml", text.replace("backend:", "standbys: 4\n    backend:")))
     assert sized.apps["shop"].digest == first
     (package / "page.html").write_text("changed")
-    from pytest_webarena.sites import loading
+    from pytest_webarena.sites.catalogues import loading
 
     loading._code_digest.cache_clear()
     assert load_catalogue(tmp_path / "a.yaml").apps["shop"].digest != first

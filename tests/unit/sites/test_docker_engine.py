@@ -15,7 +15,7 @@ import pytest
 from pytest_webarena.errors import SiteError
 from pytest_webarena.sites.backends.docker.engine import connect, require_local
 from pytest_webarena.sites.backends.docker.labels import HOST, OWNER, RUN, is_orphan, owner_labels
-from pytest_webarena.sites.reaper import identity
+from pytest_webarena.sites.cleanup.reaper import identity
 
 
 def test_no_engine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -17,8 +17,8 @@ import pytest
 from docker.errors import APIError, BuildError, ImageNotFound
 
 from pytest_webarena.errors import SiteError
-from pytest_webarena.sites.images import bases, ensure_image
-from pytest_webarena.sites.images.host_python import HostPython, host_python, required_packages
+from pytest_webarena.sites.container_images import bases, ensure_image
+from pytest_webarena.sites.container_images.host_python import HostPython, host_python, required_packages
 
 
 class Engine:

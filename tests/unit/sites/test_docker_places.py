@@ -11,7 +11,7 @@ from docker.errors import APIError, NotFound
 from pytest_webarena.sites.backends.docker import containers
 from pytest_webarena.sites.backends.docker.containers import Order, Place, Running
 from pytest_webarena.sites.backends.docker.places import Places
-from pytest_webarena.sites.manifest import DockerManifest
+from pytest_webarena.sites.catalogues.manifest import DockerManifest
 
 ORDER = Order(image="shop", manifest=DockerManifest(image="shop"), name="shop-1", labels={}, network="run")
 

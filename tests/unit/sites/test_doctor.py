@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from pytest_webarena.errors import SiteMissing
+from pytest_webarena.sites.catalogues.external import external_app
+from pytest_webarena.sites.catalogues.manifest import AppManifest, DockerManifest, ProcessManifest, load_catalogue
 from pytest_webarena.sites.doctor import examine
-from pytest_webarena.sites.external import external_app
-from pytest_webarena.sites.manifest import AppManifest, DockerManifest, ProcessManifest, load_catalogue
 
 
 def found(*apps: AppManifest) -> dict[str, tuple[str, str]]:

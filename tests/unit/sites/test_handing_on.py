@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from pytest_webarena.sites.client import BrokerClient, Lease
-from pytest_webarena.sites.launcher import BrokerConfig, BrokerLauncher
+from pytest_webarena.sites.client.launcher import BrokerConfig, BrokerLauncher
+from pytest_webarena.sites.client.lease import BrokerClient, Lease
 
 from .processes import DEADLINE, wait_until
 

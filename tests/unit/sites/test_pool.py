@@ -8,8 +8,8 @@ import pytest
 
 from pytest_webarena.errors import HarnessError, SiteError, TaskError, UsageError
 from pytest_webarena.sites.backends.base import Replica
-from pytest_webarena.sites.manifest import AppManifest
-from pytest_webarena.sites.slot import Slot, State
+from pytest_webarena.sites.broker.slot import Slot, State
+from pytest_webarena.sites.catalogues.manifest import AppManifest
 
 from .pool_house import FakeBackend, House, rest, run
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from pytest_webarena.errors import SiteError
-from pytest_webarena.sites.pool import PoolLease
-from pytest_webarena.sites.slot import State
+from pytest_webarena.sites.broker.pool import PoolLease
+from pytest_webarena.sites.broker.slot import State
 
 from .pool_house import House, KeepingBackend, rest
 

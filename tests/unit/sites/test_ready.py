@@ -9,8 +9,8 @@ from collections.abc import Sequence
 import pytest
 
 from pytest_webarena.errors import SiteError
-from pytest_webarena.sites.manifest import ExecReady, HttpReady, PortReady, Readiness
-from pytest_webarena.sites.ready import wait_ready
+from pytest_webarena.sites.backends.ready import wait_ready
+from pytest_webarena.sites.catalogues.manifest import ExecReady, HttpReady, PortReady, Readiness
 
 OK = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
 

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from pytest_webarena.sites import housekeeping, reaper
-from pytest_webarena.sites.housekeeping import ReaperProcess, make_directory, sweep
+from pytest_webarena.sites.cleanup import private_directory as housekeeping
+from pytest_webarena.sites.cleanup import reaper
+from pytest_webarena.sites.cleanup.private_directory import ReaperProcess, make_directory, sweep
 
 from .processes import DEADLINE, wait_until
 

@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from pytest_webarena.errors import SiteError
-from pytest_webarena.sites.client import BrokerClient, Lease
-from pytest_webarena.sites.fleet import ReplicaBroke
-from pytest_webarena.sites.launcher import BrokerConfig, BrokerLauncher
-from pytest_webarena.sites.manifest import Account, AppManifest, LoginCheck, LoginRecipe
-from pytest_webarena.sites.sessions import AppSessions
+from pytest_webarena.sites.broker.fleet import ReplicaBroke
+from pytest_webarena.sites.broker.sessions import AppSessions
+from pytest_webarena.sites.catalogues.manifest import Account, AppManifest, LoginCheck, LoginRecipe
+from pytest_webarena.sites.client.launcher import BrokerConfig, BrokerLauncher
+from pytest_webarena.sites.client.lease import BrokerClient, Lease
 from tests.forum import FORUM, SITES
 
 from .pool_house import House, KeepingBackend, rest, run

@@ -10,11 +10,18 @@ import jsonschema
 import pytest
 
 import pytest_webarena.sites
-from pytest_webarena.cli import main
-from pytest_webarena.sites.manifest import load_catalogue
-from pytest_webarena.sites.reference import DOCS_PATH, SCHEMA_PATH, examples, json_schema, reference, schema_text
+from pytest_webarena.commands.cli import main
+from pytest_webarena.sites.catalogues.manifest import load_catalogue
+from pytest_webarena.sites.catalogues.reference import (
+    DOCS_PATH,
+    SCHEMA_PATH,
+    examples,
+    json_schema,
+    reference,
+    schema_text,
+)
+from pytest_webarena.tasks.file_reading import Reading
 from pytest_webarena.tasks.nodes import compose
-from pytest_webarena.tasks.reading import Reading
 
 ROOT = Path(pytest_webarena.sites.__file__).parents[2]
 EXAMPLES = dict(examples())
@@ -35,8 +42,10 @@ def validator() -> jsonschema.Draft7Validator:
 
 
 def test_schema_and_reference_are_up_to_date() -> None:
-    assert SCHEMA_PATH.read_text("utf-8") == schema_text(), "run python -m pytest_webarena.sites.reference"
-    assert (ROOT / DOCS_PATH).read_text("utf-8") == reference(), "run python -m pytest_webarena.sites.reference"
+    assert SCHEMA_PATH.read_text("utf-8") == schema_text(), "run python -m pytest_webarena.sites.catalogues.reference"
+    assert (ROOT / DOCS_PATH).read_text("utf-8") == reference(), (
+        "run python -m pytest_webarena.sites.catalogues.reference"
+    )
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
@@ -49,7 +58,7 @@ def test_every_example_loads_and_fits_the_schema(
 
 
 @pytest.mark.parametrize(
-    "path", sorted((ROOT / "pytest_webarena/sites/catalogue").glob("*.yaml")), ids=lambda p: p.stem
+    "path", sorted((ROOT / "pytest_webarena/sites/catalogues/shipped").glob("*.yaml")), ids=lambda p: p.stem
 )
 def test_the_shipped_catalogues_fit_the_schema(path: Path, validator: jsonschema.Draft7Validator) -> None:
     validator.validate(as_data(path.read_text("utf-8")))

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from pytest_webarena.sites import memory
-from pytest_webarena.sites.manifest import AppManifest, DockerManifest
-from pytest_webarena.sites.sizing import Budget, Demand, size_of
+from pytest_webarena.sites.broker import memory
+from pytest_webarena.sites.broker.sizing import Budget, Demand, size_of
+from pytest_webarena.sites.catalogues.manifest import AppManifest, DockerManifest
 
 
 def demand(boot: float, taken: list[float], *, clean: int = 0, dirty: int = 0) -> Demand:

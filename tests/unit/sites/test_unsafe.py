@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from pytest_webarena.sites.traffic import unsafe_by_app
+from pytest_webarena.sites.broker.traffic import unsafe_by_app
 
 
 @dataclass

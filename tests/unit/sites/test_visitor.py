@@ -11,8 +11,8 @@ from collections.abc import Iterator
 import pytest
 
 from pytest_webarena.errors import SiteError
-from pytest_webarena.sites.manifest import ApiRecipe
-from pytest_webarena.sites.visitor import Visitor
+from pytest_webarena.sites.catalogues.manifest import ApiRecipe
+from pytest_webarena.sites.client.visitor import Visitor
 
 BEARER = {"Authorization": "Bearer {token}"}
 

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pytest_webarena.errors import Problem, TaskFileError, UsageError
-from pytest_webarena.suites.reading import load_suite, read_suite_file
+from pytest_webarena.suites.loading import load_suite, read_suite_file
 from tests.unit.suites.made import raw, verified, write
 
 

@@ -15,8 +15,8 @@ import pytest
 from pytest_webarena.errors import UsageError
 from pytest_webarena.suites import published as module
 from pytest_webarena.suites.export import export
+from pytest_webarena.suites.loading import load_suite
 from pytest_webarena.suites.published import SUITES, DataFile, Suite, find_data, find_suite
-from pytest_webarena.suites.reading import load_suite
 from pytest_webarena.suites.selecting import evaluation_types
 from pytest_webarena.suites.stats import distribution
 from pytest_webarena.tasks import Check, Location, Task, load_tasks
@@ -70,7 +70,7 @@ def test_reading_imports_neither_the_package_nor_anything_heavy() -> None:
     suites = [installed(name) for name in ("webarena", "webarena-verified")]
     code = f"""
 import sys
-from pytest_webarena.suites.reading import load_suite
+from pytest_webarena.suites.loading import load_suite
 for name in {suites}: load_suite(name)
 print(*sorted({heavy} & set(sys.modules)))
 """

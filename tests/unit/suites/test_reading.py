@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from pytest_webarena.cli import main
+from pytest_webarena.commands.cli import main
 from pytest_webarena.errors import TaskFileError, UsageError
 from pytest_webarena.suites.export import export
-from pytest_webarena.suites.reading import load_suite, read_suite_file
+from pytest_webarena.suites.loading import load_suite, read_suite_file
 from pytest_webarena.suites.selecting import evaluation_types
 from pytest_webarena.tasks import Start, Task, load_tasks
 from pytest_webarena.tasks.model import ImageSource

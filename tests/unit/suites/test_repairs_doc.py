@@ -8,8 +8,8 @@ import pytest
 
 from pytest_webarena.checks.upstream.corrections import corrections
 from pytest_webarena.checks.upstream.rules import RULES
-from pytest_webarena.cli import main
-from pytest_webarena.suites.reading import load_suite
+from pytest_webarena.commands.cli import main
+from pytest_webarena.suites.loading import load_suite
 from pytest_webarena.suites.repairs import markdown, numbers, ranges
 
 DOC = Path(__file__).parents[3] / "docs/grading.md"

@@ -10,7 +10,7 @@ import pytest
 from pytest_webarena.checks import ORIGINAL, REPAIRED, Grading, judge
 from pytest_webarena.checks.upstream.rules import RULES
 from pytest_webarena.evidence import Evidence
-from pytest_webarena.suites.reading import load_suite
+from pytest_webarena.suites.loading import load_suite
 from pytest_webarena.tasks.model import Task
 from scripts.verified_answers import expected_response
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pytest_webarena.errors import UsageError
-from pytest_webarena.suites.reading import read_suite_file
+from pytest_webarena.suites.loading import read_suite_file
 from pytest_webarena.suites.selecting import one_per_template, parse_choice
 from pytest_webarena.tasks import Task
 from tests.unit.suites.made import raw, write

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_webarena.suites.writing import yaml_lines, yaml_scalar
+from pytest_webarena.tasks.file_reading import Reading
 from pytest_webarena.tasks.nodes import compose
-from pytest_webarena.tasks.reading import Reading
 
 
 def reread(lines: list[str]) -> Any:

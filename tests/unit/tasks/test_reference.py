@@ -13,10 +13,10 @@ import pytest
 
 import pytest_webarena.tasks
 from pytest_webarena.tasks import parse_tasks
+from pytest_webarena.tasks.file_reading import Reading
 from pytest_webarena.tasks.kinds import BUILTIN
 from pytest_webarena.tasks.nodes import QUOTED, Node, ScalarNode, compose
-from pytest_webarena.tasks.reading import Reading
-from pytest_webarena.tasks.records import Record
+from pytest_webarena.tasks.record_shapes import Record
 from pytest_webarena.tasks.reference import DOCS_PATH, SCHEMA_PATH, examples, json_schema, reference, schema_text
 
 from . import test_format, test_format_problems, test_steps

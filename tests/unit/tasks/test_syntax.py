@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from pytest_webarena.tasks.file_reading import Reading
 from pytest_webarena.tasks.nodes import MapNode, compose
-from pytest_webarena.tasks.reading import Reading
 from pytest_webarena.tasks.syntax import LOCATE, QUERY, REGEX, regex_fault, selector_fault, sql_fault
 
 

@@ -15,11 +15,11 @@ from pytest_webarena.agents import resolve_agent
 from pytest_webarena.agents.memory import MemoryKeys, Remembered
 from pytest_webarena.agents.protocol import AgentDefinition, Reply
 from pytest_webarena.agents.worker import AgentCrashed, AgentTimeout
-from pytest_webarena.episode import EpisodeLimits
 from pytest_webarena.errors import ModelError, TaskError
 from pytest_webarena.evidence import Usage
 from pytest_webarena.results import RunDir, TrialKey, TrialRecord
 from pytest_webarena.results.memory import Memory
+from pytest_webarena.trials.episode import EpisodeLimits
 from pytest_webarena.trials.plan import TrialPlan
 from pytest_webarena.trials.trial import run_trial
 

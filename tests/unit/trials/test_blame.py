@@ -13,13 +13,13 @@ import pytest
 
 from pytest_webarena.actions import Stop
 from pytest_webarena.agents import AgentDefinition
-from pytest_webarena.episode import EpisodeLimits
 from pytest_webarena.errors import SiteError
+from pytest_webarena.plugin.runner import facts
 from pytest_webarena.results import RunDir, TrialKey, TrialRecord
 from pytest_webarena.results.export import results_csv
 from pytest_webarena.results.statistics import summarise
-from pytest_webarena.runner import facts
 from pytest_webarena.testing import ScriptedAgent, make_task
+from pytest_webarena.trials.episode import EpisodeLimits
 from pytest_webarena.trials.plan import TrialPlan
 from pytest_webarena.trials.trial import run_trial
 

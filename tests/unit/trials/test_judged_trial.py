@@ -6,12 +6,12 @@ from pathlib import Path
 
 from pytest_webarena.actions import Stop
 from pytest_webarena.agents import AgentDefinition
-from pytest_webarena.episode import EpisodeLimits
-from pytest_webarena.judging import Judge, JudgeSettings
 from pytest_webarena.llm.config import ModelSettings
 from pytest_webarena.llm.ledger import LEDGER, read_ledger
+from pytest_webarena.llm_judge import Judge, JudgeSettings
 from pytest_webarena.results import RunDir, TrialKey, TrialRecord, summarise
 from pytest_webarena.testing import ScriptedAgent, make_task
+from pytest_webarena.trials.episode import EpisodeLimits
 from pytest_webarena.trials.plan import TrialPlan
 from pytest_webarena.trials.trial import run_trial
 from tests.model_server import model_server, say

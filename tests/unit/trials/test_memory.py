@@ -12,12 +12,12 @@ from pytest_webarena.actions import Stop
 from pytest_webarena.agents import AgentDefinition
 from pytest_webarena.agents.memory import MemoryKeys, Remembered
 from pytest_webarena.agents.protocol import Assignment
-from pytest_webarena.episode import EpisodeLimits
 from pytest_webarena.errors import BrowserError, ModelError
 from pytest_webarena.evidence import Usage
 from pytest_webarena.results import RunDir, TrialKey, TrialRecord
 from pytest_webarena.results.memory import Memory, memory_folder
 from pytest_webarena.results.records import MemoryUse
+from pytest_webarena.trials.episode import EpisodeLimits
 from pytest_webarena.trials.plan import TrialPlan
 from pytest_webarena.trials.trial import run_trial
 

@@ -17,8 +17,8 @@ import pytest
 from pytest_webarena.agents import resolve_agent
 from pytest_webarena.browser.config import SessionConfig
 from pytest_webarena.browser.observation import Observation, TabInfo
-from pytest_webarena.episode import EpisodeLimits
 from pytest_webarena.results import RunDir, TrialKey
+from pytest_webarena.trials.episode import EpisodeLimits
 from pytest_webarena.trials.plan import TrialPlan
 from pytest_webarena.trials.trial import run_trial
 from tests.model_server import Answer, call, fail, model_server, say

@@ -15,9 +15,9 @@ from pytest_webarena.agents.protocol import Reply
 from pytest_webarena.agents.worker import AgentWorker
 from pytest_webarena.browser.driven.hub import Command
 from pytest_webarena.browser.driven.trajectory import Event, Navigated, Trajectory
-from pytest_webarena.episode import EpisodeLimits
 from pytest_webarena.errors import BrowserError, ModelError
 from pytest_webarena.evidence import TargetRecord, Usage
+from pytest_webarena.trials.episode import EpisodeLimits
 from pytest_webarena.trials.self_driving import run_self_driven
 
 

@@ -12,11 +12,11 @@ import pytest
 from pytest_webarena.actions import Action, Noop, Stop
 from pytest_webarena.agents import AgentDefinition
 from pytest_webarena.agents.protocol import Reply
-from pytest_webarena.episode import EpisodeLimits
 from pytest_webarena.evidence import Usage
 from pytest_webarena.llm.config import ModelSettings
 from pytest_webarena.llm.ledger import read_ledger
 from pytest_webarena.results import RunDir, TrialKey, TrialRecord
+from pytest_webarena.trials.episode import EpisodeLimits
 from pytest_webarena.trials.plan import TrialPlan
 from pytest_webarena.trials.trial import run_trial
 

@@ -18,11 +18,11 @@ import pytest
 
 from pytest_webarena.actions import Stop
 from pytest_webarena.agents import AgentDefinition
-from pytest_webarena.episode import EpisodeLimits
 from pytest_webarena.errors import BrowserError, RecordingError, TaskError
 from pytest_webarena.evidence import TabState
 from pytest_webarena.results import RunDir, TrialKey, TrialRecord
 from pytest_webarena.testing import ScriptedAgent, make_task
+from pytest_webarena.trials.episode import EpisodeLimits
 from pytest_webarena.trials.plan import TrialPlan
 from pytest_webarena.trials.trial import run_trial
 

@@ -26,21 +26,14 @@ from pytest_webarena.sites.backends.docker.inside import program
 from pytest_webarena.sites.backends.docker.labels import RUN
 from pytest_webarena.sites.backends.docker.obtain import find_image, obtain_image
 from pytest_webarena.sites.backends.docker.room import EngineRoom
-from pytest_webarena.sites.backends.docker.starting import (
-    GRACE,
-    PROGRAM_SECONDS,
-    Image,
-    Starter,
-    margin,
-    section,
-)
+from pytest_webarena.sites.backends.docker.starting import GRACE, PROGRAM_SECONDS, Image, Starter, margin, section
 from pytest_webarena.sites.backends.docker.steps import run_steps, what_it_said
 
 if TYPE_CHECKING:
     from docker import DockerClient
 
     from pytest_webarena.sites.backends.base import BackendContext
-    from pytest_webarena.sites.manifest import AppManifest
+    from pytest_webarena.sites.catalogues.manifest import AppManifest
 
 __all__ = ["DockerBackend"]
 
@@ -110,7 +103,7 @@ class DockerBackend:
             self._tell(app.name, "")
 
     async def _build(self, client: DockerClient, app: AppManifest, recipe: str) -> str:
-        from pytest_webarena.sites.images import ensure_image
+        from pytest_webarena.sites.container_images import ensure_image
 
         async with self._building:  # apps share images
             if recipe not in self._built:

@@ -14,7 +14,7 @@ from docker.types import LogConfig, Mount
 
 from pytest_webarena.errors import SiteError
 from pytest_webarena.sites.backends.docker.engine import ENGINE_ERRORS, explain
-from pytest_webarena.sites.manifest import DockerManifest
+from pytest_webarena.sites.catalogues.manifest import DockerManifest
 
 __all__ = [
     "Executed",

@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 from pytest_webarena.errors import SiteError, TaskError
 from pytest_webarena.sites.backends.base import Rows
 from pytest_webarena.sites.backends.docker.containers import Executed
-from pytest_webarena.sites.manifest import DatabaseManifest
+from pytest_webarena.sites.catalogues.manifest import DatabaseManifest
 
 __all__ = ["query_argv", "rows_from"]
 

@@ -7,7 +7,7 @@ import socket
 from collections.abc import Mapping
 from pathlib import Path
 
-from pytest_webarena.sites.reaper import is_alive
+from pytest_webarena.sites.cleanup.reaper import is_alive
 
 __all__ = ["APP", "HOST", "OWNER", "PLACE", "REPLICA", "RUN", "is_orphan", "owner_labels"]
 

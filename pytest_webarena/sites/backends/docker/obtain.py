@@ -14,8 +14,8 @@ from docker.errors import ImageNotFound
 from pytest_webarena.errors import SiteError, SiteMissing
 from pytest_webarena.sites.backends.docker.engine import ENGINE_ERRORS, explain
 from pytest_webarena.sites.backends.docker.pulling import pull
-from pytest_webarena.sites.manifest import DockerManifest
-from pytest_webarena.sites.running import Pulls
+from pytest_webarena.sites.catalogues.manifest import DockerManifest
+from pytest_webarena.sites.catalogues.running import Pulls
 
 __all__ = ["Pulls", "find_image", "in_words", "is_pulled", "is_small", "obtain_image", "require_pinned"]
 

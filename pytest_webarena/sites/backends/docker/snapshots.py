@@ -14,7 +14,7 @@ from docker import DockerClient
 from pytest_webarena.errors import SiteError
 from pytest_webarena.sites.backends.docker.engine import ENGINE_ERRORS, explain
 from pytest_webarena.sites.backends.docker.labels import APP, HOST, OWNER, REPLICA, RUN
-from pytest_webarena.sites.manifest import AppManifest
+from pytest_webarena.sites.catalogues.manifest import AppManifest
 
 __all__ = [
     "CONFIG",

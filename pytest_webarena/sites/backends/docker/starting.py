@@ -15,13 +15,13 @@ from pytest_webarena.sites.backends.docker import containers, volumes
 from pytest_webarena.sites.backends.docker.containers import Executed, Order, Place, Running
 from pytest_webarena.sites.backends.docker.labels import APP, REPLICA
 from pytest_webarena.sites.backends.docker.steps import run_steps, what_it_said
-from pytest_webarena.sites.ready import wait_ready
+from pytest_webarena.sites.backends.ready import wait_ready
 
 if TYPE_CHECKING:
     from docker import DockerClient
 
     from pytest_webarena.sites.backends.docker.room import EngineRoom
-    from pytest_webarena.sites.manifest import AppManifest, DockerManifest, Readiness
+    from pytest_webarena.sites.catalogues.manifest import AppManifest, DockerManifest, Readiness
 
 __all__ = ["GRACE", "PROGRAM_SECONDS", "Image", "Starter", "margin", "section"]
 

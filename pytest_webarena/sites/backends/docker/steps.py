@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from pytest_webarena.errors import SiteError
 from pytest_webarena.sites.backends.docker.containers import Executed
-from pytest_webarena.sites.manifest import ContainerStep
+from pytest_webarena.sites.catalogues.manifest import ContainerStep
 
 __all__ = ["run_steps", "what_it_said"]
 

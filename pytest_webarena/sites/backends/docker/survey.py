@@ -11,7 +11,7 @@ from pytest_webarena.errors import SiteError
 from pytest_webarena.sites.backends.docker.engine import connect, require_local
 from pytest_webarena.sites.backends.docker.obtain import find_image, is_pulled, is_small, require_pinned
 from pytest_webarena.sites.backends.docker.volumes import require_volumes
-from pytest_webarena.sites.manifest import AppManifest
+from pytest_webarena.sites.catalogues.manifest import AppManifest
 
 __all__ = ["AppNeeds", "Engine", "survey"]
 

@@ -14,7 +14,7 @@ from docker.types import Mount
 
 from pytest_webarena.errors import SiteError, SiteMissing
 from pytest_webarena.sites.backends.docker.engine import ENGINE_ERRORS, explain
-from pytest_webarena.sites.manifest import DockerManifest, VolumeManifest
+from pytest_webarena.sites.catalogues.manifest import DockerManifest, VolumeManifest
 
 __all__ = ["copy_volume", "missing_volumes", "mounts", "remove_volumes", "require_volumes"]
 

@@ -1,0 +1,62 @@
+"""When two actions count as the same for the "repeated" stop rule, as the original WebArena harness decides it."""
+
+from __future__ import annotations
+
+from pytest_webarena.actions import (
+    AcceptDialog,
+    Action,
+    Check,
+    Click,
+    Drag,
+    FocusTab,
+    Goto,
+    Hover,
+    Note,
+    Press,
+    Scroll,
+    Select,
+    Stop,
+    Type,
+    Upload,
+)
+from pytest_webarena.browser.acting.keys import UnknownKey, playwright_keys
+
+__all__ = ["equivalent"]
+
+
+def equivalent(a: Action, b: Action) -> bool:
+    """Whether repeating ``a`` as ``b`` is no progress. Typing ignores the text; so does anything invalid.
+
+    Source: WebArena's ``is_equivalent``. Actions it does not have compare by what they act on and with.
+
+    >>> from pytest_webarena.actions import Element
+    >>> equivalent(Type(Element("4"), "a"), Type(Element("4"), "b", enter=True))
+    True
+    """
+    match a, b:
+        case Click() | Hover() | Type(), Click() | Hover() | Type():
+            return a.kind == b.kind and a.target == b.target
+        case Press(), Press():
+            return _keys(a.keys) == _keys(b.keys)
+        case Scroll(), Scroll():
+            return a.direction == b.direction
+        case Goto(), Goto():
+            return a.url == b.url
+        case FocusTab(), FocusTab():
+            return a.index == b.index
+        case Stop(), Stop():
+            return a.answer == b.answer
+        case (
+            (Select() | Check() | Drag() | Upload() | AcceptDialog() | Note()),
+            (Select() | Check() | Drag() | Upload() | AcceptDialog() | Note()),
+        ):
+            return a == b
+        case _:  # invalid, noop, wait, new tab, close tab, back, forward, reload: the kind is all there is
+            return a.kind == b.kind
+
+
+def _keys(keys: str) -> str:
+    try:
+        return playwright_keys(keys)
+    except UnknownKey:
+        return keys

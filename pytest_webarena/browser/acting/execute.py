@@ -1,0 +1,393 @@
+"""Carries out one action in the browser. What fails is told to the agent; only browser faults are raised."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+
+from playwright.async_api import Error as PlaywrightError
+
+from pytest_webarena.actions import (
+    AcceptDialog,
+    Action,
+    Back,
+    Check,
+    Click,
+    CloseTab,
+    DismissDialog,
+    Drag,
+    FocusTab,
+    Forward,
+    Goto,
+    Hover,
+    Invalid,
+    NewTab,
+    Noop,
+    Note,
+    Point,
+    Press,
+    Reload,
+    Scroll,
+    Select,
+    Selector,
+    Stop,
+    Target,
+    Type,
+    Upload,
+    Wait,
+)
+from pytest_webarena.browser.acting import scripts
+from pytest_webarena.browser.acting.keys import UnknownKey, playwright_keys
+from pytest_webarena.browser.acting.mouse import Mouse
+from pytest_webarena.browser.acting.targets import TargetOnPage, find_target
+from pytest_webarena.browser.acting.uploads import allowed_files, file_dialog, hand_over
+from pytest_webarena.browser.config import Deadlines
+from pytest_webarena.browser.faults import ActionFailed, ScriptFailed
+from pytest_webarena.browser.loop import Deadline
+from pytest_webarena.browser.messages import first_line, shorten
+from pytest_webarena.browser.tabs.address_guard import RefusedAddress
+from pytest_webarena.browser.tabs.navigation import go_through_history, go_to, reload
+from pytest_webarena.browser.tabs.settle import wait_for_change
+from pytest_webarena.browser.tabs.tab import Tab
+from pytest_webarena.browser.tabs.tabs import Tabs
+from pytest_webarena.evidence import TargetRecord
+
+__all__ = ["Performed", "perform"]
+
+_TYPED_KEY_BY_KEY = 200
+"""Longer texts are inserted at once, but for the last character: key by key they would take seconds."""
+_TYPED_SLOWLY = 40
+"""The same where each key takes longer: on Firefox."""
+_PIECES = re.compile(r"[\x00-\x7f]{1,10}|[^\x00-\x7f]+")
+"""What keyboards have keys for, a few at a time, for each may take its time; and what they have none for."""
+_FILE_DIALOG = 2.0
+"""How long a file dialog is waited for after the click that should open it, in seconds."""
+_LONGEST_WAIT = 20.0
+"""Of one `Wait`, in seconds."""
+_FARTHEST = 1e6
+"""Of one scroll, in pixels."""
+_FORMATS = {
+    "date": "2026-01-31",
+    "time": "13:45",
+    "datetime-local": "2026-01-31T13:45",
+    "month": "2026-01",
+    "week": "2026-W05",
+    "color": "#ff8800",
+    "range": "a number in its range",
+}
+_DIRECTIONS = {
+    "up": (0, -1, "at the top"),
+    "down": (0, 1, "at the bottom"),
+    "left": (-1, 0, "at the left end"),
+    "right": (1, 0, "at the right end"),
+}
+"""Screens across, screens down, and where it ends."""
+
+
+_BESIDE_DIALOGS = NewTab | CloseTab | FocusTab | Noop | Note | Stop | Invalid
+"""What can be done while a dialog is open."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Performed:
+    """What an action did."""
+
+    target: TargetRecord | None = None
+    value: str | None = None
+    error: str = ""
+
+
+async def perform(tabs: Tabs, action: Action, limits: Deadlines, deadline: Deadline) -> Performed:
+    """Carry out ``action`` on the current tab. Waiting for its effects is the caller's.
+
+    Whatever the agent can be told is in ``error``. Raises `Unresponsive`, `DialogOpened`, `TabClosed`, `BrowserError`.
+    """
+    hand = _Hand(tabs, limits, deadline)
+    try:
+        return await hand.do(action)
+    except (ActionFailed, RefusedAddress, UnknownKey) as refused:
+        return Performed(error=str(refused))
+    except ScriptFailed as error:
+        return Performed(error=f"The page got in the way: {error}")
+    except PlaywrightError as error:
+        return Performed(error=f"The browser could not do that: {shorten(first_line(error))}")
+
+
+class _Hand:
+    """Carries out one action on the current tab."""
+
+    def __init__(self, tabs: Tabs, limits: Deadlines, deadline: Deadline) -> None:
+        self._tabs = tabs
+        self._tab: Tab = tabs.current
+        self._limits = limits
+        self._deadline = deadline
+        self._mouse = Mouse(tabs.current, lambda: self._hang)
+
+    async def do(self, action: Action) -> Performed:
+        dialog = self._tab.dialogs.open
+        if dialog is not None and not isinstance(action, _BESIDE_DIALOGS):
+            return await self._answer_dialog(action)
+        match action:
+            case Click() | Hover():
+                return await self._point(action)
+            case Type():
+                return await self._type(action)
+            case Press():
+                return await self._press(action)
+            case Scroll():
+                return await self._scroll(action)
+            case Select():
+                if not action.options:
+                    raise ActionFailed("Say which option to choose.")
+                return await self._choose(self._find(action.target), action.options)
+            case Check():
+                return await self._check(action)
+            case Drag():
+                return await self._drag(action)
+            case Upload():
+                return await self._upload(action)
+            case AcceptDialog() | DismissDialog():
+                raise ActionFailed("No dialog is open.")
+            case Goto():
+                return Performed(value=await go_to(self._tab, action.url, self._limits, self._deadline))
+            case Reload():
+                return Performed(value=await reload(self._tab, self._limits, self._deadline))
+            case Back() | Forward():
+                step = -1 if isinstance(action, Back) else 1
+                return Performed(value=await go_through_history(self._tab, step, seconds=self._hang))
+            case NewTab():
+                await self._tabs.open()
+                return Performed()
+            case CloseTab():
+                await self._tabs.close(self._tab)
+                return Performed()
+            case FocusTab():
+                return self._focus(action.index)
+            case Invalid():
+                return Performed(error=action.reason)
+            case Wait():
+                return await self._wait(action.seconds)
+            case Note():
+                return Performed(value=action.text)
+            case Noop() | Stop():
+                return Performed()
+
+    async def _wait(self, seconds: float) -> Performed:
+        if not 0 <= seconds < math.inf:
+            raise ActionFailed(f"Say for how many seconds to wait, at most {_LONGEST_WAIT:g}.")
+        seconds = self._deadline.left(min(seconds, _LONGEST_WAIT))
+        await wait_for_change(self._tab, seconds, hang=self._hang)
+        return Performed(value=f"{seconds:g}")
+
+    def _find(self, target: Target) -> TargetOnPage:
+        if isinstance(target, Point) and target.relative:
+            size = self._tab.page.viewport_size or {"width": 0, "height": 0}
+            target = Point(target.x * size["width"], target.y * size["height"])
+        patience = self._deadline.left(self._limits.selector)
+        return find_target(self._tab, target, hang=self._hang, patience=patience)
+
+    @property
+    def _hang(self) -> float:
+        return self._deadline.left(self._limits.hang)
+
+    async def _answer_dialog(self, action: Action) -> Performed:
+        keys = playwright_keys(action.keys) if isinstance(action, Press) else ""
+        if isinstance(action, AcceptDialog | DismissDialog) or keys in ("Enter", "Escape"):
+            accept = isinstance(action, AcceptDialog) or keys == "Enter"
+            text = action.text if isinstance(action, AcceptDialog) else None
+            await self._tab.dialogs.answer(accept=accept, text=None if text is None else typable(text))
+            return Performed(value=keys or text)
+        open_dialog = self._tab.dialogs.describe()
+        raise ActionFailed(f"A dialog is open: {open_dialog}. Press Enter to accept it or Escape to dismiss it first.")
+
+    async def _point(self, action: Click | Hover) -> Performed:
+        target = self._find(action.target)
+        if isinstance(action, Hover):
+            place = await target.place("hover")
+            await self._mouse.move(place)
+            return Performed(target=place.record)
+        modifiers = [playwright_keys(key) for key in action.modifiers]
+        place = await target.place("click")
+        if place.option:
+            chosen = await self._choose(target, None)
+            return Performed(target=place.record, value=chosen.value)
+        await self._mouse.click(place, action.button, action.count, modifiers)
+        return Performed(target=place.record)
+
+    async def _type(self, action: Type) -> Performed:
+        if action.target is None:
+            if action.clear and await self._on_page(scripts.SELECT_CONTENT):
+                await self._key("Delete")
+            await self._text(action.text)
+            if action.enter:
+                await self._key("Enter")
+            return Performed(value=action.text)
+        target = self._find(action.target)
+        place = await target.place("type")
+        if place.option or place.kind == "select":
+            chosen = await self._choose(target, (action.text,))
+            return Performed(target=place.record, value=chosen.value)
+        if place.kind == "file":
+            raise ActionFailed("Files can't be chosen by typing; upload one.")
+        if place.kind:
+            if not await target.call(scripts.SET_VALUE, action.text):
+                wanted = _FORMATS[place.kind]
+                raise ActionFailed(
+                    f"This is a {place.kind} field: it takes a value such as {wanted}, not {action.text!r}."
+                )
+        else:
+            await self._mouse.click(place)
+            if action.clear and await target.call(scripts.SELECT_CONTENT):
+                await self._key("Delete")
+            await self._text(action.text)
+        if action.enter:
+            await self._key("Enter")
+        return Performed(target=place.record, value=action.text)
+
+    async def _text(self, text: str) -> None:
+        """Type any text. Keys that exist are pressed, other characters inserted; a line break presses Enter."""
+        text = typable(text)
+        if not text:
+            return
+        if len(text) > (_TYPED_KEY_BY_KEY if self._tab.is_observable else _TYPED_SLOWLY):
+            await self._insert(text[:-1])
+            text = text[-1]
+        for piece in (text,) if self._tab.is_observable else _PIECES.findall(text):
+            if self._tab.is_observable or piece.isascii():
+                await self._tab.run(self._tab.page.keyboard.type(piece), self._hang, "typing")
+            else:
+                await self._insert(piece)
+
+    async def _insert(self, text: str) -> None:
+        """Insert text at the cursor, without keys."""
+        if not self._tab.is_observable:
+            # Playwright would set the field's value there, which frameworks that watch it don't notice.
+            inserted = await self._tab.evaluate(scripts.INSERT, text, seconds=self._hang, what="inserting text")
+            if inserted:
+                return
+        await self._tab.run(self._tab.page.keyboard.insert_text(text), self._hang, "inserting text")
+
+    async def _key(self, keys: str) -> None:
+        await self._tab.run(self._tab.page.keyboard.press(keys), self._hang, "pressing a key")
+
+    async def _press(self, action: Press) -> Performed:
+        keys = playwright_keys(action.keys)
+        record = None
+        if action.target is not None:
+            place = await self._find(action.target).place("type")
+            await self._mouse.click(place)
+            record = place.record
+        if len(keys) == 1 and not keys.isascii():
+            await self._text(keys)  # a character that this keyboard has no key for
+        else:
+            await self._key(keys)
+        return Performed(target=record, value=keys)
+
+    async def _scroll(self, action: Scroll) -> Performed:
+        if action.direction not in _DIRECTIONS:
+            raise ActionFailed(f"There is no direction {action.direction!r}: scroll {', '.join(_DIRECTIONS)}.")
+        across, down, end = _DIRECTIONS[action.direction]
+        pixels = action.pixels
+        if pixels is not None and not 0 < pixels <= _FARTHEST:
+            raise ActionFailed(f"Say by how many pixels to scroll: more than 0, at most {_FARTHEST:g}.")
+        if isinstance(action.target, Point):
+            return await self._turn_wheel(self._find(action.target), across, down, pixels, action.direction)
+        record = None
+        if action.target is not None:
+            target = self._find(action.target)
+            record = TargetRecord(**await target.call(scripts.DESCRIBE))
+            moved = await target.call(scripts.SCROLL, across, down, pixels)
+        else:
+            moved = await self._on_page(scripts.SCROLL, across, down, pixels)
+        error = "" if moved else f"Nothing moved: this is already {end}."
+        return Performed(target=record, value=action.direction, error=error)
+
+    async def _turn_wheel(
+        self, target: TargetOnPage, across: int, down: int, pixels: float | None, direction: str
+    ) -> Performed:
+        place = await target.place("hover")
+        size = self._tab.page.viewport_size or {"width": 1280, "height": 720}
+        far = pixels if pixels is not None else 0.9 * (size["height"] if down else size["width"])
+        await self._mouse.turn_wheel(place, across * far, down * far)
+        return Performed(target=place.record, value=direction)
+
+    async def _drag(self, action: Drag) -> Performed:
+        place, there = await self._mouse.drag(self._find(action.target), self._find(action.to))
+        return Performed(target=place.record, value=f"to {there.record.role} {there.record.name!r}")
+
+    async def _upload(self, action: Upload) -> Performed:
+        paths = allowed_files(self._tabs.uploads, action.files)
+        record = None
+        if action.target is None:
+            chooser = self._tab.file_dialog
+            if chooser is None:
+                raise ActionFailed("No file dialog is open: name the file field, or the button that opens one.")
+            self._tab.file_dialog = None
+        else:
+            self._tab.file_dialog = None
+            if isinstance(action.target, Selector) and await self._is_hidden_field(action.target):
+                files = self._tab.page.locator(action.target.selector).first.set_input_files(list(paths))
+                await self._tab.run(files, self._hang, "choosing files")
+                return Performed(value=", ".join(action.files))
+            place = await self._find(action.target).place("click")
+            record = place.record
+            await self._mouse.click(place)
+            chooser = await file_dialog(self._tab, self._deadline.left(_FILE_DIALOG))
+        await hand_over(self._tab, chooser, paths, self._hang)
+        return Performed(target=record, value=", ".join(action.files))
+
+    async def _is_hidden_field(self, target: Selector) -> bool:
+        """Whether it is a file field that nobody sees: a solution may name it all the same."""
+        return bool(await self._find(target).call(scripts.IS_HIDDEN_FILE_FIELD))
+
+    async def _on_page(self, script: str, *args: object) -> object:
+        """The result of one of `scripts` without an element of its own."""
+        call = f"(...args) => ({script})(document.documentElement, ...args)"
+        if script is scripts.SCROLL:
+            call = f"(...args) => ({script})(null, ...args)"
+        return await self._tab.evaluate(call, *args, seconds=self._hang, what="acting on the page")
+
+    async def _choose(self, target: TargetOnPage, options: tuple[str, ...] | None) -> Performed:
+        found = await target.call(scripts.CHOOSE, list(options) if options is not None else None)
+        match found["state"]:
+            case "no-select":
+                raise ActionFailed("This is no list to choose from; click it instead.")
+            case "no-option":
+                listed = ", ".join(repr(option) for option in found["options"][:30])
+                raise ActionFailed(f"The list has no option {found['missing']!r}. It has: {listed}.")
+            case "disabled":
+                raise ActionFailed("The list or its option is disabled.")
+            case "single":
+                raise ActionFailed("Only one option of this list can be chosen.")
+        record = TargetRecord(**await target.call(scripts.DESCRIBE))
+        return Performed(target=record, value=", ".join(found["chosen"]))
+
+    async def _check(self, action: Check) -> Performed:
+        target = self._find(action.target)
+        state = await target.call(scripts.IS_CHECKED)
+        if state is None:
+            raise ActionFailed("This is no checkbox or radio button; click it instead.")
+        kind, checked = state
+        if kind == "radio" and not action.checked:
+            raise ActionFailed("A radio button can't be cleared; choose another one of its group.")
+        place = await target.place("click")
+        if checked != action.checked:
+            await self._mouse.click(place)
+            after = await target.call(scripts.IS_CHECKED)
+            if after is not None and after[1] != action.checked:
+                raise ActionFailed("It was clicked but did not change.")
+        return Performed(target=place.record, value=str(action.checked).lower())
+
+    def _focus(self, index: int) -> Performed:
+        count = len(self._tabs)
+        if not 0 <= index < count:
+            tabs = "there is only tab 0" if count == 1 else f"the tabs are 0 to {count - 1}"
+            raise ActionFailed(f"There is no tab {index}: {tabs}.")
+        self._tabs.focus(index)
+        return Performed(value=str(index))
+
+
+def typable(text: str) -> str:
+    """``text`` as it can be sent to a browser: half characters replaced, line breaks of one kind."""
+    return text.replace("\r\n", "\n").encode("utf-8", "replace").decode("utf-8")

@@ -1,0 +1,73 @@
+"""Mouse gestures on one tab. Each part of a gesture ends within the time that a page has to answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from pytest_webarena.browser.acting import scripts
+from pytest_webarena.browser.acting.targets import Place, TargetOnPage
+from pytest_webarena.browser.faults import ActionFailed
+from pytest_webarena.browser.tabs.tab import Tab
+
+__all__ = ["Mouse"]
+
+_DRAG_STEPS = 8
+"""Mouse moves of a drag: pages follow the moves, not only the end."""
+
+
+class Mouse:
+    """The mouse of ``tab``. ``hang`` says how many seconds the page has for the next part of a gesture."""
+
+    def __init__(self, tab: Tab, hang: Callable[[], float]) -> None:
+        self._tab = tab
+        self._mouse = tab.page.mouse
+        self._hang = hang
+
+    async def move(self, place: Place) -> None:
+        """Move over ``place``."""
+        await self._tab.run(self._mouse.move(place.x, place.y), self._hang(), "moving the mouse")
+
+    async def click(
+        self, place: Place, button: str = "left", count: int = 1, modifiers: Sequence[str] | None = None
+    ) -> None:
+        """Click ``place``, once to three times, with keys held (Playwright's names)."""
+        keyboard = self._tab.page.keyboard
+        held: list[str] = []
+        try:
+            for key in modifiers or ():
+                await self._tab.run(keyboard.down(key), self._hang(), "holding a key")
+                held.append(key)
+            click = self._mouse.click(place.x, place.y, button=button, click_count=max(1, min(count, 3)))  # type: ignore[arg-type]
+            await self._tab.run(click, self._hang(), "clicking")
+            if count > 1 and not self._tab.is_observable:  # Firefox takes them for clicks of their own
+                await self._tab.evaluate(scripts.DOUBLE, place.x, place.y, seconds=self._hang(), what="clicking")
+        finally:
+            for key in reversed(held):
+                self._tab.in_background(keyboard.up(key))
+
+    async def turn_wheel(self, place: Place, across: float, down: float) -> None:
+        """Turn the wheel over ``place``, by so many pixels, and wait until the page has followed."""
+        await self.move(place)
+        await self._tab.run(self._mouse.wheel(across, down), self._hang(), "turning the mouse wheel")
+        await self._tab.evaluate(scripts.TWO_FRAMES, seconds=self._hang(), what="scrolling")
+
+    async def drag(self, source: TargetOnPage, destination: TargetOnPage) -> tuple[Place, Place]:
+        """Press on ``source``, release on ``destination``; where both were. `ActionFailed` where no drop would come."""
+        tab, mouse = self._tab, self._mouse
+        if not tab.is_observable and await source.call(scripts.IS_DRAGGABLE):
+            raise ActionFailed("This browser gives pages no drop event; dragging this needs --browser chromium.")
+        place = await source.place("hover")
+        await self.move(place)
+        await tab.run(mouse.down(), self._hang(), "pressing the mouse button")
+        try:
+            # A little way first: the drag has to begin before the page is scrolled away under the mouse.
+            await tab.run(mouse.move(place.x + 6, place.y + 3, steps=2), self._hang(), "dragging")
+            there = await destination.place("hover")
+            await tab.run(mouse.move(there.x, there.y, steps=_DRAG_STEPS), self._hang(), "dragging")
+            # Twice: a page that takes what is dragged only where it is hovered has to see a move there.
+            await tab.run(mouse.move(there.x, there.y), self._hang(), "dragging")
+        except BaseException:
+            tab.in_background(mouse.up())
+            raise
+        await tab.run(mouse.up(), self._hang(), "releasing the mouse button")
+        return place, there

@@ -1,0 +1,297 @@
+"""Ways to name an element, turned into ways to act on it: by id, by Playwright selector, by place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal, Protocol
+
+from playwright.async_api import Error as PlaywrightError
+
+from pytest_webarena.actions import Element, Point, Selector, Target
+from pytest_webarena.browser.acting import scripts
+from pytest_webarena.browser.faults import ActionFailed, ScriptFailed
+from pytest_webarena.browser.loop import Deadline
+from pytest_webarena.browser.messages import first_line, shorten
+from pytest_webarena.browser.observation.extraction import ElementInfo, RemoteFrame
+from pytest_webarena.browser.observation.fast.inpage import Located, role_and_name
+from pytest_webarena.browser.tabs.tab import Tab, script_value
+from pytest_webarena.evidence import TargetRecord
+
+__all__ = ["OBJECT_GROUP", "Place", "TargetOnPage", "find_target"]
+
+Purpose = Literal["click", "hover", "type"]
+
+_LAST_LOOK = 0.5
+"""Seconds."""
+
+OBJECT_GROUP = "pytest-webarena"
+"""Name under which the browser keeps the objects that were resolved, until they are released together."""
+
+_OTHER_NODE = "pytest-webarena: another node"
+# Ids belong to a rendering process. In another one's document the number may stand for something else, so the node
+# must at least be of the kind that was shown (that it is the same document is checked as well).
+_ON_NODE = (
+    "function(name, ...args) {"
+    f" if (this.nodeName.toUpperCase() !== name) return {_OTHER_NODE!r};"
+    " return (%s)(this, ...args); }"
+)
+
+
+class Place:
+    """A point in the viewport where the target is, and what its element is like."""
+
+    __slots__ = ("kind", "option", "record", "x", "y")
+
+    def __init__(self, record: TargetRecord, x: float, y: float, kind: str = "", *, option: bool = False) -> None:
+        self.record, self.x, self.y = record, x, y
+        self.kind = kind
+        """``select``, ``file`` or the type of a date-like field; else empty."""
+        self.option = option
+        """An option of a closed list: it is nowhere to click, but can be chosen."""
+
+
+class TargetOnPage(Protocol):
+    """An element that an action is about. All methods raise `ActionFailed` with a sentence for the agent."""
+
+    async def place(self, purpose: Purpose) -> Place:
+        """Bring it into view and say where to hit it. It is checked that nothing else would be hit."""
+        ...
+
+    async def call(self, script: str, *args: Any) -> Any:
+        """Run one of `scripts` on it."""
+        ...
+
+
+def find_target(tab: Tab, target: Target, *, hang: float, patience: float) -> TargetOnPage:
+    """How to act on ``target``: calls end after ``hang`` seconds, selectors wait ``patience`` seconds for a match."""
+    match target:
+        case Element():
+            info = tab.elements.get(target.id)
+            if info is not None:
+                return _ById(tab, target.id, info, hang)
+            located = tab.in_page.locate(target.id)
+            if isinstance(located, str):
+                raise ActionFailed(located)
+            return _InPage(tab, target.id, located, hang)
+        case Selector():
+            return _BySelector(tab, target.selector, hang, patience)
+        case Point():
+            return _ByPoint(tab, target.x, target.y, hang)
+
+
+class _ById:
+    def __init__(self, tab: Tab, id: str, info: ElementInfo, hang: float) -> None:
+        self._tab, self._id, self._info, self._hang = tab, id, info, hang
+        self._document = tab.document
+        self._object = ""
+
+    async def place(self, purpose: Purpose) -> Place:
+        found = await self.call(scripts.PREPARE, purpose)
+        state = found["state"]
+        who = f"[{self._id}] {self._info.role} {shorten(self._info.name, 60)!r}"
+        if state == "gone":
+            raise self._stale()
+        if state == "foreign":
+            x, y = await self._quad_centre(who)
+        elif state in ("ready", "option"):
+            x, y = found.get("x", 0.0), found.get("y", 0.0)
+        else:
+            raise ActionFailed(_why_not(who, found))
+        record = _record(found["record"], role=self._info.role, name=self._info.name, x=x, y=y)
+        return Place(record, x, y, found["kind"], option=state == "option")
+
+    async def call(self, script: str, *args: Any) -> Any:
+        try:
+            if not self._object:
+                where = {"backendNodeId": self._info.backend, "objectGroup": OBJECT_GROUP}
+                answer = await self._send("DOM.resolveNode", where)
+                self._object = answer["object"]["objectId"]
+            parameters = {
+                "objectId": self._object,
+                "functionDeclaration": _ON_NODE % script,
+                "arguments": [{"value": arg} for arg in (self._info.node_name.upper(), *args)],
+                "awaitPromise": True,
+                "returnByValue": True,
+            }
+            answer = await self._send("Runtime.callFunctionOn", parameters)
+        except PlaywrightError as error:  # "No node with given id found", or its document is gone
+            raise self._stale() from error
+        try:
+            value = script_value(answer)
+        except ScriptFailed as error:
+            raise ActionFailed(f"The page got in the way of acting on [{self._id}]: {error}") from error
+        if value == _OTHER_NODE or self._tab.document != self._document:
+            raise self._stale()
+        return value
+
+    async def _quad_centre(self, who: str) -> tuple[float, float]:
+        """For iframes whose place only the browser knows."""
+        where = {"backendNodeId": self._info.backend}
+        try:
+            await self._send("DOM.scrollIntoViewIfNeeded", where)
+            quads = (await self._send("DOM.getContentQuads", where))["quads"]
+            x, y = await self._window(self._info.frame)
+        except PlaywrightError as error:
+            raise ActionFailed(f"{who} is not visible.") from error
+        if not quads:
+            raise ActionFailed(f"{who} is not visible.")
+        return x + sum(quads[0][0::2]) / 4, y + sum(quads[0][1::2]) / 4
+
+    async def _window(self, frame: RemoteFrame | None) -> tuple[float, float]:
+        """Where in the viewport the document of a frame of another process begins."""
+        if frame is None:
+            return 0.0, 0.0
+        box = await self._send("DOM.getBoxModel", {"backendNodeId": frame.owner}, frame.parent)
+        left, top = await self._window(frame.parent)
+        return left + box["model"]["content"][0], top + box["model"]["content"][1]
+
+    async def _send(self, method: str, parameters: dict[str, Any], frame: RemoteFrame | Literal[""] | None = "") -> Any:
+        """To the process of the element, or of another frame."""
+        where = self._info.frame if frame == "" else frame
+        if where is None:
+            return await self._tab.send(method, parameters, seconds=self._hang)
+        return await self._tab.run(where.session.send(method, parameters), self._hang, method)
+
+    def _stale(self) -> ActionFailed:
+        who = f"{self._info.role} {shorten(self._info.name, 60)!r}"
+        return ActionFailed(
+            f"Element [{self._id}] ({who}) is no longer on the page. Use an id of the latest observation."
+        )
+
+
+class _InPage:
+    """By an id of the ``fast`` extractor: the page's own script still holds the element."""
+
+    def __init__(self, tab: Tab, id: str, located: Located, hang: float) -> None:
+        self._tab, self._id, self._located, self._hang = tab, id, located, hang
+        self._document = tab.document
+        self._said = ""
+
+    async def place(self, purpose: Purpose) -> Place:
+        found = await self.call(scripts.PREPARE, purpose)
+        role, name = role_and_name(self._said)
+        who = f"[{self._id}] {role} {shorten(name, 60)!r}"
+        host = self._located.host
+        while found["state"] == "foreign" and host is not None:
+            # Inside a frame of another site: where that frame is, only the page around it knows.
+            around = await self._ask(
+                Located(world=host.world, number=host.number, host=None), scripts.THROUGH_FRAME, found
+            )
+            found, host = {**found, **around}, self._tab.in_page.host_of(host.world)
+        if found["state"] == "gone":
+            raise self._stale()
+        if found["state"] not in ("ready", "option"):
+            raise ActionFailed(_why_not(who, found))
+        x, y = found.get("x", 0.0), found.get("y", 0.0)
+        record = _record(found["record"], role=role, name=name, x=x, y=y)
+        return Place(record, x, y, found["kind"], option=found["state"] == "option")
+
+    async def call(self, script: str, *args: Any) -> Any:
+        return await self._ask(self._located, script, *args)
+
+    async def _ask(self, located: Located, script: str, *args: Any) -> Any:
+        try:
+            answer = await located.call(script, *args, seconds=self._hang)
+        except ScriptFailed as error:
+            raise ActionFailed(f"The page got in the way of acting on [{self._id}]: {error}") from error
+        if located is self._located:
+            self._said = answer.get("said") or self._said
+        if answer.get("gone") or self._tab.document != self._document:
+            raise self._stale()
+        return answer.get("value")
+
+    def _stale(self) -> ActionFailed:
+        role, name = role_and_name(self._said)
+        who = f" ({role} {shorten(name, 60)!r})" if role else ""
+        return ActionFailed(f"Element [{self._id}]{who} is no longer on the page. Use an id of the latest observation.")
+
+
+class _BySelector:
+    """The first match of a Playwright selector, waited for: the pages of solutions and log-ins may still be busy."""
+
+    def __init__(self, tab: Tab, selector: str, hang: float, patience: float) -> None:
+        self._tab, self._selector, self._hang = tab, selector, hang
+        self._patience = Deadline(patience)
+        self._who = f"The element {shorten(selector, 100)!r}"
+
+    async def place(self, purpose: Purpose) -> Place:
+        while True:
+            found = await self.call(scripts.PREPARE, purpose)
+            if found["state"] in ("ready", "option"):
+                x, y = found.get("x", 0.0), found.get("y", 0.0)
+                return Place(_record(found["record"], x=x, y=y), x, y, found["kind"], option=found["state"] == "option")
+            if self._patience.over or found["state"] == "foreign":
+                raise ActionFailed(_why_not(self._who, found))
+            await self._tab.changed(self._patience.left(0.05))
+
+    async def call(self, script: str, *args: Any) -> Any:
+        # Once patience is over, the last look must still have the time to be one.
+        milliseconds = max(_LAST_LOOK, self._patience.left()) * 1000
+        first = self._tab.page.locator(self._selector).first
+        function = f"(node, args) => ({script})(node, ...args)"
+        try:
+            return await self._tab.run(
+                first.evaluate(function, list(args), timeout=milliseconds),
+                self._hang + self._patience.left(),
+                self._who,
+            )
+        except PlaywrightError as error:
+            text = str(error)
+            if "Timeout" in text:
+                raise ActionFailed(
+                    f"No element matches {self._selector!r} on {shorten(self._tab.url, 120)} "
+                    f"(waited {self._patience.seconds:g} s)."
+                ) from error
+            if "selector" in text.lower():
+                raise ActionFailed(f"{self._selector!r} is not a selector: {first_line(error)}") from error
+            raise ActionFailed(f"{self._who} could not be acted on: {first_line(error)}") from error
+
+
+class _ByPoint:
+    def __init__(self, tab: Tab, x: float, y: float, hang: float) -> None:
+        self._tab, self._x, self._y, self._hang = tab, x, y, hang
+
+    async def place(self, purpose: Purpose) -> Place:
+        found = await self._evaluate(scripts.POINT_TARGET)
+        if found is None:
+            raise ActionFailed(f"The point ({self._x:g}, {self._y:g}) is outside the viewport.")
+        return Place(_record(found), self._x, self._y)
+
+    async def call(self, script: str, *args: Any) -> Any:
+        on_hit = f"(x, y, ...args) => ({script})(document.elementFromPoint(x, y) || document.documentElement, ...args)"
+        return await self._evaluate(on_hit, *args)
+
+    async def _evaluate(self, script: str, *args: Any) -> Any:
+        try:
+            return await self._tab.evaluate(
+                script, self._x, self._y, *args, seconds=self._hang, what="looking at a point of the page"
+            )
+        except ScriptFailed as error:
+            raise ActionFailed(f"The page got in the way: {error}") from error
+
+
+def _record(found: Mapping[str, Any], **known: Any) -> TargetRecord:
+    return TargetRecord(**{**found, **{key: value for key, value in known.items() if value not in ("", None)}})
+
+
+_STATES = {
+    "disabled": "{who} is disabled.",
+    "readonly": "{who} is read-only: nothing can be typed into it.",
+    "hidden": "{who} is not visible.",
+    "outside": "{who} can't be scrolled into view.",
+    "foreign": "{who} is inside a frame of another site, where it can't be reached.",
+}
+
+
+def _why_not(who: str, found: Mapping[str, Any]) -> str:
+    if found["state"] == "covered":
+        cover = found.get("cover")
+        by = (
+            f"{cover['role']} {cover['name']!r}"
+            if cover and cover["name"]
+            else f"a <{cover['tag']}>"
+            if cover
+            else "something"
+        )
+        return f"{who} is covered by {by}, which would get the click instead. Deal with that first."
+    return _STATES[found["state"]].format(who=who)

@@ -1,0 +1,56 @@
+"""Files that an agent may upload: found by name, given to the file dialog that a page opens."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from playwright.async_api import FileChooser
+
+from pytest_webarena.browser.faults import ActionFailed
+from pytest_webarena.browser.loop import Deadline
+from pytest_webarena.browser.tabs.tab import Tab
+from pytest_webarena.errors import TaskError, closest
+
+__all__ = ["allowed_files", "file_dialog", "hand_over", "offered"]
+
+
+def allowed_files(uploads: Mapping[str, Path], names: Sequence[str]) -> list[Path]:
+    """The files behind ``names``; `ActionFailed` for a name that is not in ``uploads``.
+
+    `TaskError` for a file that was promised and is not there.
+    """
+    if not names:
+        raise ActionFailed(f"Say which file to upload. {offered(uploads)}")
+    for name in names:
+        if name not in uploads:
+            hint = f" ({closest(name, uploads)})" if uploads else ""
+            raise ActionFailed(f"There is no file {name[:100]!r} to upload{hint}. {offered(uploads)}")
+        if not uploads[name].is_file():
+            raise TaskError(f"uploads: expected a file for {name!r}, found none at {uploads[name]}")
+    return [uploads[name].absolute() for name in names]
+
+
+def offered(uploads: Mapping[str, Path]) -> str:
+    """Which files there are, in a sentence."""
+    if not uploads:
+        return "No files are there to be uploaded."
+    return f"The files to choose from: {', '.join(uploads)}."
+
+
+async def file_dialog(tab: Tab, seconds: float) -> FileChooser:
+    """The file dialog of ``tab``, waited for; it counts as answered."""
+    limit = Deadline(seconds)
+    while tab.file_dialog is None:
+        if limit.over:
+            raise ActionFailed("Clicking it opened no file dialog: it is no file field and no button for one.")
+        await tab.changed(limit.left())
+    chooser, tab.file_dialog = tab.file_dialog, None
+    return chooser
+
+
+async def hand_over(tab: Tab, chooser: FileChooser, paths: Sequence[Path], seconds: float) -> None:
+    """Choose ``paths`` in the dialog."""
+    if len(paths) > 1 and not chooser.is_multiple():
+        raise ActionFailed("Only one file can be chosen here.")
+    await tab.run(chooser.set_files(list(paths)), seconds, "choosing files")

@@ -1,0 +1,1 @@
+"""Which browser is started, and how: Chromium and its kin, or a Firefox of the system."""

@@ -1,0 +1,59 @@
+"""The ``fast`` extractor: the same lines as ``exact``, worked out in the page for what is shown."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.async_api import Error as PlaywrightError
+
+from pytest_webarena.browser.config import ObservationConfig
+from pytest_webarena.browser.messages import writable
+from pytest_webarena.browser.observation.extraction import Box, Extraction
+from pytest_webarena.browser.observation.fast.worlds import LostWorld
+from pytest_webarena.browser.observation.markup import rules
+from pytest_webarena.browser.observation.model import Scroll
+from pytest_webarena.browser.tabs.tab import Tab
+
+__all__ = ["FastExtractor"]
+
+_ID = re.compile(r"^\t*\[(\d+)\]", re.MULTILINE)
+
+
+class FastExtractor:
+    """One call per look, whatever the page's size; all browsers.
+
+    Roles, names and states are those of ARIA in HTML and accname, worded as Chromium's accessibility tree has them.
+    What the two extractors say differently is listed in ``docs/observations.md``. Nothing is written into the page.
+    """
+
+    async def extract(self, tab: Tab, config: ObservationConfig, *, seconds: float) -> Extraction:
+        """Read the page."""
+        options = {
+            "viewport": config.current_viewport_only,
+            "urls": config.link_urls,
+            "maxOptions": config.max_options,
+        }
+        html: tuple[str, ...] = ()
+        marks: dict[str, Box] = {}
+        try:
+            if config.wants("html"):
+                asked = {"viewport": config.html_viewport_only, "maxOptions": config.max_options, "rules": rules()}
+                found = await tab.in_page.markup(asked, seconds=seconds)
+                html = tuple(writable(found.text).split("\n"))
+            if config.wants("accessibility_tree", "set_of_marks") or not config.wants("html"):
+                found = await tab.in_page.read(options, seconds=seconds)
+            if config.wants("set_of_marks"):
+                places = await tab.in_page.boxes(_ID.findall(found.text), seconds=seconds)
+                marks = {id: Box(*place) for id, place in places.items()}
+        except LostWorld as error:
+            raise PlaywrightError(str(error)) from error  # as any call that the page runs away from
+        x, y, height, content = found.scroll
+        return Extraction(
+            lines=tuple(writable(found.text).split("\n")) if config.wants("accessibility_tree", "set_of_marks") else (),
+            title=writable(found.title),
+            elements={},  # ids are found again in the page itself: `InPage.locate`
+            focused=found.focused,
+            scroll=Scroll(x=x, y=y, viewport_height=height, content_height=content),
+            html=html,
+            marks=marks,
+        )

@@ -1,0 +1,322 @@
+"""What is known of one tab's elements from inside: the worlds of its frames, and which id stands for what where."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from playwright.async_api import CDPSession, Frame
+from playwright.async_api import Error as PlaywrightError
+
+from pytest_webarena.browser.faults import ScriptFailed, Unresponsive
+from pytest_webarena.browser.observation.fast.numbers import Numbers
+from pytest_webarena.browser.observation.fast.worlds import IsolatedWorld, LostWorld, PageWorld, World
+
+if TYPE_CHECKING:
+    from pytest_webarena.browser.tabs.tab import Tab
+
+__all__ = ["InPage", "Located", "Reading"]
+
+_LOOK = "(script, options) => script.look(options)"
+_MARKUP = "(script, options) => script.markup(options)"
+_BOXES = "(script, ids) => script.boxes(ids)"
+_CORNER = "(script, id) => script.cornerOf(id)"
+_CALL = """(script, id, ...args) => {
+  const node = script.find(id), said = script.saidOf(id);
+  if (!node) return {gone: true, said};
+  return Promise.resolve((%s)(node, ...args)).then(value => ({value, said}));
+}"""
+
+_FRAME_SECONDS = 2.0
+"""How long a frame of another site may take, each; the page itself has its own deadline."""
+_ID = re.compile(r"^(\t*)\[(\d+)\]|(?<= into )\[(\d+)\]$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """What the script says about the page."""
+
+    text: str
+    title: str
+    focused: str
+    scroll: tuple[float, float, float, float]
+    """Left and top edge of the viewport, its height, and the height of all there is to scroll, in CSS pixels."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Host:
+    """The iframe that shows a frame of another site."""
+
+    world: World
+    number: int
+    """Of the iframe element, as that world knows it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Located:
+    """The element behind an id, as the world that knows it names it."""
+
+    world: World
+    number: int
+    host: Host | None
+    """Around the element's document, if that is another site's."""
+
+    async def call(self, function: str, *args: Any, seconds: float) -> Mapping[str, Any]:
+        """Call a JavaScript function on the element: ``value`` and what the element was ``said`` to be, or ``gone``."""
+        try:
+            answer: Mapping[str, Any] = await self.world.call(_CALL % function, self.number, *args, seconds=seconds)
+        except LostWorld:
+            return {"gone": True, "said": ""}
+        return answer
+
+
+class _Frame:
+    """A document of another site inside the page."""
+
+    def __init__(self, world: World, host: Host) -> None:
+        self.world, self.host = world, host
+        self.ids: dict[int, int] = {}
+        """From the world's own numbers to the session's."""
+
+
+class InPage:
+    """Reads one tab with the script, and finds the elements again that its ids stand for."""
+
+    isolated = True
+    """Whether to use a world of its own where the browser has such; the tests try it without."""
+
+    def __init__(self, tab: Tab, numbers: Numbers) -> None:
+        self._tab = tab
+        self._numbers = numbers
+        self._main: World | None = None
+        self._document = -1
+        self._frames: dict[object, _Frame] = {}
+        self._foreign: dict[int, tuple[_Frame, int]] = {}
+        self._sessions: dict[Frame, tuple[CDPSession, str] | None] = {}
+
+    @property
+    def next_number(self) -> int:
+        """The number of the element that is found next, for `discard`."""
+        return self._numbers.next
+
+    def discard(self, first: int) -> None:
+        """What was read since `next_number` was ``first`` is shown to nobody.
+
+        So that a page which went elsewhere while it was read does not change the ids of the next one: it depends on
+        milliseconds whether that happens, and runs are to be the same. Elements of a page that is still there keep
+        theirs.
+        """
+        if self._main is None or self._document != self._tab.document:
+            self._numbers.give_back(first)
+
+    async def read(self, options: Mapping[str, Any], *, seconds: float) -> Reading:
+        """Look at the page: one call to it, two more for a new document, and those for visible frames of other sites.
+
+        Raises what `Tab.run` does, and `LostWorld` when the page goes elsewhere meanwhile.
+        """
+        main = self._world_of_page()
+        whole = {**options, "first": self._numbers.next, "depth": 1, "view": None, "root": True, "focus": True}
+        try:
+            found = await main.call(_LOOK, whole, seconds=seconds)
+        except LostWorld:
+            if self._main is main:
+                self._main = None
+            found = await self._world_of_page().call(_LOOK, whole, seconds=seconds)
+            main = self._world_of_page()
+        self._numbers.taken_until(found["next"], self._page)
+        text, focused = found["text"], found["focused"]
+        if found["frames"]:
+            text, inner = await self._with_frames(main, text, found["frames"], options)
+            focused = inner or focused
+        return Reading(text=text, title=found["title"], focused=focused, scroll=tuple(found["scroll"]))
+
+    async def markup(self, options: Mapping[str, Any], *, seconds: float) -> Reading:
+        """The page as pruned HTML, in one call. Frames of other sites are a bare line."""
+        found: dict[str, Any] = {}
+        for _ in range(2):
+            main = self._world_of_page()
+            try:
+                found = await main.call(_MARKUP, {**options, "first": self._numbers.next}, seconds=seconds)
+                break
+            except LostWorld:
+                if self._main is main:
+                    self._main = None
+        else:
+            raise LostWorld("the page kept going elsewhere")
+        self._numbers.taken_until(found["next"], self._page)
+        return Reading(text=found["text"], title=found["title"], focused="", scroll=tuple(found["scroll"]))
+
+    async def boxes(self, ids: Sequence[str], *, seconds: float) -> dict[str, tuple[float, float, float, float]]:
+        """Left, top, width and height in the viewport of those that can be acted on and show."""
+        groups: dict[World, tuple[Host | None, dict[int, str]]] = {}
+        for id in ids:
+            located = self.locate(id)
+            if not isinstance(located, str):
+                groups.setdefault(located.world, (located.host, {}))[1][located.number] = id
+        found: dict[str, tuple[float, float, float, float]] = {}
+        for world, (host, numbers) in groups.items():
+            try:
+                x, y = await self._corner(host, seconds)
+                for number, left, top, width, height in await world.call(_BOXES, list(numbers), seconds=seconds):
+                    found[numbers[number]] = (x + left, y + top, width, height)
+            except (LostWorld, ScriptFailed):
+                continue
+        return found
+
+    async def _corner(self, host: Host | None, seconds: float) -> tuple[float, float]:
+        """Where the document in a frame of another site begins in the viewport."""
+        x = y = 0.0
+        while host is not None:
+            corner = await host.world.call(_CORNER, host.number, seconds=seconds)
+            if corner is None:
+                raise LostWorld("the frame is gone")
+            x, y, host = x + corner[0], y + corner[1], self.host_of(host.world)
+        return x, y
+
+    def locate(self, id: str) -> Located | str:
+        """Where the element with that id is, or a sentence saying why it is nowhere."""
+        number = int(id) if id.isdecimal() else 0
+        page = self._numbers.page_of(number)
+        if page is None:
+            return (
+                f"There is no element [{id}] on this page. Ids are the numbers in brackets of the latest observation."
+            )
+        if page == self._page and self._main is not None:
+            if number in self._foreign:
+                frame, local = self._foreign[number]
+                return Located(world=frame.world, number=local, host=frame.host)
+            return Located(world=self._main, number=number, host=None)
+        where = "an earlier page of this tab" if page[0] is self else "another tab"  # type: ignore[index]
+        return f"Element [{id}] is on {where}, not on the page shown now. Use an id of the latest observation."
+
+    def host_of(self, world: World) -> Host | None:
+        """The iframe around a world's document; None for the page itself."""
+        return next((frame.host for frame in self._frames.values() if frame.world is world), None)
+
+    @property
+    def _page(self) -> tuple[InPage, int]:
+        return (self, self._tab.document)
+
+    def _world_of_page(self) -> World:
+        if self._main is None or self._document != self._tab.document:
+            tab = self._tab
+            self._document = tab.document
+            self._frames.clear()
+            self._foreign.clear()
+            session = tab.session if self.isolated else None
+            if session is not None:
+                self._main = IsolatedWorld(session, tab.frame_id, tab.run)
+            else:
+                self._main = PageWorld(tab.page.main_frame, tab.run)
+        return self._main
+
+    async def _with_frames(
+        self,
+        world: World,
+        text: str,
+        found: Sequence[Mapping[str, Any]],
+        options: Mapping[str, Any],
+    ) -> tuple[str, str]:
+        """``text`` with frames of other sites in their places, and what has the focus in them."""
+        try:
+            keys = await world.frames([each["id"] for each in found], seconds=_FRAME_SECONDS)
+        except (LostWorld, ScriptFailed, Unresponsive):
+            keys = {}
+        inner: list[str] = []
+        focused = ""
+        for each in found:
+            read, focus = "", ""
+            if keys.get(each["id"]) is not None:
+                host = Host(world=world, number=each["id"])
+                read, focus = await self._read_frame(keys[each["id"]], host, each, options)
+            inner.append(read)
+            focused = focused or focus
+        lines = [
+            inner[int(line[1:])] if line.startswith("\1") else line
+            for line in text.split("\n")
+            if not line.startswith("\1") or inner[int(line[1:])]
+        ]
+        return "\n".join(lines), focused
+
+    async def _read_frame(
+        self, key: object, host: Host, shown: Mapping[str, Any], options: Mapping[str, Any]
+    ) -> tuple[str, str]:
+        """Lines of a frame of another site; none when it doesn't answer or is only being loaded."""
+        whole = {**options, "first": 1, "depth": shown["depth"], "view": shown["view"], "root": False}
+        whole["focus"] = shown["focus"]
+        for _ in range(2):
+            frame = self._frames.get(key)
+            try:
+                if frame is None:
+                    world = await self._world_of_frame(key, host.world)
+                    if world is None:
+                        return "", ""
+                    frame = self._frames[key] = _Frame(world, host)
+                found = await frame.world.call(_LOOK, whole, seconds=_FRAME_SECONDS)
+            except LostWorld:  # it went elsewhere since the last look
+                self._frames.pop(key, None)
+                continue
+            except (ScriptFailed, Unresponsive):
+                return "", ""
+            text = self._renumbered(found["text"], frame)
+            focused = self._renumbered(found["focused"], frame)
+            if found["frames"]:
+                text, inner = await self._with_frames(frame.world, text, found["frames"], options)
+                focused = inner or focused
+            return text, focused
+        return "", ""
+
+    def _renumbered(self, text: str, frame: _Frame) -> str:
+        """Lines of a frame with ids of the session: its script knows nothing of the numbers given elsewhere."""
+
+        def replace(match: re.Match[str]) -> str:
+            local = int(match[2] or match[3])
+            number = frame.ids.get(local)
+            if number is None:
+                number = frame.ids[local] = self._numbers.take(self._page)
+                self._foreign[number] = (frame, local)
+            return f"{match[1] or ''}[{number}]"
+
+        return _ID.sub(replace, text)
+
+    async def _world_of_frame(self, key: object, around: World) -> World | None:
+        if isinstance(key, Frame):
+            return PageWorld(key, self._tab.run)
+        assert isinstance(key, str)
+        assert isinstance(around, IsolatedWorld)
+        local = IsolatedWorld(around.session, key, self._tab.run)
+        try:
+            await local.start(_FRAME_SECONDS)
+        except LostWorld:
+            pass  # in a process of its own: it has a protocol session of its own as well
+        else:
+            return local
+        for frame in self._tab.page.frames:
+            if frame not in self._sessions:
+                self._sessions[frame] = await self._session_of(frame)
+            known = self._sessions[frame]
+            if known is not None and known[1] == key:
+                return IsolatedWorld(known[0], key, self._tab.run)
+        return None
+
+    async def _session_of(self, frame: Frame) -> tuple[CDPSession, str] | None:
+        run = self._tab.run
+        try:
+            session = await run(self._tab.page.context.new_cdp_session(frame), _FRAME_SECONDS, "reading a frame")
+            tree = await run(session.send("Page.getFrameTree"), _FRAME_SECONDS, "reading a frame")
+        except (PlaywrightError, Unresponsive):
+            return None  # it shares the session of the frame around it, or is gone
+        return session, tree["frameTree"]["frame"]["id"]
+
+
+def role_and_name(said: str) -> tuple[str, str]:
+    """What the script said of an element, taken apart.
+
+    >>> role_and_name("button 'Save'")
+    ('button', 'Save')
+    """
+    role, _, name = said.partition(" ")
+    return role, str(ast.literal_eval(name)) if name else ""

@@ -1,0 +1,140 @@
+"""Where the script runs: in a world of its own beside the page's (Chromium), or among the page's own scripts."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable
+from typing import Any, Protocol, TypeVar
+
+from playwright.async_api import CDPSession, Frame, JSHandle
+from playwright.async_api import Error as PlaywrightError
+
+from pytest_webarena.browser.faults import ScriptFailed
+from pytest_webarena.browser.observation.fast.source import script
+
+__all__ = ["IsolatedWorld", "LostWorld", "PageWorld", "Runner", "World"]
+
+T = TypeVar("T")
+
+_WORLD = "pytest-webarena"
+
+
+class LostWorld(Exception):
+    """The document went, and what was known about its elements with it."""
+
+
+class Runner(Protocol):
+    """How calls to the page are bounded: `Tab.run`."""
+
+    async def __call__(self, awaitable: Awaitable[T], seconds: float, what: str) -> T:
+        """The result of ``awaitable``, at the latest after ``seconds``."""
+        ...
+
+
+class World(Protocol):
+    """The script in one document."""
+
+    async def call(self, function: str, *args: Any, seconds: float) -> Any:
+        """Result of a JavaScript function given the script's interface and ``args``. `LostWorld` if it is gone."""
+        ...
+
+    async def frames(self, numbers: list[int], *, seconds: float) -> dict[int, object]:
+        """For ids of iframes that can't be read from here: by what `InPage` finds the world inside them."""
+        ...
+
+
+class IsolatedWorld:
+    """Beside the page's scripts: they can't see or change it, nor what it takes built-in functions for."""
+
+    def __init__(self, session: CDPSession, frame_id: str, run: Runner) -> None:
+        self.session, self.frame_id = session, frame_id
+        self._run = run
+        self._object = ""
+
+    async def call(self, function: str, *args: Any, seconds: float) -> Any:
+        answer = await self._call(function, args, by_value=True, seconds=seconds)
+        return answer.get("value")
+
+    async def frames(self, numbers: list[int], *, seconds: float) -> dict[int, object]:
+        found: dict[int, object] = {}
+        for number in numbers:
+            node = await self._call("(script, id) => script.find(id)", (number,), by_value=False, seconds=seconds)
+            if "objectId" in node:
+                what = {"objectId": node["objectId"]}
+                described = await self._send("DOM.describeNode", what, seconds)
+                await self._send("Runtime.releaseObject", what, seconds)
+                found[number] = described["node"].get("frameId")
+        return found
+
+    async def start(self, seconds: float) -> None:
+        """Make the world and put the script into it: two calls."""
+        where = {"frameId": self.frame_id, "worldName": _WORLD, "grantUniveralAccess": True}  # sic
+        made = await self._send("Page.createIsolatedWorld", where, seconds)
+        expression = {"expression": script(), "contextId": made["executionContextId"], "returnByValue": False}
+        self._object = (await self._send("Runtime.evaluate", expression, seconds))["result"]["objectId"]
+
+    async def _call(self, function: str, args: tuple[Any, ...], *, by_value: bool, seconds: float) -> Any:
+        if not self._object:
+            await self.start(seconds)
+        parameters = {
+            "objectId": self._object,
+            "functionDeclaration": f"function(...args) {{ return ({function})(this, ...args); }}",
+            "arguments": [{"value": arg} for arg in args],
+            "awaitPromise": True,
+            "returnByValue": by_value,
+        }
+        answer = await self._send("Runtime.callFunctionOn", parameters, seconds)
+        return result_of(answer)
+
+    async def _send(self, method: str, parameters: dict[str, Any], seconds: float) -> Any:
+        try:
+            return await self._run(self.session.send(method, parameters), seconds, "reading the page")
+        except PlaywrightError as error:
+            raise LostWorld(str(error)) from error
+
+
+class PageWorld:
+    """Among the page's own scripts, for browsers without worlds that Playwright lets us in. Leaves no trace in it."""
+
+    def __init__(self, frame: Frame, run: Runner) -> None:
+        self.frame = frame
+        self._run = run
+        self._handle: JSHandle | None = None
+
+    async def call(self, function: str, *args: Any, seconds: float) -> Any:
+        handle = await self._script(seconds)
+        source = f"(script, args) => ({function})(script, ...args)"
+        return await self._bounded(handle.evaluate(source, list(args)), seconds)
+
+    async def frames(self, numbers: list[int], *, seconds: float) -> dict[int, object]:
+        handle = await self._script(seconds)
+        found: dict[int, object] = {}
+        for child in self.frame.child_frames:
+            element = await self._bounded(child.frame_element(), seconds)
+            number = await self._bounded(handle.evaluate("(script, el) => script.known(el)", element), seconds)
+            if number in numbers:
+                found[number] = child
+        return found
+
+    async def _script(self, seconds: float) -> JSHandle:
+        if self._handle is None:
+            self._handle = await self._bounded(self.frame.evaluate_handle(script()), seconds)
+        return self._handle
+
+    async def _bounded(self, awaitable: Awaitable[T], seconds: float) -> T:
+        try:
+            return await self._run(awaitable, seconds, "reading the page")
+        except PlaywrightError as error:
+            if "context" in str(error) or "navigat" in str(error) or "detached" in str(error):
+                raise LostWorld(str(error)) from error
+            raise ScriptFailed(str(error).split("\n")[0]) from error
+
+
+def result_of(answer: dict[str, Any]) -> dict[str, Any]:
+    """The remote object in an answer; `ScriptFailed` if the function threw."""
+    details = answer.get("exceptionDetails")
+    if details is not None:
+        thrown = details.get("exception", {})
+        text = str(thrown.get("description") or thrown.get("value") or details.get("text") or "an error")
+        raise ScriptFailed(" ".join(text.split("\n    at ")[0].split())[:300])
+    found: dict[str, Any] = answer["result"]
+    return found

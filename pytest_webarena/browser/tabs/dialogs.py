@@ -1,0 +1,128 @@
+"""Native dialogs of one tab: answered by policy or held open, reported either way, never able to block a trial."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable
+
+from playwright.async_api import Dialog
+from playwright.async_api import Error as PlaywrightError
+
+from pytest_webarena.browser.config import DialogPolicy
+from pytest_webarena.browser.messages import shorten
+from pytest_webarena.browser.reports import PageEvent
+
+__all__ = ["Dialogs"]
+
+_MANY = 10
+"""Dialogs answered during one action; a page that goes on is in a loop."""
+_NAMES = {
+    "alert": "An alert",
+    "confirm": "A confirm dialog",
+    "prompt": "A prompt",
+    "beforeunload": 'A "leave page?" dialog',
+}
+
+
+class Dialogs:
+    """Sees every dialog the moment it opens: with a listener attached, a page waits until it is answered."""
+
+    def __init__(self, policy: DialogPolicy, report: Callable[[PageEvent], None]) -> None:
+        self._policy = policy
+        self._report = report
+        self._answering: set[asyncio.Task[None]] = set()
+        self._count = 0
+        self._unanswered: Dialog | None = None
+        self._draining = False
+        self.opened = asyncio.Event()
+        """Set while a dialog is open that nobody will answer by itself."""
+
+    @property
+    def open(self) -> Dialog | None:
+        """The dialog that waits for an answer: held by policy, or one of a loop."""
+        return self._unanswered
+
+    @property
+    def looping(self) -> bool:
+        """Whether the page keeps opening dialogs."""
+        return self._count > _MANY
+
+    def is_stuck(self) -> bool:
+        """Whether a dialog of such a page has been left unanswered: somebody must stop the page."""
+        return self.looping and self._unanswered is not None
+
+    def new_action(self) -> None:
+        """Start counting anew."""
+        self._count = 0
+
+    def on_dialog(self, dialog: Dialog) -> None:
+        """Playwright's event; must not raise."""
+        self._count += 1
+        if self._draining:
+            self._answer(dialog, accept=True)
+        elif self._policy == "hold" or self.looping:
+            self._unanswered = dialog
+            self.opened.set()
+        else:
+            accept = self._policy == "accept" or dialog.type == "beforeunload"
+            self._tell(dialog, "accepted" if accept else "dismissed")
+            self._answer(dialog, accept=accept)
+
+    def on_closed(self, event: object = None) -> None:
+        """The browser's word that it is closed, whoever answered it; must not raise."""
+        self._unanswered = None
+        self.opened.clear()
+
+    def describe(self) -> str | None:
+        """The open dialog in words, for the observation."""
+        dialog = self._unanswered
+        if dialog is None:
+            return None
+        text = f"{dialog.type} {dialog.message!r}"
+        return f"{text} (proposed answer: {dialog.default_value!r})" if dialog.default_value else text
+
+    async def answer(self, *, accept: bool, text: str | None = None) -> None:
+        """Answer the open dialog; ``text`` is what a prompt gets instead of what it proposes."""
+        dialog, self._unanswered = self._unanswered, None
+        self.opened.clear()
+        if dialog is not None:
+            self._tell(dialog, "accepted" if accept else "dismissed")
+            await _respond(dialog, accept=accept, text=text)
+
+    def drain(self) -> None:
+        """From now on answer everything without a report, so that a script in a loop can be stopped between two."""
+        self._draining = True
+        dialog, self._unanswered = self._unanswered, None
+        self.opened.clear()
+        if dialog is not None:
+            self._answer(dialog, accept=True)
+
+    def drained(self) -> None:
+        """Back to the policy."""
+        self._draining = False
+        self._count = 0
+
+    def _tell(self, dialog: Dialog, answered: str) -> None:
+        name = _NAMES.get(dialog.type, "A dialog")
+        said = f" said {shorten(dialog.message, 500)!r}" if dialog.message else " opened"
+        page = dialog.page
+        self._report(PageEvent(kind="dialog", text=f"{name}{said}; it was {answered}.", url=page.url if page else ""))
+
+    def _answer(self, dialog: Dialog, *, accept: bool) -> None:
+        task = asyncio.ensure_future(_respond(dialog, accept=accept))
+        self._answering.add(task)
+        task.add_done_callback(self._answering.discard)
+
+
+async def _respond(dialog: Dialog, *, accept: bool, text: str | None = None) -> None:
+    # A dialog that is gone, with its page or by itself, needs no answer.
+    with contextlib.suppress(PlaywrightError, TimeoutError):
+        async with asyncio.timeout(5.0):
+            if accept:
+                if dialog.type == "prompt":
+                    await dialog.accept(dialog.default_value if text is None else text)
+                else:
+                    await dialog.accept()
+            else:
+                await dialog.dismiss()

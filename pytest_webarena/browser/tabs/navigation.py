@@ -1,0 +1,138 @@
+"""Sends a tab somewhere: to an address, through its history, or to the same page again."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable
+from typing import Any
+
+from playwright.async_api import Error as PlaywrightError
+from playwright.async_api import Response
+
+from pytest_webarena.browser.config import Deadlines
+from pytest_webarena.browser.faults import ActionFailed, ScriptFailed, Unresponsive
+from pytest_webarena.browser.loop import Deadline
+from pytest_webarena.browser.messages import first_line, net_error, shorten
+from pytest_webarena.browser.tabs.address_guard import resolve_address
+from pytest_webarena.browser.tabs.cut_requests import CUT
+from pytest_webarena.browser.tabs.tab import Tab
+
+__all__ = ["go_through_history", "go_to", "load", "reload"]
+
+_SILENT = 1.0
+"""How long a page of the history may take to begin to arrive, in seconds, if the browser doesn't tell."""
+_OVERTAKEN = 3
+"""How often an address is tried while the page itself keeps going elsewhere, or the machine's network changes."""
+
+
+async def load(tab: Tab, url: str, seconds: float) -> Response | None:
+    """Send ``tab`` to ``url`` until an answer begins to arrive; the answer. Raises `PlaywrightError`, `Unresponsive`.
+
+    Once more when the browser gave up because the machine's network changed under it: containers that come and go
+    change it, and it has nothing to do with the site.
+    """
+    what = f"opening {shorten(url, 100)}"
+    for tries_left in (1, 0):
+        going = tab.page.goto(url, wait_until="commit", timeout=_milliseconds(seconds))
+        try:
+            return await tab.run(going, seconds + 1.0, what)
+        except PlaywrightError as error:
+            if not tries_left or "ERR_NETWORK_CHANGED" not in str(error):
+                raise
+    raise AssertionError("unreachable")
+
+
+async def go_to(tab: Tab, address: str, limits: Deadlines, deadline: Deadline) -> str:
+    """Open ``address`` in ``tab`` until it begins to arrive; the full address.
+
+    Raises `ActionFailed` and `RefusedAddress` with a sentence for the agent.
+    """
+    url = resolve_address(address, tab.url)
+    for _ in range(_OVERTAKEN):
+        seconds = deadline.left(limits.navigation)
+        if not await _overtaken(tab, url, load(tab, url, seconds), seconds):
+            return url
+    raise ActionFailed(f"{shorten(url, 100)} was not opened: the page itself keeps going elsewhere.")
+
+
+async def reload(tab: Tab, limits: Deadlines, deadline: Deadline) -> str:
+    """Load the page of ``tab`` anew until it begins to arrive; its address."""
+    url = tab.url
+    seconds = deadline.left(limits.navigation)
+    reloading = tab.page.reload(wait_until="commit", timeout=_milliseconds(seconds))
+    going = tab.run(reloading, seconds + 1.0, f"opening {shorten(url, 100)}")
+    if await _overtaken(tab, url, going, seconds):
+        raise ActionFailed(f"{shorten(url, 100)} was not loaded again: the page itself went elsewhere.")
+    return url
+
+
+async def go_through_history(tab: Tab, step: int, *, seconds: float) -> str:
+    """Go ``step`` pages forward (1) or back (-1); the address of that page."""
+    if not tab.is_observable:
+        return await _go_by_playwright(tab, step, seconds=seconds)
+    history = await tab.send("Page.getNavigationHistory", seconds=seconds)
+    index = history["currentIndex"] + step
+    entries = history["entries"]
+    # The first entry of every tab is the empty page it was opened with.
+    if not 0 <= index < len(entries) or (index == 0 and entries[0]["url"] == "about:blank"):
+        raise _no_page(step)
+    entry = entries[index]
+    await tab.send("Page.navigateToHistoryEntry", {"entryId": entry["id"]}, seconds=seconds)
+    return str(entry["url"])
+
+
+async def _go_by_playwright(tab: Tab, step: int, *, seconds: float) -> str:
+    """Other browsers than Chromium, whose history can't be read: that there is no such page is answered at once."""
+    arrivals = tab.arrivals
+    go = tab.page.go_back if step < 0 else tab.page.go_forward
+    going = asyncio.ensure_future(go(wait_until="commit", timeout=_milliseconds(seconds)))
+    tab.in_background(going)
+    limit = Deadline(min(seconds, _SILENT))
+    while not going.done() and not limit.over and tab.arrivals == arrivals and not tab.is_navigating():
+        await tab.changed(limit.left(0.05))  # another place in the same document may come unannounced
+        with contextlib.suppress(PlaywrightError, ScriptFailed):
+            await tab.ask_address(seconds)
+    if going.done() and tab.arrivals == arrivals and not tab.is_navigating():
+        raise _no_page(step)
+    return tab.url
+
+
+def _no_page(step: int) -> ActionFailed:
+    return ActionFailed(f"There is no {'earlier' if step < 0 else 'later'} page in this tab.")
+
+
+def _milliseconds(seconds: float) -> float:
+    return max(1.0, seconds * 1000)  # to Playwright 0 means for ever
+
+
+async def _overtaken(tab: Tab, url: str, going: Awaitable[Any], seconds: float) -> bool:
+    """Wait for ``going`` to ``url``; whether to try again: the page went somewhere else by itself before that arrived,
+    or the machine broke it off."""
+    document = tab.document
+    try:
+        await going
+    except Unresponsive as error:
+        raise _unanswered(tab, url, seconds) from error
+    except PlaywrightError as error:
+        text = str(error)
+        if "Timeout" in text:
+            raise _unanswered(tab, url, seconds) from error
+        if "interrupted by another navigation" in text:
+            return True
+        if CUT in text:
+            await tab.changed(0.2)  # the browser's own page about it comes first
+            return True
+        if "Download is starting" in text:
+            return False
+        if "ERR_ABORTED" in text:  # an empty answer, which leaves the page as it was, or another navigation
+            await tab.changed(0.1)
+            return tab.is_navigating() or tab.document != document
+        reason = net_error(error) or shorten(first_line(error), 100)
+        raise ActionFailed(f"{shorten(url, 100)} could not be opened: {reason}.") from error
+    return False
+
+
+def _unanswered(tab: Tab, url: str, seconds: float) -> ActionFailed:
+    tab.stop_loading()
+    return ActionFailed(f"{shorten(url, 100)} did not answer within {seconds:.3g} s.")

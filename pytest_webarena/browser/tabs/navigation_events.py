@@ -1,0 +1,79 @@
+"""What Playwright's events tell of a page's navigations: for browsers without a protocol session that says more."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from playwright.async_api import Frame, Page, Request, Response
+
+from pytest_webarena.browser.tabs.cut_requests import is_document
+
+__all__ = ["Navigations"]
+
+_GRACE = 1.0
+"""How long a document may take to show after its answer has arrived in full, in seconds; else there is none."""
+_EMPTY = (204, 205)
+
+
+class Navigations:
+    """Tells when a navigation of the page itself begins, when it is over, and when another document is shown.
+
+    ``started`` gets the address; ``over`` comes also for those that lead nowhere (an empty answer, a download, one that
+    was broken off); ``shown`` gets the address and whether it is another document, not another place in the same one.
+    """
+
+    def __init__(
+        self,
+        page: Page,
+        *,
+        started: Callable[[str], None],
+        over: Callable[[], None],
+        shown: Callable[[str, bool], None],
+    ) -> None:
+        self._page = page
+        self._started, self._over, self._shown = started, over, shown
+        self._request: Request | None = None
+        self._url = page.url
+        page.on("request", self._on_request)
+        page.on("response", self._on_response)
+        page.on("requestfinished", self._on_finished)
+        page.on("requestfailed", self._on_failed)
+        page.on("download", lambda _: self._end())
+        page.on("framenavigated", self._on_navigated)
+
+    # Handlers must not raise.
+
+    def _on_request(self, request: Request) -> None:
+        if is_document(request):
+            self._request = request
+            self._started(request.url)
+
+    def _on_response(self, response: Response) -> None:
+        if response.request is self._request and response.status in _EMPTY:
+            self._end()
+
+    def _on_finished(self, request: Request) -> None:
+        if request is self._request:
+            asyncio.get_running_loop().call_later(_GRACE, self._on_failed, request)
+
+    def _on_failed(self, request: Request) -> None:
+        if request is self._request:
+            self._end()
+
+    def _on_navigated(self, frame: Frame) -> None:
+        if frame != self._page.main_frame:
+            return
+        before, self._url = self._url, frame.url
+        # Scripts that change the address alone ask for no document, and stay on the site.
+        another = self._request is not None or not (_is_web(before) and _is_web(frame.url))
+        self._request = None
+        self._shown(frame.url, another)
+
+    def _end(self) -> None:
+        self._request = None
+        self._over()
+
+
+def _is_web(url: str) -> bool:
+    return url.startswith(("http://", "https://"))

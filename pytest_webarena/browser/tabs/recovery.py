@@ -1,0 +1,46 @@
+"""Gets a page back that has stopped answering: stops its script, or puts an empty tab in its place."""
+
+from __future__ import annotations
+
+from playwright.async_api import Error as PlaywrightError
+
+from pytest_webarena.browser.faults import ScriptFailed, TabClosed, Unresponsive
+from pytest_webarena.browser.loop import Deadline
+from pytest_webarena.browser.messages import shorten
+from pytest_webarena.browser.reports import PageEvent
+from pytest_webarena.browser.tabs.tab import Tab
+from pytest_webarena.browser.tabs.tabs import Tabs
+
+__all__ = ["recover"]
+
+
+async def recover(tabs: Tabs, tab: Tab, *, seconds: float) -> PageEvent:
+    """Make ``tab`` usable within about ``seconds``; returns what the agent is told.
+
+    ``Runtime.terminateExecution`` interrupts ``while (true)`` within milliseconds, and an endless row of alerts between
+    two of them. `BrowserError` when not even an empty tab can be had.
+    """
+    url = tab.url
+    looping = tab.dialogs.looping
+    tab.dialogs.drain()
+    try:
+        if (looping and tab.flooded) or not tab.is_observable:
+            raise Unresponsive("stopping its dialogs", 0)  # a timer opens them, or nobody can stop a script
+        tab.flooded = looping
+        # A page that is merely slow (laying out, painting) runs no script to be stopped and is waited for.
+        limit = Deadline(seconds)
+        await tab.send("Runtime.terminateExecution", seconds=limit.left())
+        try:
+            await tab.evaluate("() => 1", seconds=limit.left(), what="asking the page")
+        except ScriptFailed:  # the order to stop may hit the question itself
+            await tab.evaluate("() => 1", seconds=limit.left(), what="asking the page")
+    except (Unresponsive, ScriptFailed, PlaywrightError, TabClosed):
+        await tabs.replace(tab)
+        what = "kept opening dialogs" if looping else "stopped responding"
+        return PageEvent(
+            kind="tab_closed", text=f"The page {shorten(url)} {what} and was closed; the tab is empty.", url=url
+        )
+    finally:
+        tab.dialogs.drained()
+    what = "kept opening dialogs" if looping else "stopped responding: it ran a script without end"
+    return PageEvent(kind="script_stopped", text=f"The page {what}; its script was stopped.", url=url)

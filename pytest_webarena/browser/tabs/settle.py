@@ -1,0 +1,196 @@
+"""Waiting until a page has dealt with an action: by events, with a cap, never a fixed sleep."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Iterable
+
+from playwright.async_api import Error as PlaywrightError
+from playwright.async_api import Request
+
+from pytest_webarena.browser.config import Deadlines
+from pytest_webarena.browser.faults import ActionFailed, ScriptFailed, Unresponsive
+from pytest_webarena.browser.loop import Deadline
+from pytest_webarena.browser.messages import shorten
+from pytest_webarena.browser.reports import PageEvent
+from pytest_webarena.browser.tabs.cut_requests import CUT
+from pytest_webarena.browser.tabs.navigation import reload
+from pytest_webarena.browser.tabs.tab import Tab
+from pytest_webarena.browser.tabs.timers import PENDING
+from pytest_webarena.errors import BrowserError
+
+__all__ = ["settle", "wait_for_change"]
+
+_TWO_FRAMES = 0.034
+_RESTLESS = 1.0
+"""A page that changes for so long, with nothing under way, won't come to rest; in seconds."""
+_RESTLESS_CAP = 0.25
+"""The cap for a page known never to come to rest, in seconds."""
+_DOCUMENTS = 4
+"""A page that leads on to more documents than these (one that keeps reloading) gets no more time for each."""
+_MENDINGS = 3
+"""How often a page is loaded anew because the machine's network changed under it."""
+
+# Resolves to [came to rest, number of changes, still loading, timers pending, address]. Writes nothing into the page.
+# The page is its document, those of its frames that can be reached, and all shadow roots.
+_WATCH = """(quiet, cap, loaded, since) => new Promise(resolve => {
+  const start = performance.now(), pending = PENDING;
+  let last = start, changes = 0;
+  const observer = new MutationObserver(list => { changes += list.length; last = performance.now(); });
+  const all = {subtree: true, childList: true, attributes: true, characterData: true};
+  const views = [];
+  const add = view => {
+    views.push(view);
+    observer.observe(view.document, all);
+    for (const root of (view[Symbol.for('pytest-webarena')] || {roots: []}).roots) {
+      const alive = root.deref();
+      if (alive && alive.isConnected) observer.observe(alive, all);
+    }
+    for (let i = 0; i < Math.min(view.frames.length, 20); i++) {
+      try { if (view.frames[i].document) add(view.frames[i]); } catch { /* of another site */ }
+    }
+  };
+  add(window);
+  const late = () => {
+    const ago = since < 0 ? since : since + performance.now() - start;
+    return views.some(view => { try { return pending(view, ago); } catch { return false; } });
+  };
+  const look = () => {
+    const now = performance.now(), loading = document.readyState !== 'complete';
+    const waiting = late();
+    const rest = !(loading && loaded) && !waiting && now - last >= quiet;
+    if (rest || now - start >= cap) {
+      observer.disconnect();
+      resolve([rest, changes, loading, waiting, document.URL]);
+    } else {
+      setTimeout(look, Math.max(8, Math.min(quiet, quiet - (now - last))));
+    }
+  };
+  setTimeout(look, Math.min(quiet, cap));
+})""".replace("PENDING", PENDING)
+
+# Resolves at the first change of the page, or after a time; at once if it is not told to look for changes.
+_CHANGE = """(cap, look) => new Promise(resolve => {
+  const observer = new MutationObserver(() => { observer.disconnect(); resolve(true); });
+  if (look) observer.observe(document, {subtree: true, childList: true, attributes: true, characterData: true});
+  setTimeout(() => { observer.disconnect(); resolve(false); }, cap);
+})"""
+
+
+async def wait_for_change(tab: Tab, seconds: float, *, hang: float) -> None:
+    """Return when the page changes, goes elsewhere, or after ``seconds``. A page known to be restless: after that."""
+    document, limit = tab.document, Deadline(seconds)
+    if tab.is_navigating():
+        return
+    try:
+        await tab.evaluate(
+            _CHANGE, seconds * 1000, not tab.restless, seconds=hang + seconds, what="waiting for the page"
+        )
+    except Unresponsive:
+        if not tab.is_navigating():
+            raise
+    except (ScriptFailed, PlaywrightError):
+        while tab.document == document and not tab.is_navigating() and not limit.over:
+            await tab.changed(limit.left())
+
+
+async def settle(
+    tab: Tab,
+    limits: Deadlines,
+    deadline: Deadline,
+    *,
+    before: Iterable[Request] = (),
+    brief: bool = False,
+    since: float | None = None,
+) -> tuple[PageEvent, ...]:
+    """Return when ``tab`` is at rest: no navigation under way, the document loaded, its requests answered, no changes.
+    With ``since``, the monotonic time when the action began, also: no short timer pending that was set after it.
+
+    At rest means unchanged for ``limits.quiet`` seconds, or for two frames when ``brief`` (after what seldom has an
+    effect of its own). ``before`` are requests that were under way before the action: they are not waited for. A
+    navigation may take ``limits.navigation`` seconds to begin to arrive; whatever has arrived is waited for at most
+    ``limits.settle`` seconds. Pages that never rest (animation, polling, an image that never comes) hit that cap once
+    and are given a quarter of a second, or not waited for, from then on. A page that lost requests because the network
+    of the machine changed is loaded anew; `BrowserError` where that would undo or repeat something. Returns what the
+    agent should know. Raises as `Tab.run`: `Unresponsive` after ``limits.hang`` seconds without an answer. All within
+    ``deadline``.
+    """
+    for _ in range(_MENDINGS):
+        events = await _rest(tab, limits, deadline, before=before, brief=brief, since=since)
+        if not tab.cuts.urls:
+            return events
+        if not tab.cuts.mendable:
+            break
+        with contextlib.suppress(ActionFailed):  # the next look tells
+            await reload(tab, limits, deadline)
+    cut = shorten(tab.cuts.urls[0], 100)
+    raise BrowserError(
+        f"expected an answer for {cut}, found {CUT}: the browser broke it off because the network of this machine "
+        "changed (a container started, a VPN connected)"
+    )
+
+
+async def _rest(
+    tab: Tab, limits: Deadlines, deadline: Deadline, *, before: Iterable[Request], brief: bool, since: float | None
+) -> tuple[PageEvent, ...]:
+    """`settle`, whatever was broken off."""
+    quiet = _TWO_FRAMES if brief else limits.quiet
+    navigation, hang, cap = deadline.left(limits.navigation), deadline.left(limits.hang), limits.settle
+    old = set(before)
+    arrival, rest = Deadline(navigation), Deadline(cap)
+    first = document = tab.document
+    while tab.is_navigating() or not rest.over:
+        if tab.is_navigating():
+            await tab.changed(arrival.left())
+            if arrival.over:
+                return (_give_up(tab, navigation),)
+            continue
+        if tab.document != document:
+            document = tab.document
+            rest = Deadline(cap) if document - first < _DOCUMENTS else rest
+        limit = rest.left(_RESTLESS_CAP if tab.restless else _RESTLESS)
+        try:
+            calm, changes, loading, ticking, address = await tab.evaluate(
+                _WATCH,
+                quiet * 1000,
+                limit * 1000,
+                not tab.never_loads,
+                -1 if since is None or tab.ticking else (time.monotonic() - since) * 1000,
+                seconds=hang + limit,
+                what="waiting for the page",
+            )
+        except Unresponsive:
+            if not tab.is_navigating():
+                raise
+            continue  # the browser holds calls back while another document is on its way
+        except (ScriptFailed, PlaywrightError):
+            if tab.document == document and not tab.is_navigating():
+                return ()  # a document that can't be watched: nothing to wait for
+            continue
+        if tab.is_navigating() or tab.document != document:
+            continue
+        tab.see_address(address)
+        pending = [key for request, key in tab.inflight.items() if request not in old and key not in tab.endless]
+        if calm and not pending:
+            return ()
+        owed = pending or ticking or (loading and not tab.never_loads)
+        if owed and not rest.over:
+            if pending:
+                await tab.changed(rest.left())
+            continue
+        # Given up; what for is remembered, so as not to wait for it again.
+        tab.restless = tab.restless or changes > 0
+        tab.never_loads = tab.never_loads or loading
+        tab.ticking = tab.ticking or ticking
+        tab.endless.update(pending)
+        return ()
+    return ()
+
+
+def _give_up(tab: Tab, seconds: float) -> PageEvent:
+    """Stop a navigation, as a user would: while it is under way the browser lets nobody look at the page."""
+    url = tab.destination
+    tab.stop_loading()
+    text = f"{shorten(url, 100)} did not answer within {seconds:.3g} s; loading was stopped."
+    return PageEvent(kind="loading", text=text, url=url)

@@ -1,0 +1,404 @@
+"""One page of a session: its protocol session, what it is busy with, and calls to it that always end."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
+
+from playwright.async_api import CDPSession, FileChooser, Page, Request
+from playwright.async_api import Error as PlaywrightError
+
+from pytest_webarena.browser.faults import DialogOpened, PageCrashed, ScriptFailed, TabClosed, Unresponsive
+from pytest_webarena.browser.messages import first_line, shorten, writable
+from pytest_webarena.browser.observation.extraction import ElementInfo
+from pytest_webarena.browser.observation.fast.inpage import InPage
+from pytest_webarena.browser.observation.fast.numbers import Numbers
+from pytest_webarena.browser.reports import PageEvent
+from pytest_webarena.browser.tabs.address_guard import allowed_in_tab, failed_address
+from pytest_webarena.browser.tabs.cut_requests import Cuts
+from pytest_webarena.browser.tabs.dialogs import Dialogs
+from pytest_webarena.browser.tabs.navigation_events import Navigations
+from pytest_webarena.errors import BrowserError
+
+__all__ = ["Tab"]
+
+T = TypeVar("T")
+
+_WAITED_FOR = frozenset({"document", "script", "stylesheet", "xhr", "fetch"})
+"""Requests that may still change what the page shows. Images and media don't; streams and sockets never end."""
+
+
+class Tab:
+    """One page. All calls to it go through `run`, which ends by its deadline whatever the page does."""
+
+    def __init__(self, page: Page, dialogs: Dialogs, report: Callable[[PageEvent], None]) -> None:
+        self.page = page
+        self.dialogs = dialogs
+        self.document = 0
+        """Counts the documents shown, so that ids of an earlier one are never used on a later one."""
+        self.arrivals = 0
+        """Counts the addresses shown, those of the same document included; on other browsers than Chromium."""
+        self.elements: dict[str, ElementInfo] = {}
+        """Everything that observations of this document have shown, by id."""
+        self.in_page = InPage(self, Numbers.of(page.context))
+        """What the ``fast`` extractor knows of the tab's elements."""
+        self.inflight: dict[Request, str] = {}
+        """Requests that have no answer yet, with the key by which endless ones are told apart."""
+        self.endless: set[str] = set()
+        """Keys of requests of this document that outlasted the waiting: polling. Nobody waits for them again."""
+        self.restless = False
+        """Whether this document kept changing until the waiting was given up."""
+        self.never_loads = False
+        """Whether this document was still loading something when the waiting was given up."""
+        self.ticking = False
+        """Whether this document kept setting timers until the waiting was given up."""
+        self.flooded = False
+        """Whether this document has been stopped from opening dialogs once; next time it is closed."""
+        self.cuts = Cuts()
+        """Requests of this document that the machine broke off."""
+        self.popups_expected = 0
+        self.last_title = ""
+        """As it was when the page was last looked at."""
+        self.file_dialog: FileChooser | None = None
+        """The file dialog that the page opened and nobody has answered."""
+        self._cdp: CDPSession | None = None
+        self._attached: asyncio.Task[None] | None = None
+        self._report = report
+        self._frame_id = ""
+        self._unreachable = ""
+        self._told = self._seen = ""
+        self._leaving: asyncio.Future[Any] | None = None
+        self._requested = False
+        self._navigating = False
+        self.destination = ""
+        """Where the latest navigation leads."""
+        self._pulses: set[asyncio.Future[None]] = set()
+        self._background: set[asyncio.Future[Any]] = set()
+        self._gone: asyncio.Future[Exception] = asyncio.get_running_loop().create_future()
+        page.on("crash", lambda _: self._end(PageCrashed(f"the process that rendered {shorten(page.url)} crashed")))
+        page.on("close", lambda _: self._end(TabClosed("the tab is closed")))
+        page.on("request", self._on_request)
+        page.on("requestfinished", self._on_request_over)
+        page.on("requestfailed", self._on_request_failed)
+        self._is_chromium = page.context.browser is not None and page.context.browser.browser_type.name == "chromium"
+        if not self._is_chromium:
+            Navigations(page, started=self._on_plain_start, over=self._on_plain_end, shown=self._on_plain_document)
+
+    @property
+    def url(self) -> str:
+        """Address of the page, as last reported; asks the page nothing. For a page that failed to load, its own."""
+        url = self.page.url
+        if url == self._told:
+            return self._seen
+        return self._unreachable or url if url.startswith("chrome-error:") else failed_address(url)
+
+    @property
+    def closed(self) -> bool:
+        """Whether the page is gone for good."""
+        return self.page.is_closed()
+
+    @property
+    def frame_id(self) -> str:
+        """Protocol id of the main frame, which is that of the page as well; empty before there is a session."""
+        return self._frame_id
+
+    def is_navigating(self) -> bool:
+        """Whether another document has been asked for and not begun to arrive."""
+        return self._requested or self._navigating
+
+    @property
+    def is_observable(self) -> bool:
+        """Whether there is a protocol session: only Chromium has one."""
+        return self._cdp is not None
+
+    @property
+    def session(self) -> CDPSession | None:
+        """The protocol session; None on other browsers than Chromium. Calls to it belong into `run`."""
+        return self._cdp
+
+    def see_address(self, url: str) -> None:
+        """What the page itself says its address is: Firefox doesn't tell of places that the history leads to."""
+        if not self._is_chromium and url != self.page.url:
+            self.arrivals += url != self.url
+            self._told, self._seen = self.page.url, url
+
+    async def ask_address(self, seconds: float) -> None:
+        """Have the page say its address."""
+        self.see_address(await self.evaluate("() => document.URL", seconds=seconds, what="asking for an address"))
+
+    async def title(self) -> str:
+        """Title of the page; asks the browser, not the page, which may be busy."""
+        if self._cdp is None and self.dialogs.open is not None:
+            return self.last_title  # here it is the page that has to be asked
+        try:
+            if self._cdp is None:
+                return writable(await self.run(self.page.title(), 2.0, "reading a title", despite_dialog=True))
+            call = self._cdp.send("Page.getNavigationHistory")
+            history = await self.run(call, 2.0, "reading a title", despite_dialog=True)
+        except (PlaywrightError, PageCrashed, TabClosed, Unresponsive):
+            return ""
+        return writable(history["entries"][history["currentIndex"]]["title"])
+
+    def start_attaching(self, seconds: float) -> None:
+        """Begin to open the protocol session in the background; `attach` waits for it."""
+        if self._attached is None:
+            self._attached = asyncio.ensure_future(self._attach(seconds))
+
+    async def attach(self, seconds: float) -> None:
+        """Open the protocol session, once."""
+        self.start_attaching(seconds)
+        assert self._attached is not None
+        await asyncio.shield(self._attached)
+
+    async def run(self, awaitable: Awaitable[T], seconds: float, what: str, *, despite_dialog: bool = False) -> T:
+        """The result of ``awaitable``, at the latest after ``seconds``.
+
+        Raises `Unresponsive`, `DialogOpened` (the call goes on in the background), `TabClosed`, `PageCrashed`,
+        `BrowserError` when the browser is gone, or the Playwright error of the call itself.
+        """
+        task = asyncio.ensure_future(awaitable)
+        if self._gone.done():
+            self._drop(task)
+            raise self._gone.result()
+        opened = asyncio.ensure_future(self.dialogs.opened.wait())
+        watched: set[asyncio.Future[Any]] = {task, self._gone}
+        if not despite_dialog:
+            watched.add(opened)
+        try:
+            await asyncio.wait(watched, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        except asyncio.CancelledError:
+            self._drop(task)
+            raise
+        finally:
+            opened.cancel()
+        if task.done():
+            return self._result(task)
+        if self._gone.done():
+            self._drop(task)
+            raise self._gone.result()
+        if self.dialogs.open is not None and not despite_dialog:
+            self._background.add(task)
+            task.add_done_callback(self._forget)
+            raise DialogOpened
+        self._drop(task)
+        raise Unresponsive(what, seconds)
+
+    async def send(self, method: str, params: dict[str, Any] | None = None, *, seconds: float) -> Any:
+        """One protocol command; Chromium only."""
+        if self._cdp is None:
+            raise BrowserError(f"{method} needs Chromium; this browser is another one (use --browser chromium)")
+        return await self.run(self._cdp.send(method, params or {}), seconds, method)
+
+    async def evaluate(self, function: str, *args: Any, seconds: float, what: str) -> Any:
+        """Result of a JavaScript function called in the page's main frame; `ScriptFailed` when it throws."""
+        call = f"({function})({', '.join(json.dumps(arg) for arg in args)})"
+        if self._cdp is None:
+            try:
+                return await self.run(self.page.evaluate(f"() => {call}"), seconds, what)
+            except PlaywrightError as error:
+                raise ScriptFailed(first_line(error)) from error
+        parameters = {"expression": call, "awaitPromise": True, "returnByValue": True, "userGesture": False}
+        answer = await self.run(self._cdp.send("Runtime.evaluate", parameters), seconds, what)
+        return script_value(answer)
+
+    async def changed(self, seconds: float) -> None:
+        """Wait until a navigation or request begins or ends, at most ``seconds``. Raises when the tab is gone."""
+        if self._gone.done():
+            raise self._gone.result()
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._pulses.add(future)
+        try:
+            watched: set[asyncio.Future[Any]] = {future, self._gone}
+            await asyncio.wait(watched, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            self._pulses.discard(future)
+
+    def pulse(self) -> None:
+        """Wake whoever waits in `changed`."""
+        for future in self._pulses:
+            if not future.done():
+                future.set_result(None)
+
+    def stop_loading(self) -> None:
+        """Break off the navigation under way."""
+        self._requested = self._navigating = False
+        if self._cdp is not None:
+            self.in_background(self.send("Page.stopLoading", seconds=5.0))
+        else:
+            self.in_background(self.evaluate("() => window.stop()", seconds=5.0, what="stopping a page"))
+
+    async def leave_refused(self, seconds: float) -> None:
+        """Wait until the tab has left an address that it must not show."""
+        if not allowed_in_tab(self.page.url):
+            self._guard(self.page.url)
+        if self._leaving is not None and not self._leaving.done():
+            with contextlib.suppress(PlaywrightError):
+                await self.run(asyncio.shield(self._leaving), seconds, "leaving a refused address")
+
+    def in_background(self, awaitable: Awaitable[Any]) -> None:
+        """Let something finish whose result nobody needs."""
+        task = asyncio.ensure_future(awaitable)
+        self._background.add(task)
+        task.add_done_callback(self._forget)
+
+    async def _attach(self, seconds: float) -> None:
+        if not self._is_chromium:
+            return
+        try:
+            cdp = await self.run(
+                self.page.context.new_cdp_session(self.page), seconds, "opening a tab", despite_dialog=True
+            )
+            for name, handler in {
+                "Page.frameRequestedNavigation": self._on_requested,
+                "Page.frameClearedScheduledNavigation": self._on_cleared,
+                "Page.frameStartedNavigating": self._on_started,
+                "Page.frameNavigated": self._on_navigated,
+                "Page.frameStoppedLoading": self._on_stopped,
+                "Page.windowOpen": self._on_window_open,
+                "Page.javascriptDialogClosed": self.dialogs.on_closed,
+            }.items():
+                cdp.on(name, handler)
+            await self.run(cdp.send("Page.enable"), seconds, "opening a tab", despite_dialog=True)
+            tree = await self.run(cdp.send("Page.getFrameTree"), seconds, "opening a tab", despite_dialog=True)
+        except PlaywrightError as error:
+            raise BrowserError(f"no protocol session for {shorten(self.url)}: {first_line(error)}") from error
+        self._frame_id = tree["frameTree"]["frame"]["id"]
+        self._cdp = cdp
+        self._guard(tree["frameTree"]["frame"]["url"])
+
+    def _result(self, task: asyncio.Future[T]) -> T:
+        try:
+            return task.result()
+        except PlaywrightError as error:
+            text = str(error)
+            if "Target crashed" in text or "Page crashed" in text:
+                raise PageCrashed(f"the process that rendered {shorten(self.url)} crashed") from error
+            browser = self.page.context.browser
+            if "Connection closed" in text or (browser is not None and not browser.is_connected()):
+                raise BrowserError("the browser crashed or was killed") from error
+            if "has been closed" in text or self.page.is_closed():
+                raise TabClosed("the tab is closed") from error
+            raise
+
+    def _drop(self, task: asyncio.Future[Any]) -> None:
+        task.cancel()
+        task.add_done_callback(_consume)
+
+    def _forget(self, task: asyncio.Future[Any]) -> None:
+        self._background.discard(task)
+        _consume(task)
+
+    def _end(self, reason: Exception) -> None:
+        if not self._gone.done():
+            self._gone.set_result(reason)
+        self.pulse()
+
+    def _new_document(self) -> None:
+        self.document += 1
+        self.elements.clear()
+        self.endless.clear()
+        self.restless = self.never_loads = self.ticking = self.flooded = False
+        self.cuts.on_document()
+
+    def _guard(self, url: str) -> None:
+        """Send the tab away from an address it must not show, however it got there."""
+        if not allowed_in_tab(url) and (self._leaving is None or self._leaving.done()):
+            text = f"The page led to {shorten(url, 100)}, which can't be opened here; the tab was emptied."
+            self._report(PageEvent(kind="refused", text=text, url=url))
+            self._leaving = asyncio.ensure_future(self.page.goto("about:blank", timeout=5000))
+            self._leaving.add_done_callback(_consume)
+
+    # What the browser reports. Handlers must not raise: Playwright would fail the next call with it.
+
+    def _is_main(self, event: dict[str, Any]) -> bool:
+        return event.get("frameId") == self._frame_id
+
+    def _on_requested(self, event: dict[str, Any]) -> None:
+        url = str(event.get("url", ""))
+        if self._is_main(event) and event.get("disposition") == "currentTab" and not url.startswith("javascript:"):
+            self._requested, self.destination = True, url
+
+    def _on_cleared(self, event: dict[str, Any]) -> None:
+        if self._is_main(event):
+            self._requested = False
+            self.pulse()
+
+    def _on_started(self, event: dict[str, Any]) -> None:
+        if self._is_main(event) and not str(event.get("navigationType", "")).lower().endswith("samedocument"):
+            self._requested, self._navigating = False, True
+            self.destination = str(event.get("url", ""))
+            self.pulse()
+
+    def _on_navigated(self, event: dict[str, Any]) -> None:
+        frame = event.get("frame", {})
+        if "parentId" in frame:
+            return
+        self._frame_id = str(frame.get("id", self._frame_id))
+        self._unreachable = str(frame.get("unreachableUrl", ""))
+        self._requested = self._navigating = False
+        self._new_document()
+        self._guard(str(frame.get("url", "")))
+        self.pulse()
+
+    def _on_stopped(self, event: dict[str, Any]) -> None:
+        if self._is_main(event):  # also the end of a download, an empty answer or a broken-off navigation
+            self._requested = self._navigating = False
+            self.pulse()
+
+    def _on_window_open(self, event: dict[str, Any]) -> None:
+        if allowed_in_tab(str(event.get("url", ""))):  # no window comes for the others
+            self.popups_expected += 1
+
+    def _on_plain_start(self, url: str) -> None:
+        self._navigating, self.destination = True, url
+        self.pulse()
+
+    def _on_plain_end(self) -> None:
+        self._navigating = False
+        self.pulse()
+
+    def _on_plain_document(self, url: str, another: bool) -> None:
+        self.arrivals += 1
+        self._navigating = False
+        self._told = self._seen = ""
+        if another:
+            self._new_document()
+            self.never_loads = failed_address(url) != url  # Firefox's own page about a failure never says it has
+        self._guard(url)
+        self.pulse()
+
+    def _on_request(self, request: Request) -> None:
+        self.cuts.on_request(request)
+        if request.redirected_from is not None:
+            self.inflight.pop(request.redirected_from, None)
+        if request.resource_type in _WAITED_FOR:
+            self.inflight[request] = f"{request.method} {request.url.partition('?')[0]}"
+        self.pulse()
+
+    def _on_request_over(self, request: Request) -> None:
+        self.inflight.pop(request, None)
+        self.pulse()
+
+    def _on_request_failed(self, request: Request) -> None:
+        key = self.inflight.get(request)
+        self.cuts.on_failed(request, awaited=key is not None and key not in self.endless)
+        self._on_request_over(request)
+
+
+def script_value(answer: dict[str, Any]) -> Any:
+    """The value in an answer of ``Runtime.evaluate`` or ``Runtime.callFunctionOn``; `ScriptFailed` if it threw."""
+    details = answer.get("exceptionDetails")
+    if details is not None:
+        thrown = details.get("exception", {})
+        text = str(thrown.get("description") or thrown.get("value") or details.get("text") or "an error")
+        raise ScriptFailed(shorten(text.split("\n    at ")[0], 300))
+    return answer["result"].get("value")
+
+
+def _consume(task: asyncio.Future[Any]) -> None:
+    """Look at the outcome, so that asyncio does not complain of a failure nobody asked about."""
+    with contextlib.suppress(asyncio.CancelledError):
+        task.exception()

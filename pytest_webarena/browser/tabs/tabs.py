@@ -1,0 +1,204 @@
+"""The tabs of a session: which there are, which is current, and pages that open and close by themselves."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+from playwright.async_api import BrowserContext, Dialog, Download, FileChooser, Page
+from playwright.async_api import Error as PlaywrightError
+
+from pytest_webarena.browser.acting.uploads import offered
+from pytest_webarena.browser.config import SessionConfig
+from pytest_webarena.browser.faults import PageCrashed, TabClosed, Unresponsive
+from pytest_webarena.browser.loop import Deadline
+from pytest_webarena.browser.messages import first_line, shorten
+from pytest_webarena.browser.reports import PageEvent
+from pytest_webarena.browser.tabs.dialogs import Dialogs
+from pytest_webarena.browser.tabs.tab import Tab
+from pytest_webarena.errors import BrowserError
+
+__all__ = ["Tabs"]
+
+
+class Tabs:
+    """Tabs in the order they were opened. A pop-up becomes current; a tab that goes leaves the last one current."""
+
+    def __init__(
+        self,
+        context: BrowserContext,
+        config: SessionConfig,
+        report: Callable[[PageEvent], None],
+        on_download: Callable[[Download], None],
+    ) -> None:
+        self._context = context
+        self._config = config
+        self._report = report
+        self._on_download = on_download
+        self._tabs: list[Tab] = []
+        self._popups: list[Tab] = []
+        self._current: Tab | None = None
+        context.on("page", self._on_page)
+        context.on("dialog", self._on_dialog)
+
+    def __iter__(self) -> Iterator[Tab]:
+        return iter(self._tabs)
+
+    def __len__(self) -> int:
+        return len(self._tabs)
+
+    @property
+    def current(self) -> Tab:
+        """The tab that actions act on. Call `sync` first."""
+        assert self._current is not None
+        return self._current
+
+    @property
+    def uploads(self) -> Mapping[str, Path]:
+        """Files that may be uploaded, by the names an agent calls them."""
+        return self._config.uploads
+
+    def index(self, tab: Tab) -> int:
+        """Its number, from 0; 0 for one that is gone."""
+        return self._tabs.index(tab) if tab in self._tabs else 0
+
+    async def sync(self) -> None:
+        """Take note of what opened and closed since; afterwards there is a current tab, ready for use."""
+        popups, self._popups = self._popups, []
+        for popup in popups:
+            if popup in self._tabs and not popup.closed:
+                self._report(
+                    PageEvent(kind="popup", text=f"The page opened a new tab: {shorten(popup.url)}.", url=popup.url)
+                )
+                self._current = popup
+        gone = self._current is not None and self._current.closed
+        if gone and self._current in self._tabs:
+            self._report(PageEvent(kind="tab_closed", text="The current tab was closed by its page."))
+        self._tabs = [tab for tab in self._tabs if not tab.closed]
+        if self._current is None or gone:
+            self._current = self._tabs[-1] if self._tabs else await self.open()
+        try:
+            await self._current.attach(self._config.deadlines.context)
+        except TabClosed:
+            await self.sync()
+        except Unresponsive:
+            self._report(PageEvent(kind="tab_closed", text="A new tab did not respond and was closed."))
+            await self._close_page(self._current)
+            self._tabs.remove(self._current)
+            await self.sync()
+
+    async def open(self, *, current: bool = True) -> Tab:
+        """A new empty tab."""
+        tab = await self._new_page()
+        if current:
+            self._current = tab
+        return tab
+
+    def focus(self, index: int) -> None:
+        """Make the tab with that number current."""
+        self._current = self._tabs[index]
+
+    async def close(self, tab: Tab) -> None:
+        """Close a tab; if it was current, the last one becomes so, or a new empty one."""
+        await self._close_page(tab)
+        self._tabs = [each for each in self._tabs if each is not tab]
+        if self._current is tab:
+            self._current = self._tabs[-1] if self._tabs else await self.open()
+
+    async def close_all_but(self, keep: list[Tab]) -> None:
+        """Close every tab that is not in ``keep``; the first of those becomes current."""
+        for tab in [each for each in self._tabs if each not in keep]:
+            await self._close_page(tab)
+        self._tabs, self._current = list(keep), keep[0]
+
+    async def close_all(self) -> None:
+        """Close every tab; there is none then until the next one is opened."""
+        tabs, self._tabs, self._popups, self._current = self._tabs, [], [], None
+        for tab in tabs:
+            await self._close_page(tab)
+
+    async def replace(self, tab: Tab) -> None:
+        """Put an empty tab in the place of one that is beyond help."""
+        fresh = await self._new_page()
+        self._tabs.remove(fresh)
+        place = self.index(tab)
+        self._tabs = [each for each in self._tabs if each is not tab]
+        self._tabs.insert(place, fresh)
+        if self._current is tab:
+            self._current = fresh
+        await self._close_page(tab)
+
+    async def wait_for_popups(self, tab: Tab, seconds: float) -> None:
+        """Wait for windows that ``tab`` has asked for: Playwright reports them once their page begins to arrive."""
+        limit = Deadline(seconds)
+        while tab.popups_expected > 0 and not limit.over and not tab.closed:
+            await tab.changed(limit.left())
+        tab.popups_expected = 0
+
+    async def _new_page(self) -> Tab:
+        seconds = self._config.deadlines.context
+        limit = Deadline(seconds)
+        try:
+            async with asyncio.timeout(seconds):
+                page = await self._context.new_page()
+        except TimeoutError as error:
+            raise BrowserError(f"no new tab could be opened within {seconds:g} s") from error
+        except PlaywrightError as error:
+            if "closed" in str(error):  # nobody but us closes a context
+                raise BrowserError("the browser crashed or was killed") from error
+            raise BrowserError(f"no new tab could be opened: {first_line(error)}") from error
+        tab = next((each for each in self._tabs if each.page is page or each.page == page), None)
+        if tab is None:
+            tab = self._register(page)
+        self._popups = [each for each in self._popups if each is not tab]
+        await tab.attach(limit.left())
+        return tab
+
+    async def _close_page(self, tab: Tab) -> None:
+        try:
+            await tab.run(tab.page.close(), self._config.deadlines.close, "closing a tab", despite_dialog=True)
+        except (TabClosed, PageCrashed, PlaywrightError):
+            pass  # it is gone, which is what was wanted
+        except Unresponsive as error:
+            raise BrowserError("a tab could not be closed: the browser no longer answers") from error
+
+    def _register(self, page: Page) -> Tab:
+        dialogs = Dialogs(self._config.dialogs, self._report)
+        tab = Tab(page, dialogs, self._report)
+        page.on("download", self._on_download)
+        # With a listener no file dialog of the system opens, where nobody could answer it.
+        page.on("filechooser", lambda chooser: self._on_file_dialog(tab, chooser))
+        self._tabs.append(tab)
+        tab.start_attaching(self._config.deadlines.context)
+        return tab
+
+    # Handlers of Playwright events must not raise.
+
+    def _on_page(self, page: Page) -> None:
+        for tab in self._tabs:
+            tab.popups_expected = max(0, tab.popups_expected - 1)
+        if len(self._tabs) >= self._config.max_tabs:
+            text = f"The page tried to open more than {self._config.max_tabs} tabs; the last one was closed."
+            self._report(PageEvent(kind="refused", text=text, url=page.url))
+            self._tabs[0].in_background(page.close())
+        else:
+            popup = self._register(page)
+            self._popups.append(popup)
+        for tab in self._tabs:
+            tab.pulse()
+
+    def _on_file_dialog(self, tab: Tab, chooser: FileChooser) -> None:
+        tab.file_dialog = chooser
+        text = f"The page opened a dialog to choose a file. {offered(self._config.uploads)}"
+        self._report(PageEvent(kind="file_dialog", text=text, url=tab.url))
+        tab.pulse()
+
+    def _on_dialog(self, dialog: Dialog) -> None:
+        page = dialog.page
+        for tab in self._tabs:
+            if tab.page == page:
+                tab.dialogs.on_dialog(dialog)
+                return
+        # Of a page that is only being opened, or closed: nobody is there to read it.
+        Dialogs("accept", lambda event: None).on_dialog(dialog)

@@ -1,0 +1,1 @@
+"""Everything behind ``webarena …``: what is no test run."""

@@ -1,0 +1,264 @@
+"""``webarena …``: everything that is not a test run."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+import textwrap
+from collections.abc import Sequence
+from dataclasses import replace
+from importlib.metadata import version
+from pathlib import Path
+
+from pytest_webarena.commands.images import add_image_commands
+from pytest_webarena.commands.sites import add_commands as add_site_commands
+from pytest_webarena.errors import TrialError, UsageError
+
+__all__ = ["main"]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code: 0 fine, 1 something is wrong with what was looked at, 2 wrong usage."""
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    try:
+        code: int = options.run(options)
+    except UsageError as error:
+        print(f"webarena {options.command}: {error}", file=sys.stderr)
+        return 2
+    except TrialError as error:
+        print(f"webarena {options.command}: {error}", file=sys.stderr)
+        return 1
+    except BrokenPipeError:  # the reader had enough
+        sys.stderr.close()
+        return 0
+    return code
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="webarena", description="Beside pytest: check and try out task files, join and look at runs."
+    )
+    parser.add_argument("--version", action="version", version=f"pytest-webarena {version('pytest-webarena')}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+
+    validate = commands.add_parser("validate", help="check task files and catalogues and report every problem")
+    validate.add_argument(
+        "paths", nargs="+", type=Path, metavar="PATH", help="a task file, a catalogue, or a directory of them"
+    )
+    validate.add_argument("--format", choices=("text", "json", "github"), default="text", help="default: text")
+    validate.add_argument(
+        "--sites", default="embedded", metavar="CATALOGUE", help="catalogue whose sites are known (default: embedded)"
+    )
+    validate.set_defaults(run=_validate)
+
+    schema = commands.add_parser("schema", help="print the JSON schema of task files, for editors")
+    schema.add_argument("--write", type=Path, metavar="PATH", help="write it there instead of printing it")
+    schema.add_argument("--sites", action="store_true", help="of catalogue files instead")
+    schema.set_defaults(run=_schema)
+
+    importing = commands.add_parser("import", help="write a published suite, or its JSON, as YAML task files")
+    importing.add_argument("suite", metavar="SUITE", help="a published suite, or a JSON file in one of their formats")
+    importing.add_argument(
+        "-o", "--output", type=Path, required=True, metavar="PATH", help="a folder (a file per site), or a .yaml file"
+    )
+    importing.set_defaults(run=_import)
+
+    tasks = commands.add_parser("tasks", help="what suites and task files hold").add_subparsers(
+        dest="subcommand", required=True, metavar="COMMAND"
+    )
+    stats = tasks.add_parser("stats", help="how tasks are distributed: by site, category, evaluation, template")
+    stats.add_argument("sources", nargs="+", metavar="SUITE|PATH", help="suites, task files, or folders of them")
+    stats.set_defaults(run=_stats)
+
+    merge = commands.add_parser("merge", help="join the run directories of shards or of resumed runs")
+    merge.add_argument("runs", nargs="+", type=Path, metavar="RUN_DIR")
+    merge.add_argument("-o", "--output", type=Path, required=True, metavar="DIR", help="new run directory")
+    merge.add_argument(
+        "--allow-mixed", action="store_true", help="join trials that differ in what a rate is made of; told beside it"
+    )
+    merge.set_defaults(run=_merge)
+
+    view = commands.add_parser("view", help="write one HTML page that shows a run")
+    view.add_argument("run_dir", type=Path, metavar="RUN_DIR")
+    view.add_argument("-o", "--output", type=Path, metavar="FILE", help="default: RUN_DIR/view.html")
+    view.add_argument(
+        "--pictures", type=float, default=80.0, metavar="MB", help="screenshots inside the page, at most (default: 80)"
+    )
+    view.set_defaults(run=_view)
+
+    attempt = commands.add_parser("try", help="try a task out by hand, its checks judged after every action")
+    attempt.add_argument(
+        "task", metavar="FILE::ID", help="a task as pytest names it, e.g. tasks/notes.yaml::grocery-note"
+    )
+    attempt.add_argument("--sites", default="embedded", metavar="CATALOGUE", help="sites to use (default: embedded)")
+    attempt.add_argument("--headed", action="store_true", help="show the browser's window and judge while you use it")
+    attempt.add_argument("--solution", action="store_true", help="replay the solution, judge, and leave; for scripts")
+    attempt.add_argument("--browser-executable", metavar="PATH", help="browser to use (default: as for pytest)")
+    attempt.add_argument(
+        "--pictures", type=Path, default=Path("tryout"), metavar="DIR", help="for screenshots (default: tryout)"
+    )
+    attempt.set_defaults(run=_try)
+
+    from pytest_webarena.llm_judge import command as judge_command
+
+    judge_command.add_arguments(
+        commands.add_parser("judge", help="measure a judge model with labelled answers before it is trusted")
+    )
+
+    repairs = commands.add_parser("repairs", help="list what --grading=repaired repairs, and which tasks it touches")
+    repairs.add_argument("rule", nargs="*", metavar="RULE", help="default: all of them")
+    repairs.add_argument("--suite", default="webarena", metavar="NAME", help="whose tasks to name (default: webarena)")
+    repairs.set_defaults(run=_repairs)
+
+    from pytest_webarena.commands.results import add_commands
+
+    add_commands(commands)
+    add_site_commands(commands)
+    add_image_commands(commands)
+
+    from pytest_webarena.results import tables
+
+    tables.add_arguments(commands.add_parser("tables", help="success rates of runs as the papers tabulate them"))
+
+    agents = commands.add_parser("agents", help="list what --agent understands")
+    agents.set_defaults(run=_agents)
+    return parser
+
+
+def _validate(options: argparse.Namespace) -> int:
+    from pytest_webarena.sites.catalogues.loading import looks_like_catalogue, problems_of
+    from pytest_webarena.sites.catalogues.manifest import load_catalogue
+    from pytest_webarena.tasks.validate import find_files, render, validate
+
+    files = find_files(options.paths)
+    catalogues = [path for path in files if looks_like_catalogue(path)]
+    report = validate([path for path in files if path not in catalogues], sites=load_catalogue(options.sites).accounts)
+    if catalogues:
+        wrong = [problem for path in catalogues for problem in problems_of(path)]
+        report = replace(report, files=(*report.files, *catalogues), problems=(*report.problems, *wrong))
+    print(render(report, options.format))
+    return 1 if report.problems else 0
+
+
+def _schema(options: argparse.Namespace) -> int:
+    from pytest_webarena.tasks.reference import schema_text
+
+    if options.sites:
+        from pytest_webarena.sites.catalogues import reference as sites
+
+        text, what = sites.schema_text(), "catalogue"
+    else:
+        text, what = (
+            schema_text(kinds=None),
+            "task file",
+        )  # kinds of other packages too: what this installation reads is what editors accept
+    if options.write is None:
+        print(text, end="")
+        return 0
+    try:
+        options.write.parent.mkdir(parents=True, exist_ok=True)
+        options.write.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"--write {options.write}: expected a place for a file, found: {error.strerror}") from None
+    print(f"{options.write} written. As the first line of a {what}, with the path as seen from that file:")
+    print(f"  # yaml-language-server: $schema={options.write.as_posix()}")
+    return 0
+
+
+def _import(options: argparse.Namespace) -> int:
+    from pytest_webarena.suites.commands import run_import
+
+    return run_import(options.suite, options.output)
+
+
+def _stats(options: argparse.Namespace) -> int:
+    from pytest_webarena.suites.commands import run_stats
+
+    return run_stats(options.sources)
+
+
+def _merge(options: argparse.Namespace) -> int:
+    from pytest_webarena.commands.results import name_unreadable
+    from pytest_webarena.results.export import export
+    from pytest_webarena.results.merge import merge_runs
+    from pytest_webarena.results.rundir import RunDir
+
+    merged = merge_runs(options.runs, options.output, allow_mixed=options.allow_mixed)
+    export(RunDir(options.output))
+    print(
+        f"{merged.trials} trials in {options.output}"
+        + (f", {merged.replaced} superseded left out" if merged.replaced else "")
+    )
+    if merged.memories_replaced:
+        print(f"memories in several runs: {merged.memories_replaced} left out for ones with a longer history")
+    for each in merged.differences:
+        print(f"{'mixed' if each.matters else 'differs'}: {each}")
+    if merged.cut_off:
+        print(f"cut off: {merged.cut_off} trials that no run has finished; pytest --resume={options.output} runs them")
+    return name_unreadable(merged.unreadable)
+
+
+def _view(options: argparse.Namespace) -> int:
+    from pytest_webarena.commands.results import name_unreadable
+    from pytest_webarena.results.rundir import RunDir
+    from pytest_webarena.results.viewer import write_view
+
+    target = options.output or options.run_dir / "view.html"
+    run = RunDir(options.run_dir)
+    size = write_view(run, target, picture_budget=round(options.pictures * 1e6))
+    print(f"{target} ({size / 1e6:.1f} MB)")
+    return name_unreadable(run.read().unreadable)
+
+
+def _try(options: argparse.Namespace) -> int:
+    from pytest_webarena.commands.tryout import run_tryout
+
+    return run_tryout(options)
+
+
+def _repairs(options: argparse.Namespace) -> int:
+    from pytest_webarena.checks.grading import find_grading
+    from pytest_webarena.checks.upstream.rules import RULES
+    from pytest_webarena.suites.loading import load_suite
+    from pytest_webarena.suites.repairs import numbers, render
+
+    find_grading("repaired", options.rule)  # names that don't exist are told there
+    try:
+        found, missing = numbers(load_suite(options.suite).tasks), ""
+    except UsageError as error:
+        found, missing = None, str(error)
+    print(render(found, [RULES[name] for name in options.rule or RULES]))
+    if missing:
+        print(f"\nTheir tasks can't be told: {missing}", file=sys.stderr)
+    return 0
+
+
+def _agents(options: argparse.Namespace) -> int:
+    from pytest_webarena.agents.kinds import kind, kinds
+    from pytest_webarena.agents.registry import known_agents
+    from pytest_webarena.agents.shipped import agent_directories
+
+    known = known_agents([Path("agents"), *agent_directories()])
+    width = max(map(len, known)) + 2
+    columns = shutil.get_terminal_size().columns
+
+    def tell(name: str, about: str) -> None:
+        lines = textwrap.wrap(about, max(columns - width, 40), break_long_words=False, break_on_hyphens=False)
+        print(f"{name:<{width}}" + ("\n" + " " * width).join(lines))
+
+    for name, said in known.items():
+        about = said
+        for folder in agent_directories():
+            about = about.replace(f": {folder}/{name}.yaml)", ")")
+        tell(name, about)
+    print(f"\nThe definitions that came with the package, to copy: {', '.join(map(str, agent_directories()))}")
+    print("\nKinds of definition (docs/bring-your-own.md):")
+    for name in kinds():
+        tell(name, kind(name, "agents").about)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

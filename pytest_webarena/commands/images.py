@@ -1,0 +1,129 @@
+"""``webarena images …``: images of sites, pulled or built ahead of time."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+from collections.abc import Iterable
+from contextlib import closing
+from pathlib import Path
+
+from pytest_webarena.errors import SiteError, SiteMissing, UsageError
+from pytest_webarena.sites.catalogues.external import parse_site_urls
+from pytest_webarena.sites.catalogues.manifest import AppManifest, DockerManifest, load_catalogue
+from pytest_webarena.sites.progress_line import Bar
+
+__all__ = ["add_image_commands", "pull_missing"]
+
+_PATIENCE = 4 * 3600.0
+"""Seconds the engine may be silent in the middle of a pull."""
+
+
+def add_image_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Declare the commands on the parser of ``webarena``."""
+    images = commands.add_parser("images", help="pull or build the images of sites")
+    actions = images.add_subparsers(dest="action", required=True, metavar="ACTION")
+    pulling = actions.add_parser("pull", help="fetch what is missing of a catalogue's images from their registry")
+    pulling.add_argument("names", nargs="*", metavar="SITE", help="default: all of the catalogue")
+    pulling.add_argument("--sites", required=True, metavar="CATALOGUE", help="whose images")
+    pulling.set_defaults(run=_pull, site_url=[])
+    build = actions.add_parser("build", help="the embedded sites, for the catalogue embedded-docker")
+    build.add_argument("recipes", nargs="*", metavar="RECIPE", help="default: all")
+    build.add_argument(
+        "--base", metavar="IMAGE", help="e.g. python:3.11-slim; 'host' is this machine's Python, no registry needed"
+    )
+    build.set_defaults(run=_build)
+    homepage = actions.add_parser("homepage", help="WebArena's start page, from a checkout of its repository")
+    homepage.add_argument("folder", type=Path, metavar="FOLDER", help="its environment_docker/webarena-homepage")
+    homepage.add_argument(
+        "--base", default="python:3.11-slim", metavar="IMAGE", help="default: python:3.11-slim; 'host' as above"
+    )
+    homepage.set_defaults(run=_homepage)
+
+
+def _pull(options: argparse.Namespace) -> int:
+    catalogue = load_catalogue(options.sites, site_urls=parse_site_urls(options.site_url))
+    apps = catalogue.apps_of(options.names) if options.names else tuple(catalogue.apps.values())
+    if not any(app.backend == "docker" for app in apps):
+        raise UsageError(f"expected sites with images, found none: those of {options.sites} are no containers")
+    pulled = pull_missing(apps)
+    print(f"{pulled} pulled" if pulled else "nothing to pull")
+    return 0
+
+
+def pull_missing(apps: Iterable[AppManifest], *, usable: bool = False) -> int:
+    """Pull what is missing of the apps' images and comes from a registry, with a progress bar. How many that were.
+
+    ``usable``: only for apps whose data are there. `SiteMissing` when an image can't be pulled or no engine answers,
+    `SiteError` when there is not enough room for all.
+    """
+    wanted = {
+        app.docker.image: app.docker for app in apps if app.backend == "docker" and app.docker and not app.docker.build
+    }
+    if not wanted:
+        return 0
+    from pytest_webarena.sites.backends.docker import connect
+    from pytest_webarena.sites.backends.docker.obtain import find_image, in_words, is_pulled
+    from pytest_webarena.sites.backends.docker.pulling import pull
+    from pytest_webarena.sites.backends.docker.volumes import missing_volumes
+
+    with closing(connect(_PATIENCE)) as client:
+        missing = [
+            docker
+            for docker in wanted.values()
+            if is_pulled(docker)
+            and not (docker.tar and Path(docker.tar).is_file())
+            and find_image(client, docker.image) is None
+            and not (usable and missing_volumes(client, docker))
+        ]
+        _require_room(missing, str(client.info().get("DockerRootDir", "")))
+        for docker in missing:
+            with Bar(f"pulling {docker.image}", sys.stderr, words=in_words) as bar:
+                bar.update(0, docker.pull_bytes or 0)
+                try:
+                    for pulled in pull(client, docker.image):
+                        declared = (docker.pull_bytes or 0) if pulled.unknown else 0
+                        total = max(pulled.total, declared)
+                        bar.update(pulled.done, total, "unpacking" if pulled.unpacking else "")
+                except SiteError as error:
+                    raise SiteMissing(f"can't pull {docker.image}: {error}") from None
+    return len(missing)
+
+
+def _require_room(images: Iterable[DockerManifest], storage: str) -> None:
+    """`SiteError` when the engine's disk can't hold ``images``, as far as their sizes are known."""
+    from pytest_webarena.sites.backends.docker.obtain import in_words
+
+    needed = sum(docker.pull_bytes or 0 for docker in images)
+    path = Path(storage)
+    if not needed or not path.is_absolute() or not path.exists():
+        return
+    free = shutil.disk_usage(path).free
+    if free < needed:
+        raise SiteError(
+            f"expected room for {in_words(needed)} of images below {storage}, found {in_words(free)} free; "
+            "'docker system df' tells what uses it, or name fewer sites"
+        )
+
+
+def _build(options: argparse.Namespace) -> int:
+    from pytest_webarena.sites.backends.docker import connect
+    from pytest_webarena.sites.container_images import RECIPES, ensure_image
+
+    unknown = [name for name in options.recipes if name not in RECIPES]
+    if unknown:
+        raise UsageError(f"expected recipes among {', '.join(RECIPES)}, found {unknown[0]!r}")
+    with closing(connect()) as client:
+        for recipe in options.recipes or RECIPES:
+            print(ensure_image(client, recipe, base=options.base, note=lambda text: print(text, file=sys.stderr)))
+    return 0
+
+
+def _homepage(options: argparse.Namespace) -> int:
+    from pytest_webarena.sites.backends.docker import connect
+    from pytest_webarena.sites.container_images.homepage import build_homepage
+
+    with closing(connect()) as client:
+        print(build_homepage(client, options.folder, base=options.base))
+    return 0

@@ -1,0 +1,107 @@
+"""``webarena try``: finds the task, starts sites and a browser for it, and reads commands."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+import tempfile
+import threading
+from contextlib import ExitStack
+from pathlib import Path
+
+from pytest_webarena.browser.config import EngineConfig, SessionConfig
+from pytest_webarena.errors import TaskFileError, TrialError, UsageError, closest
+from pytest_webarena.sites.catalogues.manifest import load_catalogue
+from pytest_webarena.sites.client.launcher import BrokerConfig, BrokerLauncher
+from pytest_webarena.suites.loading import is_suite, load_suite
+from pytest_webarena.tasks import Task, load_tasks
+from pytest_webarena.trials.episode import EpisodeLimits
+from pytest_webarena.trials.run_info import RunInfo
+from pytest_webarena.trials.runtime import Runtime, RuntimeConfig
+from pytest_webarena.trials.tryout import Tryout, about, converse, tryout
+
+__all__ = ["run_tryout"]
+
+
+def run_tryout(options: argparse.Namespace) -> int:
+    """Carry out ``webarena try``. Exit code 0, or 1 when a replayed solution does not pass."""
+    task = _find(options.task, options.sites)
+    with ExitStack() as exits:
+        scratch = Path(exits.enter_context(tempfile.TemporaryDirectory(prefix="webarena-try-")))
+        broker = BrokerConfig(catalogue=options.sites, run_dir=scratch, max_replicas=3)
+        launcher = exits.enter_context(BrokerLauncher(broker))
+        temp_dir = Path(launcher.address).parent / "temp"
+        info = RunInfo(run_dir=scratch, broker=launcher.address, temp_dir=temp_dir)
+        runtime = exits.enter_context(Runtime(info, _config(options)))
+        try:
+            return _play(task, runtime, options)
+        except TrialError as error:
+            print(f"error ({error.cause}): {error}", file=sys.stderr)
+            return 1
+
+
+def _play(task: Task, runtime: Runtime, options: argparse.Namespace) -> int:
+    if options.solution:
+        with tryout(task, runtime, print, options.pictures) as trying:
+            print(about(task))
+            while trying.steps_left and trying.next_step():
+                pass
+            return 0 if trying.show_checks(shutil.get_terminal_size().columns) else 1
+    if options.headed:
+        with tryout(task, runtime, print, options.pictures) as trying:
+            _watch(trying, task)
+        return 0
+    converse(task, runtime, _read, print, options.pictures)
+    return 0
+
+
+def _read() -> str:
+    """A command; one that came through a pipe is shown, so that the output reads as a conversation."""
+    command = input("> ")
+    if not sys.stdin.isatty():
+        print(command)
+    return command
+
+
+def _watch(trying: Tryout, task: Task) -> None:
+    print(f"{about(task)}\nUse the browser's window; Enter ends it.\n")
+    ended = threading.Event()
+
+    def wait_for_enter() -> None:
+        sys.stdin.readline()
+        ended.set()
+
+    threading.Thread(target=wait_for_enter, daemon=True).start()
+    trying.watch(ended)
+
+
+def _config(options: argparse.Namespace) -> RuntimeConfig:
+    return RuntimeConfig(
+        worker="try",
+        limits=EpisodeLimits(),
+        env_retries=0,
+        lease_timeout=300.0,
+        agent_directories=(),
+        engine=EngineConfig(executable=options.browser_executable, launch_args={"headless": not options.headed}),
+        session=SessionConfig(),
+    )
+
+
+def _find(name: str, catalogue: str) -> Task:
+    """The task called ``file::id`` or ``suite::id``; an instance's ``[…]`` from a node id is left out of it."""
+    file, _, id = name.partition("::")
+    try:
+        if is_suite(file):
+            found = load_suite(file).tasks
+        else:
+            found = load_tasks(Path(file), sites=load_catalogue(catalogue).accounts)
+    except TaskFileError as error:
+        raise UsageError(str(error)) from None
+    tasks = {task.id: task for task in found}
+    id = id.partition("[")[0]
+    if not id and len(tasks) == 1:
+        return next(iter(tasks.values()))
+    if id not in tasks:
+        raise UsageError(f"{name}: expected FILE::ID of a task in {file}; {closest(id, tasks)}")
+    return tasks[id]

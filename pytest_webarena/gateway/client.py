@@ -1,0 +1,340 @@
+"""The browser's side of the gateway: reads requests off one connection, one exchange at a time."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from typing import Protocol
+
+from pytest_webarena.gateway.exchange import Exchange
+from pytest_webarena.gateway.framing import BodyReader, request_body
+from pytest_webarena.gateway.heads import BadMessage, RequestHead, parse_request, request_line, unfinished_problem
+from pytest_webarena.gateway.log import SAFE_METHODS, Entry, RequestLog
+from pytest_webarena.gateway.pages import answer
+from pytest_webarena.gateway.routes import Refused, RouteTable
+from pytest_webarena.gateway.settings import Settings
+from pytest_webarena.gateway.tunnel import ESTABLISHED, Pipe, TunnelOpening
+from pytest_webarena.gateway.upstream import Route, end_writing, reset
+
+__all__ = ["BrowserConnection", "Owner"]
+
+# Fields by which frameworks take a GET for another method.
+_OVERRIDES = frozenset(("x-http-method", "x-http-method-override", "x-method-override"))
+# Requests sent ahead wait in memory; beyond this the sender has to wait.
+_AHEAD_LIMIT = 65536
+_EMPTY_LINES = re.compile(rb"(?:\r\n)+")
+
+
+class Owner(Protocol):
+    """The session, as its connections see it."""
+
+    settings: Settings
+    routes: RouteTable
+    log: RequestLog
+    connections: set[BrowserConnection]
+    pipes: set[asyncio.Transport]
+    unsafe_hosts: dict[str, str]
+    unfinished_hosts: dict[str, str]
+    upstream_error: str
+
+
+class BrowserConnection(asyncio.Protocol):
+    """One connection from the browser."""
+
+    transport: asyncio.Transport
+
+    def __init__(self, owner: Owner) -> None:
+        self._owner = owner
+        self._settings = owner.settings
+        self._buffer = b""
+        self._exchange: Exchange | TunnelOpening | None = None
+        self._entry: Entry | None = None
+        self._inside: Route | None = None
+        """Set by CONNECT: what follows are requests for this site, without a host in their target."""
+        self._head_only = False
+        self._closing = False
+        self._write_paused = False
+        self._refused: tuple[BodyReader, Entry] | None = None
+        """An upload that goes nowhere, and where what it said is noted."""
+        self._deadline: asyncio.TimerHandle | None = None
+
+    # --- events of the transport ---
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self.transport = transport
+        self._owner.connections.add(self)
+
+    def data_received(self, data: bytes) -> None:
+        if self._closing:
+            if self._refused is not None:
+                self._refused_data(data)
+            return
+        exchange = self._exchange
+        if exchange is None:
+            self._buffer = self._buffer + data if self._buffer else data
+            self._pump()
+        elif exchange.wants_body:
+            used = exchange.request_data(data)
+            if used < len(data) and not self._closing:
+                self._buffer = data[used:]
+                self._pump()
+        else:
+            self._buffer += data
+            if len(self._buffer) > _AHEAD_LIMIT:
+                self.transport.pause_reading()
+
+    def eof_received(self) -> None:
+        # A browser that navigates away closes like this; there is no telling it from one that only stopped sending.
+        self._lost()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._lost()
+        if self._deadline is not None:
+            self._deadline.cancel()
+        self._owner.connections.discard(self)
+
+    def pause_writing(self) -> None:
+        self._write_paused = True
+        if self._exchange is not None:
+            self._exchange.pause_download()
+
+    def resume_writing(self) -> None:
+        self._write_paused = False
+        if self._exchange is not None:
+            self._exchange.resume_download()
+        else:
+            self._pump()
+
+    # --- requests ---
+
+    def _pump(self) -> None:
+        """Start the next exchange, or answer what needs none, until bytes run out."""
+        while self._buffer and self._exchange is None and not self._closing and not self._write_paused:
+            if stray := _EMPTY_LINES.match(self._buffer):
+                # Allowed between requests (RFC 9112 §2.2).
+                self._buffer = self._buffer[stray.end() :]
+                continue
+            end = self._buffer.find(b"\r\n\r\n")
+            if end < 0:
+                if self._buffer == b"\r":
+                    return
+                problem = unfinished_problem(self._buffer, self._settings.head_limit)
+                if problem is None:
+                    return
+                self._refuse(_start(self._buffer), problem)
+                return
+            text = self._buffer[: end + 2].decode("latin-1")
+            self._buffer = self._buffer[end + 4 :]
+            try:
+                if len(text) > self._settings.head_limit:
+                    raise BadMessage(f"expected at most {self._settings.head_limit} bytes of header", 431)
+                request = parse_request(text)
+            except BadMessage as error:
+                self._refuse(text, error)
+                return
+            if request.method == "CONNECT":
+                self._take_connect(request, text)
+            else:
+                self._take(request, text)
+
+    def _take(self, request: RequestHead, text: str) -> None:
+        log = self._owner.log
+        inside = self._inside
+        entry = self._begin(request.method, request.target if inside is None else inside.url + request.target, text)
+        self._head_only = request.method == "HEAD"
+        has_body = request.chunked or bool(request.length)
+        routes = self._owner.routes
+        try:
+            if inside is None:
+                route, path = routes.resolve(request.target)
+            else:
+                route, path = routes.resolve_inside(inside, request.target)
+        except BadMessage as error:
+            if has_body:
+                self._read_refused(request, entry)
+            self._refuse_entry(entry, error, close=request.close or has_body)
+            return
+        if request.websocket:
+            self._mark_unsafe(route, "WebSocket", entry.url)
+        elif request.method not in SAFE_METHODS:
+            self._mark_unsafe(route, request.method, entry.url)
+        elif has_body:  # it has no meaning in these (RFC 9110 §9.3.1), so whoever reads it may do anything
+            self._mark_unsafe(route, f"{request.method} with a body", entry.url)
+        elif any(field.partition(":")[0].lower() in _OVERRIDES for field in request.fields):
+            self._mark_unsafe(route, f"{request.method} as another method", entry.url)
+        body = request_body(request, log.capture(entry)) if has_body else None
+        exchange = Exchange(self, self._settings, route, request, path, entry, log)
+        self._exchange = exchange
+        data, self._buffer = self._buffer, b""
+        try:
+            used = exchange.start(body, data)
+        except BadMessage as error:
+            exchange.abort()
+            self._exchange = None
+            self._refuse_entry(entry, error, close=True)
+            return
+        if used < len(data) and self._exchange is exchange:
+            self._buffer = data[used:]
+
+    def _read_refused(self, request: RequestHead, entry: Entry) -> None:
+        """What somebody tried to send to where nothing may go is part of the log like any other request."""
+        body = request_body(request, self._owner.log.capture(entry))
+        if body is not None:
+            self._refused = body, entry
+            self._refused_data(self._buffer)
+
+    def _refused_data(self, data: bytes) -> None:
+        assert self._refused is not None
+        body, entry = self._refused
+        try:
+            body.feed(data, 0)
+        except BadMessage:
+            self._refused = None
+            return
+        entry.request_bytes = body.payload
+        if body.done:
+            self._refused = None
+
+    def _take_connect(self, request: RequestHead, text: str) -> None:
+        entry = self._begin(request.method, request.target, text)
+        self._head_only = False
+        has_body = request.chunked or bool(request.length)
+        try:
+            if has_body:
+                raise BadMessage("found a body in a CONNECT request")
+            if self._inside is not None:
+                raise BadMessage("found CONNECT inside a tunnel")
+            route = self._owner.routes.resolve_connect(request.target)
+        except BadMessage as error:
+            self._refuse_entry(entry, error, close=has_body)
+            return
+        if route.tls:
+            self._mark_unsafe(route, "CONNECT", request.target)
+            self._exchange = TunnelOpening(self, self._settings, route, entry)
+            return
+        # Browsers open a tunnel for WebSockets, Playwright's API client for everything. Inside is plain HTTP,
+        # so it is read like any other: nothing of it escapes the log.
+        self._inside = route
+        entry.status = 200
+        entry.response_head = ESTABLISHED
+        self.transport.write(ESTABLISHED.encode() + b"\r\n")
+        self._finish_entry()
+
+    def _begin(self, method: str, url: str, text: str) -> Entry:
+        self._entry = self._owner.log.begin(method, url, text)
+        return self._entry
+
+    def _mark_unsafe(self, route: Route, what: str, url: str) -> None:
+        if route.host not in self._owner.unsafe_hosts:
+            self._owner.unsafe_hosts[route.host] = f"{what} {url}"
+
+    def cut_off(self, route: Route, entry: Entry) -> None:
+        self._owner.unfinished_hosts.setdefault(route.host, f"{entry.method} {entry.url} was not over")
+
+    # --- answers of our own ---
+
+    def _refuse(self, text: str, error: BadMessage) -> None:
+        """Refuse what could not be read; where the next request would begin is unknown, so it is the last."""
+        line = request_line(text)
+        entry = self._begin(*line, text) if line else self._begin("", "", "")
+        self._head_only = False
+        self._refuse_entry(entry, error, close=True)
+
+    def _refuse_entry(self, entry: Entry, error: BadMessage, *, close: bool) -> None:
+        entry.refused = str(error)
+        if isinstance(error, Refused):
+            self.reply(entry, error.status, error.title, f"{error}.", close=close)
+        else:
+            # Sent by something that speaks another dialect: better not to guess at its next message.
+            reason = entry.refused[:1].upper() + entry.refused[1:] + "."
+            self.reply(entry, error.status, "Bad request", reason, close=True)
+
+    def reply(self, entry: Entry, status: int, title: str, reason: str, *, close: bool) -> None:
+        entry.status = status
+        entry.own = reason
+        sites = self._owner.routes.urls() if status == 403 else ()
+        entry.response_head, data = answer(status, title, reason, sites=sites, body=not self._head_only, close=close)
+        self.transport.write(data)
+        self.exchange_done(close=close)
+
+    def upstream_failed(self, route: Route, reason: str) -> None:
+        if route.open and not self._owner.upstream_error:
+            self._owner.upstream_error = f"{route}: {reason}"
+
+    # --- ends ---
+
+    def exchange_done(self, *, close: bool) -> None:
+        exchange, self._exchange = self._exchange, None
+        self._finish_entry()
+        if close:
+            self._close(rest=exchange is None or exchange.wants_body or bool(self._buffer))
+            return
+        self.transport.resume_reading()
+        if self._buffer and exchange is not None:
+            self._pump()
+
+    def _close(self, *, rest: bool) -> None:
+        """Close after flushing; a ``rest`` of input is read and dropped, else it would reset the answer away."""
+        self._closing = True
+        self._buffer = b""
+        if not rest:
+            self.transport.close()
+            return
+        end_writing(self.transport)
+        self.transport.resume_reading()
+        self._deadline = asyncio.get_running_loop().call_later(self._settings.linger, self.transport.abort)
+
+    def cut(self, *, hard: bool) -> None:
+        self._exchange = None
+        self._closing = True
+        self._finish_entry()
+        if hard:
+            reset(self.transport)
+        else:
+            self.transport.close()
+
+    def abort(self) -> None:
+        """End at once; the session closes."""
+        self._lost(abort=True)
+        self.transport.abort()
+
+    def become_pipe(self, entry: Entry) -> tuple[Pipe, bytes]:
+        log, pipes, transport = self._owner.log, self._owner.pipes, self.transport
+
+        def count(size: int) -> None:
+            entry.request_bytes += size
+
+        def gone() -> None:
+            pipes.discard(transport)
+            log.finish(entry)
+
+        self._exchange = None
+        self._entry = None
+        self._owner.connections.discard(self)
+        pipes.add(transport)
+        pending, self._buffer = self._buffer, b""
+        return Pipe(transport, count, gone), pending
+
+    def _lost(self, *, abort: bool = False) -> None:
+        exchange, self._exchange = self._exchange, None
+        if exchange is not None:
+            if abort:
+                exchange.abort()
+            else:
+                if self._entry is not None:
+                    self._entry.abandoned = True
+                if exchange.browser_lost():
+                    self._entry = None  # the replica is still at it
+        self._finish_entry()
+        self._closing = True
+        self._buffer = b""
+
+    def _finish_entry(self) -> None:
+        entry, self._entry = self._entry, None
+        if entry is not None:
+            self._owner.log.finish(entry)
+
+
+def _start(data: bytes) -> str:
+    return data[:4096].decode("latin-1")

@@ -1,0 +1,394 @@
+"""One request on its way to a replica and its response on the way back.
+
+No task and no queue per request: bytes are handed from one transport to the other inside the callbacks of
+the event loop. Only a new upstream connection costs a task.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from pytest_webarena.gateway.framing import BodyReader, OpenBody, response_body
+from pytest_webarena.gateway.heads import BadMessage, RequestHead, ResponseHead, parse_response, unfinished_problem
+from pytest_webarena.gateway.log import Entry, RequestLog
+from pytest_webarena.gateway.settings import Settings
+from pytest_webarena.gateway.tunnel import BrowserSide, open_tunnel
+from pytest_webarena.gateway.upstream import Route, UpstreamConnection, end_writing
+
+__all__ = ["Exchange"]
+
+# May be sent twice without harm (RFC 9110 §9.2.2), hence may use a connection that might just have gone stale.
+_IDEMPOTENT = frozenset(("GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"))
+# Uploads wait in memory while the connection is being made; beyond this the browser has to wait.
+_PENDING_LIMIT = 65536
+
+
+class Exchange:
+    """Relays one exchange. At most one per browser connection at a time."""
+
+    __slots__ = (
+        "_body",
+        "_browser",
+        "_close",
+        "_entry",
+        "_head",
+        "_log",
+        "_orphan",
+        "_over",
+        "_partial",
+        "_pending",
+        "_request",
+        "_response",
+        "_response_body",
+        "_route",
+        "_sent",
+        "_settings",
+        "_task",
+        "_timer",
+        "_upstream",
+        "wants_body",
+    )
+
+    def __init__(
+        self,
+        browser: BrowserSide,
+        settings: Settings,
+        route: Route,
+        request: RequestHead,
+        path: str,
+        entry: Entry,
+        log: RequestLog,
+    ) -> None:
+        self._browser = browser
+        self._log = log
+        self._settings = settings
+        self._route = route
+        self._request = request
+        self._entry = entry
+        lines = [
+            f"{request.method} {path} HTTP/1.{request.minor}",
+            f"Host: {route.authority}",
+            *route.fields(request.fields),
+        ]
+        if request.websocket:
+            lines += ("Connection: Upgrade", "Upgrade: websocket")
+        self._head = ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
+        self._body: BodyReader | None = None
+        self.wants_body = False
+        self._pending = b""
+        self._partial = b""
+        self._response: ResponseHead | None = None
+        self._response_body: BodyReader | None = None
+        self._upstream: UpstreamConnection | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._close = request.close
+        self._over = False
+        self._orphan = False
+        """The browser has gone and the request has not."""
+        self._sent = False
+
+    # --- the request ---
+
+    def start(self, body: BodyReader | None, data: bytes) -> int:
+        """Send the request; ``data`` is what followed its head. How much of it was used. `BadMessage` if malformed."""
+        used = 0
+        if body is not None:
+            self._body = body
+            used = body.feed(data, 0)
+            self._entry.request_bytes = body.payload
+            self._pending = data[:used]
+            self.wants_body = not body.done
+        self._entry.sent = not self.wants_body
+        idle = None
+        if body is None and self._request.method in _IDEMPOTENT and not self._request.websocket:
+            idle = self._route.take()
+        if idle is not None:
+            self._attach(idle)
+        else:
+            self._connect()
+        return used
+
+    def request_data(self, data: bytes) -> int:
+        """More of the request body; how much of it was used."""
+        body = self._body
+        assert body is not None
+        try:
+            used = body.feed(data, 0)
+        except BadMessage as error:
+            self._fail(error.status, "Bad request", str(error))
+            return len(data)
+        self._entry.request_bytes = body.payload
+        self.wants_body = not body.done
+        self._entry.sent = body.done
+        part = data if used == len(data) else data[:used]
+        if self._upstream is not None:
+            self._upstream.transport.write(part)
+        else:
+            self._pending += part
+            if len(self._pending) > _PENDING_LIMIT:
+                self._browser.transport.pause_reading()
+        return used
+
+    def pause_upload(self) -> None:
+        self._browser.transport.pause_reading()
+
+    def resume_upload(self) -> None:
+        self._browser.transport.resume_reading()
+
+    def pause_download(self) -> None:
+        if self._upstream is not None:
+            self._upstream.transport.pause_reading()
+
+    def resume_download(self) -> None:
+        if self._upstream is not None:
+            self._upstream.transport.resume_reading()
+
+    def browser_lost(self) -> bool:
+        """The browser went away: so does the request, unless it was sent in full, as it would without a gateway.
+
+        True when the exchange goes on and will finish its entry itself: the replica is told that nobody reads on, but
+        one that may be changing something is in flight until it has answered or hung up.
+        """
+        if self.wants_body:
+            self._end()
+        elif self._task is not None:
+            self._orphan = True
+            self._browser.cut_off(self._route, self._entry)
+            return self._entry.writes
+        else:
+            self._browser.cut_off(self._route, self._entry)
+            connection, self._upstream = self._upstream, None
+            if connection is not None and self._entry.writes and self._response is None:
+                self._orphan = True
+                self._upstream = connection
+                end_writing(connection.transport)
+                return True
+            self._end()
+            if connection is not None:
+                connection.sink = None
+                connection.transport.close()  # flushes first
+        return False
+
+    def abort(self) -> None:
+        """Drop everything at once; the session ends."""
+        self._end()
+
+    # --- the connection ---
+
+    def _connect(self) -> None:
+        self._task = asyncio.get_running_loop().create_task(self._open())
+
+    async def _open(self) -> None:
+        try:
+            connection = await self._route.connect(self._settings.connect_timeout)
+        except TimeoutError:
+            self._task = None
+            self._upstream_fault(f"no connection within {self._settings.connect_timeout:g} s")
+        except OSError as error:
+            self._task = None
+            self._upstream_fault(f"no connection: {error.strerror or error}")
+        else:
+            self._task = None
+            if connection.transport.is_closing():
+                self._upstream_fault("the connection ended at once")
+            else:
+                self._attach(connection)
+
+    def _attach(self, connection: UpstreamConnection) -> None:
+        if self._orphan:
+            connection.transport.write(self._head + self._pending)
+            if self._entry.writes:
+                self._upstream = connection
+                connection.sink = self
+                end_writing(connection.transport)
+                return
+            self._over = True
+            connection.transport.close()  # flushes first
+            return
+        self._upstream = connection
+        self._sent = True
+        connection.sink = self
+        if self._pending:
+            # In this order: the write may ask for a pause again.
+            self._browser.transport.resume_reading()
+            data, self._pending = self._head + self._pending, b""
+            connection.transport.write(data)
+        else:
+            connection.transport.write(self._head)
+        if self._settings.response_timeout is not None:
+            self._cancel_timer()
+            self._timer = asyncio.get_running_loop().call_later(self._settings.response_timeout, self._timed_out)
+
+    def _timed_out(self) -> None:
+        if self._response is None:
+            self._upstream_fault(f"no answer within {self._settings.response_timeout:g} s", 504)
+
+    # --- the response ---
+
+    def response_data(self, data: bytes) -> None:
+        body = self._response_body
+        if body is not None:
+            try:
+                used = body.feed(data, 0)
+            except BadMessage as error:
+                self._upstream_fault(str(error))
+                return
+            self._entry.response_bytes = body.payload
+            if body.done:
+                self._browser.transport.write(data if used == len(data) else data[:used])
+                self._finish(clean=used == len(data))
+            else:
+                self._browser.transport.write(data)
+            return
+        self._partial = self._partial + data if self._partial else data
+        try:
+            while self._response is None:
+                end = self._partial.find(b"\r\n\r\n")
+                if end < 0:
+                    if self._partial and (problem := unfinished_problem(self._partial, self._settings.head_limit)):
+                        raise problem
+                    return
+                text = self._partial[: end + 2].decode("latin-1")
+                self._partial = self._partial[end + 4 :]
+                self._take_head(text, parse_response(text))
+        except BadMessage as error:
+            if self._orphan:
+                self._end()
+            else:
+                self._upstream_fault(str(error))
+
+    def _take_head(self, text: str, head: ResponseHead) -> None:
+        if len(text) > self._settings.head_limit:
+            raise BadMessage(f"expected at most {self._settings.head_limit} bytes of header")
+        if head.status < 200 and head.status != 101:
+            if self._request.minor and not self._orphan:
+                self._browser.transport.write(_serialise(head, ()))
+            return
+        if self._orphan:
+            self._response = head
+            self._entry.status = head.status
+            self._entry.response_head = text
+            self._end()
+            return
+        if head.status == 101:
+            if not (head.websocket and self._request.websocket):
+                raise BadMessage("found a protocol switch that was not asked for")
+            self._switch(text, head)
+            return
+        body = response_body(head, self._request.method, self._log.capture_response(self._entry, text))
+        if body is not None and head.chunked and not self._request.minor:
+            raise BadMessage("found a chunked response to an HTTP/1.0 request")
+        data, self._partial = self._partial, b""
+        used = body.feed(data, 0) if body is not None and data else 0
+        self._response = head
+        self._entry.status = head.status
+        self._entry.response_head = text
+        self._cancel_timer()
+        # A response that overtakes its request leaves the rest of the upload unread: the connection ends with it.
+        self._close = self._close or self.wants_body or isinstance(body, OpenBody)
+        out = _serialise(head, ("Connection: close",) if self._close else ())
+        self._browser.transport.write(out + data[:used] if used else out)
+        if body is not None:
+            self._entry.response_bytes = body.payload
+        if body is None or body.done:
+            self._finish(clean=used == len(data))
+        else:
+            self._response_body = body
+
+    def _switch(self, text: str, head: ResponseHead) -> None:
+        """To raw bytes both ways, after 101."""
+        upstream = self._upstream
+        assert upstream is not None
+        self._response = head
+        self._entry.status = 101
+        self._entry.response_head = text
+        self._cancel_timer()
+        upstream.sink = None
+        self._upstream = None
+        self._over = True
+        self._browser.transport.write(_serialise(head, ("Connection: Upgrade", "Upgrade: websocket")))
+        open_tunnel(self._browser, self._route, upstream.transport, self._entry, self._partial)
+
+    def response_end(self, error: Exception | None) -> None:
+        connection, self._upstream = self._upstream, None
+        if connection is None:
+            return
+        if self._orphan:  # it may well hang up on who does not listen
+            self._end()
+            return
+        body = self._response_body
+        if self._response is not None and body is not None:
+            if error is None and body.end():
+                self._finish(clean=False)
+            else:
+                self._upstream_fault("the connection ended in the middle of the response")
+        elif connection.reused and not self._partial and self._route.open:
+            # The replica had closed the idle connection just before we used it. Only once: the next one is new.
+            self._connect()
+        else:
+            self._upstream_fault("the connection ended without an answer" + (f": {error}" if error else ""))
+
+    def _finish(self, *, clean: bool) -> None:
+        """The response is complete. ``clean``: nothing followed it on the connection."""
+        connection, self._upstream = self._upstream, None
+        self._over = True
+        if connection is not None:
+            connection.sink = None
+            head = self._response
+            assert head is not None
+            idle = clean and not head.close and not self.wants_body and self._request.minor == 1
+            if idle and connection.transport.get_write_buffer_size() == 0:
+                self._route.give_back(connection)
+            else:
+                connection.transport.abort()
+        self._browser.exchange_done(close=self._close)
+
+    # --- faults ---
+
+    def _upstream_fault(self, reason: str, status: int = 502) -> None:
+        if self._over:
+            return
+        self._browser.upstream_failed(self._route, reason)
+        self._fail(status, f"{self._route.host} does not work", f"The site {self._route} failed: {reason}.")
+
+    def _fail(self, status: int, title: str, reason: str) -> None:
+        """End the exchange with a page of our own, or, if the response has begun, by cutting it."""
+        begun = self._response is not None
+        hard = isinstance(self._response_body, OpenBody)
+        orphan = self._orphan
+        pending = self.wants_body
+        self._end()
+        if orphan:
+            return
+        if begun:
+            self._browser.cut(hard=hard)
+        else:
+            if status < 500:
+                self._entry.refused = reason
+            self._browser.reply(self._entry, status, title, reason, close=pending or self._close)
+
+    def _end(self) -> None:
+        if self._sent and not self._over:
+            self._browser.cut_off(self._route, self._entry)
+        self._over = True
+        if self._orphan:
+            self._log.finish(self._entry)
+        self._cancel_timer()
+        if self._task is not None:
+            self._task.cancel()
+            self._task = None
+        connection, self._upstream = self._upstream, None
+        if connection is not None:
+            connection.sink = None
+            connection.transport.abort()
+
+    def _cancel_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+
+def _serialise(head: ResponseHead, more: tuple[str, ...]) -> bytes:
+    lines = (f"HTTP/1.1 {head.status} {head.reason}", *more, *head.fields)
+    return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")

@@ -1,0 +1,290 @@
+"""The request log of one session: bounded, cheap to write, turned into `RequestRecord` only when read."""
+
+from __future__ import annotations
+
+import base64
+import codecs
+import re
+import time
+import zlib
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from pytest_webarena.evidence import RequestRecord, Unrecorded
+from pytest_webarena.gateway.framing import Capture
+from pytest_webarena.gateway.heads import header_pairs
+
+__all__ = ["SAFE_METHODS", "Entry", "RequestLog", "Totals"]
+
+SAFE_METHODS = frozenset(("GET", "HEAD", "OPTIONS", "TRACE"))
+"""Methods that by their definition change nothing (RFC 9110 §9.2.1)."""
+
+# Bodies of such responses are kept: the only ones that checks look into.
+_JSON = re.compile(r"^content-type:[ \t]*application/json\b", re.IGNORECASE | re.MULTILINE)
+_DECODED_LIMIT = 1 << 20
+_LONG = 1.0
+"""Seconds after which a site that has not answered in full is worth a question."""
+_RESERVED = 4
+"""One part in so many of the log's room is kept for requests that may change something, whatever others there are."""
+_KNOWN_METHODS = SAFE_METHODS | {"CONNECT", "DELETE", "PATCH", "POST", "PUT"}
+_UNRECORDED = 1000
+"""Methods and addresses by which unrecorded requests are told apart."""
+_LONGEST = 2000
+"""Characters of such an address."""
+_OWN_ANSWERS = 1000
+"""Addresses of which it is known that the gateway itself answered last."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Totals:
+    """What a session has carried, whether or not the log had room for it."""
+
+    requests: int
+    refused: int
+    unrecorded: int
+    """Requests that the log had no room for; 0 means that the log is complete."""
+    request_bytes: int
+    response_bytes: int
+
+
+class Entry:
+    """One exchange or tunnel, filled in as it goes."""
+
+    __slots__ = (
+        "abandoned",
+        "body",
+        "kept",
+        "method",
+        "own",
+        "refused",
+        "reply",
+        "request_bytes",
+        "request_head",
+        "response_bytes",
+        "response_head",
+        "seconds",
+        "sent",
+        "started",
+        "status",
+        "time",
+        "url",
+    )
+
+    def __init__(self, method: str, url: str, head: str) -> None:
+        self.method = method
+        self.url = url
+        self.request_head = head
+        self.response_head = ""
+        self.kept = False
+        self.body: Capture | None = None
+        self.reply: Capture | None = None
+        self.status: int | None = None
+        self.refused = ""
+        self.own = ""
+        """What the gateway itself answered; empty when the site did."""
+        self.abandoned = False
+        """Whether the browser went away before all of the answer had come."""
+        self.request_bytes = 0
+        self.response_bytes = 0
+        self.sent = False
+        """Whether the replica has been sent all of the request, so that an answer is its turn."""
+        self.seconds: float | None = None
+        self.time = time.time()
+        self.started = time.monotonic()
+
+    @property
+    def writes(self) -> bool:
+        """Whether it is a request that may change something. Of tunnels nobody knows; they never end."""
+        return self.method not in SAFE_METHODS and self.method != "CONNECT" and not self.refused
+
+    def record(self) -> RequestRecord:
+        body = self.body
+        return RequestRecord(
+            time=self.time,
+            method=self.method,
+            url=self.url,
+            status=self.status,
+            refused=self.refused,
+            request_headers=header_pairs(self.request_head),
+            request_body=_text(bytes(body.data), cut=self.request_bytes > len(body.data)) if body is not None else None,
+            response_headers=header_pairs(self.response_head),
+            request_bytes=self.request_bytes,
+            response_bytes=self.response_bytes,
+            seconds=time.monotonic() - self.started if self.seconds is None else self.seconds,
+            response_body=self._response_body(),
+        )
+
+    def _response_body(self) -> str | None:
+        """What was kept of the response, if that is all of it: half a JSON document says nothing."""
+        if self.reply is None or not self.reply.data or self.response_bytes != len(self.reply.data):
+            return None
+        coding = next((v for n, v in header_pairs(self.response_head) if n.lower() == "content-encoding"), "")
+        return _decoded(bytes(self.reply.data), coding.lower())
+
+
+class RequestLog:
+    """Entries in the order of arrival, at most ``max_entries`` of them and about ``max_bytes`` of heads and bodies."""
+
+    def __init__(
+        self, *, body_limit: int, max_entries: int, max_bytes: int, write_over: Callable[[], None] = lambda: None
+    ) -> None:
+        """``write_over`` is called when a request that may have changed something is over."""
+        self._body_limit = body_limit
+        self._max_entries = max_entries
+        self._room = max_bytes
+        self._reserved = max_bytes // _RESERVED
+        self._safe_entries, self._max_safe_entries = 0, max_entries - max_entries // _RESERVED
+        self._entries: list[Entry] = []
+        self._open: set[Entry] = set()
+        self._write_over = write_over
+        self._own: dict[str, str] = {}
+        self._doubtful = False
+        self._missing: Counter[tuple[str, str]] = Counter()
+        self._requests = self._refused = self._unrecorded = 0
+        self._request_bytes = self._response_bytes = 0
+
+    def begin(self, method: str, url: str, head: str) -> Entry:
+        """A new entry; kept if there is room."""
+        entry = Entry(method, url, head)
+        self._requests += 1
+        self._open.add(entry)
+        safe = method in SAFE_METHODS
+        full = len(self._entries) >= self._max_entries or (safe and self._safe_entries >= self._max_safe_entries)
+        if self._room_for(entry) > 0 and not full:
+            self._room -= len(head)
+            self._entries.append(entry)
+            self._safe_entries += safe
+            entry.kept = True
+        else:
+            self._unrecorded += 1
+        return entry
+
+    def _room_for(self, entry: Entry) -> int:
+        """In bytes."""
+        return self._room - (self._reserved if entry.method in SAFE_METHODS else 0)
+
+    def capture(self, entry: Entry) -> Capture | None:
+        """Where to keep the start of the entry's request body; None when it isn't to be kept."""
+        limit = min(self._body_limit, self._room_for(entry))
+        if limit <= 0 or not entry.kept:
+            return None
+        entry.body = Capture(limit)
+        return entry.body
+
+    def capture_response(self, entry: Entry, head: str) -> Capture | None:
+        """Where to keep the entry's response body, given its head; None when it isn't to be kept."""
+        limit = min(self._body_limit, self._room_for(entry))
+        if limit <= 0 or not entry.kept or not _JSON.search(head):
+            return None
+        entry.reply = Capture(limit)
+        return entry.reply
+
+    def finish(self, entry: Entry) -> None:
+        """The exchange is over. Later calls change nothing."""
+        if entry.seconds is None:
+            entry.seconds = time.monotonic() - entry.started
+            self._open.discard(entry)
+            if entry.writes:
+                self._write_over()
+            if (entry.abandoned and entry.seconds >= _LONG) or (entry.status is not None and entry.status >= 500):
+                self._doubtful = True
+            self._note_author(entry)
+            self._refused += bool(entry.refused)
+            self._request_bytes += entry.request_bytes
+            self._response_bytes += entry.response_bytes
+            if not entry.kept:
+                _count(entry, self._missing)
+            else:
+                bodies = sum(len(each.data) for each in (entry.body, entry.reply) if each is not None)
+                self._room -= len(entry.response_head) + bodies
+
+    def own_answer(self, url: str) -> str:
+        """What the gateway itself answered to the latest request for ``url``; empty when the site did, or nobody.
+
+        ``url`` as it was requested; ``host:port`` for a tunnel. Apps and pages can neither forge this nor hide it.
+        """
+        return self._own.get(url, "")
+
+    @property
+    def doubtful(self) -> bool:
+        """Whether something gives reason to ask the sites whether they work: a server error, an answer that took so
+        long that the browser gave up, one that is still awaited."""
+        now = time.monotonic()
+        return self._doubtful or any(now - entry.started >= _LONG for entry in self._open)
+
+    def _note_author(self, entry: Entry) -> None:
+        self._own.pop(entry.url, None)
+        if entry.own:
+            self._own[entry.url] = entry.own
+            if len(self._own) > _OWN_ANSWERS:
+                del self._own[next(iter(self._own))]
+
+    def records(self) -> list[RequestRecord]:
+        """All entries; those in flight carry what is known so far."""
+        return [entry.record() for entry in self._entries]
+
+    def unrecorded(self) -> list[Unrecorded]:
+        """What is missing in `records`: by method and address, as far as these can be told apart.
+
+        Without what was refused, which has reached nobody.
+        """
+        missing = Counter(self._missing)
+        for entry in self._open:
+            if not entry.kept:
+                _count(entry, missing)
+        return [Unrecorded(method=method, url=url, count=count) for (method, url), count in missing.items()]
+
+    @property
+    def in_flight(self) -> int:
+        """Entries begun and not finished."""
+        return len(self._open)
+
+    def writes_in_flight(self) -> list[Entry]:
+        """Those of them that may change something, the oldest first."""
+        return sorted((entry for entry in self._open if entry.writes), key=lambda entry: entry.started)
+
+    def totals(self) -> Totals:
+        return Totals(
+            requests=self._requests,
+            refused=self._refused,
+            unrecorded=self._unrecorded,
+            request_bytes=self._request_bytes + sum(entry.request_bytes for entry in self._open),
+            response_bytes=self._response_bytes + sum(entry.response_bytes for entry in self._open),
+        )
+
+
+def _count(entry: Entry, missing: Counter[tuple[str, str]]) -> None:
+    """Count a request that was not kept; the more there are, the less exactly."""
+    if entry.refused:
+        return
+    method = entry.method if entry.method in _KNOWN_METHODS else ""
+    url = re.split("[?#]", entry.url, maxsplit=1)[0]
+    key = method, url if len(url) <= _LONGEST else ""
+    missing[key if key in missing or len(missing) < _UNRECORDED else (method, "")] += 1
+
+
+def _decoded(data: bytes, coding: str) -> str | None:
+    """A response's body as text; None when it is none, or in a coding that only browsers read."""
+    try:
+        if coding in ("gzip", "x-gzip", "deflate"):
+            data = zlib.decompressobj(wbits=47 if "gzip" in coding else zlib.MAX_WBITS).decompress(data, _DECODED_LIMIT)
+        elif coding not in ("", "identity"):
+            return None
+        return data.decode("utf-8")
+    except (zlib.error, UnicodeDecodeError):
+        return None
+
+
+def _text(data: bytes, *, cut: bool) -> str | None:
+    """Text if it is UTF-8, else base64. A character halved by the cut is left out."""
+    if not data:
+        return None
+    try:
+        text = codecs.getincrementaldecoder("utf-8")().decode(data, final=not cut)
+    except UnicodeDecodeError:
+        text = "\0"
+    # Text that looks like our marker would be read back wrongly.
+    if "\0" in text or text.startswith("base64:"):
+        return "base64:" + base64.b64encode(data).decode("ascii")
+    return text

@@ -1,0 +1,106 @@
+"""Which addresses are served, by what, and why all others are not. Names are compared, never resolved."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from pytest_webarena.gateway.heads import BadMessage
+from pytest_webarena.gateway.upstream import Route
+
+__all__ = ["Refused", "RouteTable"]
+
+_ABSOLUTE = re.compile(r"(?i:http)://([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::([0-9]{1,5}))?([/?][^#]*)?")
+_AUTHORITY = re.compile(r"([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]):([0-9]{1,5})")
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://(.*)", re.DOTALL)
+
+
+class Refused(BadMessage):
+    """A well-formed request for something that isn't served. ``title`` heads the page that says so."""
+
+    def __init__(self, title: str, reason: str) -> None:
+        super().__init__(reason, 403)
+        self.title = title
+
+
+class RouteTable:
+    """Host and port to route."""
+
+    def __init__(self) -> None:
+        self._routes: dict[tuple[str, int], Route] = {}
+
+    def put(self, route: Route) -> Route | None:
+        """Serve ``route`` from now on; the route it replaces, if any."""
+        before = self._routes.get((route.host, route.port))
+        self._routes[route.host, route.port] = route
+        return before
+
+    def drop(self, host: str) -> list[Route]:
+        """Stop serving ``host`` on all ports."""
+        keys = [key for key in self._routes if key[0] == host]
+        return [self._routes.pop(key) for key in keys]
+
+    def __iter__(self) -> Iterator[Route]:
+        return iter(self._routes.values())
+
+    def urls(self) -> list[str]:
+        """Base URLs of all sites, sorted."""
+        return sorted(route.url for route in self)
+
+    def resolve(self, target: str) -> tuple[Route, str]:
+        """Route and path for a request target in absolute form. `Refused` or `BadMessage` for anything else."""
+        match = _ABSOLUTE.fullmatch(target)
+        if match is None:
+            raise _not_absolute(target)
+        host, port, path = match.groups()
+        route = self._find(host, int(port) if port else 80)
+        if route.tls:
+            raise Refused(f"{route.authority} can't be reached", f"{route.url} is served by https only")
+        if path is None:
+            path = "/"
+        elif path[0] == "?":
+            path = "/" + path
+        return route, path
+
+    def resolve_inside(self, route: Route, target: str) -> tuple[Route, str]:
+        """The same for a request inside a tunnel to ``route``, where the target names only the path."""
+        if target[0] != "/":
+            raise BadMessage(f"expected a path inside the tunnel to {route.authority}, found {target[:200]!r}")
+        # Looked up again: the site may have been taken away or moved to another replica meanwhile.
+        return self._find(route.host, route.port), target
+
+    def resolve_connect(self, target: str) -> Route:
+        """Route for the target of CONNECT."""
+        match = _AUTHORITY.fullmatch(target)
+        if match is None:
+            raise BadMessage(f"expected host:port after CONNECT, found {target[:200]!r}")
+        return self._find(match[1], int(match[2]))
+
+    def _find(self, host: str, port: int) -> Route:
+        host = host.lower()
+        route = self._routes.get((host, port))
+        if route is not None:
+            return route
+        ports = sorted(route.port for route in self if route.host == host)
+        if ports:
+            served = " and ".join(map(str, ports))
+            raise Refused(f"{host}:{port} can't be reached", f"port {port} of {host} is not served (port {served} is)")
+        raise Refused(f"{host} can't be reached", f"{host} is not one of this task's sites")
+
+
+def _not_absolute(target: str) -> BadMessage:
+    if target.startswith("/") or target == "*":
+        return BadMessage(
+            "this is a forward proxy: expected an absolute address such as http://homepage.test/, "
+            f"found {target[:200]!r}; set this address as the HTTP proxy of the browser instead of opening it"
+        )
+    match = _SCHEME.fullmatch(target)
+    if match is None:
+        return BadMessage(f"expected an address that starts with http://, found {target[:200]!r}")
+    scheme, rest = match[1].lower(), match[2]
+    if scheme != "http":
+        host = re.split(r"[/?#]", rest, maxsplit=1)[0].rpartition("@")[2]
+        return Refused(f"{host[:200]} can't be reached", f"{scheme}:// addresses are not served, only http://")
+    if "@" in re.split(r"[/?#]", rest, maxsplit=1)[0]:
+        return BadMessage("found a user name in the address; that is not allowed in a request (RFC 9110 §4.2.4)")
+    return BadMessage(f"expected http://host/path, found {target[:200]!r}")

@@ -1,0 +1,286 @@
+"""Gateways and their sessions: one loopback port per lease, with its own routes, log and connections."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import time
+from collections.abc import Mapping
+
+from pytest_webarena.evidence import RequestRecord, Unfinished, Unrecorded
+from pytest_webarena.gateway.client import BrowserConnection, Owner
+from pytest_webarena.gateway.log import RequestLog, Totals
+from pytest_webarena.gateway.routes import RouteTable
+from pytest_webarena.gateway.settings import Settings
+from pytest_webarena.gateway.upstream import Route
+
+__all__ = ["Gateway", "GatewaySession"]
+
+_FIELD = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+: [\x20-\x7e]*")
+
+
+class Gateway:
+    """Opens sessions on the running event loop and closes what is left of them.
+
+    Sizes are in bytes, times in seconds; `Settings` explains each.
+    """
+
+    def __init__(
+        self,
+        *,
+        body_limit: int = 65536,
+        head_limit: int = 131072,
+        max_entries: int = 20_000,
+        max_log_bytes: int = 64 * 1024 * 1024,
+        connect_timeout: float = 10.0,
+        response_timeout: float | None = None,
+        linger: float = 5.0,
+    ) -> None:
+        self._settings = Settings(
+            body_limit=body_limit,
+            head_limit=head_limit,
+            max_entries=max_entries,
+            max_log_bytes=max_log_bytes,
+            connect_timeout=connect_timeout,
+            response_timeout=response_timeout,
+            linger=linger,
+        )
+        self._sessions: set[GatewaySession] = set()
+
+    async def open(self) -> GatewaySession:
+        """A new session on a free port of 127.0.0.1; it serves nothing until `GatewaySession.route` is called."""
+        session = GatewaySession(self._settings)
+        await session.listen()
+        self._sessions = {known for known in self._sessions if not known.closed}
+        self._sessions.add(session)
+        return session
+
+    async def close(self) -> None:
+        """Close every session."""
+        for session in list(self._sessions):
+            await session.close()
+        self._sessions.clear()
+
+
+class _HarnessDoor:
+    """A session as seen through its second port: all of it is the same, but the log (`client.Owner`)."""
+
+    def __init__(self, session: GatewaySession, log: RequestLog) -> None:
+        self.settings = session.settings
+        self.routes = session.routes
+        self.connections = session.connections
+        self.pipes = session.pipes
+        self.unsafe_hosts = session.unsafe_hosts
+        self.unfinished_hosts = session.unfinished_hosts
+        self.log = log
+        self._session = session
+
+    @property
+    def upstream_error(self) -> str:
+        return self._session.upstream_error
+
+    @upstream_error.setter
+    def upstream_error(self, error: str) -> None:
+        self._session.upstream_error = error
+
+
+class GatewaySession:
+    """The way out of one task's browser: ``http://127.0.0.1:<port>`` as its proxy. Made by `Gateway.open`.
+
+    It has a second port for the harness, which serves the same and is recorded apart: who made a request is known by
+    the port it came through.
+    """
+
+    port: int
+    """The proxy's port on 127.0.0.1."""
+    harness_port: int
+    """The same for what is not the agent's: signing in, set-up, pages that checks open. Not in `requests`."""
+    unsafe_hosts: dict[str, str]
+    """Host to the first request on it that may have changed state, e.g. ``POST http://homepage.test/notes``,
+    ``WebSocket http://homepage.test/live``. Complete even where the log is not; marked before a byte is passed on.
+
+    True to HTTP's meaning of methods: a site that changes state on GET needs a fingerprint to be found out."""
+    unfinished_hosts: dict[str, str]
+    """Host to the first request that was cut off before its answer was complete, by the browser or by `close`, e.g.
+    ``GET http://homepage.test/report was not over``: whatever its method, the replica may still be at work on it."""
+    upstream_error: str
+    """The first fault of a replica (refused, died, spoke no HTTP), e.g. ``homepage.test (served by …): no
+    connection: …``; empty while all work. A trial that met one was not judged on a working site."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.routes = RouteTable()
+        self.log, self._harness_log = (
+            RequestLog(
+                body_limit=settings.body_limit,
+                max_entries=settings.max_entries,
+                max_bytes=settings.max_log_bytes,
+                write_over=self._write_over,
+            )
+            for _ in range(2)
+        )
+        self.connections: set[BrowserConnection] = set()
+        self.pipes: set[asyncio.Transport] = set()
+        self.unsafe_hosts = {}
+        self.unfinished_hosts = {}
+        self.upstream_error = ""
+        self.port = self.harness_port = 0
+        self.closed = False
+        self._servers: list[asyncio.Server] = []
+        self._waiting: set[asyncio.Future[None]] = set()
+        self._retired: list[Route] = []
+        self._headers: dict[str, tuple[str, ...]] = {}
+
+    async def listen(self) -> None:
+        """Bind the ports."""
+        self.port = await self._bind(self)
+        self.harness_port = await self._bind(_HarnessDoor(self, self._harness_log))
+
+    async def _bind(self, owner: Owner) -> int:
+        loop = asyncio.get_running_loop()
+        server = await loop.create_server(lambda: BrowserConnection(owner), "127.0.0.1", 0, backlog=128)
+        self._servers.append(server)
+        port: int = server.sockets[0].getsockname()[1]
+        return port
+
+    def route(
+        self, host: str, upstream_host: str, upstream_port: int, *, port: int = 80, tls: bool | None = None
+    ) -> None:
+        """Serve ``http://<host>[:port]`` by the replica at ``upstream_host:upstream_port`` from now on.
+
+        A route already there is replaced, its connections are reset. With ``tls`` (the default on port 443) it
+        is ``https://<host>[:port]`` instead: an external site, reached through a tunnel that can't be read, so
+        any use of it counts as unsafe.
+        """
+        tls = port == 443 if tls is None else tls
+        route = Route(host.lower(), port, upstream_host, upstream_port, tls=tls)
+        route.headers = self._headers.get(route.host, ())
+        before = self.routes.put(route)
+        if before is not None:
+            self._retire(before)
+
+    def set_headers(self, host: str, headers: Mapping[str, str]) -> None:
+        """Add ``headers`` to every request to ``host`` from now on, and to no other; an empty mapping ends that.
+
+        They replace those of the same name that a browser sends, and are never in the log: they may sign a visitor in.
+        `ValueError` for one that HTTP can't carry. Tunnels to ``https`` sites can't be added to.
+        """
+        lines = tuple(f"{name}: {value}" for name, value in headers.items())
+        for line in lines:
+            if not _FIELD.fullmatch(line):
+                raise ValueError(f"expected a header of printable text, found {line.partition(':')[0]!r}")
+        self._headers[host.lower()] = lines
+        for route in self.routes:
+            if route.host == host.lower():
+                route.headers = lines
+
+    def unroute(self, host: str) -> None:
+        """Refuse ``host`` on all ports from now on and reset its connections. Unknown hosts are fine."""
+        for route in self.routes.drop(host.lower()):
+            self._retire(route)
+
+    def requests(self) -> list[RequestRecord]:
+        """The log, in order of arrival. What is still in flight has the status known so far, or None."""
+        return self.log.records()
+
+    @property
+    def unsafe(self) -> str:
+        """Why the traffic so far may have changed state, the first of `unsafe_hosts`; empty if it can't have."""
+        return next(iter(self.unsafe_hosts.values()), "")
+
+    @property
+    def logs(self) -> tuple[RequestLog, ...]:
+        """What came through each of its ports: the browser's first, the harness's last."""
+        return (self.log, self._harness_log)
+
+    def unrecorded(self) -> list[Unrecorded]:
+        """What came through the browser's port and is missing in `requests`."""
+        return self.log.unrecorded()
+
+    def own_answer(self, url: str, *, harness: bool = False) -> str:
+        """What the gateway itself answered to the latest request for ``url`` by the browser, or by the ``harness``.
+
+        Empty when a site did; see `RequestLog.own_answer`.
+        """
+        return self.logs[-1 if harness else 0].own_answer(url)
+
+    @property
+    def doubtful(self) -> bool:
+        """Whether the traffic gives reason to ask the sites whether they work."""
+        return any(log.doubtful for log in self.logs)
+
+    @property
+    def totals(self) -> Totals:
+        """Counts of everything carried. ``unrecorded`` > 0 says that `requests` is incomplete."""
+        return self.log.totals()
+
+    @property
+    def in_flight(self) -> int:
+        """Exchanges and tunnels not yet over. What a replica has already read can't be called back from it."""
+        return self.log.in_flight + self._harness_log.in_flight
+
+    @property
+    def unfinished(self) -> list[Unfinished]:
+        """Requests in flight that may change something, those of the harness included. WebSockets are none."""
+        now = time.monotonic()
+        return [
+            Unfinished(
+                method=entry.method,
+                url=entry.url,
+                seconds=round(now - entry.started, 3),
+                waits_for="browser" if not entry.sent else "site" if entry.status is None else "rest",
+            )
+            for log in (self.log, self._harness_log)
+            for entry in log.writes_in_flight()
+        ]
+
+    async def writes_over(self, seconds: float) -> list[Unfinished]:
+        """Wait until none is `unfinished`, at most ``seconds``; what still is."""
+        deadline = asyncio.get_running_loop().time() + seconds
+        while (left := self.unfinished) and not self.closed:
+            over = asyncio.get_running_loop().create_future()
+            self._waiting.add(over)
+            try:
+                async with asyncio.timeout_at(deadline):
+                    await over
+            except TimeoutError:
+                return self.unfinished
+            finally:
+                self._waiting.discard(over)
+        return left
+
+    def _write_over(self) -> None:
+        for waiting in self._waiting:
+            if not waiting.done():
+                waiting.set_result(None)
+
+    async def close(self) -> None:
+        """Close the ports and reset all connections on both sides. The log stays readable."""
+        if self.closed:
+            return
+        self.closed = True
+        # asyncio loses connections that it is just accepting when a server closes: stop, let them come, close.
+        for server in self._servers:
+            for sock in server.sockets:
+                asyncio.get_running_loop().remove_reader(sock.fileno())
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        for server in self._servers:
+            server.close()
+        for connection in list(self.connections):
+            connection.abort()
+        for transport in list(self.pipes):
+            transport.abort()
+        routes = [*self.routes, *self._retired]
+        for route in routes:
+            route.cut()
+        # The loop reports each end in its next rounds.
+        while self.connections or self.pipes or any(route.transports for route in routes):
+            await asyncio.sleep(0)
+        for server in self._servers:
+            await server.wait_closed()
+
+    def _retire(self, route: Route) -> None:
+        route.cut()
+        self._retired = [known for known in self._retired if known.transports]
+        self._retired.append(route)

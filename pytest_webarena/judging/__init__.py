@@ -1,7 +1,0 @@
-"""The LLM judge: how it is asked, how its replies are read and kept, and how good it is."""
-
-from pytest_webarena.judging.config import JudgeIdentity, JudgeSettings, placed
-from pytest_webarena.judging.judge import Judge, JudgeSession
-from pytest_webarena.judging.standing import Standing, judge_facts, standing
-
-__all__ = ["Judge", "JudgeIdentity", "JudgeSession", "JudgeSettings", "Standing", "judge_facts", "placed", "standing"]

@@ -1,0 +1,184 @@
+"""Measures a judge with labelled answers, and remembers how good it was."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from pytest_webarena.checks.asking import Decision, JudgeUnreadable
+from pytest_webarena.evidence import Usage
+from pytest_webarena.llm_judge.agreement import Agreement, Share
+from pytest_webarena.llm_judge.answers import LabelledAnswer, LabelledSet
+from pytest_webarena.llm_judge.config import JudgeIdentity
+from pytest_webarena.llm_judge.judge import Judge
+
+__all__ = ["Graded", "KnownJudge", "Measurement", "find_measurement", "keep_measurement", "measure"]
+
+_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Graded:
+    """One labelled answer and what the judge made of it."""
+
+    case: LabelledAnswer
+    told: Decision | None
+    """None: no grade could be read."""
+    reply: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measurement:
+    """How good a judge is."""
+
+    judge: JudgeIdentity
+    answers: str
+    """Version of the labelled set."""
+    graded: tuple[Graded, ...]
+    usage: Usage
+    seconds: float
+    at: float
+    """Unix time in seconds."""
+
+    @property
+    def agreement(self) -> Agreement:
+        """Over all answers."""
+        return Agreement((each.case.grade, each.told) for each in self.graded)
+
+    def by(self, key: Callable[[LabelledAnswer], str]) -> dict[str, Agreement]:
+        """Over groups of answers, largest first."""
+        groups: dict[str, list[tuple[Decision, Decision | None]]] = {}
+        for each in self.graded:
+            groups.setdefault(key(each.case), []).append((each.case.grade, each.told))
+        ordered = sorted(groups.items(), key=lambda item: (-len(item[1]), item[0]))
+        return {name: Agreement(pairs) for name, pairs in ordered}
+
+    def summary(self) -> KnownJudge:
+        """What is remembered of it."""
+        agreement = self.agreement
+        low, high = agreement.kappa_interval
+        return KnownJudge(
+            kappa=-1.0 if agreement.kappa is None else agreement.kappa,
+            low=low,
+            high=high,
+            cases=len(self.graded),
+            unreadable=agreement.unreadable,
+            answers=self.answers,
+            at=self.at,
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data with a ``schema_version``."""
+        agreement = self.agreement
+        return {
+            "schema_version": _VERSION,
+            "judge": asdict(self.judge),
+            "fingerprint": self.judge.fingerprint,
+            **asdict(self.summary()),
+            "accuracy": _share(agreement.accuracy),
+            "precision": _share(agreement.precision),
+            "recall": _share(agreement.recall),
+            "confusion": [
+                {"right": right, "told": told, "cases": cases} for (right, told), cases in agreement.confusion.items()
+            ],
+            "by_about": {name: _share(each.accuracy) for name, each in self.by(lambda case: case.about).items()},
+            "by_kind": {name: _share(each.accuracy) for name, each in self.by(lambda case: case.question.kind).items()},
+            "usage": asdict(self.usage),
+            "seconds": round(self.seconds, 3),
+            "disagreements": [
+                {**asdict(each.case.question), "right": each.case.grade, "told": each.told, "reply": each.reply}
+                for each in self.graded
+                if each.told != each.case.grade
+            ],
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownJudge:
+    """What is remembered of a measurement."""
+
+    kappa: float
+    """Cohen's; -1 where it is not defined."""
+    low: float
+    high: float
+    cases: int
+    unreadable: int
+    answers: str
+    at: float
+
+    def __str__(self) -> str:
+        return f"kappa {self.kappa:.2f} ({self.low:.2f} to {self.high:.2f}) on {self.cases} labelled answers"
+
+
+def measure(
+    judge: Judge, answers: LabelledSet, *, workers: int = 8, told: Callable[[Graded], None] = lambda graded: None
+) -> Measurement:
+    """Ask the judge about every answer. Raises `JudgeError` when its model can't be reached."""
+    began = time.monotonic()
+
+    def grade(case: LabelledAnswer) -> tuple[Graded, Usage]:
+        session = judge.session("judge-measurement")
+        try:
+            answer = session.ask(case.question)
+            graded = Graded(case=case, told=answer.decision, reply=answer.reply)
+        except JudgeUnreadable as unreadable:
+            graded = Graded(case=case, told=None, reply=unreadable.replies[-1])
+        told(graded)
+        return graded, session.use.usage if session.use is not None else Usage()
+
+    _ = judge.prompt, judge.identity  # once, before there are threads
+    with ThreadPoolExecutor(workers) as pool:
+        try:
+            done = list(pool.map(grade, answers.answers))
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+    return Measurement(
+        judge=judge.identity,
+        answers=answers.version,
+        graded=tuple(graded for graded, _ in done),
+        usage=sum((usage for _, usage in done), Usage()),
+        seconds=time.monotonic() - began,
+        at=time.time(),
+    )
+
+
+def keep_measurement(measurement: Measurement) -> Path:
+    """Remember it for this user, by the judge's fingerprint; the file."""
+    file = _file(measurement.judge)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    temporary = file.with_name(f".{file.name}.{os.getpid()}")
+    temporary.write_text(json.dumps(measurement.to_json(), indent=1), encoding="utf-8", errors="surrogatepass")
+    temporary.replace(file)
+    return file
+
+
+def find_measurement(judge: JudgeIdentity) -> KnownJudge | None:
+    """What is remembered of a judge; None when it was never measured here."""
+    try:
+        data: Mapping[str, Any] = json.loads(_file(judge).read_text(encoding="utf-8"))
+        if data["schema_version"] != _VERSION:
+            return None
+        return KnownJudge(**{name: data[name] for name in KnownJudge.__dataclass_fields__})
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _file(judge: JudgeIdentity) -> Path:
+    return _directory() / f"{judge.fingerprint}.json"
+
+
+def _directory() -> Path:
+    if chosen := os.environ.get("WEBARENA_CACHE_DIR"):
+        return Path(chosen) / "judges"
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "pytest-webarena" / "judges"
+
+
+def _share(share: Share) -> dict[str, Any]:
+    return {"some": share.some, "of": share.of, "value": share.value, "interval95": list(share.interval)}

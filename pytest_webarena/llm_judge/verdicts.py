@@ -1,0 +1,77 @@
+"""What a judge has said once it is not asked again: replies kept on disk by what was asked, of whom."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import threading
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from pytest_webarena.checks.asking import Question
+from pytest_webarena.evidence import Usage
+from pytest_webarena.llm_judge.config import JudgeIdentity
+from pytest_webarena.llm_judge.replies import read_reply
+from pytest_webarena.secrets import scrub_plain
+
+__all__ = ["Kept", "VerdictCache"]
+
+_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """One question's replies and what they used when they were made."""
+
+    replies: tuple[str, ...]
+    """The last one can be read."""
+    usage: Usage
+
+
+class VerdictCache:
+    """One file per question and judge. Safe with many workers: the first one to know is believed by all."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+
+    def get(self, question: Question, judge: JudgeIdentity) -> Kept | None:
+        """What is kept; None when there is nothing that can be read."""
+        return _read(self._file(question, judge), question)
+
+    def put(self, question: Question, judge: JudgeIdentity, kept: Kept) -> Kept:
+        """Keep ``kept``, unless another worker was faster: what holds from now on. A full disk costs the entry only."""
+        data = {"schema_version": _VERSION, "question": asdict(question), "judge": asdict(judge), **asdict(kept)}
+        if scrub_plain(data) != data:
+            return kept  # what repeats a secret is not written down
+        file = self._file(question, judge)
+        temporary = file.with_name(f".{file.name}.{os.getpid()}.{threading.get_ident()}")
+        with contextlib.suppress(OSError):
+            file.parent.mkdir(parents=True, exist_ok=True)
+            temporary.write_text(json.dumps(data, ensure_ascii=True), encoding="utf-8")
+            try:
+                os.link(temporary, file)  # fails when somebody else was first
+            except FileExistsError:
+                if (first := _read(file, question)) is not None:
+                    return first
+                temporary.replace(file)  # what was there can't be read
+            finally:
+                temporary.unlink(missing_ok=True)
+        return kept
+
+    def _file(self, question: Question, judge: JudgeIdentity) -> Path:
+        text = json.dumps([_VERSION, asdict(question), asdict(judge)], sort_keys=True, ensure_ascii=True)
+        key = hashlib.sha256(text.encode()).hexdigest()
+        return self._directory / key[:2] / f"{key}.json"
+
+
+def _read(file: Path, question: Question) -> Kept | None:
+    try:
+        data = json.loads(file.read_text(encoding="utf-8"))
+        replies = tuple(map(str, data["replies"]))
+        if data["schema_version"] != _VERSION or not replies or read_reply(replies[-1], question.kind) is None:
+            return None
+        return Kept(replies=replies, usage=Usage(**data["usage"]))
+    except (OSError, ValueError, KeyError, TypeError):
+        return None

@@ -1,0 +1,119 @@
+"""``pytest --audit``: which trials a task gets, when an item has passed, and what is made of it all at the end."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from types import FunctionType
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_webarena.errors import TaskFileError
+from pytest_webarena.plugin.stash import SETTINGS
+from pytest_webarena.results.gate import NOT_VALID, Ruling
+
+if TYPE_CHECKING:
+    from pytest_webarena.agents.audit_trials import AuditTrial
+    from pytest_webarena.results import RunDir, TrialRecord
+    from pytest_webarena.results.audit import Audit
+    from pytest_webarena.tasks.model import Task
+
+__all__ = ["as_expected", "conclude", "parametrize", "plan", "planned", "rule"]
+
+_PLAN = "audit_trials"
+_NODE_ID = re.compile(r"(?P<path>.+?\.ya?ml)::(?P<task>[^\[]+)")
+
+
+def plan(functions: Sequence[FunctionType], config: pytest.Config) -> None:
+    """Give the test function of each task of a file the trials that its audit asks for."""
+    from pytest_webarena.agents.audit_trials import audit_trials
+
+    family: list[Task] = [function.__dict__["task"] for function in functions]
+    for function, task in zip(functions, family, strict=True):
+        # Here passing means "as the audit expects", also for tasks that are expected to fail: see `as_expected`.
+        marks = [mark for mark in function.__dict__["pytestmark"] if mark.name != "xfail"]
+        trials = audit_trials(task, family, oracle_runs=_oracle_runs(config))
+        function.__dict__.update({_PLAN: trials, "pytestmark": marks})
+
+
+def parametrize(metafunc: pytest.Metafunc) -> None:
+    """One item per trial of the task's plan."""
+    trials: tuple[AuditTrial, ...] = metafunc.function.__dict__[_PLAN]
+    names = ("webarena_agent_name", "trial")
+    metafunc.fixturenames.extend(names)  # the function has no such arguments; the runner reads the callspec
+    ids = [f"{trial.agent}-trial{trial.trial}" if trial.must_pass else trial.agent for trial in trials]
+    metafunc.parametrize(names, [(trial.agent, trial.trial) for trial in trials], ids=ids)
+
+
+def planned(function: Any, agent: str, trial: int) -> AuditTrial | None:
+    """The trial of the plan that an item stands for; None without ``--audit``."""
+    trials: tuple[AuditTrial, ...] = function.__dict__.get(_PLAN, ())
+    return next((each for each in trials if (each.agent, each.trial) == (agent, trial)), None)
+
+
+def as_expected(trial: AuditTrial, record: TrialRecord) -> TrialRecord:
+    """The record as the audit sees it: passed if the solution passed, or if a wrong agent failed.
+
+    A task that says ``xfail`` is allowed to be out of order.
+    """
+    from pytest_webarena.results.audit import why_wrong
+
+    task = trial.task
+    if not trial.must_pass and record.outcome == "failed":
+        return replace(record, outcome="passed")
+    if not trial.must_pass and record.outcome == "passed":
+        reason = why_wrong(trial)
+        record = replace(record, outcome="failed", message=f"{reason.finding}: {reason.text}")
+    if task.xfail and (record.outcome == "failed" or record.cause == "task"):
+        pytest.xfail(task.xfail)
+    return record
+
+
+def conclude(config: pytest.Config, run: RunDir, records: Sequence[TrialRecord], node_ids: Iterable[str]) -> Audit:
+    """Judge the tasks that were collected or have ``records``, and write ``audit.json`` into the run directory."""
+    from pytest_webarena.agents.audit_trials import audit_trials
+    from pytest_webarena.results.audit import audit
+    from pytest_webarena.results.rundir import write_atomically
+
+    wanted: dict[str, set[str]] = {}
+    for node_id in (*sorted(node_ids), *(record.node_id for record in records)):
+        if match := _NODE_ID.match(node_id):
+            wanted.setdefault(match["path"], set()).add(match["task"])
+    plans = []
+    for path, ids in sorted(wanted.items()):
+        family = _load(config, config.rootpath / path)
+        tasks = [replace(task, location=replace(task.location, path=path)) for task in family if task.id in ids]
+        plans += [(task, audit_trials(task, family, oracle_runs=_oracle_runs(config))) for task in tasks]
+    result = audit(plans, records)
+    write_atomically(run.path / "audit.json", json.dumps(result.to_json(), indent=1))
+    return result
+
+
+def rule(audit: Audit) -> Ruling:
+    """The exit code that the findings ask for."""
+    bad = [task for task in audit.tasks if task.counts_against]
+    if not bad:
+        return Ruling(exit_code=0, message="all tasks are valid")
+    untold = sum(task.finding == "error" for task in bad)
+    wrong = len(bad) - untold
+    message = f"{wrong} of {len(audit.tasks)} tasks {'is' if wrong == 1 else 'are'} not valid"
+    return Ruling(exit_code=NOT_VALID, message=message + (f", {untold} not judged" if untold else ""))
+
+
+def _oracle_runs(config: pytest.Config) -> int:
+    """Two tell a flaky task from a sound one; ``--trials`` may ask for more."""
+    return max(2, config.stash[SETTINGS].trials)
+
+
+def _load(config: pytest.Config, path: Path) -> tuple[Task, ...]:
+    from pytest_webarena.plugin.collection import known_sites
+    from pytest_webarena.tasks import load_tasks
+
+    try:
+        return tuple(load_tasks(path, sites=known_sites(config)))
+    except TaskFileError:
+        return ()  # collecting has said so, and the run ends with that

@@ -1,0 +1,299 @@
+"""The process the user started: counts what workers report and closes the run."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_webarena.errors import RecordingError
+from pytest_webarena.plugin import auditing, rescoring, resuming, xdist
+from pytest_webarena.plugin.reporting import allure
+from pytest_webarena.plugin.reporting.outcomes import is_trial, skip_reason, why_skipped
+from pytest_webarena.plugin.reporting.progress import Progress, has_foot
+from pytest_webarena.plugin.selection import LeftOut
+from pytest_webarena.plugin.stash import LEFT_OUT, PLAN
+from pytest_webarena.plugin.task_files import names_task
+from pytest_webarena.results import Attempt, RunDir, TrialKey, TrialRecord, summarise
+from pytest_webarena.results.export import export
+from pytest_webarena.results.gate import TOO_MANY_ERRORS
+from pytest_webarena.results.plan import Coverage, PlannedTrial, cover, extend_plan, read_plan
+from pytest_webarena.results.rundir import claim, read_steps
+
+if TYPE_CHECKING:
+    from pytest_webarena.plugin.run_start import RunStart
+    from pytest_webarena.plugin.settings import Settings
+    from pytest_webarena.results.audit import Audit
+    from pytest_webarena.results.gate import Ruling
+    from pytest_webarena.results.rundir import Stored, Unreadable
+    from pytest_webarena.sites.protocol.report import BrokerReport
+
+__all__ = ["Controller"]
+
+
+class Controller:
+    """Sees the whole run, and takes down at the end what all workers share."""
+
+    def __init__(self, config: pytest.Config, settings: Settings, start: RunStart, held: int | None = None) -> None:
+        """``held``: the run's folder, taken for this process until the run is closed (`results.rundir.claim`)."""
+        self._held = held
+        self.trouble = ""
+        """Why the run's records are not all there, as a sentence; empty when nothing kept them from being written."""
+        self._config = config
+        self._settings = settings
+        self._start = start
+        self.started = time.time()
+        self.broker_report: BrokerReport | None = None
+        self.ruling: Ruling | None = None
+        self.progress: Progress | None = None
+        self.audit: Audit | None = None
+        self.records: tuple[TrialRecord, ...] = ()
+        """Of all trials, read when the run is closed."""
+        self.unreadable: tuple[Unreadable, ...] = ()
+        """Trials of the run whose record can't be read."""
+        self.skipped: Counter[str] = Counter()
+        """Trials that were not run, by the reason."""
+        self.refusal = ""
+        """Why workers would run nothing."""
+        self.coverages: dict[str, Coverage] = {}
+        """What became of each agent's planned trials, once the run is closed."""
+        self._plan: tuple[PlannedTrial, ...] = ()
+        """As workers told it."""
+        self._skips: dict[str, str] = {}
+        """Why items were skipped, by node id."""
+        self._uncollected = 0
+        self._other_failures = 0
+        self._node_ids: set[str] = set()
+        self._closed = self._interrupted = False
+        self._left_out: LeftOut | None = None
+
+    @property
+    def run_dir(self) -> RunDir | None:
+        """The run's records; None when no trial was begun."""
+        chosen = self._start.chosen
+        return RunDir(chosen.run_dir) if chosen is not None and (chosen.run_dir / "run.json").exists() else None
+
+    def expect(self, node_ids: Iterable[str]) -> None:
+        """How many trials there will be; the status line is set up for more than a handful."""
+        node_ids = list(node_ids)
+        if self._settings.resume is not None and any(map(names_task, node_ids)) and not self._node_ids:
+            run = RunDir(self._settings.resume)
+            with self._noting(run):
+                resuming.note(self._config, run, self._start.info().facts)
+        self._node_ids.update(node_ids)
+        trials = sum(names_task(node_id) for node_id in node_ids)
+        if self.progress is None and trials and not self._config.getoption("collectonly"):
+            reporter: Any = self._config.pluginmanager.get_plugin("terminalreporter")
+            if reporter is not None and reporter.verbosity >= 0:
+                writer = reporter._tw
+                self.progress = Progress(
+                    writer._file,
+                    fancy=trials > 5 and has_foot(writer._file),
+                    log=lambda text: _write_line(reporter, text),
+                    markup=lambda text: str(writer.markup(text, invert=True)),
+                )
+        if self.progress is not None:
+            self.progress.total = trials
+
+    @property
+    def left_out(self) -> LeftOut:
+        """Which collected trials are not run, and why; with xdist known once a worker has ended."""
+        return self._left_out or self._config.stash.get(LEFT_OUT, LeftOut())
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        """A worker has ended."""
+        self._left_out = xdist.read_left_out(node) or self._left_out
+        self._plan = xdist.read_plan(node) or self._plan
+
+    def pytest_keyboard_interrupt(self) -> None:
+        """The user broke the run off: what was going on did not die by itself."""
+        self._interrupted = True
+
+    def pytest_runtest_logstart(self) -> None:
+        """A test begins: from now on the status line tells how it goes."""
+        if self.progress is not None:
+            self.progress.start()
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """A test is over: trials feed the status line, others decide whether a gate may overrule pytest."""
+        if is_trial(report):
+            if self._held is None and self._settings.run_dir is None and (run := self.run_dir) is not None:
+                with suppress(BlockingIOError):  # its name was made up, so nobody else can have meant it
+                    self._held = claim(run.path)
+            if self.progress is not None:
+                self.progress.count(report)
+        elif report.failed:
+            self._other_failures += not names_task(report.nodeid)  # a trial without a record is the gate's business
+        elif report.skipped:
+            self._skips[report.nodeid] = skip_reason(report)
+            if why := why_skipped(report):
+                self.skipped[why] += 1
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """Something could not be collected: of task files nobody knows what they would have planned."""
+        if report.failed:
+            ours = report.nodeid.endswith((".yaml", ".yml", ".json")) or names_task(f"{report.nodeid}::")
+            self._uncollected += ours
+            self._other_failures += not ours
+
+    def exit_code(self, pytests_own: int) -> int:
+        """The run's exit code: a gate, where one was asked for, overrules "some tests failed" if only trials failed."""
+        if self.refusal:
+            return int(pytest.ExitCode.USAGE_ERROR)
+        run = self.run_dir
+        if self._settings.audit:
+            if run is not None:
+                self.audit = auditing.conclude(self._config, run, self.records, self._node_ids)
+                self.ruling = auditing.rule(self.audit)
+        else:
+            self.ruling = self._settings.gate.rule(
+                summarise(self.records), self.coverages, uncollected=self._uncollected
+            )
+        if pytests_own == pytest.ExitCode.NO_TESTS_COLLECTED and self._settings.resume is not None and run is not None:
+            pytests_own = pytest.ExitCode.OK  # everything was finished already: that is what resuming is for
+        if (self.trouble or self.unreadable) and pytests_own in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
+            return self._no_trust()
+        if (
+            self.ruling is None
+            or self._other_failures
+            or pytests_own not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
+        ):
+            return int(pytests_own)
+        return self.ruling.exit_code
+
+    def _no_trust(self) -> int:
+        """Figures that records are missing from hold no threshold, and without one the run has failed."""
+        if self.ruling is None:
+            return int(pytest.ExitCode.TESTS_FAILED)
+        told = "records could not be written, so no rate can be trusted"
+        if self.unreadable:
+            told = f"{len(self.unreadable)} trials have a record that can't be read, so no rate can be trusted"
+        self.ruling = replace(self.ruling, exit_code=TOO_MANY_ERRORS, message=told)
+        return self.ruling.exit_code
+
+    def close(self) -> None:
+        """Stop the broker and give every trial that a dead worker left open a record of its own; once."""
+        if self._closed:
+            return
+        self._closed = True
+        if self.progress is not None:
+            self.progress.close()
+        try:
+            self.broker_report = self._start.stop()
+            self._close_run()
+        finally:
+            if self._held is not None:
+                os.close(self._held)
+
+    def _close_run(self) -> None:
+        chosen = self._start.chosen
+        if (run := self.run_dir) is None or chosen is None:
+            folder = self._settings.run_dir  # made when the run began
+            if folder is not None and not folder.exists() and not self._config.getoption("collectonly"):
+                self.trouble = f"expected the run's records in {folder}, found the directory gone"
+            self._cover(None, ())
+            return
+        lost: list[TrialRecord] = []
+        stored: Stored | None = None
+        with self._noting(run):
+            lost = _close_unfinished(run, since=chosen.facts["started"], interrupted=self._interrupted)
+        with self._noting(run):
+            stored = run.read()
+            self.records, self.unreadable = stored.records, stored.unreadable
+            self._cover(run, lost)
+        with self._noting(run):
+            export(run, stored)
+        with self._noting(run):
+            self._report(run, lost)
+        if self._settings.run_dir is None:
+            _point_latest(run.path)
+
+    @contextmanager
+    def _noting(self, run: RunDir) -> Iterator[None]:
+        """Tell of what can't be written at the end, in place of ending there."""
+        try:
+            yield
+        except RecordingError as error:
+            self.trouble = self.trouble or str(error)
+        except OSError as error:
+            self.trouble = self.trouble or f"expected to close the run in {run.path}, found: {error}"
+
+    def _cover(self, run: RunDir | None, lost: Sequence[TrialRecord]) -> None:
+        """Hold the records against the plan, and note there why trials were skipped."""
+        plan = read_plan(run.path) if run is not None else {}
+        if self._settings.rescore is None:
+            plan |= {trial.key: trial for trial in self._config.stash.get(PLAN, self._plan) if trial.key not in plan}
+            told = [replace(trial, skipped=self._skips.get(trial.node_id, trial.skipped)) for trial in plan.values()]
+            plan = {trial.key: trial for trial in told}
+        self.coverages = cover(
+            plan,
+            self.records,
+            begun=run.begun() if run is not None else (),
+            lost=[record.key for record in lost if record.outcome == "error"],
+            allowed=self._settings.gate.allow_skipped,
+        )
+        if run is not None and self._settings.rescore is None:
+            extend_plan(run.path, plan.values())
+
+    def _report(self, run: RunDir, lost: Sequence[TrialRecord]) -> None:
+        """Tell Allure what no worker can: of the run as a whole, and of the trials that died with their worker."""
+        allure.report_lost(self._config, run, [record for record in lost if record.worker != "main"])
+        if self._settings.rescore is not None:
+            rescoring.note(run, self._settings, self._config.invocation_params.args)
+        problems = self.broker_report.problems if self.broker_report is not None else ()
+        allure.report_run(self._config, run, self.records, (*problems, *map(str, self.unreadable)))
+
+
+def _write_line(reporter: Any, text: str) -> None:
+    """A line of its own; with xdist the reporter itself would put it behind the dots."""
+    reporter.ensure_newline()
+    if reporter._tw.width_of_current_line:
+        reporter._tw.line()
+    reporter.write_line(text)
+
+
+def _close_unfinished(run: RunDir, since: float, *, interrupted: bool) -> list[TrialRecord]:
+    """A worker that died left ``started.json`` only: say so in a record, or the trial would vanish from the counts.
+
+    Returns the records it wrote.
+    """
+    written = []
+    for started in run.unfinished():
+        if "key" not in started or started.get("time", 0.0) < since:
+            continue
+        key = TrialKey(**started["key"])
+        who = "the run was interrupted" if interrupted else f"the worker {started.get('worker') or 'process'} died"
+        message = f"{who} during this trial (attempt {started['attempt']})"
+        attempt = Attempt(number=started["attempt"], outcome="error", cause="harness", message=message)
+        record = TrialRecord(
+            key=key, outcome="error", cause="harness", message=message, attempt=attempt.number, attempts=(attempt,),
+            node_id=started.get("node_id", ""), worker=started.get("worker", ""), started=started["time"],
+            steps=len(read_steps(run.folder(key).path / f"attempt-{attempt.number}")),
+        )  # fmt: skip
+        record = replace(record, **_facts_of_task(started))
+        written.append(run.folder(key).finish(record, since=since))
+    return written
+
+
+def _facts_of_task(started: dict[str, Any]) -> dict[str, Any]:
+    """What the worker knew of the task when it began, so that groupings stay right."""
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in started.get("task", {}).items()}
+
+
+def _point_latest(run: Path) -> None:
+    """``webarena-runs/latest`` leads to the newest run; a convenience, so failing is fine."""
+    link = run.parent / "latest"
+    temporary = run.parent / f".latest.{os.getpid()}"
+    try:
+        temporary.symlink_to(run.name)
+        temporary.replace(link)
+    except OSError:
+        temporary.unlink(missing_ok=True)

@@ -1,0 +1,104 @@
+"""The hooks that every session calls. Without tasks and without options of ours they load and do next to nothing.
+
+Everything else is in `hooks`, which takes part from the first task file on, or from the start if an option of ours
+was given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_webarena.plugin import fixtures, options, task_files, xdist
+from pytest_webarena.plugin.reporting import outcomes, traces
+from pytest_webarena.plugin.stash import CONTROLLER, RUN, SETTINGS, START, run_start, take_part
+
+MARKER = (
+    "webarena(sites, user, **facts): on Python tests: sites to lease and the accounts to sign in with; "
+    "on tasks: facts for -m, e.g. -m \"webarena(site='homepage')\""
+)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    options.add_options(parser)
+
+
+@pytest.hookimpl(tryfirst=True)  # before anybody has asked where the root directory is
+def pytest_load_initial_conftests(early_config: pytest.Config, args: list[str]) -> None:
+    known = early_config.known_args_namespace
+    if any(text[:1] != "-" and text not in known.file_or_dir for text in args):
+        from pytest_webarena.plugin import root_directory
+
+        root_directory.mend(early_config, args)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", MARKER)
+    if options.asked_for(config):
+        take_part(config)
+    if xdist.is_worker(config):
+        config.stash[RUN] = xdist.receive(config)
+    # Here, after pytest-playwright, so that ours override its own.
+    config.pluginmanager.register(fixtures, "webarena-fixtures")
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if START in config.stash:
+        config.stash[START].stop()
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    if not task_files.holds_tasks(file_path, parent):
+        return None
+    take_part(parent.config)
+    from pytest_webarena.plugin import collection
+
+    return collection.collect_task_file(file_path, parent)
+
+
+@pytest.hookimpl(trylast=True)  # here, not in hooks: whoever registers such a hook later has the last word
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if SETTINGS in config.stash:
+        from pytest_webarena.plugin import hooks
+
+        hooks.choose(config, items)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)  # outermost: pytest-playwright has had its say
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    traces.attach_traces(item.config, report)
+    return report
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_report_teststatus(report: Any) -> tuple[str, str, str] | None:
+    return outcomes.test_status(report)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    xdist.send(node, run_start(node.config).info())
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> object | None:
+    return xdist.scheduler(config, log)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_node_collection_finished(node: Any, ids: list[str]) -> None:
+    if any(map(task_files.names_task, ids)):
+        take_part(node.config)
+    if (controller := node.config.stash.get(CONTROLLER, None)) is not None:
+        controller.expect(ids)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    if refusal := xdist.read_refusal(node):
+        take_part(node.config)
+        node.config.stash[CONTROLLER].refusal = refusal

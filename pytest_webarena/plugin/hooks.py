@@ -1,0 +1,136 @@
+"""The hooks of sessions that have tasks or options of ours. Each says only who does the work."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_webarena.errors import UsageError
+from pytest_webarena.plugin import (
+    collection,
+    planning,
+    rescoring,
+    resuming,
+    selection,
+    suite_items,
+    suite_options,
+    xdist,
+)
+from pytest_webarena.plugin.controller import Controller
+from pytest_webarena.plugin.reporting import allure, audit, outcomes, skips, terminal
+from pytest_webarena.plugin.settings import check_agents, check_run_dir, read_settings
+from pytest_webarena.plugin.stash import ASKED, CONTROLLER, SETTINGS, SUITES, run_start
+from pytest_webarena.results import RunDir
+
+if TYPE_CHECKING:
+    from _pytest.terminal import TerminalReporter
+
+__all__ = ["choose", "prepare"]
+
+
+def prepare(config: pytest.Config) -> None:
+    """What these hooks rely on: settings, suites and, in the process that the user started, a controller."""
+    try:
+        resuming.take_over(config)
+        config.stash[SETTINGS] = settings = read_settings(config)
+        collecting, held = config.getoption("collectonly"), None
+        if settings.asks_for_agents and settings.rescore is None:
+            browsers = config.getoption("--browser", default=None) or ()
+            check_agents(settings, collecting=collecting, browsers=browsers)
+        if settings.rescore is not None:
+            rescoring.name_files(config, RunDir(settings.rescore))
+        if config.getoption("--sites"):
+            collection.known_sites(config)  # a typo is told once, and before workers start
+        config.stash[ASKED] = resuming.asked(config)
+        if settings.resume is not None and not xdist.is_worker(config):
+            resuming.check(config, settings)
+        config.stash[SUITES] = suite_options.claim_arguments(config, settings.suites)
+        if not (collecting or xdist.is_worker(config)):
+            held = check_run_dir(settings)  # last: it makes the directory
+    except UsageError as error:
+        raise pytest.UsageError(str(error)) from None
+    if not xdist.is_worker(config):
+        start = run_start(config)
+        start.guard()
+        config.stash[CONTROLLER] = controller = Controller(config, settings, start, held)
+        config.pluginmanager.register(controller, "webarena-controller")  # it counts reports
+
+
+def choose(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what is not wanted, and bring what is left into order: `plugin` calls it."""
+    try:
+        suite_items.narrow(config, items)
+        selection.deselect(config, items)
+        planning.check_keys(items)
+    except UsageError as error:
+        if not xdist.is_worker(config):
+            raise pytest.UsageError(str(error)) from None
+        xdist.send_refusal(config, str(error))  # raised here, it would be an internal error of the controller's
+        items.clear()
+    xdist.group_by_sites(config, items)
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if (controller := config.stash.get(CONTROLLER, None)) is not None:
+        controller.close()
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)  # outermost: nobody sorts suites behind files
+def pytest_make_collect_report(collector: pytest.Collector) -> Generator[None, Any, pytest.CollectReport]:
+    report: pytest.CollectReport = yield
+    if isinstance(collector, pytest.Session) and report.passed:
+        report.result = suite_items.add_suites(collector, report.result or ())
+    return report
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    collection.parametrize_tasks(metafunc)
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    planning.make_plan(session.config, session.items)
+    if (controller := session.config.stash.get(CONTROLLER, None)) is not None:
+        controller.expect(item.nodeid for item in session.items)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    try:
+        return (yield)
+    except BaseException:
+        allure.report_interrupted(item)
+        raise
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)  # outermost: allure-pytest and pytest-playwright have had their say
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, Any, pytest.TestReport]:
+    report: pytest.TestReport = yield
+    outcomes.mark_report(report, call)
+    allure.complete_report(item, call, report)
+    return report
+
+
+def pytest_report_header(config: pytest.Config) -> str | None:
+    return terminal.header(config)
+
+
+@pytest.hookimpl(trylast=True)  # after xdist has ended the workers: they need the broker and its directory to the last
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if (controller := session.config.stash.get(CONTROLLER, None)) is not None:
+        controller.close()
+        session.exitstatus = controller.exit_code(session.exitstatus)
+    else:
+        xdist.send_left_out(session.config)
+        xdist.send_plan(session.config)
+
+
+def pytest_terminal_summary(terminalreporter: TerminalReporter, config: pytest.Config) -> None:
+    skips.write_skips(terminalreporter)
+    write = audit.write_summary if config.stash[SETTINGS].audit else terminal.write_summary
+    write(terminalreporter, config.stash[CONTROLLER])
+    if trouble := config.stash[CONTROLLER].trouble:
+        terminalreporter.write_line(f"webarena: {trouble}", red=True)

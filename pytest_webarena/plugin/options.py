@@ -1,0 +1,359 @@
+"""The command line and the ini file: every option of ours, with its default and unit."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from typing import Any, Literal
+
+import pytest
+
+from pytest_webarena.plugin.judge_options import JUDGE_INI, add_judge_options
+from pytest_webarena.plugin.suite_options import add_suite_options, names_suite
+
+__all__ = ["ANSWER_FORMATS", "GRADINGS", "PULLS", "add_options", "asked_for"]
+
+GRADINGS = ("original", "repaired", "verified")
+ANSWER_FORMATS = ("auto", "text", "verified")
+PULLS = ("small", "all", "never")
+"""Written down once more: whoever only declares options must not load the rooms that know what they mean."""
+
+_INI: tuple[tuple[str, Any, str], ...] = (
+    ("secrets", [], "Names for --secret-env."),
+    ("prices", "", "Default of --prices, relative to the root directory."),
+    ("tasks", [], "Globs of task files, relative to the root directory."),
+    ("agents", ["agents"], "Directories of agent definitions."),
+    ("sites", "", "Default of --sites; files are relative to the root directory."),
+    ("pull", "", "Default of --pull."),
+    ("site_urls", [], "Values for --site-url, which replaces them."),
+    ("browser_executable", "", "Default of --browser-executable."),
+    *((name, "", text) for name, text in JUDGE_INI),
+)
+"""Name without our prefix, default, help."""
+
+_defaults: dict[str, Any] = {}
+"""Of our options, by the name under which pytest keeps their values; the same for every session of a process."""
+
+
+def add_options(parser: pytest.Parser) -> None:
+    """Declare our options (one group) and ini keys, each with its default and unit."""
+    group = parser.getgroup("webarena", "web-agent tasks (pytest-webarena)")
+    group.addoption(
+        "--agent",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="Agent to run; repeat to compare several. A built-in (oracle, null, na, echo, dump, random), a definition "
+        "in agents/, module:attr, file.py:attr or a .yaml path. Default: oracle, which replays each task's solution.",
+    )
+    group.addoption(
+        "--trials", type=_positive_int, default=None, metavar="K", help="Tries per task and agent (default: 1)."
+    )
+    group.addoption(
+        "--sites",
+        default=None,
+        metavar="CATALOGUE",
+        help="Sites to run tasks on: embedded (default; no Docker), embedded-docker, webarena, webarena-verified, "
+        "external, or a catalogue file. With --suite the default is the suite's own.",
+    )
+    add_suite_options(group)
+    group.addoption(
+        "--site-url",
+        action="append",
+        default=[],
+        metavar="SITE=URL",
+        help="Use a site that runs elsewhere instead of the catalogue's; repeat for several. It can't be reset.",
+    )
+    group.addoption(
+        "--allow-unreset",
+        action="store_true",
+        help="Also run tasks that change sites which can't be reset; they may disturb each other.",
+    )
+    group.addoption(
+        "--pull",
+        choices=PULLS,
+        default=None,
+        help="Which missing images a run pulls: small ones, whose manifest tells of at most 1 GB, all, or never any "
+        "(default: small). Tasks of sites that are not there are skipped; 'webarena images pull' pulls beforehand.",
+    )
+    group.addoption(
+        "--fetch-images",
+        action="store_true",
+        help="Load tasks' input images also from addresses that are on none of their sites, over the network (default: "
+        "such tasks are skipped).",
+    )
+    group.addoption(
+        "--run-dir",
+        default=None,
+        metavar="DIR",
+        help="Where this run's records go (default: webarena-runs/<date>-<time>).",
+    )
+    group.addoption(
+        "--max-steps",
+        type=_positive_int,
+        default=None,
+        metavar="N",
+        help="Actions per trial (default: the agent's own, or 30 as in WebArena).",
+    )
+    group.addoption(
+        "--time-limit",
+        type=_positive_float,
+        default=None,
+        metavar="SECONDS",
+        help="Wall time per trial in seconds, the agent's thinking included (default: the agent's own, or 600).",
+    )
+    _add_agent_options(group)
+    group.addoption(
+        "--stop-rule",
+        choices=("paper", "upstream"),
+        default=None,
+        help="When repeated or invalid actions end a trial: as WebArena's paper says, or its code (default: paper).",
+    )
+    group.addoption(
+        "--grading",
+        choices=GRADINGS,
+        default=None,
+        help="Whose verdict counts for tasks of WebArena's benchmarks: the original harness's, its defects included; "
+        "the same with the documented defects repaired; or WebArena-Verified's (default: repaired). All are recorded.",
+    )
+    group.addoption(
+        "--without-repair",
+        action="append",
+        default=[],
+        metavar="RULE",
+        help="Leave one repair out of --grading=repaired; repeat for several. 'webarena repairs' lists them.",
+    )
+    group.addoption(
+        "--answer-format",
+        choices=ANSWER_FORMATS,
+        default=None,
+        help="The form of answer that agents are asked for: plain text, or WebArena-Verified's typed response, as JSON "
+        "(default: auto, the one that the grading that counts can read).",
+    )
+    add_judge_options(group)
+    group.addoption(
+        "--check-timeout",
+        type=_natural_float,
+        default=60.0,
+        metavar="SECONDS",
+        help=(
+            "What judging one check may take, in seconds, models not counted; one that takes longer is an error, no "
+            "verdict. 0: no limit, and no process apart for judging, as debuggers want it (default: 60)."
+        ),
+    )
+    group.addoption(
+        "--env-retries",
+        type=_natural_int,
+        default=1,
+        metavar="N",
+        help="Tries more, each on a fresh replica, after an error of site, browser or model (default: 1).",
+    )
+    group.addoption(
+        "--replicas",
+        type=_positive_int,
+        default=None,
+        metavar="N",
+        help="Most replicas per app (default: as half of the free memory allows, at most 3 per worker and 2 more).",
+    )
+    group.addoption(
+        "--lease-timeout",
+        type=_positive_float,
+        default=600.0,
+        metavar="SECONDS",
+        help="How long a trial may wait for its sites, in seconds (default: 600).",
+    )
+    group.addoption(
+        "--write-timeout",
+        type=_natural_float,
+        default=10.0,
+        metavar="SECONDS",
+        help="How long requests that may change a site (POST, PUT, …) are waited for after a trial's last step, in "
+        "seconds. One without an answer by then makes the trial an error of its site; with 0 checks see the site as it "
+        "is at once (default: 10).",
+    )
+    group.addoption(
+        "--browser-executable",
+        default=None,
+        metavar="PATH",
+        help="Browser to launch (default: Playwright's own if installed, else one of the system: a Chromium or Chrome; "
+        "with --browser=firefox a Firefox).",
+    )
+    group.addoption(
+        "--record",
+        choices=("all", "failures", "minimal"),
+        default="all",
+        help="Which trials keep screenshots and observations; all else is always kept (default: all).",
+    )
+    group.addoption(
+        "--resume",
+        default=None,
+        metavar="RUN_DIR",
+        help="Go on with an earlier run: skip its finished trials whose task is unchanged, run the rest. Agents, "
+        "trials, tests and all else are the run's own; what contradicts it is an error.",
+    )
+    group.addoption(
+        "--allow-mixed",
+        action="store_true",
+        help="With --resume: have trials of other agents, sites or settings in one run. It is told beside the rates.",
+    )
+    group.addoption(
+        "--rescore",
+        default=None,
+        metavar="RUN_DIR",
+        help="Judge a finished run again, from what was recorded: no sites, no browser, no agents. Agents, "
+        "trials, grading and judge are the run's own unless given; its task files are collected unless others are.",
+    )
+    group.addoption(
+        "--shard",
+        default=None,
+        metavar="I/N",
+        help="Run only part I of N; join the run directories with 'webarena merge'.",
+    )
+    group.addoption(
+        "--min-pass-rate",
+        type=_share,
+        default=None,
+        metavar="RATE",
+        help="Exit with 0 when each agent passes at least this share of its judged trials, else with 10.",
+    )
+    group.addoption(
+        "--max-errors",
+        type=_natural_float,
+        default=None,
+        metavar="E",
+        help="Exit with 11 when more trials than this end in errors: a share below 1, a number from 1 on, 0 for none.",
+    )
+    group.addoption(
+        "--allow-skipped",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="Let thresholds hold although trials of this site or task (an id, or a pattern such as 'map.*') were "
+        "skipped; repeat for several. Otherwise each planned trial without a result counts as an error.",
+    )
+    group.addoption(
+        "--audit",
+        action="store_true",
+        help="Audit the tasks instead of an agent: solutions must pass, agents that do nothing or something wrong must "
+        "fail. Exit with 12 when a task is not valid.",
+    )
+    group.addoption(
+        "--secret-env",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="Environment variable whose value must be in no file written; repeat for several. API keys never are.",
+    )
+    _defaults.update((option.dest, option.attrs().get("default")) for option in group.options)
+    for name, default, text in _INI:
+        kind: Literal["args", "string"] = "args" if isinstance(default, list) else "string"
+        parser.addini(f"webarena_{name}", type=kind, default=default, help=text)
+
+
+def asked_for(config: pytest.Config) -> bool:
+    """Whether the command line or the ini file asks for anything of ours. Otherwise all settings are the defaults."""
+    for name, default in _defaults.items():
+        value = config.getoption(name)
+        if not (value is None or value is False or value == [] or value == default):
+            return True
+    ini = any(config.getini(f"webarena_{name}") != default for name, default, _ in _INI)
+    return ini or any(map(names_suite, config.args))
+
+
+def _add_agent_options(group: pytest.OptionGroup) -> None:
+    group.addoption(
+        "--model", default=None, metavar="NAME", help="Model of the agents that have one, in place of their own."
+    )
+    group.addoption(
+        "--observation",
+        default=None,
+        metavar="KINDS",
+        help="What agents are shown, in place of their own: accessibility_tree, html, screenshot, set_of_marks, "
+        "several with commas.",
+    )
+    group.addoption(
+        "--agent-option",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="Another key of the agents' definitions, dotted, e.g. sampling.temperature=0; repeat for several. "
+        "For a Python agent: a keyword argument.",
+    )
+    group.addoption(
+        "--max-input-tokens",
+        type=_positive_int,
+        default=None,
+        metavar="N",
+        help="Tokens that a trial's prompts may have together (default: the agent's own, or no limit).",
+    )
+    group.addoption(
+        "--max-output-tokens",
+        type=_positive_int,
+        default=None,
+        metavar="N",
+        help="Tokens that a trial's replies may have together (default: the agent's own, or no limit).",
+    )
+    group.addoption(
+        "--max-trial-cost",
+        type=_positive_float,
+        default=None,
+        metavar="DOLLARS",
+        help="US dollars that a trial's model calls may cost (default: the agent's own, or no limit).",
+    )
+    group.addoption(
+        "--max-cost",
+        type=_positive_float,
+        default=None,
+        metavar="DOLLARS",
+        help="US dollars that all model calls of the run may cost, over all workers (default: no limit).",
+    )
+    group.addoption(
+        "--requests-per-minute",
+        type=_positive_int,
+        default=None,
+        metavar="N",
+        help="Model requests that the run may begin in any 60 seconds, over all workers (default: no limit).",
+    )
+    group.addoption(
+        "--model-cache",
+        default=None,
+        metavar="DIR",
+        help="Keep model replies here and use them when the same trial asks the same again: re-runs are free.",
+    )
+    group.addoption(
+        "--prices",
+        default=None,
+        metavar="FILE",
+        help="Your price table (YAML) on top of the shipped one: dollars per million tokens, by model.",
+    )
+
+
+def _positive_int(text: str) -> int:
+    return int(_number(text, "a whole number from 1 on", lambda value: value >= 1, read=int))
+
+
+def _natural_int(text: str) -> int:
+    return int(_number(text, "a whole number from 0 on", lambda value: value >= 0, read=int))
+
+
+def _positive_float(text: str) -> float:
+    return _number(text, "a number above 0", lambda value: 0 < value < float("inf"))
+
+
+def _share(text: str) -> float:
+    return _number(text, "a share from 0 to 1, as 0.3", lambda value: 0 <= value <= 1)
+
+
+def _natural_float(text: str) -> float:
+    return _number(text, "a number from 0 on", lambda value: 0 <= value < float("inf"))
+
+
+def _number(text: str, expected: str, fits: Callable[[float], bool], read: Callable[[str], float] = float) -> float:
+    """The number in ``text``; otherwise what argparse tells the user as it is."""
+    try:
+        value = read(text)
+    except ValueError:
+        value = float("nan")
+    if not fits(value):
+        raise argparse.ArgumentTypeError(f"expected {expected}, found {text!r}")
+    return value

@@ -1,0 +1,50 @@
+"""Which trials this invocation is to run: one item for each, and a plan that its records are held against."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from pytest_webarena.errors import UsageError
+from pytest_webarena.plugin.stash import PLAN, SETTINGS
+from pytest_webarena.results import TrialKey
+from pytest_webarena.results.plan import PlannedTrial, extend_plan
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
+
+__all__ = ["check_keys", "make_plan", "record_plan"]
+
+
+def check_keys(items: Iterable[pytest.Item]) -> None:
+    """`UsageError` when two items would be one trial: the second one would overwrite the record of the first."""
+    from pytest_webarena.plugin.collection import TaskItem
+
+    known: dict[TrialKey, str] = {}
+    for item in items:
+        if isinstance(item, TaskItem) and (other := known.setdefault(item.key, item.nodeid)) != item.nodeid:
+            raise UsageError(
+                f"expected each trial once, found {other} and {item.nodeid}: both are trial {item.key.trial} of "
+                f"{item.key.agent} at the task {item.key.task}, and records tell trials apart by these; give the tasks "
+                "different ids, or run their files apart (several tries of one task: --trials, not --count)"
+            )
+
+
+def make_plan(config: pytest.Config, items: Iterable[pytest.Item]) -> None:
+    """Note which trials are to be run. A task whose file says ``skip`` is not planned."""
+    from pytest_webarena.plugin.collection import TaskItem
+
+    config.stash[PLAN] = tuple(
+        PlannedTrial(key=item.key, sites=item.task.sites, node_id=item.nodeid)
+        for item in items
+        if isinstance(item, TaskItem) and not item.task.skip
+    )
+
+
+def record_plan(config: pytest.Config, run: Path) -> None:
+    """Write the plan into the run's directory, before its first trial. All processes of a run write the same."""
+    if config.stash[SETTINGS].rescore is None:
+        plan: tuple[PlannedTrial, ...] = config.stash.get(PLAN, ())
+        extend_plan(run, plan)

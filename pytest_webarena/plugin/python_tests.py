@@ -1,0 +1,84 @@
+"""Leased sites for ordinary Python tests, beside pytest-playwright's ``page``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_webarena.errors import SiteMissing, UsageError, closest
+from pytest_webarena.trials.live import absolute_url
+
+if TYPE_CHECKING:
+    from pytest_webarena.evidence import RequestRecord
+    from pytest_webarena.sites.backends.base import Rows
+    from pytest_webarena.sites.client.lease import Lease
+    from pytest_webarena.trials.runtime import Runtime
+
+__all__ = ["WebArena", "lease_for_test"]
+
+_USAGE = 'name the sites: @pytest.mark.webarena(sites=["homepage"])'
+
+
+class WebArena:
+    """What the ``webarena`` fixture gives: addresses, databases and traffic of the sites leased for one test."""
+
+    def __init__(self, lease: Lease, storage_state: Mapping[str, Any] | None) -> None:
+        self._lease = lease
+        self._storage_state = storage_state
+
+    @property
+    def sites(self) -> dict[str, str]:
+        """Site name to base URL."""
+        return {name: site.url for name, site in self._lease.sites.items()}
+
+    @property
+    def proxy(self) -> str:
+        """Address of the gateway port of this lease: the only way to the sites."""
+        return self._lease.proxy
+
+    def url(self, site: str, path: str = "") -> str:
+        """Address of ``path`` on ``site``; of its start page without a path."""
+        if site not in self._lease.sites:
+            raise UsageError(f"webarena.url({site!r}): expected a leased site, {closest(site, self.sites)}; {_USAGE}")
+        return absolute_url(self.sites, site, path) if path else self._lease.sites[site].start
+
+    def query(self, site: str, sql: str, *, database: str = "") -> Rows:
+        """Rows of a read-only SQL statement in the site's database."""
+        return self._lease.query(site, sql, database=database)
+
+    def requests(self) -> tuple[RequestRecord, ...]:
+        """What the browser asked for so far, as the gateway saw it."""
+        return self._lease.requests()
+
+    def context_options(self) -> dict[str, Any]:
+        """Options for Playwright's ``browser.new_context``: the way to the sites and the signed-in state."""
+        from pytest_webarena.gateway.egress import PROXY_BYPASS
+
+        options: dict[str, Any] = {"proxy": {"server": self._lease.proxy, "bypass": PROXY_BYPASS}}
+        if self._storage_state:
+            options["storage_state"] = dict(self._storage_state)
+        return options
+
+
+@contextmanager
+def lease_for_test(request: pytest.FixtureRequest, runtime: Runtime) -> Iterator[WebArena]:
+    """Lease what the test's mark names. All sites at once, so that two tests can never block each other."""
+    mark = request.node.get_closest_marker("webarena")
+    sites = mark.kwargs.get("sites", ()) if mark else ()
+    sites = (sites,) if isinstance(sites, str) else tuple(sites)
+    if not sites:
+        raise UsageError(
+            f"{request.node.name} uses the webarena fixture: expected the sites to lease, found none; {_USAGE}"
+        )
+    users = mark.kwargs.get("user", {}) if mark else {}
+    if isinstance(users, str):
+        users = dict.fromkeys(sites, users)
+    try:
+        lease = runtime.lease(sites, users=users, holder=request.node.name)
+    except SiteMissing as missing:
+        pytest.skip(str(missing).partition("\n")[0])
+    with lease:
+        yield WebArena(lease, runtime.login_state(lease, users))

@@ -1,0 +1,211 @@
+"""The Allure report: what trials add to allure-pytest's results, and results for trials that no worker could report.
+
+Without ``--alluredir`` nothing here does anything. Nothing of Allure is imported before it is needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_webarena.errors import TaskFailed, TrialError
+from pytest_webarena.plugin.stash import SETTINGS
+from pytest_webarena.results.wording import printable
+
+if TYPE_CHECKING:
+    from allure_commons.model2 import TestResult
+
+    from pytest_webarena.plugin.collection import TaskItem
+    from pytest_webarena.plugin.reporting.allure.identity import Identity
+    from pytest_webarena.results import RunDir, TrialRecord
+
+__all__ = [
+    "complete_report",
+    "directory",
+    "report_interrupted",
+    "report_lost",
+    "report_run",
+    "report_trial",
+    "write_results",
+]
+
+_RESULT = pytest.StashKey["TestResult"]()
+"""On an item whose trial has a record: what the report shall say of it."""
+
+
+def directory(config: pytest.Config) -> Path | None:
+    """Where Allure's results go; None when nobody asked for any."""
+    if config.pluginmanager.get_plugin("allure_listener") is None:
+        return None
+    return Path(config.option.allure_report_dir).absolute()
+
+
+def report_trial(item: TaskItem, record: TrialRecord, folder: Path) -> None:
+    """Prepare what the result of ``item`` shall say, with what ``--record`` keeps.
+
+    allure-pytest fills in names, parameters and labels as late as in the teardown; `complete_report` corrects them.
+    """
+    if (target := directory(item.config)) is None:
+        return
+    from allure_commons.logger import AllureFileLogger
+
+    from pytest_webarena.plugin.reporting.allure.files import Attachments
+    from pytest_webarena.plugin.reporting.allure.result import Reported, earlier_results, trial_result
+
+    trial = Reported(record=record, folder=folder, identity=_identity(item, record), root=item.config.rootpath)
+    files = Attachments(target)
+    item.stash[_RESULT] = trial_result(trial, files)
+    logger = AllureFileLogger(target)
+    for earlier in earlier_results(trial, files):
+        logger.report_result(earlier)
+
+
+def complete_report(item: pytest.Item, call: pytest.CallInfo[None], report: pytest.TestReport) -> None:
+    """Set allure-pytest's result of a trial right. To be called after its own ``pytest_runtest_makereport``."""
+    if directory(item.config) is None:
+        return
+    listener: Any = item.config.pluginmanager.get_plugin("allure_listener")
+    live: TestResult | None = listener.allure_logger.get_test(None)
+    if live is None:
+        return
+    if not hasattr(item, "agent_name"):
+        return
+    prepared = item.stash.get(_RESULT, None)
+    if report.when == "call" and call.excinfo is not None:
+        _explain(live, prepared, call.excinfo.value, report)
+    if report.when == "teardown":
+        from pytest_webarena.plugin.reporting.allure.result import identify
+
+        labels = live.labels
+        if prepared is None:
+            identify(live, _identity(item))  # type: ignore[arg-type]
+        else:
+            for name in (
+                "name",
+                "fullName",
+                "titlePath",
+                "testCaseId",
+                "historyId",
+                "parameters",
+                "labels",
+                "description",
+            ):
+                setattr(live, name, getattr(prepared, name))
+            live.steps[:0] = prepared.steps
+            live.attachments[:0] = prepared.attachments
+            live.links += prepared.links
+            if item.config.stash[SETTINGS].rescore is not None:
+                live.start, live.stop = prepared.start, prepared.stop  # it was then, however long judging took now
+            del item.stash[_RESULT]  # a rerun brings its own
+            live.uuid = prepared.uuid  # parts from the containers that list our fixtures: noise above the steps
+        live.labels += _others(labels, live.labels)
+
+
+def report_interrupted(item: pytest.Item) -> None:
+    """Set right what allure-pytest is about to write of a test that was broken off: it would call it passed."""
+    if not hasattr(item, "agent_name") or directory(item.config) is None:
+        return
+    from allure_commons.model2 import Label, StatusDetails
+
+    from pytest_webarena.plugin.reporting.allure.result import identify
+
+    listener: Any = item.config.pluginmanager.get_plugin("allure_listener")
+    live: TestResult | None = listener.allure_logger.get_test(None)
+    if live is not None:
+        identify(live, _identity(item))  # type: ignore[arg-type]
+        live.labels.append(Label(name="outcome", value="error: harness"))
+        live.status = "broken"
+        live.statusDetails = StatusDetails(message="harness error: the run was interrupted during this trial")
+
+
+def _explain(live: TestResult, prepared: TestResult | None, error: BaseException, report: pytest.TestReport) -> None:
+    """A verdict or a sentence in place of an exception's name; what ``--audit`` says of a trial goes as it is."""
+    if not isinstance(error, (TaskFailed, TrialError)) or live.statusDetails is None:
+        return
+    text = printable(str(error))
+    details = prepared.statusDetails if prepared is not None else None
+    known = details is not None and text in (details.trace, (details.message or "").partition(": ")[2])
+    message = details.message if known and details is not None else text
+    reason = getattr(report, "wasxfail", None)
+    live.statusDetails.message = message if reason is None else f"XFAIL {reason}\n\n{message}"
+    live.statusDetails.trace = details.trace if known and details is not None else None
+
+
+def _others(labels: Sequence[Any], ours: Sequence[Any]) -> list[Any]:
+    """Labels that somebody else gave and that say something new. pytest's package and the like are noise on a trial."""
+    single = {"parentSuite", "suite", "subSuite", "thread", "host", "package", "framework", "language"}
+    there = {(label.name, label.value) for label in ours}
+    return [label for label in labels if label.name not in single and (label.name, label.value) not in there]
+
+
+def report_lost(config: pytest.Config, run: RunDir, records: Sequence[TrialRecord]) -> None:
+    """Write results of trials whose worker died before it could. In the controlling process."""
+    if (target := directory(config)) is not None:
+        _write(run, target, records, root=config.rootpath, agents=config.stash[SETTINGS].agents)
+
+
+def report_run(
+    config: pytest.Config, run: RunDir, records: Sequence[TrialRecord], problems: Sequence[str] = ()
+) -> None:
+    """Write what Allure wants to know of the whole run. In the controlling process, once the run is over."""
+    if (target := directory(config)) is not None:
+        from pytest_webarena.plugin.reporting.allure.run_files import write_run_files
+
+        agents = sorted({record.key.agent for record in records})
+        write_run_files(target, run.facts(), agents=agents, attached=_attached(run), problems=problems)
+
+
+def write_results(run: RunDir, target: Path, *, root: Path | None = None) -> int:
+    """Make Allure results of a stored run, e.g. a merged one; the number of its trials. `UsageError` when it is none.
+
+    ``root`` is what node ids are relative to, for links to task files.
+    """
+    from pytest_webarena.plugin.reporting.allure.run_files import write_run_files
+
+    facts = run.facts()
+    stored = run.read()
+    records = stored.records
+    _write(run, target, records, root=root or Path.cwd(), agents=facts.get("agents", ()))
+    agents = sorted({record.key.agent for record in records})
+    problems = [str(each) for each in stored.unreadable]
+    write_run_files(target, facts, agents=agents, attached=_attached(run), problems=problems)
+    return len(records)
+
+
+def _write(run: RunDir, target: Path, records: Sequence[TrialRecord], *, root: Path, agents: Sequence[str]) -> None:
+    if not records:
+        return
+    from allure_commons.logger import AllureFileLogger
+
+    from pytest_webarena.plugin.reporting.allure.files import Attachments
+    from pytest_webarena.plugin.reporting.allure.identity import Identity
+    from pytest_webarena.plugin.reporting.allure.result import Reported, earlier_results, trial_result
+
+    files = Attachments(target)
+    logger = AllureFileLogger(target)
+    for record in records:
+        trial = Reported(
+            record=record, folder=run.folder(record.key).path, identity=Identity.of_record(record, agents), root=root
+        )
+        for result in (*earlier_results(trial, files), trial_result(trial, files)):
+            logger.report_result(result)
+
+
+def _attached(run: RunDir) -> list[Path]:
+    return [run.path / name for name in ("results.csv", "summary.json", "run.json", "broker.log")]
+
+
+def _identity(item: TaskItem, record: TrialRecord | None = None) -> Identity:
+    from pytest_webarena.agents import resolve_agent
+    from pytest_webarena.plugin.reporting.allure.identity import Identity
+
+    settings = item.config.stash[SETTINGS]
+    agent = (
+        record.key.agent
+        if record is not None
+        else resolve_agent(item.agent_name, settings.agent_directories, settings.overrides).id
+    )
+    return Identity.of_task(item.task, item.nodeid, agent, item.trial, settings.agents)

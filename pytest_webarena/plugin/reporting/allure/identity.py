@@ -1,0 +1,174 @@
+"""What a trial is called in Allure: titles, ids, parameters, labels, links.
+
+Everything follows from the trial itself, so that a trial looks the same whether its worker lived to report it, on every
+shard, and in a report made later from the records: histories and retries depend on it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from allure_commons.model2 import Label, Link, Parameter
+
+from pytest_webarena.plugin.reporting.labels import behaviour_labels
+from pytest_webarena.results.wording import printable
+from pytest_webarena.tasks.placeholders import readable
+
+if TYPE_CHECKING:
+    from pytest_webarena.results import TrialRecord
+    from pytest_webarena.tasks.model import Task
+
+__all__ = ["Identity", "source_url"]
+
+_TRIAL = re.compile(r"(?:^|-)trial\d+(?=-|$)")
+_BROWSERS = ("chromium", "firefox", "webkit")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Identity:
+    """One trial, as Allure shall know it."""
+
+    task: str
+    agent: str
+    trial: int
+    intent: str
+    sites: tuple[str, ...]
+    category: str
+    template: str
+    tags: tuple[str, ...]
+    path: str
+    """The task's file, as node ids have it."""
+    variant: str
+    """What else tells the node id from others of its task: the browser, and whatever a conftest parametrizes."""
+    line: int | None = None
+    """Where the task stands in its file, if known."""
+
+    @classmethod
+    def of_record(cls, record: TrialRecord, agents: Sequence[str]) -> Identity:
+        """From a record. ``agents`` are the names given to ``--agent``: they are in node ids, records hold ids."""
+        return cls(
+            task=record.key.task,
+            agent=record.key.agent,
+            trial=record.key.trial,
+            intent=record.intent,
+            sites=record.sites,
+            category=record.category,
+            template=record.template,
+            tags=record.tags,
+            path=record.node_id.partition("::")[0],
+            variant=_variant(record.node_id, agents),
+        )
+
+    @classmethod
+    def of_task(cls, task: Task, node_id: str, agent: str, trial: int, agents: Sequence[str]) -> Identity:
+        """From a collected item; whether it ever began or not."""
+        return cls(
+            task=task.id,
+            agent=agent,
+            trial=trial,
+            intent=readable(task.intent, task.leased),
+            sites=task.sites,
+            category=task.category,
+            template=task.template,
+            tags=task.tags,
+            path=node_id.partition("::")[0],
+            variant=_variant(node_id, agents),
+            line=task.location.line,
+        )
+
+    @property
+    def title(self) -> str:
+        """The intent: what a person wants to read."""
+        return printable(" ".join(self.intent.split())) or self.task
+
+    @property
+    def full_name(self) -> str:
+        """The test case: a task, whoever tries it."""
+        return printable(f"{self.path}#{self.task}")
+
+    @property
+    def test_case_id(self) -> str:
+        """Shared by all agents and trials of a task."""
+        return _hash(self.full_name)
+
+    @property
+    def history_id(self) -> str:
+        """Each agent's each trial has a history of its own; reruns share it and become retries."""
+        return _hash(self.full_name, self.agent, self.trial, self.variant)
+
+    @property
+    def title_path(self) -> list[str]:
+        """Where it stands in the tree of a report that keeps agents apart by itself, as `run_files.CONFIG` makes it."""
+        return [
+            printable(part) for part in (" + ".join(self.sites) or "no site", self.category or Path(self.path).stem)
+        ]
+
+    def parameters(self) -> list[Parameter]:
+        """Plain values; what Allure takes into account when it looks for retries and history."""
+        pairs = [("agent", self.agent), ("trial", str(self.trial))]
+        if self.variant:
+            pairs.append(("browser" if self.variant in _BROWSERS else "variant", self.variant))
+        return [Parameter(name=name, value=printable(value)) for name, value in pairs]
+
+    def labels(self) -> list[Label]:
+        """Suites, agent, behaviours and tags."""
+        return [Label(name=name, value=printable(value)) for name, value in self._labels()]
+
+    def _labels(self) -> Iterator[tuple[str, str]]:
+        yield from zip(("parentSuite", "suite", "subSuite"), (self.agent, *self.title_path), strict=True)
+        yield "agent", self.agent
+        yield from behaviour_labels(
+            task=self.task, template=self.template, sites=self.sites, tags=self.tags, category=self.category
+        )
+
+    def links(self, root: Path, environment: Mapping[str, str] = os.environ) -> list[Link]:
+        """The task's line in the repository's web pages, where CI says what they are."""
+        url = source_url(root / self.path, self.line, environment)
+        return [Link(type="link", url=url, name=self.source)] if url else []
+
+    @property
+    def source(self) -> str:
+        """``file:line``."""
+        return self.path if self.line is None else f"{self.path}:{self.line}"
+
+
+def source_url(path: Path, line: int | None, environment: Mapping[str, str]) -> str:
+    """Address of a file's line at the commit that CI works on; empty outside GitHub and GitLab.
+
+    >>> github = {"GITHUB_SERVER_URL": "https://git.test", "GITHUB_REPOSITORY": "a/b", "GITHUB_SHA": "c0ffee"}
+    >>> source_url(Path("/w/tasks/a.yaml"), 7, {**github, "GITHUB_WORKSPACE": "/w"})
+    'https://git.test/a/b/blob/c0ffee/tasks/a.yaml#L7'
+    """
+    get = environment.get
+    if get("GITHUB_REPOSITORY") and get("GITHUB_SHA"):
+        base = f"{get('GITHUB_SERVER_URL', 'https://github.com')}/{get('GITHUB_REPOSITORY')}/blob/{get('GITHUB_SHA')}"
+        top = get("GITHUB_WORKSPACE", "")
+    elif get("CI_PROJECT_URL") and get("CI_COMMIT_SHA"):
+        base = f"{get('CI_PROJECT_URL')}/-/blob/{get('CI_COMMIT_SHA')}"
+        top = get("CI_PROJECT_DIR", "")
+    else:
+        return ""
+    if not top or not path.is_relative_to(top):
+        return ""
+    return f"{base}/{path.relative_to(top).as_posix()}" + (f"#L{line}" if line is not None else "")
+
+
+def _variant(node_id: str, agents: Sequence[str]) -> str:
+    """The node id's parameters without agent and trial, which Allure is told by their own names."""
+    parameters = node_id.partition("[")[2].removesuffix("]")
+    for agent in sorted(agents, key=len, reverse=True):
+        if parameters.startswith(f"{agent}-") or parameters == agent:
+            parameters = parameters[len(agent) :].removeprefix("-")
+            break
+    return _TRIAL.sub("", parameters).removeprefix("-")
+
+
+def _hash(*parts: object) -> str:
+    return hashlib.md5(json.dumps(parts).encode(), usedforsecurity=False).hexdigest()

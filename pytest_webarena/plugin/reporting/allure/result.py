@@ -1,0 +1,252 @@
+"""A whole Allure result made from a trial's record alone."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+from allure_commons.model2 import Label, Parameter, StatusDetails, TestResult
+from allure_commons.utils import host_tag
+
+from pytest_webarena.checks.verdict import Verdict
+from pytest_webarena.plugin.reporting.allure.steps import attempt_files, attempt_steps
+from pytest_webarena.results.gradings import WORDS, verdicts_of
+from pytest_webarena.results.wording import (
+    CAUSE_WORDS,
+    STOP_WORDS,
+    dollars,
+    judge_words,
+    memory_words,
+    printable,
+    seconds_words,
+    usage_words,
+)
+
+if TYPE_CHECKING:
+    from pytest_webarena.checks.verdict import CheckResult
+    from pytest_webarena.plugin.reporting.allure.files import Attachments
+    from pytest_webarena.plugin.reporting.allure.identity import Identity
+    from pytest_webarena.results import Attempt, TrialRecord
+
+__all__ = ["Reported", "earlier_results", "identify", "outcome_label", "status_details", "trial_result"]
+
+_PHASES = ("lease", "session", "setup", "episode", "collect")
+_STATUS = {"passed": "passed", "failed": "failed", "error": "broken"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reported:
+    """A trial and what goes with it into the report."""
+
+    record: TrialRecord
+    folder: Path
+    """The trial's."""
+    identity: Identity
+    root: Path
+    """What the paths of node ids are relative to."""
+
+    @property
+    def attempt(self) -> Path:
+        """Folder of the attempt that counts."""
+        return self.folder / f"attempt-{self.record.attempt}"
+
+
+def trial_result(trial: Reported, files: Attachments, environment: Mapping[str, str] = os.environ) -> TestResult:
+    """The result of the attempt that counts."""
+    record = trial.record
+    total = record.seconds.get("total", 0.0)
+    result = TestResult(
+        uuid=str(uuid4()),
+        status=_STATUS[record.outcome],
+        statusDetails=status_details(record),
+        description=printable("\n\n".join(_description(trial))),
+        start=round(record.started * 1000),
+        stop=round((record.started + total) * 1000),
+    )
+    identify(result, trial.identity)
+    if record.usage is not None:
+        # Not part of what a trial is: Allure must not take another price for another test.
+        told = {"model": record.model, "cost": dollars(record.usage.cost)}
+        told |= {"tokens in": str(record.usage.input_tokens), "tokens out": str(record.usage.output_tokens)}
+        result.parameters += [Parameter(name=name, value=value, excluded=True) for name, value in told.items()]
+    verdicts = verdicts_of(record)
+    if verdicts:
+        result.labels.append(Label(name="grading", value=record.grading))
+    if len(verdicts) > 1:
+        words = {f"graded {name}": WORDS[passed] for name, passed in verdicts.items()}
+        result.parameters += [Parameter(name=name, value=value, excluded=True) for name, value in words.items()]
+        if {True, False} <= set(verdicts.values()):
+            result.labels.append(Label(name="tag", value="gradings-disagree"))
+    result.labels.append(Label(name="outcome", value=outcome_label(record)))
+    result.labels.append(Label(name="host", value=host_tag()))
+    result.labels.append(Label(name="thread", value=record.worker or "main"))
+    result.links += trial.identity.links(trial.root, environment)
+    result.steps += attempt_steps(
+        trial.attempt,
+        started=record.started,
+        seconds=record.seconds,
+        verdict=_verdict(record),
+        answer=record.answer,
+        files=files,
+    )
+    result.attachments += attempt_files(trial.attempt, files)
+    return result
+
+
+def earlier_results(trial: Reported, files: Attachments) -> Iterator[TestResult]:
+    """The attempts that did not count, as results which Allure takes for retries of the trial."""
+    for attempt in trial.record.attempts[:-1]:
+        yield trial_result(replace(trial, record=_as_record(trial.record, attempt)), files)
+
+
+def identify(result: TestResult, identity: Identity) -> None:
+    """Give a result its names, ids, parameters and labels."""
+    result.name = identity.title
+    result.fullName = identity.full_name
+    result.titlePath = identity.title_path
+    result.testCaseId = identity.test_case_id
+    result.historyId = identity.history_id
+    result.parameters = identity.parameters()
+    result.labels = identity.labels()
+
+
+def outcome_label(record: TrialRecord) -> str:
+    """``passed``, ``failed: max_steps``, ``error: site``: what categories go by."""
+    detail = record.cause if record.outcome == "error" else record.stop_reason if record.outcome == "failed" else None
+    return f"{record.outcome}: {detail}" if detail else record.outcome
+
+
+def status_details(record: TrialRecord) -> StatusDetails | None:
+    """What is wrong, in a few lines, and the whole of it. None for a trial that passed."""
+    if record.outcome == "passed":
+        return None
+    if record.outcome == "error":
+        return StatusDetails(message=printable(f"{record.cause} error: {record.message}"), trace=None)
+    reason = "" if record.stop_reason in (None, "answered") else f" ({record.stop_reason})"
+    return StatusDetails(message=printable(f"failed{reason}: {_reasons(record)}"), trace=printable(record.message))
+
+
+def _reasons(record: TrialRecord) -> str:
+    """The first check that doesn't hold, and how many others don't either."""
+    verdict = _verdict(record)
+    missed = [leaf for result in verdict.results for leaf in _missed(result)] if verdict is not None else []
+    if record.stop_reason in ("agent_crash", "broke_site") or not missed:
+        return record.message.partition("\n")[0]
+    first = missed[0]
+    lines = [f"{first.kind}: {first.why or 'does not hold'}"]
+    lines += [
+        f"{name:<9}{_short(text)}" for name, text in (("expected", first.expected), ("actual", first.actual)) if text
+    ]
+    if len(missed) > 1:
+        more = len(missed) - 1
+        lines.append(f"and {more} more check{'s' * (more > 1)} that do{'es' * (more == 1)}n't hold")
+    return "\n".join(lines)
+
+
+def _missed(check: CheckResult) -> Iterator[CheckResult]:
+    """The checks at the bottom of one that doesn't hold; of a ``not``, itself."""
+    if check.passed:
+        return
+    below = [each for child in check.children for each in _missed(child)]
+    yield from below or [check]
+
+
+def _short(text: str) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= 200 else text[:199] + "…"
+
+
+def _description(trial: Reported) -> Iterator[str]:
+    record = trial.record
+    yield _summary(record)
+    if record.answer:
+        yield f"Answer:\n\n{_fenced(record.answer)}"
+    if len(record.attempts) > 1:
+        lines = [
+            f"{attempt.number}. {attempt.cause or attempt.outcome}: {_inline(attempt.message)}"
+            for attempt in record.attempts[:-1]
+        ]
+        yield "Tried again, on fresh sites, after\n\n" + "\n".join(lines)
+    facts = {
+        "task": f"`{record.key.task}` in `{trial.identity.source}`",
+        "agent": f"`{record.key.agent}`" + (" (sees the solution)" if record.privileged else ""),
+        "model": f"`{record.model}`" if record.model else "",
+        "model use": ", ".join(usage_words(record.usage)) if record.usage is not None else "",
+        "memory": _inline(memory_words(record.memory)) if record.memory is not None else "",
+        "judge": ", ".join(judge_words(record.judge)) if record.judge is not None else "",
+        "judged before": ", then ".join(_before(each) for each in record.history),
+        "isolation": record.isolation,
+        "browser": record.browser,
+        "time": ", ".join(
+            f"{name} {seconds_words(value)}" for name, value in record.seconds.items() if name in _PHASES
+        ),
+        "record": f"`{trial.folder.name}`",
+    }
+    yield "\n".join(f"- {name}: {value}" for name, value in facts.items() if value)
+
+
+def _before(earlier: Mapping[str, Any]) -> str:
+    """One line of a record's history."""
+    cause = f" ({earlier['cause']})" if earlier["cause"] else ""
+    judge = f" with judge {earlier['judge']['model']}" if earlier["judge"] else ""
+    return f"{earlier['outcome']}{cause}{judge}"
+
+
+def _summary(record: TrialRecord) -> str:
+    parts = []
+    if record.stop_reason is not None:
+        words = STOP_WORDS.get(record.stop_reason, record.stop_reason)
+        parts.append(f"{words[0].upper()}{words[1:]} after {record.steps} step{'s' * (record.steps != 1)}")
+    elif record.steps:
+        parts.append(f"{record.steps} step{'s' * (record.steps != 1)}")
+    if "total" in record.seconds:
+        parts.append(seconds_words(record.seconds["total"]))
+    if record.score is not None:
+        parts.append(f"score {record.score:.3g}")
+    if record.cause is not None:
+        parts.append(f"no result: {CAUSE_WORDS[record.cause]}")
+    return f"**{record.outcome.capitalize()}.** " + " · ".join(parts)
+
+
+def _as_record(record: TrialRecord, attempt: Attempt) -> TrialRecord:
+    """What is known of an earlier attempt, in the form of a record."""
+    return replace(
+        record,
+        outcome=attempt.outcome,
+        cause=attempt.cause,
+        message=attempt.message,
+        attempt=attempt.number,
+        attempts=(attempt,),
+        started=attempt.started or record.started - 1,  # Allure takes the latest for the one that counts
+        seconds={"total": attempt.seconds},
+        score=None,
+        verdict=None,
+        answer=None,
+        stop_reason=None,
+        steps=0,
+    )
+
+
+def _verdict(record: TrialRecord) -> Verdict | None:
+    if record.verdict is None:
+        return None
+    try:
+        return Verdict.from_json(record.verdict)
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
+def _fenced(text: str) -> str:
+    """A code block that no text can end early."""
+    fence = "```"
+    while fence in text:
+        fence += "`"
+    return f"{fence}\n{text}\n{fence}"
+
+
+def _inline(text: str) -> str:
+    return "`" + " ".join(text.split()).replace("`", "'")[:300] + "`"

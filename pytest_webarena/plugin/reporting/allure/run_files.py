@@ -1,0 +1,219 @@
+"""What Allure wants to know of the run as a whole: categories, environment, executor, its own configuration.
+
+Written by the controlling process alone, and the same for every shard of a run, so that directories of results can be
+thrown together.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import uuid
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from attr import asdict
+
+from pytest_webarena.plugin.reporting.allure.files import Attachments
+from pytest_webarena.results.rundir import write_atomically
+from pytest_webarena.results.wording import CAUSE_WORDS, STOP_WORDS, printable
+
+__all__ = [
+    "CONFIG",
+    "ONE_PAGE_LIMIT",
+    "categories",
+    "configuration",
+    "environment_properties",
+    "executor",
+    "write_run_files",
+]
+
+CONFIG = "allurerc.mjs"
+"""For Allure 3, which takes categories from its configuration: ``allure generate DIR --config=DIR/allurerc.mjs``."""
+
+ONE_PAGE_LIMIT = 100_000_000
+"""Bytes of results that still make a single page. It opens from disk, which a report of many files does not."""
+
+_CONFIGURATION = """\
+// Written by pytest-webarena. Allure 3:  npx allure@3 generate RESULTS --config=RESULTS/allurerc.mjs
+import {{ readdirSync, statSync }} from "node:fs";
+
+const config = {config};
+const agents = {agents};
+
+config.environments = Object.fromEntries(Object.entries(agents).map(([id, agent]) => [
+  id,
+  {{ name: agent, matcher: ({{ labels }}) => labels.some(({{ name, value }}) => name === "agent" && value === agent) }},
+]));
+
+// One page that opens from disk, unless these results are too many for that.
+const here = new URL(".", import.meta.url);
+const size = readdirSync(here).reduce((sum, name) => sum + statSync(new URL(encodeURIComponent(name), here)).size, 0);
+config.plugins.awesome.options.singleFile = size < {limit};
+
+export default config;
+"""
+
+_FAILED = "Finished, and the checks fail"
+_SUITES = ("parentSuite", "suite", "subSuite")
+_CHARTS = (
+    {"type": "currentStatus", "title": "Trials by outcome"},
+    {"type": "problemsDistribution", "by": "environment", "title": "Not passed, by agent and site"},
+    {"type": "successRateDistribution", "title": "Success by site and task"},
+    {"type": "durations", "title": "Trials by duration", "groupBy": "none"},
+)
+"""Those of Allure's charts that a single run of tasks can fill."""
+_HIDDEN_LABELS = ("agent", "host", "thread", "framework", "language", "package", "parentSuite", "suite", "subSuite")
+
+
+def write_run_files(
+    directory: Path,
+    facts: Mapping[str, Any],
+    *,
+    agents: Sequence[str],
+    attached: Sequence[Path] = (),
+    problems: Sequence[str] = (),
+    environment: Mapping[str, str] = os.environ,
+) -> None:
+    """Write the run's files beside its results.
+
+    ``facts`` are those of ``run.json``, ``agents`` the ids of all that have records; ``attached`` are files that belong
+    to no test, ``problems`` what went wrong with the run as a whole.
+    """
+    directory.mkdir(parents=True, exist_ok=True)
+    write_atomically(directory / "categories.json", json.dumps(categories(), indent=1))
+    write_atomically(directory / CONFIG, configuration(agents))
+    write_atomically(directory / "environment.properties", _properties(environment_properties(facts, agents)))
+    write_atomically(directory / "executor.json", json.dumps(executor(environment), indent=1))
+    files = Attachments(directory)
+    found = [attachment for path in attached if (attachment := files.file(path.name, path)) is not None]
+    globals_ = {
+        "attachments": [
+            {**asdict(attachment), "timestamp": round(facts.get("started", 0.0) * 1000)} for attachment in found
+        ],
+        "errors": [{"message": printable(problem)} for problem in problems],
+    }
+    if found or problems:
+        write_atomically(directory / f"{uuid.uuid4()}-globals.json", json.dumps(globals_))
+
+
+def categories() -> list[dict[str, Any]]:
+    """For Allure 2, which knows only statuses and messages; in the order they are tried."""
+    found = []
+    for cause, words in CAUSE_WORDS.items():
+        found.append(_category(f"Error, {cause}: {words}", "broken", rf"^{cause} error: [\s\S]*"))
+    for reason, words in STOP_WORDS.items():
+        if reason != "answered":
+            found.append(_category(f"Failed, {words}", "failed", rf"^failed \({reason}\)[\s\S]*"))
+    found.append(_category(_FAILED, "failed", r"^failed: [\s\S]*"))
+    return found
+
+
+def _category(name: str, status: str, message: str) -> dict[str, Any]:
+    return {"name": name, "matchedStatuses": [status], "messageRegex": message}
+
+
+def configuration(agents: Sequence[str]) -> str:
+    """For Allure 3, in JavaScript. Categories go by our label; several agents become *environments*.
+
+    With environments the report can be narrowed to one agent, and each trial shows how the others fared at its task.
+    """
+    groups: list[Any] = ["environment"] if len(agents) > 1 else []
+    groups.append({"label": "feature"})
+    rules = [_rule(f"Error, {cause}: {words}", f"^error: {cause}$", groups) for cause, words in CAUSE_WORDS.items()]
+    for reason, words in STOP_WORDS.items():
+        name = _FAILED if reason == "answered" else f"Failed, {words}"
+        rules.append(_rule(name, f"^failed: {reason}$", groups))
+    config = {
+        "name": "pytest-webarena",
+        "hideLabels": list(_HIDDEN_LABELS),
+        "categories": {"rules": rules},
+        "plugins": {"awesome": {"options": {"groupBy": list(_SUITES), "charts": list(_CHARTS)}}},
+    }
+    names = {re.sub(r"[^A-Za-z0-9_-]", "_", agent)[:60]: agent for agent in agents} if len(agents) > 1 else {}
+    return _CONFIGURATION.format(config=json.dumps(config, indent=2), agents=json.dumps(names), limit=ONE_PAGE_LIMIT)
+
+
+def _rule(name: str, outcome: str, groups: Sequence[Any]) -> dict[str, Any]:
+    return {
+        "name": name,
+        "matchers": {"statuses": ["failed", "broken"], "labels": {"outcome": outcome}},
+        "groupBy": groups,
+        "groupByMessage": False,
+    }
+
+
+def _grading(facts: Mapping[str, Any]) -> str:
+    without = f" without {', '.join(facts['without'])}" if facts.get("without") else ""
+    return f"{facts.get('name', '')}{without}"
+
+
+def environment_properties(facts: Mapping[str, Any], agents: Sequence[str]) -> dict[str, str]:
+    """What was run, in words. Nothing that differs between the shards of a run."""
+    limits = facts.get("limits", {})
+    versions = facts.get("versions", {})
+    named = {
+        "agents": ", ".join(agents),
+        "sites": facts.get("catalogue", ""),
+        "trials per task": facts.get("trials", ""),
+        "grading": _grading(facts.get("grading") or {}),
+        "most steps": limits.get("steps", ""),
+        "time limit": f"{limits['seconds']:g} s" if "seconds" in limits else "",
+        "stop rule": limits.get("stop_rule", ""),
+        "retries after errors": facts.get("env_retries", ""),
+        "git": str(facts.get("git", ""))[:12] + ("+" if str(facts.get("git", "")).endswith("+") else ""),
+        "python": facts.get("python", ""),
+        "platform": facts.get("platform", ""),
+        **{name: versions[name] for name in ("pytest-webarena", "pytest", "playwright") if name in versions},
+    }
+    return {name: str(value) for name, value in named.items() if value not in ("", None)}
+
+
+def executor(environment: Mapping[str, str]) -> dict[str, Any]:
+    """Who ran it: a CI job with its address, or somebody's machine."""
+    get = environment.get
+    if get("GITHUB_ACTIONS"):
+        url = f"{get('GITHUB_SERVER_URL', '')}/{get('GITHUB_REPOSITORY', '')}"
+        return {
+            "name": "GitHub Actions",
+            "type": "github",
+            "url": url,
+            "buildOrder": int(get("GITHUB_RUN_NUMBER") or 0),
+            "buildName": f"{get('GITHUB_WORKFLOW', 'run')} #{get('GITHUB_RUN_NUMBER', '')}",
+            "buildUrl": f"{url}/actions/runs/{get('GITHUB_RUN_ID', '')}",
+        }
+    if get("GITLAB_CI"):
+        return {
+            "name": "GitLab CI",
+            "type": "gitlab",
+            "url": get("CI_PROJECT_URL", ""),
+            "buildOrder": int(get("CI_PIPELINE_IID") or 0),
+            "buildName": f"pipeline #{get('CI_PIPELINE_IID', '')}",
+            "buildUrl": get("CI_PIPELINE_URL") or get("CI_JOB_URL", ""),
+        }
+    if get("JENKINS_URL"):
+        return {
+            "name": "Jenkins",
+            "type": "jenkins",
+            "url": get("JENKINS_URL", ""),
+            "buildOrder": int(get("BUILD_NUMBER") or 0),
+            "buildName": f"{get('JOB_NAME', 'build')} #{get('BUILD_NUMBER', '')}",
+            "buildUrl": get("BUILD_URL", ""),
+        }
+    return {"name": "local run", "type": "local"}
+
+
+def _properties(values: Mapping[str, str]) -> str:
+    """Java's format: keys and values escaped, everything beyond ASCII as ``\\uXXXX``."""
+    return "".join(f"{_escaped(name, ' =:#!')}={_escaped(value, '')}\n" for name, value in values.items())
+
+
+def _escaped(text: str, special: str) -> str:
+    text = text.replace("\\", "\\\\").replace("\n", "\\n").replace("\r", "\\r")
+    for letter in special:
+        text = text.replace(letter, f"\\{letter}")
+    units = text.encode("utf-16-be", "surrogatepass")
+    codes = (int.from_bytes(units[at : at + 2], "big") for at in range(0, len(units), 2))
+    return "".join(chr(code) if 32 <= code < 127 else f"\\u{code:04x}" for code in codes)

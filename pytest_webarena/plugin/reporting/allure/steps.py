@@ -1,0 +1,190 @@
+"""An attempt as Allure steps, made after the fact with the times things really took."""
+
+from __future__ import annotations
+
+import filecmp
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from allure_commons.model2 import Attachment, Parameter, TestStepResult
+
+from pytest_webarena.checks.verdict import Verdict
+from pytest_webarena.results.exchanges import exchange_words
+from pytest_webarena.results.rundir import INPUTS, read_evidence, read_steps
+from pytest_webarena.results.wording import action_words, printable, usage_words
+
+if TYPE_CHECKING:
+    from pytest_webarena.checks.verdict import CheckResult
+    from pytest_webarena.evidence import Evidence, RequestRecord, StepRecord
+    from pytest_webarena.plugin.reporting.allure.files import Attachments
+
+__all__ = ["attempt_files", "attempt_steps"]
+
+_INLINE = 300
+"""Characters of a text that is shown in a step; a longer one is cut there and attached whole."""
+_BEFORE = ("lease", "session", "setup")
+
+
+def attempt_steps(
+    folder: Path,
+    *,
+    started: float,
+    seconds: Mapping[str, float],
+    verdict: Verdict | None,
+    answer: str | None,
+    files: Attachments,
+) -> list[TestStepResult]:
+    """One step per action, so that Allure's own numbers are the agent's; the answer; the checks.
+
+    ``folder`` is the attempt's, ``started`` Unix time, ``seconds`` how long the trial's phases took; what is unknown of
+    an attempt that was cut short is left out.
+    """
+    return list(_Timeline(folder, started, seconds, files).steps(verdict, answer))
+
+
+def attempt_files(folder: Path, files: Attachments) -> list[Attachment]:
+    """What belongs to the attempt as a whole: the intent's images, its last page, its traffic, a trace, a traceback."""
+    found = [
+        files.file(f"Image {number} of the task", image)
+        for number, image in enumerate(sorted((folder / INPUTS).glob("*"), key=lambda path: int(path.stem)), start=1)
+    ]
+    found += [files.file("Final page", shot) for shot in sorted((folder / "shots").glob("final.*")) if not _seen(shot)]
+    evidence = _evidence(folder)
+    if evidence is not None:
+        refused = sum(bool(request.refused) for request in evidence.requests)
+        name = f"Network log ({len(evidence.requests)} requests" + (f", {refused} refused)" if refused else ")")
+        found.append(files.text(name, _network(evidence.requests)))
+        if evidence.tabs:
+            tabs = "\n".join(
+                f"{'*' if tab.active else ' '} {tab.title or '(no title)'}  {tab.url}" for tab in evidence.tabs
+            )
+            found.append(files.text("Tabs at the end", tabs))
+    found.append(files.file("Playwright trace", folder / "trace.zip"))
+    found.append(files.file("Traceback", folder / "traceback.txt"))
+    return [attachment for attachment in found if attachment is not None]
+
+
+class _Timeline:
+    """Steps in the order things happened, each with its place in time."""
+
+    def __init__(self, folder: Path, started: float, seconds: Mapping[str, float], files: Attachments) -> None:
+        self._folder = folder
+        self._now = started
+        self._seconds = seconds
+        self._files = files
+
+    def steps(self, verdict: Verdict | None, answer: str | None) -> Iterator[TestStepResult]:
+        self._now += sum(self._seconds.get(name, 0.0) for name in _BEFORE)
+        began = self._now
+        for step in read_steps(self._folder):
+            yield self._action(step, began)
+        self._now = max(self._now, began + self._seconds.get("episode", 0.0))
+        if answer:
+            yield self._long_text(f"Answer: {answer}", "Answer", answer)
+        if verdict is not None:
+            self._now += self._seconds.get("collect", 0.0)
+            checks = [self._check(result) for result in verdict.results]
+            held = sum(result.passed is True for result in verdict.results)
+            parent = _step(f"Checks: {held} of {len(checks)} hold", self._now, self._now)
+            parent.status = {True: "passed", False: "failed", None: "broken"}[verdict.passed]
+            parent.steps += checks
+            yield parent
+
+    def _action(self, step: StepRecord, episode: float) -> TestStepResult:
+        began = episode + step.started
+        ended = began + sum(step.seconds.values())
+        self._now = max(self._now, ended)
+        result = _step(action_words(step), began, ended)
+        if step.url_before:
+            result.parameters.append(Parameter(name="page", value=printable(step.url_before)))
+        if step.url_after and step.url_after != step.url_before:
+            result.parameters.append(Parameter(name="leads to", value=printable(step.url_after)))
+        if step.error:
+            result.status = (
+                "skipped"  # a sign that it did nothing; unfolded, as failed ones are, such steps would bury the rest
+            )
+            result.name = f"{result.name} · no effect: {' '.join(_cut(step.error, 160).split())}"
+        found = []
+        if step.screenshot:
+            found.append(self._files.file("Screenshot", self._folder / step.screenshot))
+        if step.observation:
+            found.append(self._files.file("Observation", self._folder / step.observation))
+        if len(step.raw) > _INLINE or "\n" in step.raw.strip():
+            found.append(self._files.text("Reply of the agent", step.raw))
+        elif step.raw:
+            result.parameters.append(Parameter(name="reply", value=printable(step.raw.strip())))
+        if step.exchange and (said := self._said(step.exchange)):
+            found.append(self._files.text("Prompt and reply of the model", said))
+        if step.usage is not None:
+            result.parameters.append(Parameter(name="model", value=", ".join(usage_words(step.usage))))
+        if step.retries:
+            result.parameters.append(Parameter(name="asked again", value=str(step.retries)))
+        result.attachments += [attachment for attachment in found if attachment is not None]
+        return result
+
+    def _said(self, exchange: str) -> str:
+        try:
+            return exchange_words((self._folder / exchange).read_text(encoding="utf-8", errors="replace"))
+        except OSError:
+            return ""  # dropped by --record
+
+    def _check(self, check: CheckResult) -> TestStepResult:
+        result = _step(f"{check.mark} {_check_words(check)}", self._now, self._now)
+        result.status = {True: "passed", False: "failed", None: "broken"}[check.passed]
+        for name, text in (("expected", check.expected), ("actual", check.actual), ("why", check.why)):
+            if text:
+                result.parameters.append(Parameter(name=name, value=_cut(text)))
+                if len(text) > _INLINE:
+                    result.attachments.append(self._files.text(name, text))
+        if check.state not in ("", "end"):
+            result.parameters.append(Parameter(name="state", value=printable(check.state)))
+        if check.score is not None and 0 < check.score < 1:
+            result.parameters.append(Parameter(name="score", value=f"{check.score:.3g}"))
+        result.steps += [self._check(child) for child in check.children]
+        return result
+
+    def _long_text(self, title: str, name: str, text: str) -> TestStepResult:
+        step = _step(" ".join(_cut(title).split()), self._now, self._now)
+        if len(title) > _INLINE or "\n" in text.strip():
+            step.attachments.append(self._files.text(name, text))
+        return step
+
+
+def _check_words(check: CheckResult) -> str:
+    """What a check is about, in the words of its result: ``state: the values differ``."""
+    words = f"{check.kind} ({check.path})"
+    return words if check.passed or not check.why else f"{words}: {' '.join(_cut(check.why, 120).split())}"
+
+
+def _network(requests: Sequence[RequestRecord]) -> str:
+    if not requests:
+        return "(no requests)"
+    began = requests[0].time
+    lines = []
+    for request in requests:
+        line = f"{request.time - began:8.2f} s  {request.status or '---'}  {request.method:<6} {request.url}"
+        lines.append(f"{line}  REFUSED: {request.refused}" if request.refused else line)
+    return "\n".join(lines)
+
+
+def _evidence(folder: Path) -> Evidence | None:
+    try:
+        return read_evidence(folder)
+    except (ValueError, KeyError, TypeError):
+        return None  # the attempt was cut short
+
+
+def _seen(final: Path) -> bool:
+    """Whether the last page looks as it did before the last step, as it does when the agent stops."""
+    before = [shot for shot in final.parent.iterdir() if shot.stem.isdigit() and shot.suffix == final.suffix]
+    return bool(before) and filecmp.cmp(max(before), final, shallow=False)
+
+
+def _step(name: str, began: float, ended: float) -> TestStepResult:
+    return TestStepResult(name=printable(name), status="passed", start=round(began * 1000), stop=round(ended * 1000))
+
+
+def _cut(text: str, most: int = _INLINE) -> str:
+    text = printable(text)
+    return text if len(text) <= most else text[: most - 1] + "…"

@@ -1,0 +1,96 @@
+"""What ``--audit`` says at the end: how many tasks of each kind, then what is wrong with which and where."""
+
+from __future__ import annotations
+
+import os
+import textwrap
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from pytest_webarena.results.audit import Audit, Finding, TaskAudit
+
+if TYPE_CHECKING:
+    from _pytest.terminal import TerminalReporter
+
+    from pytest_webarena.plugin.controller import Controller
+
+__all__ = ["audit_lines", "write_summary"]
+
+_WIDTH = 80
+_MOST_LINES = 3
+"""Of one reason; the whole of it is in ``audit.json``."""
+
+_MEANING: dict[Finding, str] = {
+    "valid": "solved by its solution, by nothing else that was tried",
+    "unsolvable": "its solution fails, or it has none",
+    "flaky": "its solution fails now and then",
+    "too easy": "solved by an agent that does nothing",
+    "weak check": "solved by a wrong solution, or judged by checks that always hold",
+    "error": "not judged: a trial ended in an error or was not run",
+    "skipped": "not run, as the task says",
+}
+
+
+def write_summary(reporter: TerminalReporter, controller: Controller) -> None:
+    """The findings, if anything was run."""
+    audit, run = controller.audit, controller.run_dir
+    if audit is None or run is None:
+        return
+    reporter.section("webarena audit")
+    for line in audit_lines(audit, notes=reporter.verbosity > 0):
+        reporter.write_line(line)
+    if controller.ruling is not None:
+        reporter.write_line(f"audit: {controller.ruling.message}", red=controller.ruling.exit_code != 0)
+    reporter.write_line(f"records: {os.path.relpath(run.path)} (all of it in audit.json)")
+
+
+def audit_lines(audit: Audit, *, notes: bool = False) -> Iterator[str]:
+    """At most 80 columns, but for long paths. ``notes`` adds what is no fault but good to know."""
+    for finding, count in audit.counts.items():
+        if count:
+            yield f"{finding:<10} {count:>5}  {_MEANING[finding]}"
+    if audit.wrong:
+        share = audit.caught / audit.wrong
+        broken = sum(trial.broke_off for task in audit.tasks for trial in task.trials)
+        early = f", {broken} broke off early" if broken else ""
+        yield f"wrong agents were caught in {audit.caught} of {audit.wrong} trials ({share:.1%}){early}"
+    if unfinished := [task for task in audit.tasks if task.unfinished]:
+        which = "1 task lacks" if len(unfinished) == 1 else f"{len(unfinished)} tasks lack"
+        yield f"{which} trials that were not run, e.g. {unfinished[0].task}; see --resume"
+    for task in audit.tasks:
+        if task.unfinished:
+            continue
+        if task.finding not in ("valid", "skipped"):
+            yield ""
+            yield from _task(task)
+        elif notes and task.notes:
+            yield f"{task.finding}: {_where(task)}"
+        if notes:
+            for note in task.notes:
+                yield from _indented(note)
+
+
+def _task(task: TaskAudit) -> Iterator[str]:
+    yield f"{task.finding}: {_where(task)}"
+    seen = set()
+    for reason in task.reasons:
+        if reason.finding in seen:
+            continue
+        seen.add(reason.finding)
+        text = reason.text if reason.finding == task.finding else f"{reason.finding}: {reason.text}"
+        more = sum(other.finding == reason.finding for other in task.reasons) - 1
+        yield from _indented(text + (f" (and {more} more)" if more else ""))
+    if task.excused:
+        yield from _indented(f"doesn't count, the task says xfail: {task.xfail}")
+
+
+def _where(task: TaskAudit) -> str:
+    place = f"{task.path}:{task.line}"
+    return f"{task.task} ({place})" if len(task.task) + len(place) + 14 <= _WIDTH else f"{task.task}\n  {place}"
+
+
+def _indented(text: str) -> list[str]:
+    flat = " ".join(text.split())
+    return textwrap.wrap(
+        flat, _WIDTH, initial_indent="  ", subsequent_indent="  ", max_lines=_MOST_LINES, placeholder=" …"
+    )

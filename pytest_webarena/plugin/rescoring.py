@@ -1,0 +1,142 @@
+"""``pytest --rescore``: which run is judged again, what it was called with, and which items stand for its trials."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_webarena.agents.registry import agent_id
+from pytest_webarena.errors import UsageError
+from pytest_webarena.llm.endpoint import Endpoint
+from pytest_webarena.llm_judge import judge_facts
+from pytest_webarena.results import RunDir, TrialKey
+from pytest_webarena.results.conditions import RESCORED, latest_judging, notes
+from pytest_webarena.results.plan import read_plan
+from pytest_webarena.results.rundir import write_atomically
+from pytest_webarena.suites.published import SUITES
+
+if TYPE_CHECKING:
+    from pytest_webarena.llm_judge import JudgeSettings
+    from pytest_webarena.plugin.collection import TaskItem
+    from pytest_webarena.plugin.settings import Settings
+
+__all__ = ["StoredRun", "agent_ids", "files_of", "name_files", "note", "read_stored_run", "stored_trials"]
+
+_NAMED = "webarena_rescored_files"
+_ALONE = ("--run-dir", "--resume", "--audit", "--shard")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredRun:
+    """A finished run, as far as it says how it was called. What the command line says wins."""
+
+    path: Path
+    agents: tuple[str, ...]
+    """The names given to ``--agent``: node ids hold them."""
+    trials: int
+    catalogue: str
+    grading: str
+    without: tuple[str, ...]
+    """Repairs that were switched off."""
+    judge: Mapping[str, Any] | None
+    """As `judging.judge_facts` told it. Grading and judge are the latest ones: those of the last time it was judged."""
+
+    def judged_by(self, settings: JudgeSettings, *, none: bool) -> JudgeSettings:
+        """The judge to ask: the one that was asked for, else the run's own, whose verdicts are in its cache."""
+        if settings.model or none or self.judge is None:
+            return settings
+        place = self.judge.get("at", {})
+        return replace(
+            settings,
+            model=self.judge["model"],
+            prompt=self.judge.get("prompt_file", settings.prompt),
+            temperature=self.judge["temperature"],
+            endpoint=Endpoint(base_url=place.get("base_url", ""), key_env=place.get("key_env", "OPENAI_API_KEY")),
+        )
+
+
+def read_stored_run(config: pytest.Config) -> StoredRun | None:
+    """The run that ``--rescore`` names; None without it. `UsageError` when it can't be judged again."""
+    name = config.getoption("--rescore")
+    if not name:
+        return None
+    for other in _ALONE:
+        if config.getoption(other):
+            raise UsageError(f"--rescore: expected no {other} beside it; the named run is judged again in its place")
+    path = Path(name).absolute()
+    facts = RunDir(path).facts()
+    parts: list[Mapping[str, Any]] = [facts, *facts.get("merged", ())]
+    if any(part.get("audit") for part in parts):
+        raise UsageError(f"--rescore: expected a run of agents, found an audit in {path}; run the audit anew")
+    latest = {**facts, **latest_judging(path)}
+    grading = latest.get("grading") or {}
+    return StoredRun(
+        path=path,
+        agents=tuple(dict.fromkeys(agent for part in parts for agent in part.get("agents", ()))),
+        trials=max(int(part.get("trials", 1)) for part in parts),
+        catalogue=facts.get("catalogue", ""),
+        grading=grading.get("name", ""),
+        without=tuple(grading.get("without", ())),
+        judge=latest.get("judge"),
+    )
+
+
+def note(run: RunDir, settings: Settings, argv: Sequence[str]) -> None:
+    """Write down beside ``run.json`` how a run was judged again: the next time begins from there."""
+    grading = {"name": settings.grading.name, "without": list(settings.grading.left_out)}
+    entry = {"at": round(time.time(), 3), "argv": list(argv), "grading": grading, "judge": judge_facts(settings.judge)}
+    write_atomically(run.path / RESCORED, json.dumps([*notes(run.path / RESCORED), entry], indent=1))
+
+
+def agent_ids(settings: Settings) -> dict[str, str]:
+    """The name of each agent to the id that records have. No agent is looked up: none of them need exist any more."""
+    return {name: agent_id(name) for name in settings.agents}
+
+
+def name_files(config: pytest.Config, run: RunDir) -> None:
+    """Collect the files and suites of the run's own trials, when the command line names none."""
+    named: list[str] | None = getattr(config.option, _NAMED, None)  # in a worker: what the controller found
+    if named is None and config.args_source is not pytest.Config.ArgsSource.ARGS and not config.getoption("--suite"):
+        named = files_of(run, config.rootpath, config.invocation_params.dir)
+        setattr(config.option, _NAMED, named)
+    if named:
+        config.args = list(named)
+        config.args_source = pytest.Config.ArgsSource.ARGS
+
+
+def files_of(run: RunDir, *roots: Path, planned: bool = False) -> list[str]:
+    """The task files of a run's trials, as far as they are there, and its published suites.
+
+    With ``planned`` also those of trials that were never begun.
+    """
+    trials = (*run.records(), *(read_plan(run.path).values() if planned else ()))
+    names = dict.fromkeys(trial.node_id.partition("::")[0] for trial in trials)
+    found = (next((root / name for root in roots if (root / name).is_file()), None) for name in names if name)
+    return sorted({*(name for name in names if name in SUITES), *(str(file) for file in found if file is not None)})
+
+
+def stored_trials(
+    items: Iterable[pytest.Item], run: RunDir, ids: Mapping[str, str]
+) -> tuple[list[TaskItem], list[pytest.Item], int]:
+    """Items whose trial has a record, the other items, and the number of records without an item."""
+    from pytest_webarena.plugin.collection import TaskItem
+
+    kept: list[TaskItem] = []
+    others: list[pytest.Item] = []
+    folders = {path.name for path in run.trials.glob("*") if (path / "trial.json").is_file()}
+    found: set[str] = set()
+    for item in items:
+        if isinstance(item, TaskItem):
+            name = TrialKey(item.task.id, ids[item.agent_name], item.trial).folder
+            if name in folders:
+                kept.append(item)
+                found.add(name)
+                continue
+        others.append(item)
+    return kept, others, len(folders - found)

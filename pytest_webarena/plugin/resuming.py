@@ -1,0 +1,260 @@
+"""``pytest --resume``: a run is gone on with as it was begun.
+
+What the command line leaves out is the run's own; what it says otherwise is an error that names both, unless it only
+narrows what is run, or ``--allow-mixed`` asks for it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_webarena.agents.overrides import parse_option
+from pytest_webarena.errors import UsageError
+from pytest_webarena.plugin.rescoring import files_of
+from pytest_webarena.results import RunDir
+from pytest_webarena.results.conditions import RESUMED, latest_judging, notes
+from pytest_webarena.results.plan import read_plan
+from pytest_webarena.results.rundir import write_atomically
+from pytest_webarena.suites.published import SUITES
+
+if TYPE_CHECKING:
+    from pytest_webarena.plugin.settings import Settings
+
+__all__ = ["asked", "check", "note", "take_over"]
+
+_CHOOSE = (
+    "--suite", "--select", "--one-per-template", "--shard", "-k", "-m", "--deselect", "--ignore", "--ignore-glob",
+)  # fmt: skip
+"""Options that choose tests: one that the run did not have narrows it."""
+_RAW = ("--fetch-images", "--browser", "--browser-channel", "--device")
+"""Options that are recorded as they were given, for no other fact tells of them."""
+_FREE = (
+    "--site-url", "--env-retries", "--max-cost", "--requests-per-minute", "--model-cache", "--prices", "--judge-url",
+    "--judge-key-env",
+)  # fmt: skip
+"""Options of no weight for a rate: the run's own hold unless others are given."""
+_LAST = "--lf"
+"""Chooses by what had failed before the run: only its plan tells of that any more."""
+_DEFAULTS = {"--env-retries": 1}
+"""Of options that have one; the others can be told from those that were given."""
+_NAMES = {"-k": "keyword", "-m": "markexpr"}
+_INSTEAD = "leave it out, begin another run, or have both in this one with --allow-mixed: that is told beside the rates"
+
+
+def asked(config: pytest.Config) -> dict[str, Any]:
+    """What this invocation asks for that ``run.json`` does not tell otherwise: options, and which tests were named."""
+    given = {name: value for name in (*_CHOOSE, *_RAW) if _is_given(value := _option(config, name))}
+    explicit = config.args_source is pytest.Config.ArgsSource.ARGS
+    if config.getoption("lf", default=False):
+        given[_LAST] = True
+    named = [] if given.get("--suite") and not explicit else config.args
+    return {"options": given, "tests": [_from_root(config, argument) for argument in named]}
+
+
+def take_over(config: pytest.Config) -> None:
+    """Put the options of the run that ``--resume`` names where the command line has none; nothing without it.
+
+    `UsageError` when there is no such run, and for what contradicts it.
+    """
+    if not (name := config.getoption("--resume")):
+        return
+    run = RunDir(Path(name).absolute())
+    facts = run.facts()
+    for option, value in _options(facts, run.path).items():
+        given = _option(config, option)
+        if not _is_given(given) or given == _DEFAULTS.get(option):
+            if value is not None:
+                setattr(config.option, _destination(option), value)
+        elif option in _FREE or _same(config, option, given, value) or (option in _CHOOSE and value is None):
+            pass
+        elif not config.getoption("--allow-mixed"):
+            raise UsageError(
+                f"--resume: expected the run's own {option}, {_shown(value)}, found {_shown(given)}; {_INSTEAD}"
+            )
+    _take_tests(config, run, facts)
+
+
+def _options(facts: Mapping[str, Any], run: Path) -> dict[str, Any]:
+    """What a run was called with, as options; None where it had none of a kind."""
+    latest = {**facts, **latest_judging(run)}
+    limits, overrides, models = (facts.get(name) or {} for name in ("limits", "overrides", "models"))
+    graded, judge, own = latest.get("grading") or {}, latest.get("judge"), overrides.get("limits") or {}
+    place = (judge or {}).get("at") or {}
+    told: dict[str, Any] = {
+        "--audit": facts.get("audit") or None,
+        "--agent": None if facts.get("audit") else facts.get("agents"),
+        "--trials": facts.get("trials"),
+        "--sites": facts.get("catalogue"),
+        "--allow-unreset": facts.get("allow_unreset") or None,
+        "--site-url": [f"{site}={url}" for site, url in (facts.get("site_urls") or {}).items()] or None,
+        "--stop-rule": limits.get("stop_rule"),
+        "--grading": graded.get("name"),
+        "--without-repair": graded.get("without") or None,
+        "--answer-format": facts.get("answer_format"),
+        "--model": overrides.get("model"),
+        "--observation": ",".join(overrides.get("observation") or ()) or None,
+        "--agent-option": [f"{key}={json.dumps(value)}" for key, value in overrides.get("options") or ()] or None,
+        "--max-steps": own.get("steps"),
+        "--time-limit": own.get("seconds"),
+        "--max-input-tokens": own.get("input_tokens"),
+        "--max-output-tokens": own.get("output_tokens"),
+        "--max-trial-cost": own.get("cost"),
+        "--env-retries": facts.get("env_retries"),
+        "--max-cost": models.get("max_cost"),
+        "--requests-per-minute": models.get("requests_per_minute"),
+        "--model-cache": models.get("cache"),
+        "--prices": models.get("prices"),
+    }
+    if "judge" in latest:
+        told["--judge"] = judge["model"] if judge else "none"
+    if judge:
+        told |= {
+            "--judge-prompt": judge.get("prompt_file"),
+            "--judge-temperature": "none" if judge["temperature"] is None else str(judge["temperature"]),
+            "--judge-url": place.get("base_url") or None,
+            "--judge-key-env": place.get("key_env") or "none",
+        }
+    options = (facts.get("asked") or {}).get("options") or {}
+    if facts.get("audit"):  # a part of one settles nothing: going on with the rest is what resuming is for
+        options = {name: value for name, value in options.items() if name not in _CHOOSE or name == "--suite"}
+    return {**told, **{name: options.get(name) for name in (*_CHOOSE, *_RAW)}}
+
+
+def _take_tests(config: pytest.Config, run: RunDir, facts: Mapping[str, Any]) -> None:
+    """Collect what the run collected, or the part of it that the command line names."""
+    own = facts.get("asked")
+    suites = [part.strip() for text in config.getoption("--suite") for part in text.split(",")]
+    if own is not None:
+        tests = [_to_here(config, argument) for argument in own["tests"]]
+    else:  # of an older version, or joined of runs that named different ones
+        tests = files_of(run, config.rootpath, config.invocation_params.dir, planned=True)
+    if config.args_source is not pytest.Config.ArgsSource.ARGS:
+        if own is not None and own["options"].get(_LAST) and not config.getoption("--allow-mixed"):
+            tests = [_to_here(config, trial.node_id) for trial in read_plan(run.path).values()]
+            if not tests:
+                raise UsageError(
+                    "--resume: expected tests to be named, for the run took those that had failed last before it "
+                    "(--lf) and has no plan.json that tells which; name those that are to be run"
+                )
+        if tests:
+            config.args = tests
+            config.args_source = pytest.Config.ArgsSource.ARGS
+        return
+    for argument in config.args:
+        if own is None or config.getoption("--allow-mixed") or argument.partition("::")[0] in suites:
+            continue
+        if not any(_holds(config, test, argument) for test in tests):
+            raise UsageError(
+                f"--resume: expected tests of the run's own, {', '.join((*own['tests'], *suites)) or 'none'}, "
+                f"found {argument}; {_INSTEAD}"
+            )
+
+
+def _holds(config: pytest.Config, whole: str, part: str) -> bool:
+    """Whether what one argument names is all of, or in, what another one names."""
+    (path, _, item), (other, _, its_item) = whole.partition("::"), part.partition("::")
+    if path in SUITES or other in SUITES:
+        return path == other and item in ("", its_item)
+    here = config.invocation_params.dir
+    place, its_place = (here / path).resolve(), (here / other).resolve()
+    return (place == its_place and item in ("", its_item)) or (not item and its_place.is_relative_to(place))
+
+
+def check(config: pytest.Config, settings: Settings) -> None:
+    """`UsageError` when agents or sites are no longer those of the run to go on with, or its records can't be read."""
+    assert settings.resume is not None  # asked by the caller
+    run = RunDir(settings.resume)
+    stored, facts = run.read(), run.facts()
+    if stored.unreadable:
+        lines = "".join(f"\n  {each}" for each in stored.unreadable)
+        raise UsageError(
+            "--resume: expected a run whose records can be read; use the version of pytest-webarena that wrote them, "
+            f"or move these folders away, which runs the trials again:{lines}"
+        )
+    if config.getoption("--allow-mixed"):
+        return
+    judged = [record for record in stored.records if record.outcome != "error"]
+    for name, before, now, why in (*_agents(settings, judged), *_apps(config, facts, judged)):
+        raise UsageError(
+            f"--resume: expected {name} as the run has it, digest {before}, found digest {now}: {why}; "
+            "put it back, begin another run, or have both in this one with --allow-mixed: that is told beside the rates"
+        )
+
+
+def _agents(settings: Settings, judged: Sequence[Any]) -> Iterator[tuple[str, str, str, str]]:
+    from pytest_webarena.agents import resolve_agent
+
+    for name in settings.agents:
+        agent = resolve_agent(name, settings.agent_directories, settings.overrides)
+        for digest in sorted({record.agent_digest for record in judged if record.key.agent == agent.id} - {""}):
+            if digest != agent.digest:
+                yield f"the agent {name}", digest, agent.digest, "its definition, code or prompt was changed"
+
+
+def _apps(
+    config: pytest.Config, facts: Mapping[str, Any], judged: Sequence[Any]
+) -> Iterator[tuple[str, str, str, str]]:
+    from pytest_webarena.plugin.run_facts import apps_of
+
+    before, now = facts.get("apps") or {}, apps_of(config) or {}
+    for app in sorted({app for record in judged for app in record.replicas}):
+        if app in before and app in now and before[app] != now[app]:
+            yield f"the site {app}", before[app], now[app], "its manifest or its code was changed"
+
+
+def note(config: pytest.Config, run: RunDir, told: Mapping[str, Any]) -> None:
+    """Write down beside ``run.json`` what this invocation is that goes on with the run."""
+    from pytest_webarena.plugin.run_facts import run_facts
+
+    write_atomically(run.path / RESUMED, json.dumps([*notes(run.path / RESUMED), run_facts(config, told)], indent=1))
+
+
+def _option(config: pytest.Config, name: str) -> Any:
+    return config.getoption(_destination(name), default=None)
+
+
+def _destination(option: str) -> str:
+    return _NAMES.get(option) or option.strip("-").replace("-", "_")
+
+
+def _is_given(value: object) -> bool:
+    return not (value is None or value is False or value in ("", []))
+
+
+def _same(config: pytest.Config, option: str, given: Any, own: Any) -> bool:
+    if own is None:
+        return False
+    if option == "--sites":
+        here = config.invocation_params.dir
+        return bool(given == own or (here / given).resolve() == (here / own).resolve())
+    if option == "--agent-option":
+        return list(map(parse_option, given)) == list(map(parse_option, own))
+    if isinstance(own, list):
+        return sorted(map(str, given)) == sorted(map(str, own))
+    return bool(given == own or str(given) == str(own))
+
+
+def _shown(value: object) -> str:
+    if value is None:
+        return "none"
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _from_root(config: pytest.Config, argument: str) -> str:
+    path, colons, item = argument.partition("::")
+    place = config.invocation_params.dir / path
+    if path in SUITES and not place.exists():
+        return argument
+    place = place.absolute()
+    shown = place.relative_to(config.rootpath) if place.is_relative_to(config.rootpath) else place
+    return f"{shown.as_posix()}{colons}{item}"
+
+
+def _to_here(config: pytest.Config, argument: str) -> str:
+    path, colons, item = argument.partition("::")
+    return argument if path in SUITES else f"{config.rootpath / path}{colons}{item}"

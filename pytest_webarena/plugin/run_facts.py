@@ -1,0 +1,101 @@
+"""What ``run.json`` tells of a run: versions, arguments, settings."""
+
+from __future__ import annotations
+
+import platform
+import subprocess
+from collections.abc import Mapping
+from dataclasses import asdict
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_webarena.llm_judge import judge_facts
+from pytest_webarena.plugin.stash import CATALOGUE, SUITES, settings_of
+from pytest_webarena.sites.catalogues.external import EXTERNAL
+from pytest_webarena.suites.published import data_facts, find_suite
+
+if TYPE_CHECKING:
+    import pytest
+
+__all__ = ["apps_of", "run_facts"]
+
+_RECORDED_PACKAGES = (
+    "pytest-webarena",
+    "pytest",
+    "pytest-xdist",
+    "playwright",
+    "pytest-playwright",
+    "allure-pytest",
+    "docker",
+    "openai",
+)
+
+
+def run_facts(config: pytest.Config, told: Mapping[str, Any]) -> dict[str, Any]:
+    """The run as its first trial's process knows it, with what the controlling process ``told``.
+
+    Secrets never come on the command line, so ``argv`` may be kept.
+    """
+    settings = settings_of(config)
+    return {
+        "started": told["started"],
+        "argv": told["argv"],
+        "agents": list(settings.agents),
+        "trials": settings.trials,
+        "audit": settings.audit,
+        "catalogue": settings.catalogue,
+        "apps": apps_of(config),
+        "site_urls": dict(settings.site_urls),
+        "allow_unreset": settings.allow_unreset,
+        "asked": told.get("asked"),
+        "suites": [data_facts(find_suite(name)) for name in config.stash[SUITES]],
+        "limits": {"steps": settings.max_steps, "seconds": settings.time_limit, "stop_rule": settings.stop_rule},
+        "overrides": _given(asdict(settings.overrides)),
+        "models": _given(asdict(settings.models)),
+        "grading": {"name": settings.grading.name, "without": list(settings.grading.left_out)},
+        "answer_format": settings.answers,
+        "judge": judge_facts(settings.judge),
+        "env_retries": settings.env_retries,
+        "workers": told["workers"],
+        "versions": _versions(),
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "git": _git_revision(config.rootpath),
+    }
+
+
+def apps_of(config: pytest.Config) -> dict[str, str] | None:
+    """What each of the catalogue's apps is, manifest and code, as a digest. None where no catalogue was read."""
+    if CATALOGUE not in config.stash:
+        return None
+    apps = config.stash[CATALOGUE].apps
+    return {name: app.digest for name, app in apps.items() if app.backend != EXTERNAL}
+
+
+def _given(settings: dict[str, Any]) -> dict[str, Any]:
+    """What of it was asked for, as plain data."""
+    plain = {
+        name: _given(value) if isinstance(value, dict) else str(value) if isinstance(value, Path) else value
+        for name, value in settings.items()
+    }
+    return {name: value for name, value in plain.items() if value not in (None, (), {})}
+
+
+def _versions() -> dict[str, str]:
+    found = {}
+    for name in _RECORDED_PACKAGES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def _git_revision(root: Path) -> str:
+    """Commit of the tests' repository, ``+`` appended when it has uncommitted changes; empty outside git."""
+    try:
+        run = ["git", "-C", str(root), "describe", "--always", "--abbrev=40", "--dirty=+", "--exclude=*"]
+        return subprocess.run(run, capture_output=True, text=True, timeout=10, check=True).stdout.strip()
+    except (OSError, subprocess.SubprocessError):
+        return ""

@@ -1,0 +1,102 @@
+"""What a run has before anybody knows whether there are tasks: a directory's name and the address of its broker."""
+
+from __future__ import annotations
+
+import datetime
+import secrets
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_webarena.plugin.stash import ASKED, SETTINGS
+from pytest_webarena.trials.run_info import RunInfo
+
+if TYPE_CHECKING:
+    import pytest
+
+    from pytest_webarena.plugin.settings import Settings
+    from pytest_webarena.sites.client.launcher import BrokerLauncher
+    from pytest_webarena.sites.protocol.report import BrokerReport
+
+__all__ = ["RunStart", "worker_count"]
+
+
+class RunStart:
+    """Chooses them on first use, in the process that the user started.
+
+    xdist's workers have to be told when they are made: before anything is collected.
+    """
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+        self._launcher: BrokerLauncher | None = None
+        self.chosen: RunInfo | None = None
+        """None: nobody has asked yet."""
+
+    def info(self) -> RunInfo:
+        """Where the broker listens and where records go. The broker itself starts when somebody connects."""
+        if self.chosen is None:
+            settings = self._config.stash.get(SETTINGS, None)
+            # Only what the other processes can't know: see `run_facts`.
+            facts = {
+                "started": time.time(),
+                "argv": list(self._config.invocation_params.args),
+                "workers": worker_count(self._config),
+                "asked": self._config.stash.get(ASKED, None),
+            }
+            if settings is not None and settings.rescore is not None:
+                self.chosen = RunInfo(run_dir=settings.rescore, broker="", temp_dir=Path(), facts=facts)
+            else:
+                self.chosen = self._begin(settings, facts)
+        return self.chosen
+
+    def guard(self) -> None:
+        """There are tasks: from now on everything temporary is removed however this process ends."""
+        if self._launcher is not None:
+            self._launcher.guard()
+
+    def stop(self) -> BrokerReport | None:
+        """Stop the broker. Its figures; None when there could be none."""
+        return self._launcher.stop() if self._launcher is not None else None
+
+    def _begin(self, settings: Settings | None, facts: dict[str, object]) -> RunInfo:
+        """``settings`` None: nothing of ours was asked for, so all of them are the defaults."""
+        from pytest_webarena.sites.broker.memory import available_memory
+        from pytest_webarena.sites.client.launcher import BrokerConfig, BrokerLauncher
+
+        run_dir = settings.run_dir if settings is not None else None
+        run_dir = run_dir or _default_run_dir(self._config.rootpath)
+        finished: tuple[tuple[str, str, int, str, str], ...] = ()
+        if settings is not None and settings.resume is not None:
+            from pytest_webarena.plugin.selection import finished_trials
+            from pytest_webarena.results import RunDir
+
+            finished = finished_trials(RunDir(settings.resume))
+        replicas = settings.replicas if settings is not None else None
+        config = BrokerConfig(
+            run_dir=run_dir,
+            max_replicas=replicas or 3 * worker_count(self._config) + 2,
+            memory=None if replicas else (available_memory() or 0) // 2 or None,
+        )
+        if settings is not None:
+            config = replace(config, catalogue=settings.catalogue, site_urls=settings.site_urls, pulls=settings.pulls)
+        self._launcher = BrokerLauncher(config, guarded=settings is not None)
+        return RunInfo(
+            run_dir=run_dir,
+            broker=self._launcher.address,
+            temp_dir=Path(self._launcher.address).parent / "temp",
+            agents_dir=self._launcher.agents_directory,
+            facts=facts,
+            finished=finished,
+        )
+
+
+def worker_count(config: pytest.Config) -> int:
+    """How many processes run tests."""
+    return len(config.getoption("tx", None) or ()) or 1
+
+
+def _default_run_dir(root: Path) -> Path:
+    stamp = datetime.datetime.now().strftime("%Y%m%d-%H%M%S")
+    return root / "webarena-runs" / f"{stamp}-{secrets.token_hex(3)}"

@@ -1,0 +1,99 @@
+"""The body of every task item: asks the runtime for one trial and turns its record into a pytest outcome."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NoReturn
+
+import pytest
+
+from pytest_webarena.errors import (
+    AgentError,
+    BrowserError,
+    HarnessError,
+    JudgeError,
+    ModelError,
+    SiteError,
+    SiteMissing,
+    TaskError,
+    TaskFailed,
+    TrialError,
+)
+from pytest_webarena.plugin.auditing import as_expected
+from pytest_webarena.plugin.reporting.allure import report_trial
+from pytest_webarena.plugin.reporting.outcomes import SKIPPED
+from pytest_webarena.plugin.stash import SETTINGS
+from pytest_webarena.results.wording import printable, rerun_words
+
+if TYPE_CHECKING:
+    from pytest_webarena.results import TrialRecord
+
+__all__ = ["facts", "run_task"]
+
+_ERRORS: dict[str, type[TrialError]] = {
+    error.cause: error
+    for error in (AgentError, BrowserError, HarnessError, JudgeError, ModelError, SiteError, TaskError)
+}
+
+
+def run_task(request: pytest.FixtureRequest, browser_name: str) -> None:
+    """Run one trial. Passes, raises `TaskFailed` for a wrong result, or a `TrialError` when there is no result."""
+    __tracebackhide__ = True
+    item = request.node
+    again = item.config.stash[SETTINGS].rescore is not None
+    if not again and (refused := getattr(item.function, "refused", "")):
+        _skip(item, refused)
+    runtime = request.getfixturevalue("webarena_rescorer" if again else "webarena_runtime")  # lazy: neither is cheap
+    try:
+        record = runtime.run(item.task, item.agent_name, item.trial, node_id=item.nodeid)
+    except SiteMissing as missing:
+        _skip(item, printable(str(missing)))
+    except OSError as error:  # of records alone: whatever else goes wrong has a record of its own
+        raise HarnessError(printable(f"the trial's records can't be written: {error}")) from None
+    item.user_properties.extend(facts(record))
+    told = record
+    if item.planned is not None:
+        record = as_expected(item.planned, record)  # from here on, "passed" is what the audit expects
+        item.user_properties.append(("audit", record.outcome))
+    runtime.settle(record)
+    report_trial(item, told, runtime.folder(told))
+    message = printable(rerun_words(record) + record.message)
+    if record.outcome == "failed":
+        raise TaskFailed(message)
+    if record.outcome == "error":
+        raise _ERRORS.get(record.cause, HarnessError)(message)
+
+
+def _skip(item: pytest.Item, reason: str) -> NoReturn:
+    """Skip the trial; the summary tells the whole reason, once for all trials that share it."""
+    __tracebackhide__ = True
+    item.user_properties.append((SKIPPED, reason))
+    pytest.skip(reason.partition("\n")[0])
+
+
+def facts(record: TrialRecord) -> list[tuple[str, object]]:
+    """What JUnit, pytest-html and the xdist controller learn of a trial. Plain values only."""
+    return [
+        ("task", record.key.task),
+        ("agent", record.key.agent),
+        ("trial", record.key.trial),
+        ("outcome", record.outcome),
+        ("score", record.score),
+        ("stop_reason", record.stop_reason),
+        ("cause", record.cause),
+        ("steps", record.steps),
+        ("record", record.key.folder),
+        *([("reruns", " ".join(each.outcome for each in record.reruns))] if record.reruns else []),
+        *_model_facts(record),
+    ]
+
+
+def _model_facts(record: TrialRecord) -> list[tuple[str, object]]:
+    used = record.usage
+    if used is None:
+        return []
+    return [
+        ("model", record.model),
+        ("input_tokens", used.input_tokens),
+        ("output_tokens", used.output_tokens),
+        ("cost", used.cost if used.cost is not None else "unknown"),
+    ]

@@ -1,0 +1,133 @@
+"""Which collected trials this invocation leaves out: finished ones (``--resume``) and other shards' (``--shard``)."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from pytest_webarena.errors import UsageError
+from pytest_webarena.results import RunDir, TrialKey
+
+if TYPE_CHECKING:
+    import pytest
+
+    from pytest_webarena.plugin.collection import TaskItem
+
+__all__ = ["Digests", "LeftOut", "Shard", "deselect", "finished_trials", "left_out", "parse_shard"]
+
+
+class Digests(NamedTuple):
+    """What must be equal for a recorded trial to count as the trial at hand."""
+
+    task: str
+    agent: str
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """One part of a run split over machines."""
+
+    index: int
+    """From 1."""
+    count: int
+
+    def holds(self, task_id: str) -> bool:
+        """Whether the task belongs to this shard. All trials and agents of a task stay together."""
+        number = int.from_bytes(hashlib.sha256(task_id.encode()).digest()[:8], "big")
+        return number % self.count == self.index - 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeftOut:
+    """How many collected trials this invocation does not run, by reason."""
+
+    elsewhere: int = 0
+    """They belong to other shards."""
+    finished: int = 0
+    """An earlier invocation finished them."""
+    unrecorded: int = 0
+    """The run that is judged again has no record of them."""
+    stored: int = 0
+    """The other way round: its records that nothing collected stands for."""
+
+
+def parse_shard(text: str) -> Shard:
+    """``2/5`` is the second of five.
+
+    >>> parse_shard("2/5")
+    Shard(index=2, count=5)
+    """
+    match = re.fullmatch(r"(\d+)/(\d+)", text.strip())
+    if match is None or not 1 <= int(match[1]) <= int(match[2]):
+        raise UsageError(f"--shard: expected I/N with 1 <= I <= N, e.g. 2/5, found {text!r}")
+    return Shard(int(match[1]), int(match[2]))
+
+
+def finished_trials(run: RunDir) -> tuple[tuple[str, str, int, str, str], ...]:
+    """Trials of an earlier run that need not be run again, as `RunInfo.finished` holds them. Errors are run again."""
+    return tuple(
+        (record.key.task, record.key.agent, record.key.trial, record.task_digest, record.agent_digest)
+        for record in run.records()
+        if record.outcome != "error"
+    )
+
+
+def deselect(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Take other shards' and finished trials out of ``items``. All processes of a run come to the same list."""
+    from pytest_webarena.agents import resolve_agent
+    from pytest_webarena.plugin.collection import TaskItem
+    from pytest_webarena.plugin.rescoring import agent_ids, stored_trials
+    from pytest_webarena.plugin.stash import LEFT_OUT, SETTINGS, run_info
+
+    settings = config.stash[SETTINGS]
+    if settings.rescore is not None:
+        kept, others, stored = stored_trials(items, RunDir(settings.rescore), agent_ids(settings))
+        config.stash[LEFT_OUT] = LeftOut(unrecorded=len(others), stored=stored)
+        config.hook.pytest_deselected(items=others)
+        items[:] = kept
+        return
+    finished = run_info(config).finished if settings.resume is not None else ()
+    if settings.shard is None and not finished:
+        return
+    definitions = {
+        name: resolve_agent(name, settings.agent_directories, settings.overrides) for name in settings.agents
+    }
+    elsewhere, done = left_out(
+        [item for item in items if isinstance(item, TaskItem)],
+        shard=settings.shard,
+        finished={
+            TrialKey(task, agent, trial): Digests(digest, other) for task, agent, trial, digest, other in finished
+        },
+        agent_digests={name: (definition.id, definition.digest) for name, definition in definitions.items()},
+    )
+    config.stash[LEFT_OUT] = LeftOut(elsewhere=len(elsewhere), finished=len(done))
+    if elsewhere or done:
+        config.hook.pytest_deselected(items=[*elsewhere, *done])
+        gone = set(map(id, (*elsewhere, *done)))
+        items[:] = [item for item in items if id(item) not in gone]
+
+
+def left_out(
+    items: Iterable[TaskItem],
+    *,
+    shard: Shard | None,
+    finished: Mapping[TrialKey, Digests],
+    agent_digests: Mapping[str, tuple[str, str]],
+) -> tuple[list[pytest.Item], list[pytest.Item]]:
+    """Items of other shards, and items whose trial is finished with the same digests.
+
+    ``agent_digests`` maps the name given to ``--agent`` to the agent's id and digest.
+    """
+    elsewhere: list[pytest.Item] = []
+    done: list[pytest.Item] = []
+    for item in items:
+        agent_id, agent_digest = agent_digests[item.agent_name]
+        key = TrialKey(item.task.id, agent_id, item.trial)
+        if shard is not None and not shard.holds(item.task.id):
+            elsewhere.append(item)
+        elif finished.get(key) == Digests(item.task.digest, agent_digest):
+            done.append(item)
+    return elsewhere, done

@@ -1,0 +1,311 @@
+"""What the user asked for, on the command line and in the ini file, parsed once."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, get_args
+
+import pytest
+
+from pytest_webarena.agents.overrides import Overrides, parse_option
+from pytest_webarena.agents.protocol import AgentDefinition, AgentLimits
+from pytest_webarena.agents.shipped import agent_directories
+from pytest_webarena.answers import AskedFormat
+from pytest_webarena.checks.grading import Grading, find_grading
+from pytest_webarena.errors import UsageError
+from pytest_webarena.llm.config import ModelSettings
+from pytest_webarena.llm_judge.config import JudgeSettings
+from pytest_webarena.plugin.judge_options import read_judge
+from pytest_webarena.plugin.rescoring import StoredRun, read_stored_run
+from pytest_webarena.plugin.selection import Shard, parse_shard
+from pytest_webarena.plugin.suite_options import SuiteSettings, catalogue_of, read_suites
+from pytest_webarena.results.gate import Gate
+from pytest_webarena.secrets import mark_environment
+from pytest_webarena.sites.catalogues.external import parse_site_urls
+from pytest_webarena.sites.catalogues.running import Pulls
+from pytest_webarena.trials.episode import EpisodeLimits
+
+__all__ = ["DEFAULT_AGENT", "Settings", "check_agents", "check_run_dir", "read_settings"]
+
+DEFAULT_AGENT = "oracle"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What the user asked for, parsed."""
+
+    agents: tuple[str, ...]
+    agents_given: bool
+    """False when `DEFAULT_AGENT` stands in."""
+    trials: int
+    catalogue: str
+    suites: SuiteSettings
+    site_urls: Mapping[str, str]
+    """Sites that run elsewhere."""
+    allow_unreset: bool
+    pulls: Pulls
+    """Which missing images are pulled."""
+    fetch_images: bool
+    """Whether images of intents may be loaded from elsewhere than the task's sites."""
+    run_dir: Path | None
+    max_steps: int
+    time_limit: float
+    stop_rule: Literal["paper", "upstream"]
+    grading: Grading
+    """The grading that counts, without the repairs that were switched off."""
+    answers: AskedFormat
+    """The form of answer to ask agents for."""
+    judge: JudgeSettings
+    """The judge model; its cache, unless asked for, is the run's to place."""
+    check_timeout: float
+    """Seconds that judging one check may take; 0: as long as it takes."""
+    env_retries: int
+    replicas: int | None
+    lease_timeout: float
+    write_timeout: float
+    browser_executable: str | None
+    record: Literal["all", "failures", "minimal"]
+    resume: Path | None
+    rescore: Path | None
+    """The finished run to judge again; `run_dir` is then the same."""
+    shard: Shard | None
+    gate: Gate
+    audit: bool
+    """Tasks are on trial, not agents: `agents` are then the audit's own."""
+    agent_directories: tuple[Path, ...]
+    overrides: Overrides
+    """What the flags change in agents' definitions."""
+    models: ModelSettings
+    """Budget, rate, cache and prices of model calls; the ledger's place is the run's to say."""
+
+    @property
+    def asks_for_agents(self) -> bool:
+        """Whether agents or a judge were asked for, or something about them: mistakes are then told at the start."""
+        return bool(self.agents_given or self.audit or self.overrides.names or self.judge.model)
+
+
+def read_settings(config: pytest.Config) -> Settings:
+    """Parse options and ini values. `UsageError` names the one that can't be used."""
+    option = config.getoption
+    agents = tuple(option("--agent"))
+    if len(set(agents)) != len(agents):
+        raise UsageError(
+            f"--agent: expected each agent once, found {', '.join(agents)}; use --trials for several tries"
+        )
+    if len(agents) > 1:
+        _check_ids(agents)
+    executable = option("--browser-executable") or config.getini("webarena_browser_executable") or None
+    if executable is not None and not os.access(executable, os.X_OK):
+        raise UsageError(f"--browser-executable: expected an executable file, found none at {executable}")
+    if audit := bool(option("--audit")):
+        for name in ("--agent", "--min-pass-rate", "--max-errors", "--allow-skipped"):
+            if option(name) not in (None, []):
+                raise UsageError(
+                    f"--audit: expected no {name} beside it; it brings its own agents and its own exit code"
+                )
+        from pytest_webarena.agents.audit_trials import AUDIT_AGENTS
+
+        agents = AUDIT_AGENTS
+    mark_environment((*option("--secret-env"), *config.getini("webarena_secrets")))
+    stored = read_stored_run(config)
+    if stored is not None:
+        agents = agents or stored.agents
+    run_dir, resume = option("--run-dir") or option("--rescore"), option("--resume")
+    if run_dir and resume:
+        raise UsageError("--resume: expected no --run-dir beside it; the resumed run's directory is used")
+    suites = read_suites(config)
+    return Settings(
+        agents=agents or (DEFAULT_AGENT,),
+        agents_given=bool(agents),
+        trials=option("--trials") or (stored.trials if stored else 1),
+        catalogue=(
+            option("--sites")
+            or (stored.catalogue if stored else "")
+            or _own_catalogue(config)
+            or catalogue_of(config, suites)
+            or "embedded"
+        ),
+        suites=suites,
+        site_urls=parse_site_urls(option("--site-url") or config.getini("webarena_site_urls")),
+        allow_unreset=option("--allow-unreset"),
+        pulls=_pulls(config),
+        fetch_images=option("--fetch-images"),
+        run_dir=Path(run_dir or resume).absolute() if run_dir or resume else None,
+        max_steps=option("--max-steps") or EpisodeLimits().steps,
+        time_limit=option("--time-limit") or EpisodeLimits().seconds,
+        stop_rule=option("--stop-rule") or "paper",
+        grading=_grading(config, stored),
+        answers=option("--answer-format") or "auto",
+        judge=read_judge(config, stored),
+        check_timeout=option("--check-timeout"),
+        env_retries=option("--env-retries"),
+        replicas=option("--replicas"),
+        lease_timeout=option("--lease-timeout"),
+        write_timeout=option("--write-timeout"),
+        browser_executable=executable,
+        record=option("--record"),
+        resume=Path(resume).absolute() if resume else None,
+        rescore=stored.path if stored else None,
+        shard=parse_shard(option("--shard")) if option("--shard") else None,
+        gate=Gate(
+            min_pass_rate=option("--min-pass-rate"),
+            max_errors=option("--max-errors"),
+            allow_skipped=tuple(option("--allow-skipped")),
+        ),
+        audit=audit,
+        agent_directories=_agent_directories(config),
+        overrides=Overrides(
+            model=option("--model"),
+            observation=tuple(part.strip() for part in (option("--observation") or "").split(",") if part.strip()),
+            limits=AgentLimits(
+                steps=option("--max-steps"),
+                seconds=option("--time-limit"),
+                input_tokens=option("--max-input-tokens"),
+                output_tokens=option("--max-output-tokens"),
+                cost=option("--max-trial-cost"),
+            ),
+            options=tuple(parse_option(text) for text in option("--agent-option")),
+        ),
+        models=ModelSettings(
+            max_cost=option("--max-cost"),
+            requests_per_minute=option("--requests-per-minute"),
+            cache=_path(option("--model-cache")),
+            prices=_path(option("--prices")) or _own_prices(config),
+        ),
+    )
+
+
+def _pulls(config: pytest.Config) -> Pulls:
+    """Which missing images the run pulls."""
+    given: str = config.getoption("--pull") or config.getini("webarena_pull") or "small"
+    known: dict[str, Pulls] = {choice: choice for choice in get_args(Pulls)}
+    if given not in known:
+        raise UsageError(f"webarena_pull: expected {', '.join(known)}, found {given!r}")
+    return known[given]
+
+
+def _check_ids(agents: Sequence[str]) -> None:
+    """`UsageError` when records could not tell two agents apart: ``v1/my.py:Agent`` and ``v2/my.py:Agent``."""
+    from pytest_webarena.agents.registry import agent_id
+
+    known: dict[str, str] = {}
+    for name in agents:
+        if (other := known.setdefault(agent_id(name), name)) != name:
+            raise UsageError(
+                f"--agent: expected agents that records can tell apart, found {other} and {name}, both of which are "
+                f"{agent_id(name)!r} there; rename one, or run them apart"
+            )
+
+
+def _grading(config: pytest.Config, stored: StoredRun | None) -> Grading:
+    """As asked for; of a run that is judged again its own, unless another one was asked for."""
+    name, without = config.getoption("--grading"), config.getoption("--without-repair")
+    if stored is not None and name is None and not without and stored.grading:
+        return find_grading(stored.grading, stored.without)
+    return find_grading(name or "repaired", without)
+
+
+def check_agents(settings: Settings, *, collecting: bool = False, browsers: Collection[str] = ()) -> None:
+    """Fail before anything runs when an agent can't be found or, unless tasks are merely collected, lacks something.
+
+    ``browsers`` are the names given by ``--browser``; some agents need Chromium.
+    """
+    from pytest_webarena.agents import resolve_agent
+
+    if not collecting:
+        settings.judge.check(settings.models)
+    unused = dict.fromkeys(settings.overrides.names)
+    for name in settings.agents:
+        agent = resolve_agent(name, settings.agent_directories, settings.overrides)
+        if not collecting:
+            agent.check(settings.models)
+            _check_browsers(name, agent, browsers)
+        for used in agent.overridden:
+            unused.pop(used, None)
+        if settings.audit and not agent.source.startswith("built-in"):
+            raise UsageError(
+                f"--audit: expected the built-in agent {name}, found {agent.source} by that name; rename it"
+            )
+    if unused:
+        raise UsageError(
+            f"{next(iter(unused))}: expected an agent that has such a key, {', '.join(settings.agents)} has none"
+        )
+
+
+def check_run_dir(settings: Settings) -> int | None:
+    """`UsageError` when ``--run-dir`` can't take a run's records, or has those of another run: rates would mix them.
+
+    What it gives is to be held as long as the run goes on: see `results.rundir.claim`.
+    """
+    folder = settings.run_dir
+    if folder is None:
+        return None
+    if settings.resume is not None or settings.rescore is not None:
+        return _claim("--resume" if settings.resume is not None else "--rescore", folder)
+    if (folder / "run.json").exists():
+        raise UsageError(
+            f"--run-dir: expected a new directory, found an earlier run in {folder}; "
+            f"--resume={shlex.quote(str(folder))} goes on with it"
+        )
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        writable = os.access(folder, os.W_OK)
+    except OSError:
+        writable = False
+    if not writable:
+        raise UsageError(f"--run-dir: expected a directory that can be written, found none at {folder}")
+    return _claim("--run-dir", folder)
+
+
+def _claim(option: str, folder: Path) -> int | None:
+    from pytest_webarena.results.rundir import claim
+
+    try:
+        return claim(folder)
+    except BlockingIOError:
+        raise UsageError(
+            f"{option}: expected a directory that no run is using, found another run under way in {folder}; wait for "
+            "it, or name another directory"
+        ) from None
+
+
+def _check_browsers(name: str, agent: AgentDefinition, browsers: Collection[str]) -> None:
+    from pytest_webarena.agents.definitions import observed_as
+    from pytest_webarena.browser.config import ObservationConfig
+
+    other = next((browser for browser in browsers if browser != "chromium"), None)
+    if other is None:
+        return
+    if agent.self_driving:
+        raise UsageError(
+            f"--agent={name}: expected --browser chromium for an agent that drives its browser itself, found {other}"
+        )
+    if observed_as(agent.observation, ObservationConfig()).extractor == "exact":
+        raise UsageError(
+            f"--agent={name}: expected --browser chromium for the extractor exact, found {other}; "
+            "set extractor: fast in its definition (without compat), or leave --browser out"
+        )
+
+
+def _own_prices(config: pytest.Config) -> Path | None:
+    name = config.getini("webarena_prices")
+    return config.rootpath / name if name else None
+
+
+def _own_catalogue(config: pytest.Config) -> str:
+    """The ini file's: a file is relative to the root directory, wherever pytest is called."""
+    name: str = config.getini("webarena_sites")
+    return str(config.rootpath / name) if name.endswith((".yaml", ".yml")) else name
+
+
+def _path(text: str | None) -> Path | None:
+    return Path(text).absolute() if text else None
+
+
+def _agent_directories(config: pytest.Config) -> tuple[Path, ...]:
+    own = tuple(config.rootpath / name for name in config.getini("webarena_agents"))
+    return tuple(dict.fromkeys((*own, *agent_directories())))

@@ -1,0 +1,88 @@
+"""Typed keys of what the plugin keeps on pytest's config, and the ways to what is made on first use."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+
+    from pytest_webarena.plugin.controller import Controller
+    from pytest_webarena.plugin.run_start import RunStart
+    from pytest_webarena.plugin.selection import LeftOut
+    from pytest_webarena.plugin.settings import Settings
+    from pytest_webarena.results.plan import PlannedTrial
+    from pytest_webarena.sites.catalogues.manifest import Catalogue
+    from pytest_webarena.trials.run_info import RunInfo
+
+__all__ = [
+    "ASKED",
+    "CATALOGUE",
+    "CONTROLLER",
+    "LEFT_OUT",
+    "PLAN",
+    "RUN",
+    "SETTINGS",
+    "SITES",
+    "START",
+    "SUITES",
+    "run_info",
+    "run_start",
+    "settings_of",
+    "take_part",
+]
+
+SETTINGS: pytest.StashKey[Settings] = pytest.StashKey()
+"""Everywhere, once this package takes part."""
+CATALOGUE: pytest.StashKey[Catalogue] = pytest.StashKey()
+"""The run's catalogue; there once `SITES` is."""
+SITES: pytest.StashKey[Mapping[str, Collection[str]]] = pytest.StashKey()
+"""Everywhere, once a task file has been read: names of the catalogue's sites, with those of their accounts."""
+SUITES: pytest.StashKey[dict[str, tuple[str, ...]]] = pytest.StashKey()
+"""Where `SETTINGS` is: published suites to collect, with the items wanted of each; none means all."""
+ASKED: pytest.StashKey[dict[str, Any]] = pytest.StashKey()
+"""Where `SETTINGS` is: what was asked for, as `resuming.asked` tells it."""
+CONTROLLER: pytest.StashKey[Controller] = pytest.StashKey()
+"""Where `SETTINGS` is, in the process that the user started: with xdist the controller, without it the only process."""
+START: pytest.StashKey[RunStart] = pytest.StashKey()
+"""In the same process, once somebody asks for it: with xdist from the first worker on."""
+RUN: pytest.StashKey[RunInfo] = pytest.StashKey()
+"""Everywhere: where the broker listens and where records go."""
+LEFT_OUT: pytest.StashKey[LeftOut] = pytest.StashKey()
+"""Where items are collected, once any were left out: how many, and why."""
+
+PLAN: pytest.StashKey[tuple[PlannedTrial, ...]] = pytest.StashKey()
+"""Where items are collected, once they are: the trials that are to be run."""
+
+
+def take_part(config: pytest.Config) -> None:
+    """Have the session's hooks at work from now on, if they are not: see `hooks`. Raises `pytest.UsageError`."""
+    if SETTINGS not in config.stash:
+        from pytest_webarena.plugin import hooks
+
+        hooks.prepare(config)
+        config.pluginmanager.register(hooks, "webarena-hooks")
+
+
+def settings_of(config: pytest.Config) -> Settings:
+    """What the user asked for, read when it is first needed."""
+    take_part(config)
+    return config.stash[SETTINGS]
+
+
+def run_start(config: pytest.Config) -> RunStart:
+    """In the process that the user started: where the run's broker and records are, chosen on first use."""
+    if START not in config.stash:
+        from pytest_webarena.plugin.run_start import RunStart
+
+        config.stash[START] = RunStart(config)
+    return config.stash[START]
+
+
+def run_info(config: pytest.Config) -> RunInfo:
+    """The run's facts, in a worker as received, in the controlling process made on first use."""
+    if RUN not in config.stash:
+        config.stash[RUN] = run_start(config).info()
+    return config.stash[RUN]

@@ -1,0 +1,99 @@
+"""Suites as pytest modules beside the files: ``webarena::webarena.12`` is a task, wherever its data is installed."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_webarena.errors import UsageError
+from pytest_webarena.plugin.collection import TaskFile, TaskItem
+from pytest_webarena.plugin.stash import SETTINGS, SUITES
+from pytest_webarena.plugin.suite_options import shortened
+from pytest_webarena.plugin.xdist import is_worker
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pytest_webarena.tasks.model import Task
+
+__all__ = ["SuiteFile", "SuiteModule", "add_suites", "narrow"]
+
+
+class SuiteFile(TaskFile):
+    """A JSON file of tasks in one of the published formats."""
+
+    def load(self) -> Sequence[Task]:
+        from pytest_webarena.suites.loading import read_suite_file
+
+        return read_suite_file(self.path)
+
+
+class SuiteModule(TaskFile):
+    """A published suite. It has a place in the tree of tests, and none in the file system."""
+
+    wanted: tuple[str, ...] = ()
+    """Names of items, with or without what stands in brackets; none: all."""
+
+    def load(self) -> Sequence[Task]:
+        from pytest_webarena.suites.loading import load_suite
+
+        return load_suite(self.name).tasks
+
+    def collect(self) -> Iterator[TaskItem]:
+        found = list(super().collect())
+        for name in self.wanted:
+            if not any(name in (item.name, item.originalname) for item in found):
+                raise self.CollectError(f"not found: {self.name}::{name}")
+        for item in found:
+            if not self.wanted or item.name in self.wanted or item.originalname in self.wanted:
+                yield item
+
+    def place(self, task: Task) -> tuple[Path, int]:
+        return self.config.rootpath / self.name, task.location.line
+
+    def shown_path(self, task: Task) -> str:
+        return shortened(task.location.path)
+
+
+def add_suites(session: pytest.Session, nodes: Sequence[Any]) -> list[Any]:
+    """The session's nodes with those of suites before them.
+
+    Before, because ``--lf`` skips files that come after the first one with a failure and hold none, and it would not
+    find the suites among the files.
+    """
+    modules: list[Any] = []
+    for name, wanted in session.config.stash[SUITES].items():
+        # The path decides which conftest.py files have a say: those that do for whoever calls.
+        module = SuiteModule.from_parent(session, path=session.config.invocation_params.dir, name=name, nodeid=name)
+        module.wanted = wanted
+        modules.append(module)
+    return [*modules, *nodes]
+
+
+def narrow(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Keep what ``--select`` and ``--one-per-template`` ask for; other tests than tasks go."""
+    suites = config.stash[SETTINGS].suites
+    if not suites.choices and suites.sample is None:
+        return
+    ours = [item for item in items if isinstance(item, TaskItem)]
+    kept = ours
+    for choice in suites.choices:
+        try:
+            choice.check(item.task for item in ours)
+        except UsageError as error:
+            if not is_worker(config):
+                raise
+            # An error here would end the workers and, with a traceback, the run: nothing is selected, and said why.
+            warnings.warn(pytest.PytestWarning(str(error)), stacklevel=1)
+        kept = [item for item in kept if choice.holds(item.task)]
+    if suites.sample is not None:
+        from pytest_webarena.suites.selecting import one_per_template
+
+        sample = one_per_template((item.task for item in kept), suites.sample)
+        kept = [item for item in kept if item.task.id in sample]
+    stay = set(map(id, kept))
+    config.hook.pytest_deselected(items=[item for item in items if id(item) not in stay])
+    items[:] = kept

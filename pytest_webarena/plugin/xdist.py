@@ -1,0 +1,146 @@
+"""pytest-xdist: what workers are told, and how items are handed out."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_webarena.plugin.stash import LEFT_OUT, PLAN, RUN
+from pytest_webarena.trials.run_info import RunInfo
+
+if TYPE_CHECKING:
+    import pytest
+
+    from pytest_webarena.plugin.selection import LeftOut
+    from pytest_webarena.results.plan import PlannedTrial
+
+__all__ = [
+    "group_by_sites",
+    "is_worker",
+    "read_left_out",
+    "read_plan",
+    "read_refusal",
+    "receive",
+    "scheduler",
+    "send",
+    "send_left_out",
+    "send_plan",
+    "send_refusal",
+    "worker_id",
+]
+
+_INPUT = "webarena"
+_KEY = "webarena_key"
+"""The worker's own key to the broker: see `sites.keys`. Through the pipe that execnet made the worker with."""
+_LEFT_OUT = "webarena_left_out"
+_PLAN = "webarena_plan"
+_REFUSAL = "webarena_refusal"
+_SPREAD = "webarena_spread"
+"""Whether items are handed out by `scheduler`."""
+
+
+def is_worker(config: pytest.Config) -> bool:
+    """Whether this process is an xdist worker."""
+    return hasattr(config, "workerinput")
+
+
+def worker_id(config: pytest.Config) -> str:
+    """``gw0``, …; ``main`` without xdist."""
+    return str(getattr(config, "workerinput", {}).get("workerid", "main"))
+
+
+def send(node: Any, info: RunInfo) -> None:
+    """In the controller: pass the run's facts to a worker about to start."""
+    from pytest_webarena.sites.protocol import keys
+
+    node.workerinput[_INPUT] = info.to_plain()
+    node.workerinput[_KEY] = keys.key_for(info.broker, node.workerinput["workerid"])
+    node.workerinput[_SPREAD] = node.config.getoption("dist", "no") == "load"
+
+
+def receive(config: pytest.Config) -> RunInfo:
+    """In a worker: the run's facts. Also gives the worker an artifact folder of its own.
+
+    pytest-playwright empties ``--output`` in every worker's first test, so workers sharing one folder delete
+    each other's traces (pytest_playwright.delete_output_dir).
+    """
+    output = config.getoption("--output", None)
+    if output is not None:
+        config.option.output = os.fspath(Path(output) / worker_id(config))
+    data: dict[str, Any] = config.workerinput[_INPUT]  # type: ignore[attr-defined]
+    info = RunInfo.from_plain(data)
+    if key := config.workerinput.pop(_KEY, ""):  # type: ignore[attr-defined]  # not for whatever looks at it later
+        from pytest_webarena.sites.protocol import keys
+
+        keys.learn(info.broker, worker_id(config), key)
+    return info
+
+
+def group_by_sites(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """In a worker: bring tasks of the same sites together, where the order is up to the scheduler anyway.
+
+    The scheduler gives each worker a stretch of them. So a worker stays with its sites, whose replicas are reused, and
+    few apps run at a time. Other items keep their places.
+    """
+    if not getattr(config, "workerinput", {}).get(_SPREAD):
+        return
+    from pytest_webarena.plugin.collection import TaskItem
+
+    places = [place for place, item in enumerate(items) if isinstance(item, TaskItem)]
+    first: dict[tuple[str, ...], int] = {}
+
+    def key(item: pytest.Item) -> tuple[int, int]:
+        sites = item.task.sites if isinstance(item, TaskItem) else ()
+        return first.setdefault(sites[:1], len(first)), first.setdefault(sites, len(first))
+
+    for place, item in zip(places, sorted((items[place] for place in places), key=key), strict=True):
+        items[place] = item
+
+
+def send_left_out(config: pytest.Config) -> None:
+    """In a worker about to end: tell the controller, which collects nothing itself, what was left out."""
+    if LEFT_OUT in config.stash:
+        config.workeroutput[_LEFT_OUT] = asdict(config.stash[LEFT_OUT])  # type: ignore[attr-defined]
+
+
+def read_left_out(node: Any) -> LeftOut | None:
+    """In the controller: what a worker that has ended left out. All workers say the same."""
+    from pytest_webarena.plugin.selection import LeftOut
+
+    told = getattr(node, "workeroutput", {}).get(_LEFT_OUT)
+    return LeftOut(**told) if told is not None else None
+
+
+def send_plan(config: pytest.Config) -> None:
+    """In a worker about to end: tell the controller what was planned, where no trial has written that down."""
+    if not (config.stash[RUN].run_dir / "plan.json").exists():
+        config.workeroutput[_PLAN] = [asdict(trial) for trial in config.stash.get(PLAN, ())]  # type: ignore[attr-defined]
+
+
+def read_plan(node: Any) -> tuple[PlannedTrial, ...]:
+    """In the controller: what a worker that has ended planned."""
+    from pytest_webarena.results.plan import as_planned
+
+    return tuple(map(as_planned, getattr(node, "workeroutput", {}).get(_PLAN, ())))
+
+
+def send_refusal(config: pytest.Config, why: str) -> None:
+    """In a worker: tell the controller why nothing is run. All workers come to the same conclusion."""
+    config.workeroutput[_REFUSAL] = why  # type: ignore[attr-defined]
+
+
+def read_refusal(node: Any) -> str:
+    """In the controller: why a worker that has ended would run nothing; empty for all others."""
+    return str(getattr(node, "workeroutput", {}).get(_REFUSAL, ""))
+
+
+def scheduler(config: pytest.Config, log: Any) -> object | None:
+    """Work stealing in place of xdist's ``load``: tasks take long and differ, so queued chunks leave workers idle."""
+    if config.getoption("dist", "no") != "load":
+        return None
+    from xdist.scheduler import WorkStealingScheduling
+
+    stealing: object = WorkStealingScheduling(config, log)
+    return stealing

@@ -1,0 +1,144 @@
+"""Waiting until an app answers: strategies with a deadline, cut short when it dies."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from urllib.parse import urlsplit
+
+from pytest_webarena.errors import SiteError
+from pytest_webarena.sites.catalogues.manifest import ExecReady, HttpReady, PortReady, Readiness
+
+__all__ = ["answers", "wait_ready"]
+
+_FIRST_PAUSE = 0.01
+_LAST_PAUSE = 0.25
+_PATIENCE = 10.0
+"""Seconds one probe may take."""
+_BODY_LIMIT = 4 * 1024 * 1024
+
+Execute = Callable[[Sequence[str]], Awaitable[str]]
+"""Runs a program where the app is: empty when it ended with 0, otherwise what it said."""
+
+
+async def wait_ready(
+    strategies: Sequence[Readiness],
+    host: str,
+    port: int,
+    *,
+    server_name: str,
+    timeout: float,
+    died: Callable[[], Awaitable[str]],
+    execute: Execute | None = None,
+) -> None:
+    """Return once all ``strategies`` hold for the app at ``host:port``, asked for as ``server_name``.
+
+    ``execute`` is for those that run a program. Raises `SiteError` after ``timeout`` seconds, telling what was seen
+    last, and at once when ``died`` gives a reason.
+    """
+    deadline = time.monotonic() + timeout
+    for strategy in strategies:
+        pause = _FIRST_PAUSE
+        while problem := await _probe(strategy, host, port, server_name, deadline, execute):
+            if why := await died():
+                raise SiteError(why)
+            if time.monotonic() + pause >= deadline:
+                raise SiteError(f"it was not ready within {timeout:.3g} s (start_timeout): {problem}")
+            await asyncio.sleep(pause)
+            pause = min(2 * pause, _LAST_PAUSE)
+
+
+async def answers(
+    strategies: Sequence[Readiness], host: str, port: int, *, server_name: str, timeout: float, tls: bool = False
+) -> str:
+    """Empty when the app at ``host:port`` answers a request within ``timeout`` seconds; otherwise what was seen.
+
+    Asked as by its HTTP strategies, but for what visitors may have changed since: texts, redirects. An app that has
+    none is asked for ``/``, where any answer will do, for a connection alone is made by the kernel of a frozen app,
+    too. Of ``tls`` no more than a connection can be asked.
+    """
+    asked = [HttpReady(path=each.path, status=each.status) for each in strategies if isinstance(each, HttpReady)]
+    questions: Sequence[Readiness] = asked or [HttpReady(path="/", status=tuple(range(100, 600)))]
+    deadline = time.monotonic() + timeout
+    for question in [PortReady()] if tls else questions:
+        while problem := await _probe(question, host, port, server_name, deadline, None):
+            if time.monotonic() + _LAST_PAUSE >= deadline:
+                return f"it was asked for {timeout:.3g} s: {problem}"
+            await asyncio.sleep(_LAST_PAUSE)
+    return ""
+
+
+async def _probe(
+    strategy: Readiness, host: str, port: int, server_name: str, deadline: float, execute: Execute | None
+) -> str:
+    """Why it does not hold yet."""
+    try:
+        async with asyncio.timeout(max(min(deadline - time.monotonic(), _PATIENCE), 0.1)):
+            if isinstance(strategy, ExecReady):
+                return await _execute(strategy, execute)
+            reader, writer = await asyncio.open_connection(host, port)
+            try:
+                return await _ask(strategy, reader, writer, server_name) if isinstance(strategy, HttpReady) else ""
+            finally:
+                writer.close()
+    except TimeoutError:
+        return f"{_what(strategy)} on {host}:{port}"
+    except OSError as error:
+        return f"no connection to {host}:{port}: {error}"
+
+
+def _what(strategy: Readiness) -> str:
+    """What took too long."""
+    if isinstance(strategy, HttpReady):
+        return f"GET {strategy.path} got no answer"
+    if isinstance(strategy, ExecReady):
+        return f"{strategy.run[0]} did not end"
+    return "it accepts no connections"
+
+
+async def _execute(strategy: ExecReady, execute: Execute | None) -> str:
+    if execute is None:
+        raise SiteError(f"only apps in containers can be asked by a program whether they are ready: {strategy.run[0]}")
+    return await execute(strategy.run)
+
+
+async def _ask(
+    strategy: HttpReady, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, server_name: str
+) -> str:
+    head = f"GET {strategy.path} HTTP/1.0\r\nHost: {server_name}\r\nAccept: */*\r\nConnection: close\r\n\r\n"
+    writer.write(head.encode("ascii"))
+    first = await reader.readline()
+    parts = first.split()
+    if len(parts) < 2 or not parts[0].startswith(b"HTTP/") or not parts[1].isdigit():
+        return f"GET {strategy.path} was not answered in HTTP: {first[:80]!r}"
+    status = int(parts[1])
+    if strategy.redirect:
+        location = (await _headers(reader)).get(b"location", b"").decode("latin-1")
+        target = urlsplit(location)._replace(scheme="", netloc="").geturl() or "/"
+        if not 300 <= status < 400 or not location or target != strategy.redirect:
+            found = f"{status} to {location}" if location else str(status)
+            return f"GET {strategy.path} answered {found}, expected a redirect to {strategy.redirect}"
+    if (strategy.status and status not in strategy.status) or (not strategy.status and status >= 500):
+        wanted = "/".join(map(str, strategy.status)) or "a status below 500"
+        return f"GET {strategy.path} answered {status}, expected {wanted}"
+    if strategy.includes:
+        body = await _read(reader)
+        if strategy.includes.encode() not in body:
+            return f"GET {strategy.path} did not contain {strategy.includes!r}"
+    return ""
+
+
+async def _headers(reader: asyncio.StreamReader) -> Mapping[bytes, bytes]:
+    headers: dict[bytes, bytes] = {}
+    while (line := await reader.readline()).strip():
+        name, _, value = line.partition(b":")
+        headers.setdefault(name.strip().lower(), value.strip())
+    return headers
+
+
+async def _read(reader: asyncio.StreamReader) -> bytes:
+    body = b""
+    while len(body) < _BODY_LIMIT and (chunk := await reader.read(65536)):
+        body += chunk
+    return body

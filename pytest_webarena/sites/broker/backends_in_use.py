@@ -1,0 +1,84 @@
+"""The backends of a broker: made when an app first needs one, closed with the broker, guarded by the reaper."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from pathlib import Path
+
+from pytest_webarena.sites.backends import create_backend
+from pytest_webarena.sites.backends.base import Backend, BackendContext
+from pytest_webarena.sites.catalogues.manifest import Catalogue
+from pytest_webarena.sites.catalogues.running import Pulls
+from pytest_webarena.sites.cleanup import reaper
+from pytest_webarena.sites.cleanup.private_directory import ReaperProcess
+
+__all__ = ["Backends"]
+
+_log = logging.getLogger(__name__)
+
+
+class Backends:
+    """The backends that the apps of ``catalogue`` name. Each gets a folder in ``directory``.
+
+    ``pulls`` says what they may fetch; ``note`` hears on the event loop what takes long for an app, and an empty text
+    when it is over.
+    """
+
+    def __init__(
+        self,
+        catalogue: Catalogue,
+        directory: Path,
+        guard: ReaperProcess,
+        run: str,
+        *,
+        pulls: Pulls,
+        note: Callable[[str, str], None],
+    ) -> None:
+        self._catalogue = catalogue
+        self._directory = directory
+        self._guard = guard
+        self._run = run
+        self._pulls = pulls
+        self._note = note
+        self._made: dict[str, Backend] = {}
+
+    def get(self, name: str) -> Backend:
+        """The backend called ``name``."""
+        if name not in self._made:
+            loop = asyncio.get_running_loop()
+
+            def note(app: str, text: str) -> None:  # from any thread
+                loop.call_soon_threadsafe(self._note, app, text)
+
+            mark = f"PYTEST_WEBARENA_RUN={self._run}"
+            self._guard.add("mark", mark)
+            directory = self._directory / name.replace(":", "-")
+            directory.mkdir(exist_ok=True)
+            context = BackendContext(
+                run=self._run,
+                owner=reaper.identity(),
+                directory=directory,
+                environ=dict([mark.split("=", 1)]),
+                catalogue=self._catalogue.option,
+                pulls=self._pulls,
+                needed=frozenset(name for app in self._catalogue.apps.values() for name in app.depends_on),
+                note=note,
+            )
+            backend = create_backend(name, context)
+            self._made[name] = backend
+            for key, value in backend.leftovers().items():
+                self._guard.add("docker", f"{key}={value}")
+        return self._made[name]
+
+    async def close(self) -> None:
+        """End everything that they started."""
+        for name, backend in self._made.items():
+            try:
+                await backend.close()
+            except Exception:
+                _log.exception("the backend %s could not be closed; the reaper removes its leftovers", name)
+            else:
+                for key, value in backend.leftovers().items():
+                    self._guard.drop("docker", f"{key}={value}")

@@ -1,0 +1,57 @@
+"""What a fleet counts and times for the report at the end of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from pytest_webarena.sites.broker.slot import Slot, State
+from pytest_webarena.sites.catalogues.manifest import AppManifest
+from pytest_webarena.sites.protocol.report import AppReport, Durations
+
+__all__ = ["Figures"]
+
+
+@dataclass(slots=True)
+class Figures:
+    """Durations are in seconds."""
+
+    waits: list[float] = field(default_factory=list)
+    handovers: list[float] = field(default_factory=list)
+    starts: list[float] = field(default_factory=list)
+    resets: list[float] = field(default_factory=list)
+    leases: int = 0
+    clean: int = 0
+    broken: int = 0
+    failed_starts: int = 0
+    most: int = 0
+    past_life: float = 0.0
+    """Of replicas that are gone."""
+    past_leased: float = 0.0
+
+    def gone(self, slot: Slot, now: float) -> None:
+        """A replica has been removed."""
+        self.past_life += now - slot.created
+        self.past_leased += slot.leased_seconds
+
+    def report(self, app: AppManifest, slots: Iterable[Slot], now: float) -> AppReport:
+        """The figures so far, those of living ``slots`` included."""
+        slots = list(slots)
+        life = self.past_life + sum(now - slot.created for slot in slots)
+        leased = self.past_leased + sum(
+            slot.leased_seconds + (now - slot.since if slot.state is State.LEASED else 0.0) for slot in slots
+        )
+        return AppReport(
+            app=app.name,
+            backend=app.backend,
+            leases=self.leases,
+            waits=Durations.of(self.waits),
+            handovers=Durations.of(self.handovers),
+            starts=Durations.of(self.starts),
+            resets=Durations.of(self.resets),
+            clean_hand_ons=self.clean,
+            broken=self.broken,
+            failed_starts=self.failed_starts,
+            most_replicas=self.most,
+            utilisation=leased / life if life > 0 else 0.0,
+        )

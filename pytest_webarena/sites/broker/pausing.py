@@ -1,0 +1,73 @@
+"""Spares that nobody has needed for a while are paused: they then take memory, but no processor."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable
+from functools import partial
+
+from pytest_webarena.errors import WebArenaError
+from pytest_webarena.sites.backends.base import Backend, PausingBackend
+from pytest_webarena.sites.broker.slot import Slot, State
+from pytest_webarena.sites.catalogues.manifest import AppManifest
+
+__all__ = ["Rest"]
+
+_log = logging.getLogger(__name__)
+_IDLE = 5.0
+"""Seconds after which a spare that is not the next in line is paused, where the backend can do that."""
+
+
+class Rest:
+    """Pauses and wakes replicas of ``app``. ``broke`` hears of one that does not go on, and why."""
+
+    def __init__(
+        self,
+        app: AppManifest,
+        backend: Callable[[], Backend],
+        *,
+        clock: Callable[[], float],
+        broke: Callable[[Slot, str], None],
+    ) -> None:
+        self._app = app
+        self._backend, self._clock, self._broke = backend, clock, broke
+        self._possible = not app.read_only
+
+    async def wake(self, slot: Slot) -> None:
+        """Have a replica that has just been taken go on, if it was paused."""
+        if slot.resting is not None:
+            await asyncio.wait([slot.resting])
+        if slot.paused:
+            await self._set(slot, paused=False)
+
+    def see_to(self, slots: Iterable[Slot]) -> None:
+        """Pause spares that have not been needed for a while, but never the next in line."""
+        if not self._possible:
+            return
+        line = sorted((slot for slot in slots if slot.state is State.PRISTINE), key=Slot.place_in_line)
+        for place, slot in enumerate(line):
+            idle = place > 0 and self._clock() - slot.since >= _IDLE
+            if slot.resting is None and slot.paused != idle and (idle or place == 0):
+                slot.resting = asyncio.ensure_future(self._set(slot, paused=idle))
+                slot.resting.add_done_callback(partial(_rested, slot))
+
+    async def _set(self, slot: Slot, *, paused: bool) -> None:
+        backend = self._backend()
+        if not isinstance(backend, PausingBackend):
+            self._possible = False
+            return
+        try:
+            await (backend.pause if paused else backend.resume)(self._app, slot.running())
+        except WebArenaError as error:
+            if paused:  # it has died, which will be noticed, or this engine can't pause
+                _log.warning("%s", error)
+                self._possible = False
+            elif slot.state in (State.PRISTINE, State.LEASED):
+                self._broke(slot, str(error))
+        else:
+            slot.paused = paused
+
+
+def _rested(slot: Slot, _: asyncio.Future[None]) -> None:
+    slot.resting = None

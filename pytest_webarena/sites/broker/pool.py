@@ -1,0 +1,334 @@
+"""Who gets which replicas, and when: atomic leases of several apps in the order they were asked for."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from bisect import insort
+from collections import Counter
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from pytest_webarena.errors import SiteError, SiteMissing, TaskError, UsageError, closest
+from pytest_webarena.sites.backends.base import Backend, Replica, Rows
+from pytest_webarena.sites.broker.fleet import Fleet
+from pytest_webarena.sites.broker.sizing import Budget, FleetLimits
+from pytest_webarena.sites.broker.slot import Slot
+from pytest_webarena.sites.catalogues.manifest import AppManifest
+from pytest_webarena.sites.protocol.report import AppReport, AppStatus, WaitStatus
+
+__all__ = ["Pool", "PoolLease"]
+
+T = TypeVar("T")
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class PoolLease:
+    """Replicas held together, one per app."""
+
+    id: str
+    holder: str
+    waited: float
+    """Seconds from asking to granting."""
+    granted: float = 0.0
+    """When, on the pool's clock."""
+    slots: Mapping[str, Slot]
+    """App name to its replica's place."""
+    released: bool = False
+
+    @property
+    def replicas(self) -> Mapping[str, Replica]:
+        """App name to replica."""
+        return {app: slot.running() for app, slot in self.slots.items()}
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class _Request:
+    number: int
+    holder: str
+    fleets: tuple[Fleet, ...]
+    asked: float
+    deadline: float
+    queued: bool = False
+    """Whether it could not be granted at once."""
+    future: asyncio.Future[PoolLease] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
+
+    @property
+    def apps(self) -> tuple[str, ...]:
+        return tuple(fleet.app.name for fleet in self.fleets)
+
+
+class Pool:
+    """The replicas of all apps, and the queue for them.
+
+    A request is granted when every app it names has a pristine replica left over after all earlier requests
+    have been thought of: it waits only behind earlier requests that share an app with it, and nobody starves.
+    Everything that depends on time happens in `tick`, which the owner calls a few times a second.
+    """
+
+    def __init__(
+        self,
+        apps: Mapping[str, AppManifest],
+        backend: Callable[[str], Backend],
+        limits: Callable[[AppManifest], FleetLimits],
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        budget: Budget | None = None,
+    ) -> None:
+        self._apps = apps
+        self._backend = backend
+        self._limits = limits
+        self._budget = budget or Budget()
+        self._clock = clock
+        self._fleets: dict[str, Fleet] = {}
+        self._waiting: list[_Request] = []
+        self._asked = self._granted = 0
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._closing = ""
+
+    async def lease(self, apps: Sequence[str], *, holder: str, timeout: float) -> PoolLease:
+        """Exclusive use of one replica of each app (shared, if the app is read-only), all at once.
+
+        Raises `SiteError` after ``timeout`` seconds of waiting, or as soon as an app can't be started.
+        A caller that is cancelled holds nothing.
+        """
+        fleets = tuple(self._fleet(app) for app in dict.fromkeys(apps))
+        now = self._clock()
+        self._asked += 1
+        request = _Request(number=self._asked, holder=holder, fleets=fleets, asked=now, deadline=now + timeout)
+        for fleet in fleets:
+            fleet.asked()
+        try:
+            self._enqueue(request)
+            self._dispatch()
+            request.queued = not request.future.done()
+            while True:
+                lease = await request.future
+                for fleet in fleets:
+                    await fleet.wake(lease.slots[fleet.app.name])
+                died = [await fleet.examine(lease.slots[fleet.app.name]) for fleet in fleets]
+                if not any(died) and not any([await fleet.verify(lease.slots[fleet.app.name]) for fleet in fleets]):
+                    for fleet in fleets:
+                        fleet.handed_on(lease.slots[fleet.app.name])
+                    return lease
+                # One died or changed on standby: back to the old place in the queue, before anybody else is served.
+                request.future = asyncio.get_running_loop().create_future()
+                request.queued = True
+                self._enqueue(request)
+                self._undo(lease)
+        except BaseException:
+            self._withdraw(request)
+            raise
+
+    async def release(self, lease: PoolLease, *, unsafe: Mapping[str, str]) -> Mapping[str, str]:
+        """Give everything back. App name to why its replica is dirty; clean ones are missing.
+
+        ``unsafe`` maps apps to why their traffic may have changed them; apps without such traffic are missing.
+        """
+        if lease.released:
+            return {}
+        lease.released = True
+        # A task of its own, so that a caller who is cancelled half-way leaves nothing half released.
+        return await asyncio.shield(self._background(self._settle(lease, unsafe)))
+
+    async def _settle(self, lease: PoolLease, unsafe: Mapping[str, str]) -> Mapping[str, str]:
+        reasons = {}
+        for app, slot in lease.slots.items():
+            if reason := await self._fleets[app].settle(slot, lease.id, unsafe.get(app, "")):
+                reasons[app] = reason
+        return reasons
+
+    def keeps(self, app: str) -> bool:
+        """Whether an app's replicas can start from what somebody has made of one."""
+        return self._fleet(app).keeps()
+
+    def preparing(self, app: str, under_way: bool) -> None:
+        """Somebody makes a state that later replicas start from, or has ended doing so."""
+        self._fleet(app).preparing = under_way
+        self._dispatch()
+
+    async def keep(self, lease: PoolLease, app: str, *, unsafe: Mapping[str, str]) -> int:
+        """Give everything back, and have later replicas of ``app`` start from what was made of the leased one.
+
+        The number of that edition; raises what went wrong, after which all is as before.
+        """
+        lease.released = True
+        for other, slot in lease.slots.items():
+            if other != app:
+                await self._fleets[other].settle(slot, lease.id, unsafe.get(other, ""))
+        return await self._fleets[app].keep(lease.slots[app], lease.id)
+
+    async def query(self, lease: PoolLease, app: str, database: str, sql: str, *, write: bool) -> Rows:
+        """Run SQL in a leased app's database. `TaskError` when the statement is at fault."""
+        await self.check(lease, app)
+        fleet, slot = self._fleets[app], lease.slots[app]
+        if write and fleet.app.read_only:
+            raise TaskError(f"the app {app!r} is read-only and shared, so set-up steps can't write into its database")
+        try:
+            fleet.app.database(database)
+        except UsageError as error:
+            raise TaskError(str(error)) from error
+        try:
+            rows: Rows = await fleet.query(slot, database, sql, write=write)
+        except SiteError:
+            await self.check(lease, app)  # a dead replica is the better explanation
+            raise
+        return rows
+
+    async def check(self, lease: PoolLease, *apps: str) -> None:
+        """`SiteError` when a replica of the lease (of ``apps``, if any are named) has died."""
+        for app in apps or tuple(lease.slots):
+            if why := await self._fleets[app].examine(lease.slots[app]):
+                raise SiteError(why)
+
+    async def ask(self, lease: PoolLease) -> None:
+        """`SiteError` when a replica of the lease does not answer requests (any more)."""
+        reasons = await asyncio.gather(*(self._fleets[app].ask(slot) for app, slot in lease.slots.items()))
+        if why := next(filter(None, reasons), ""):
+            raise SiteError(why)
+
+    def handed_over(self, lease: PoolLease) -> None:
+        """Note how long it took from granting ``lease`` until it could be used, that is now."""
+        for app in lease.slots:
+            self._fleets[app].handed_over(self._clock() - lease.granted)
+
+    def note(self, app: str, text: str) -> None:
+        """What takes long for an app at present; empty when it is over."""
+        if app in self._fleets:
+            self._fleets[app].doing = text
+
+    async def tick(self) -> None:
+        """Notice time-outs and dead replicas; trim surplus ones."""
+        now = self._clock()
+        for request in [request for request in self._waiting if now >= request.deadline]:
+            if any(fleet.booting for fleet in request.fleets):
+                continue
+            self._waiting.remove(request)
+            self._fail(request, self._why_not(request))
+        for fleet in list(self._fleets.values()):
+            await asyncio.gather(*(fleet.examine(slot) for slot in list(fleet.slots)))
+            fleet.trim()
+        self._dispatch()
+
+    def status(self) -> tuple[tuple[AppStatus, ...], tuple[WaitStatus, ...]]:
+        """Apps and waiting requests, now."""
+        now = self._clock()
+        waiting = (WaitStatus(holder=one.holder, apps=one.apps, seconds=now - one.asked) for one in self._waiting)
+        return tuple(fleet.status() for fleet in self._fleets.values()), tuple(waiting)
+
+    def report(self) -> Mapping[str, AppReport]:
+        """Figures of all apps that were asked for."""
+        return {name: fleet.report() for name, fleet in self._fleets.items()}
+
+    async def close(self, why: str = "the site broker is shutting down") -> None:
+        """Grant and start nothing more. The backends still have to be closed, which ends the replicas."""
+        self._closing = why
+        for request in self._waiting:
+            self._fail(request, why)
+        self._waiting.clear()
+        await asyncio.gather(*(fleet.close() for fleet in self._fleets.values()))
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    # --- granting
+
+    def _enqueue(self, request: _Request) -> None:
+        if self._closing:
+            raise SiteError(self._closing)
+        insort(self._waiting, request, key=lambda waiting: waiting.number)
+
+    def _dispatch(self) -> None:
+        """Grant what can be granted, fail what is hopeless, and have replicas started for the rest."""
+        reserved: Counter[Fleet] = Counter()
+        for request in list(self._waiting):
+            hopeless = next((fleet for fleet in request.fleets if fleet.hopeless), None)
+            if hopeless is not None:
+                self._waiting.remove(request)
+                self._fail(request, hopeless.failure, SiteMissing if hopeless.missing else SiteError)
+            elif all(fleet.available() > reserved[fleet] for fleet in request.fleets):
+                self._waiting.remove(request)
+                self._grant(request)
+            else:
+                reserved.update(fleet for fleet in request.fleets if not fleet.app.read_only)
+        wanted = Counter(fleet for request in self._waiting for fleet in request.fleets)
+        for fleet in self._fleets.values():
+            others = [other for other in self._fleets.values() if other is not fleet and not wanted[other]]
+            short = fleet.plan(wanted[fleet])
+            while short and any(other.shed() for other in others):  # their spares' memory is needed here
+                short = fleet.plan(wanted[fleet])
+
+    def _grant(self, request: _Request) -> None:
+        waited = self._clock() - request.asked if request.queued else 0.0
+        self._granted += 1  # not the request's number: one whose replica died on standby is granted again
+        name = f"lease-{self._granted}"
+        slots = {fleet.app.name: fleet.take(name, request.holder, waited) for fleet in request.fleets}
+        lease = PoolLease(id=name, holder=request.holder, waited=waited, granted=self._clock(), slots=slots)
+        request.future.set_result(lease)
+
+    def _undo(self, lease: PoolLease) -> None:
+        lease.released = True
+        for app, slot in lease.slots.items():
+            self._fleets[app].give_back(slot, lease.id)
+
+    def _withdraw(self, request: _Request) -> None:
+        if request in self._waiting:
+            self._waiting.remove(request)
+            request.future.cancel()
+            self._dispatch()  # later ones may have waited behind it only
+        elif request.future.done() and not request.future.cancelled() and request.future.exception() is None:
+            lease = request.future.result()
+            if not lease.released:
+                self._undo(lease)
+
+    @staticmethod
+    def _fail(request: _Request, why: str, kind: type[SiteError] = SiteError) -> None:
+        if not request.future.done():
+            request.future.set_exception(kind(why))
+
+    def _why_not(self, request: _Request) -> str:
+        """Who holds what: the text of a time-out."""
+        now = self._clock()
+        lines = [f"expected {', '.join(request.apps)} for {request.holder} within {now - request.asked:.0f} s, but:"]
+        for fleet in request.fleets:
+            status = fleet.status()
+            held = len([replica for replica in status.replicas if replica.state != "broken"])
+            lines.append(f"  {status.app}: {held} of at most {status.limit} replicas")
+            for replica in status.replicas:
+                by = f" by {', '.join(replica.holders)}" if replica.holders else ""
+                lines.append(f"    {replica.id} {replica.state} for {replica.seconds:.1f} s{by}")
+            lines.extend(f"    {text}" for text in (status.doing, status.problem) if text)
+        ahead = [one for one in self._waiting if one.number < request.number and set(one.apps) & set(request.apps)]
+        for one in ahead:
+            lines.append(f"  {one.holder} came earlier: waits for {', '.join(one.apps)} since {now - one.asked:.0f} s")
+        lines.append("allow more replicas, run fewer workers, or raise the lease time-out")
+        return "\n".join(lines)
+
+    # --- fleets
+
+    def _fleet(self, app: str) -> Fleet:
+        if app not in self._apps:
+            raise UsageError(f"there is no app {app!r}; {closest(app, self._apps)}")
+        if app not in self._fleets:
+            manifest = self._apps[app]
+            self._fleets[app] = Fleet(
+                manifest,
+                lambda: self._backend(manifest.backend),
+                self._limits(manifest),
+                clock=self._clock,
+                spawn=self._spawn,
+                changed=self._dispatch,
+                budget=self._budget,
+            )
+        return self._fleets[app]
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        self._background(work)
+
+    def _background(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task

@@ -1,0 +1,392 @@
+"""What the broker does for its clients: leases of sites, each with a gateway of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from pytest_webarena.errors import SiteError, TaskError, WebArenaError
+from pytest_webarena.evidence import RequestRecord, Unfinished, Unrecorded
+from pytest_webarena.gateway import Gateway, GatewaySession
+from pytest_webarena.sites.backends.base import KeepsLogs, Replica, Rows
+from pytest_webarena.sites.broker.backends_in_use import Backends
+from pytest_webarena.sites.broker.fleet import ReplicaBroke
+from pytest_webarena.sites.broker.pool import Pool, PoolLease
+from pytest_webarena.sites.broker.sessions import Problems, Sessions, States, Turn, Visits
+from pytest_webarena.sites.broker.sizing import Budget, FleetLimits, size_of
+from pytest_webarena.sites.broker.traffic import unsafe_by_app
+from pytest_webarena.sites.catalogues.manifest import AppManifest, Catalogue, SiteManifest
+from pytest_webarena.sites.catalogues.running import Pulls
+from pytest_webarena.sites.cleanup.private_directory import ReaperProcess
+from pytest_webarena.sites.protocol.messages import Grant, ReleaseReport, ReplicaInfo, SiteAccess
+from pytest_webarena.sites.protocol.report import BrokerReport, BrokerStatus
+
+__all__ = ["BrokerSettings", "Desk"]
+
+_log = logging.getLogger(__name__)
+_OBITUARY = 1.0
+"""Seconds to wait for the news of a replica's death, once it has broken a connection."""
+_TICK = 0.2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BrokerSettings:
+    """What the launcher tells its broker."""
+
+    catalogue: str
+    """Name, or absolute path."""
+    site_urls: Mapping[str, str]
+    """Sites that run elsewhere."""
+    directory: Path
+    """Private; everything on disk goes below it."""
+    log: Path
+    max_replicas: int
+    standbys: int | None
+    memory: int | None
+    pulls: Pulls
+    """Which missing images are pulled."""
+    lease_timeout: float
+    """Seconds, for requests that name none."""
+    python_path: str | None
+    """PYTHONPATH as it was before the launcher set it."""
+
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class _Held:
+    """A lease with its gateway."""
+
+    lease: PoolLease
+    session: GatewaySession
+    sites: Mapping[str, SiteManifest]
+    hosts: Mapping[str, str] = field(default_factory=dict)
+    """Host to app, of all that can be reached."""
+    turn: Turn | None = None
+    """Of a lease for signing in on."""
+
+    @property
+    def sessions(self) -> tuple[GatewaySession, ...]:
+        """All gateways that lead to its replicas."""
+        return (self.session,)
+
+
+class Desk:
+    """Leases sites: a pool of replicas, and a gateway session for each lease. Lives on one event loop."""
+
+    def __init__(self, catalogue: Catalogue, settings: BrokerSettings, guard: ReaperProcess, run: str) -> None:
+        self.catalogue = catalogue
+        self.settings = settings
+        self._started = time.monotonic()
+        self._backends = Backends(catalogue, settings.directory, guard, run, pulls=settings.pulls, note=self._note)
+        self._gateway = Gateway()
+        self._pool = Pool(catalogue.apps, self._backends.get, self._limits, budget=Budget(settings.memory))
+        self._sessions = Sessions(catalogue, self._pool)
+        self._held: dict[str, _Held] = {}
+        self._work: set[asyncio.Task[Any]] = set()
+
+    async def look(self, sites: Sequence[str]) -> Mapping[str, SiteAccess]:
+        """What can be said of sites without a lease."""
+        return {name: self._access(self.catalogue.site(name), 0) for name in sites}
+
+    async def lease(
+        self, sites: Sequence[str], *, holder: str, timeout: float | None, register: Callable[[str], None]
+    ) -> Grant:
+        """Lease the apps of ``sites`` and open a gateway to them. ``register`` gets the id before anything can fail."""
+        if not sites:
+            raise TaskError("a lease needs at least one site")
+        chosen = {name: self.catalogue.site(name) for name in sites}
+        asked = {site.app for site in chosen.values()}
+        apps = [app.name for app in self.catalogue.apps_of(sites)]
+        wait = self.settings.lease_timeout if timeout is None else timeout
+        lease = await self._pool.lease(apps, holder=holder, timeout=wait)
+        try:
+            session = await self._gateway.open()
+        except BaseException:
+            self._background(self._pool.release(lease, unsafe={}))
+            raise
+        replicas = lease.replicas
+        hosts = {}
+        for app in apps:  # also those that the asked ones depend on: pages may call them
+            for site in self.catalogue.apps[app].sites:
+                if site.name in chosen or app not in asked:
+                    self._route(session, site, replicas[app])
+                    hosts[site.host] = app
+        self._held[lease.id] = _Held(lease=lease, session=session, sites=chosen, hosts=hosts)
+        register(lease.id)
+        self._pool.handed_over(lease)
+        return Grant(
+            id=lease.id,
+            port=session.port,
+            harness_port=session.harness_port,
+            waited=lease.waited,
+            sites={name: self._access(site, replicas[site.app].edition) for name, site in chosen.items()},
+            replicas=tuple(
+                ReplicaInfo(
+                    app=app,
+                    id=replica.id,
+                    generation=replica.generation,
+                    backend=self.catalogue.apps[app].backend,
+                    digest=replica.digest,
+                )
+                for app, replica in replicas.items()
+            ),
+        )
+
+    async def prepare(
+        self, visits: Visits, *, holder: str, timeout: float | None, register: Callable[[str], None]
+    ) -> Grant | None:
+        """A replica to sign somebody of ``visits`` in on, which `keep` ends; None when nobody need be signed in."""
+        wait = self.settings.lease_timeout if timeout is None else timeout
+        turn = await self._sessions.turn(visits, wait=wait)
+        if turn is None:
+            return None
+        try:
+            grant = await self.lease(list(turn.missing), holder=holder, timeout=timeout, register=register)
+        except BaseException:
+            turn.end()
+            raise
+        self._held[grant.id].turn = turn
+        return grant
+
+    async def keep(self, lease: str, made: States, problems: Problems) -> None:
+        """End a lease of `prepare`: replicas to come start from its replica, where ``made`` says who is signed in."""
+        held = self._lease(lease)
+        if held.turn is None:
+            raise TaskError(f"expected a lease to sign in on, found {lease}")
+        del self._held[lease]
+        await asyncio.shield(self._background(self._keep(held, held.turn, made, problems)))
+
+    async def _keep(self, held: _Held, turn: Turn, made: States, problems: Problems) -> None:
+        sessions, name = turn.sessions, turn.sessions.app.name
+        for site, users in turn.missing.items():
+            for user in set(users) - set(made.get(site, ())):
+                sessions.failed(site, user, problems.get(site, {}).get(user, "nobody has signed in"))
+        if not any(made.values()):
+            turn.end()
+            await self._release(held)
+            return
+        born = held.lease.replicas[name].edition
+        try:
+            unsafe = await self._cut(held)
+            edition = await self._pool.keep(held.lease, name, unsafe=unsafe)
+        except ReplicaBroke as error:  # another one may live
+            for site, states in made.items():
+                for user in states:
+                    sessions.failed(site, user, str(error))
+        except WebArenaError as error:
+            sessions.give_up(((site, user) for site, users in made.items() for user in users), str(error))
+        else:
+            sessions.keep(made, born=born, edition=edition)
+        finally:
+            turn.end()
+
+    async def ended(self, lease: str, site: str, user: str, number: int, why: str) -> None:
+        """A stored session was not accepted by a leased replica that has had it from the start."""
+        held = self._lease(lease)
+        if site in held.sites:
+            self._sessions.app(held.sites[site].app).ended(site, user, number, why)
+
+    async def release(self, lease: str) -> ReleaseReport:
+        """Close the lease's gateway, then give its replicas back."""
+        held = self._held.pop(lease, None)
+        if held is None:
+            return ReleaseReport(clean=False, reason=f"{lease} is not held")
+        # Not cut off with the client's connection: half a release would lose replicas.
+        return await asyncio.shield(self._background(self._release(held)))
+
+    def release_soon(self, leases: Iterable[str]) -> None:
+        """Release in the background: their client has gone."""
+        for lease in leases:
+            if (held := self._held.pop(lease, None)) is not None:
+                _log.info("%s went away with %s", held.lease.holder, lease)
+                self._background(self._release(held))
+
+    async def _release(self, held: _Held) -> ReleaseReport:
+        try:
+            unsafe = await self._cut(held)
+            reasons = await self._pool.release(held.lease, unsafe=unsafe)
+        finally:
+            if held.turn is not None:
+                held.turn.end(why="whoever was to sign in gave the replica back")
+        return ReleaseReport(clean=not reasons, reason="; ".join(f"{app}: {reason}" for app, reason in reasons.items()))
+
+    async def _cut(self, held: _Held) -> Mapping[str, str]:
+        """Close the gateways of a lease; app name to why its traffic may have changed it, or may still do so."""
+        for session in held.sessions:
+            await session.close()  # tells of what is in flight
+        needs = {app.name: app.depends_on for app in self.catalogue.apps.values()}
+        return unsafe_by_app(held.sessions, held.hosts, needs)
+
+    async def requests(self, lease: str) -> list[RequestRecord]:
+        """The traffic of a lease's browser so far. `SiteError` when a replica has died: it would be no evidence."""
+        await self.check(lease)
+        return self._lease(lease).session.requests()
+
+    async def writes(self, lease: str, timeout: float) -> list[Unfinished]:
+        """Wait until no request that may change a site is in flight, at most ``timeout`` s; those that are then."""
+        return await self._lease(lease).session.writes_over(timeout)
+
+    async def unrecorded(self, lease: str) -> list[Unrecorded]:
+        """What is missing in `requests`, for want of room."""
+        return self._lease(lease).session.unrecorded()
+
+    async def query(self, lease: str, site: str, database: str, sql: str, *, write: bool) -> Rows:
+        """Run SQL in the database of a leased site's app; of the first site when none is named."""
+        held = self._lease(lease)
+        name = site or next(iter(held.sites))
+        if name not in held.sites:
+            raise TaskError(f"expected a site of this lease ({', '.join(held.sites)}), found {name!r}")
+        return await self._pool.query(held.lease, held.sites[name].app, database, sql, write=write)
+
+    async def gateway(self, *, register: Callable[[str], None]) -> Grant:
+        """A gateway that serves nothing yet: `join` adds sites to it, which may come and go while its port stays."""
+        session = await self._gateway.open()
+        name = f"gateway-{session.port}"
+        lease = PoolLease(id=name, holder=name, waited=0.0, slots={})
+        self._held[name] = _Held(lease=lease, session=session, sites={})
+        register(name)
+        return Grant(id=name, port=session.port, harness_port=session.harness_port, waited=0.0, sites={}, replicas=())
+
+    async def join(self, lease: str, other: str) -> None:
+        """Serve what ``other`` holds on the gateway of ``lease`` as well, in place of what it served so far."""
+        held, more = self._lease(lease), self._lease(other)
+        held.sites = {**held.sites, **more.sites}
+        for route in more.session.routes:
+            held.session.route(route.host, route.upstream_host, route.upstream_port, port=route.port, tls=route.tls)
+        for slot in more.lease.slots.values():  # its own gateway sees none of the traffic
+            slot.touched = slot.touched or "it was visited through another gateway"
+
+    async def logs(self, lease: str, site: str, lines: int) -> str:
+        """The end of the log of the app behind a leased site."""
+        held = self._lease(lease)
+        app = self.catalogue.apps[self.catalogue.site(site).app]
+        if app.name not in held.lease.slots:
+            raise TaskError(f"expected a site of this lease ({', '.join(held.sites)}), found {site!r}")
+        backend = self._backends.get(app.backend)
+        if not isinstance(backend, KeepsLogs):
+            return f"the backend {app.backend} keeps no logs"
+        return await backend.logs(app, held.lease.slots[app.name].running(), lines)
+
+    async def headers(self, lease: str, site: str, headers: Mapping[str, str]) -> None:
+        """Add headers to every request of the lease to one of its sites, e.g. such that sign a visitor in."""
+        held = self._lease(lease)
+        if site not in held.sites:
+            raise TaskError(f"expected a site of this lease ({', '.join(held.sites)}), found {site!r}")
+        if held.sites[site].url.startswith("https:"):
+            raise SiteError(f"{site} is served by https, where no header can be added to requests; sign in by a form")
+        try:
+            held.session.set_headers(held.sites[site].host, headers)
+        except ValueError as error:
+            raise SiteError(f"signing in to {site} by a header: {error}") from None
+
+    async def check(self, lease: str, ask: bool = False) -> None:
+        """`SiteError` when a replica of the lease has died, or did not answer a request as a web server does.
+
+        With ``ask``, or when its traffic gives reason to, all of them are asked, which a frozen one does not survive.
+        """
+        held = self._lease(lease)
+        await self._pool.check(held.lease)
+        if problem := held.session.upstream_error:
+            for slot in held.lease.slots.values():
+                slot.touched = slot.touched or "it did not answer a request"
+            # Most likely it died just now, and its exit code and log say more than a broken connection.
+            deadline = time.monotonic() + _OBITUARY
+            while time.monotonic() < deadline:
+                await self._pool.tick()
+                await self._pool.check(held.lease)
+                await asyncio.sleep(0.02)
+            raise SiteError(f"expected working sites, found: {problem}")
+        if ask or held.session.doubtful:
+            await self._pool.ask(held.lease)
+
+    async def own_answer(self, lease: str, url: str, harness: bool = False) -> str:
+        """What the lease's gateway itself answered to the latest request for ``url``; empty when a site did."""
+        return self._lease(lease).session.own_answer(url, harness=harness)
+
+    def status(self, pid: int) -> BrokerStatus:
+        """Everything, now."""
+        apps, waiting = self._pool.status()
+        seconds = time.monotonic() - self._started
+        return BrokerStatus(pid=pid, catalogue=self.catalogue.name, seconds=seconds, apps=apps, waiting=waiting)
+
+    async def watch(self) -> None:
+        """Notice time-outs and deaths, for ever."""
+        while True:
+            await asyncio.sleep(_TICK)
+            try:
+                await self._pool.tick()
+            except Exception:
+                _log.exception("the pool's tick failed")
+
+    def report(self) -> BrokerReport:
+        """The figures of the run, so far."""
+        return BrokerReport(
+            catalogue=self.catalogue.name,
+            seconds=time.monotonic() - self._started,
+            apps=self._pool.report(),
+            notes=self._sessions.notes,
+        )
+
+    async def close(self) -> None:
+        """End all leases, replicas and gateways."""
+        await self._pool.close()
+        await self._gateway.close()
+        for task in self._work:
+            task.cancel()
+        await asyncio.gather(*self._work, return_exceptions=True)
+        await self._backends.close()
+
+    def _note(self, app: str, text: str) -> None:
+        self._pool.note(app, text)
+
+    def _lease(self, lease: str) -> _Held:
+        if lease not in self._held:
+            raise TaskError(f"{lease} has been released")
+        return self._held[lease]
+
+    @staticmethod
+    def _route(session: GatewaySession, site: SiteManifest, replica: Replica) -> None:
+        parts = urlsplit(site.url)
+        port = parts.port or (443 if parts.scheme == "https" else 80)
+        session.route(site.host, replica.host, site.port or replica.port, port=port, tls=parts.scheme == "https")
+
+    def _access(self, site: SiteManifest, edition: int) -> SiteAccess:
+        app = self.catalogue.apps[site.app]
+        return SiteAccess(
+            name=site.name,
+            app=app.name,
+            url=site.url,
+            start=site.start_url,
+            users=app.users,
+            default_user=site.default_user,
+            login=app.login.get(site.name),
+            api=site.api,
+            sessions=self._sessions.of(app.name, site.name, edition),
+        )
+
+    def _limits(self, app: AppManifest) -> FleetLimits:
+        if app.read_only:
+            return FleetLimits(replicas=1, standbys=0)
+        standbys = self.settings.standbys if app.standbys is None else app.standbys
+        return FleetLimits(
+            replicas=self.settings.max_replicas if app.max_replicas is None else app.max_replicas,
+            standbys=1 if standbys is None else standbys,
+            grows=standbys is None,
+            size=size_of(app),
+        )
+
+    def _background(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
+        task = asyncio.get_running_loop().create_task(work)
+        self._work.add(task)
+        task.add_done_callback(self._forget)
+        return task
+
+    def _forget(self, task: asyncio.Task[Any]) -> None:
+        self._work.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None and not isinstance(error, WebArenaError):
+            _log.error("background work failed", exc_info=error)

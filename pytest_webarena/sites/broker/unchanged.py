@@ -1,0 +1,32 @@
+"""Whether a replica that somebody has visited is still as pristine as it was."""
+
+from __future__ import annotations
+
+from pytest_webarena.sites.backends.base import Backend, Replica, WatchingBackend
+from pytest_webarena.sites.catalogues.manifest import AppManifest
+
+__all__ = ["change", "difference"]
+
+
+async def difference(backend: Backend, app: AppManifest, replica: Replica) -> str:
+    """Why it may not be; empty when nothing is at work in it and its data are known to be equal."""
+    if app.reuse != "clean":
+        return "reuse: never"
+    try:
+        # In this order: what comes to its end meanwhile leaves its traces in the data.
+        if isinstance(backend, WatchingBackend) and (working := await backend.at_work(app, replica)):
+            return working
+    except Exception as error:
+        return f"what is at work in it can't be told: {error}"
+    return await change(backend, app, replica)
+
+
+async def change(backend: Backend, app: AppManifest, replica: Replica) -> str:
+    """Why its data may not be; empty when they are known to be equal."""
+    if replica.fingerprint is None:
+        return "it has no cheap fingerprint"
+    try:
+        present = await backend.fingerprint(app, replica)
+    except Exception as error:
+        return f"its fingerprint could not be taken: {error}"
+    return "" if present == replica.fingerprint else "its data differ from pristine"

@@ -1,0 +1,126 @@
+"""Sites that run elsewhere: their addresses on the command line, and which tasks they can't be lent to."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from pytest_webarena.errors import UsageError
+from pytest_webarena.sites.catalogues.manifest import AppManifest, Catalogue, SiteManifest
+
+if TYPE_CHECKING:
+    from pytest_webarena.tasks.model import Task
+
+__all__ = ["EXTERNAL", "parse_site_urls", "url_fault", "why_not_lent", "with_external_sites"]
+
+EXTERNAL = "external"
+"""Name of the backend of such sites, and of the catalogue that has nothing else."""
+
+_TIMEOUT = 60.0
+_SLIP = 0.85
+"""How alike two names are, from 0 to 1, for the one to be taken for the other misspelt."""
+
+
+def parse_site_urls(given: Iterable[str]) -> dict[str, str]:
+    """``shopping=http://host:7770`` and the like by site. `UsageError` for what is none."""
+    urls: dict[str, str] = {}
+    for text in given:
+        name, equals, url = text.partition("=")
+        if not equals or not name:
+            raise UsageError(f"--site-url: expected SITE=URL, e.g. shopping=http://127.0.0.1:7770, found {text!r}")
+        if fault := url_fault(url):
+            raise UsageError(f"--site-url {name}: expected {fault}, found {url!r}")
+        if urls.setdefault(name, url.rstrip("/")) != url.rstrip("/"):
+            raise UsageError(f"--site-url {name}: expected one address, found {urls[name]} and {url}")
+    return urls
+
+
+def url_fault(url: str) -> str:
+    """What a site's own address should have been; empty when it is one."""
+    try:
+        parts = urlsplit(url)
+        good = parts.scheme in ("http", "https") and parts.hostname and (parts.port is None or parts.port > 0)
+    except ValueError:
+        good = False
+    if not good:
+        return "an address that starts with http:// or https://"
+    return "an address without user name, query and fragment" if "@" in url or parts.query or parts.fragment else ""
+
+
+def with_external_sites(catalogue: Catalogue, urls: Mapping[str, str]) -> Catalogue:
+    """``catalogue`` with some sites replaced by ones that run elsewhere.
+
+    They keep the accounts, the sign-in and the API access that the catalogue knows; their databases can't be reached.
+    Names that it does not know become sites without accounts. An app that serves several sites keeps the others.
+    Raises `UsageError` for a name that looks like a slip of the pen: its tasks would run on the catalogue's own site.
+    """
+    if not urls:
+        return catalogue
+    for name in urls:
+        if name not in catalogue.sites and (meant := get_close_matches(name, catalogue.sites, n=1, cutoff=_SLIP)):
+            raise UsageError(
+                f"--site-url {name}: expected a site of the catalogue {catalogue.name}, or a name unlike any of them, "
+                f"found {name!r} (did you mean {meant[0]!r}?)"
+            )
+    apps: dict[str, AppManifest] = {}
+    for app in catalogue.apps.values():
+        left = tuple(site for site in app.sites if site.name not in urls)
+        if left or not app.sites:
+            apps[app.name] = replace(app, sites=left)
+    for name, url in urls.items():
+        known = catalogue.sites.get(name)
+        app = external_app(name, url, known, catalogue.apps[known.app] if known else None)
+        apps[app.name] = app
+    return replace(catalogue, apps=apps)
+
+
+def external_app(name: str, url: str, known: SiteManifest | None, app: AppManifest | None) -> AppManifest:
+    """The app of one site that runs elsewhere, with what is known of it from a catalogue."""
+    label = f"{name}-external" if app is not None and app.name == name and len(app.sites) > 1 else name
+    site = known or SiteManifest(name=name, host="", app=label)
+    host = urlsplit(url).hostname or ""
+    base = url if urlsplit(url).path else url + site.root
+    site = replace(site, app=label, host=host, base=base.rstrip("/"), port=0)
+    return AppManifest(
+        name=label,
+        backend=EXTERNAL,
+        sites=(site,),
+        users=app.users if app else {},
+        login={name: replace(app.login[name], portable=True)} if app and name in app.login else {},
+        read_only=app.read_only if app else False,
+        max_replicas=1,
+        standbys=0,
+        start_timeout=_TIMEOUT,
+        digest=hashlib.sha256(f"{EXTERNAL} {url}".encode()).hexdigest()[:16],
+    )
+
+
+def why_not_lent(catalogue: Catalogue, task: Task) -> str:
+    """Why ``task`` must not run on sites that can't be reset; empty when it may.
+
+    It may when it changes nothing: when it says ``mutates: false``, or does not say, prepares nothing, and no check of
+    it looks at a change.
+    """
+    sites = [site for site in task.sites if is_unreset(catalogue, site)]
+    if not sites or task.mutates is False:
+        return ""
+    changes = task.mutates or task.setup or task.category == "content"
+    if not changes:
+        return ""
+    return (
+        f"changes {', '.join(sites)}, which can't be reset: the site runs elsewhere; "
+        "--allow-unreset runs such tasks all the same"
+    )
+
+
+def is_unreset(catalogue: Catalogue, site: str) -> bool:
+    """Whether nobody resets ``site`` after a trial although an agent could change it."""
+    manifest = catalogue.sites.get(site)
+    if manifest is None:
+        return False
+    app = catalogue.apps[manifest.app]
+    return app.backend == EXTERNAL and not app.read_only

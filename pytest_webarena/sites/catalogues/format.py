@@ -1,0 +1,119 @@
+"""The keys of a catalogue file: what each means, its default and an example."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pytest_webarena.sites.catalogues.format_parts import NAME, key
+from pytest_webarena.sites.catalogues.format_running import DOCKER, PROCESS, READY
+from pytest_webarena.sites.catalogues.format_visiting import ACCOUNT, DATABASE, SITE
+from pytest_webarena.sites.catalogues.manifest import PortReady
+from pytest_webarena.tasks.file_reading import Reading
+from pytest_webarena.tasks.record_shapes import ListOf, MapOf, Record
+from pytest_webarena.tasks.shapes import Bool, Choice, Fault, Int, Json, Number, Text
+
+__all__ = ["APP", "FILE", "FORMAT_VERSION"]
+
+FORMAT_VERSION = 1
+"""Of catalogue files; later versions are refused by name."""
+
+
+def _app_rule(values: dict[str, Any], _: Any, __: Reading) -> Fault | None:
+    backend = values["backend"]
+    if backend in ("process", "docker") and values[backend] is None:
+        return Fault(f"a '{backend}' section", "none", f"the app's backend is {backend}")
+    elsewhere = [name for name, site in values["sites"].items() if site["url"]]
+    if (backend == "external") != bool(elsewhere) or (backend == "external" and len(values["sites"]) != 1):
+        expected = "one site, with a 'url', where and only where the backend is external"
+        return Fault(expected, f"{len(values['sites'])} sites, {len(elsewhere)} with a 'url'")
+    if not values["sites"] and backend != "docker":
+        return Fault("at least one site", "none", "only containers may serve nothing but other apps")
+    for name, site in values["sites"].items():
+        if site["user"] and site["user"] not in values["users"]:
+            return Fault(f"the user of the site '{name}' among the app's users", f"'{site['user']}'")
+    return None
+
+
+APP: Record[Mapping[str, Any]] = Record(
+    "app",
+    dict,
+    [
+        key(
+            "backend",
+            Text("process, docker, external or module:class"),
+            "What runs it: `process`, `docker`, `external` (it runs elsewhere), or the class of another backend.",
+            "backend: process",
+        ),
+        key(
+            "sites",
+            MapOf(SITE, "a mapping from names to sites", key=NAME),
+            "What it serves. None: a container that other apps depend on.",
+            "sites: {shop: {host: shop.test}}",
+            default={},
+        ),
+        key(
+            "users",
+            MapOf(ACCOUNT, "a mapping from names to accounts"),
+            "Who can sign in.",
+            "users: {emma: {password: paper-lantern-86}}",
+            default={},
+        ),
+        key(
+            "databases",
+            MapOf(DATABASE, "a mapping from names to databases", key=NAME),
+            "What checks may query; the first one is the default.",
+            "databases: {main: {mysql: shop, user: shop, password: shop}}",
+            default={},
+        ),
+        key("read_only", Bool(), "Nothing can change it: shared, never reset.", "read_only: true", default=False),
+        key(
+            "reuse",
+            Choice("clean", "never"),
+            "Whether a replica proved unchanged is handed on without a reset; unsaid: `never`. "
+            "`webarena sites doctor` measures whether `clean` would hold.",
+            "reuse: clean",
+            default=None,
+        ),
+        key("ready", READY, "When it can be used; all must hold.", "ready: [{http: /}]", default=(PortReady(),)),
+        key("start_timeout", Number(float, above=0), "Seconds a start may take.", "start_timeout: 300", default=60.0),
+        key("boot_seconds", Number(float, low=0), "About how long a start takes.", "boot_seconds: 45", default=1.0),
+        key("max_replicas", Int(low=1), "Instead of the run's limit.", "max_replicas: 2", default=None),
+        key("standbys", Int(low=0), "Instead of the run's number.", "standbys: 2", default=None),
+        key(
+            "depends_on",
+            ListOf(NAME),
+            "Apps of this catalogue that run and are leased along with it. Their hosts are served too, and known by "
+            "name inside its container.",
+            "depends_on: [tiles, routing]",
+            default=(),
+        ),
+        key("process", PROCESS, "For the process backend.", 'process: {factory: "shop.app:create_app"}', default=None),
+        key("docker", DOCKER, "For the Docker backend.", "docker: {image: example/shop:1.2}", default=None),
+        key("options", Json("a mapping"), "For other backends.", "options: {url: anything}", default={}),
+    ],
+    rule=_app_rule,
+)
+
+FILE: Record[Mapping[str, Any]] = Record(
+    "catalogue",
+    dict,
+    [
+        key("schema_version", Int(low=1), "Version of this format.", "schema_version: 1", default=FORMAT_VERSION),
+        key(
+            "extends",
+            Text("a catalogue's name or path"),
+            "Start from another catalogue; keys given here replace those of the app with the same name.",
+            "extends: embedded",
+            default="",
+        ),
+        key(
+            "apps",
+            Json("a mapping from names to apps", null=False),
+            "The apps by name.",
+            "apps: {shop: {backend: docker, docker: {image: example/shop}}}",
+            default={},
+        ),
+    ],
+    free="x-",
+)

@@ -1,0 +1,294 @@
+"""Keys of a catalogue about visiting: sites, accounts, signing in, APIs, databases."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pytest_webarena.sites.catalogues.format_parts import HEADER, HOST, PATH, SCRIPT, URL, WORDS, key, text
+from pytest_webarena.sites.catalogues.manifest import ApiRecipe, LoginCheck
+from pytest_webarena.tasks.file_reading import Reading
+from pytest_webarena.tasks.record_shapes import MapOf, Record
+from pytest_webarena.tasks.shapes import Bool, Choice, Fault, Int, Json, Text
+from pytest_webarena.tasks.steps import BROWSER_STEPS
+
+__all__ = ["ACCOUNT", "API", "DATABASE", "LOGIN", "LOGIN_CHECK", "SITE"]
+
+
+def _login_check(**values: Any) -> LoginCheck:
+    return LoginCheck(**values)
+
+
+def _check_rule(values: dict[str, Any], _: Any, __: Reading) -> Fault | None:
+    if values["redirects"] and not values["includes"]:
+        return Fault("'includes' beside 'redirects': something must be proof", "neither text nor place")
+    return None
+
+
+LOGIN_CHECK: Record[LoginCheck] = Record(
+    "sign-in check",
+    _login_check,
+    [
+        key(
+            "path",
+            PATH,
+            "A page for signed-in users only; being sent elsewhere means failure. May use `{username}`.",
+            "path: /account",
+        ),
+        key("includes", Text(), "Text it must hold; may use `{username}`.", 'includes: "{username}"', default=""),
+        key("locate", Text(), "Selector of the element that must hold it.", "locate: css=main", default=""),
+        key(
+            "redirects",
+            Bool(),
+            "The page may send signed-in visitors on; then only the text is proof.",
+            "redirects: true",
+            default=False,
+        ),
+    ],
+    rule=_check_rule,
+)
+
+_LOGIN_KINDS = {"form": "steps", "header": "headers", "state": "state", "script": "script"}
+
+
+def _login(**values: Any) -> Mapping[str, Any]:
+    return {"kind": next(kind for kind, key in _LOGIN_KINDS.items() if values[key]), **values}
+
+
+def _login_rule(values: dict[str, Any], _: Any, __: Reading) -> Fault | None:
+    given = [key for key in _LOGIN_KINDS.values() if values[key]]
+    if len(given) != 1:
+        return Fault("one of 'steps', 'headers', 'state' and 'script'", " and ".join(map(repr, given)) or "none")
+    if bool(values["path"]) != (given == ["steps"]):
+        return Fault("'path', the page with the form, beside 'steps' and only there", f"{given[0]!r}")
+    return None
+
+
+LOGIN: Record[Mapping[str, Any]] = Record(
+    "sign-in recipe",
+    _login,
+    [
+        key("path", PATH, "The page with the form; with `steps`.", "path: /signin\nsteps: [press: Enter]", default=""),
+        key(
+            "steps",
+            BROWSER_STEPS,
+            "What to do there, written as in a task's `setup`. Texts may use `{username}` and `{password}`.",
+            'path: /signin\nsteps:\n  - fill: {"css=#username": "{username}", "css=#password": "{password}"}\n'
+            "  - press: Enter",
+            default=(),
+        ),
+        key(
+            "headers",
+            MapOf(Text(), "a mapping from header names to texts", key=HEADER),
+            "Headers that sign in, added by the gateway to every request to this site and to no other; neither pages "
+            "nor agents see them. Texts may use `{username}` and `{password}`.",
+            'headers: {X-Auto-Login: "{username}:{password}"}',
+            default={},
+        ),
+        key(
+            "state",
+            Text("a file"),
+            "A file with Playwright's storage state, relative to the catalogue's; may use `{username}`.",
+            'state: "states/{username}.json"',
+            default="",
+        ),
+        key(
+            "script",
+            SCRIPT,
+            "A Python function, `module:function` or `file.py:function`. It is called with a `SignIn`: `url`, "
+            "`username`, `password`, and `call(method, path, headers=…, body=…)`, which keeps cookies; it returns "
+            "nothing, then those cookies count, or a storage state.",
+            "script: signing.py:sign_in",
+            default="",
+        ),
+        key("check", LOGIN_CHECK, "What proves that it worked.", 'check: {path: /account, includes: "{username}"}'),
+        key(
+            "portable",
+            Bool(),
+            "Whether every replica accepts a session made on another one, so that one sign-in serves the whole run. "
+            "Where that is not so, accounts are signed in once on a replica that later ones start from, if the app is "
+            "a process or a container with `snapshot: true`; else anew for each trial.",
+            "portable: false",
+            default=True,
+        ),
+    ],
+    rule=_login_rule,
+)
+
+
+def _api_rule(values: dict[str, Any], _: Any, __: Reading) -> Fault | None:
+    uses = any("{token}" in text for text in values["headers"].values())
+    if uses != bool(values["path"]):
+        return Fault("'{token}' in a header and the 'path' it comes from, or neither", "only one of them")
+    return None
+
+
+API: Record[ApiRecipe] = Record(
+    "API recipe",
+    ApiRecipe,
+    [
+        key(
+            "headers",
+            MapOf(Text(), "a mapping from header names to texts", key=HEADER, low=1),
+            "Sent with each call of a check that gives no such header itself; may use `{token}`.",
+            'headers: {Authorization: "Bearer {token}"}\npath: /api/token',
+        ),
+        key(
+            "path",
+            PATH,
+            "Where a token is fetched, anew for each call.",
+            'path: /api/token\nheaders: {Authorization: "Bearer {token}"}',
+            default="",
+        ),
+        key("method", Choice("POST", "GET"), "How.", "method: GET\nheaders: {X-Key: abc}", default="POST"),
+        key(
+            "body",
+            Json(),
+            "Sent as JSON.",
+            'body: {username: admin, password: admin1234}\npath: /api/token\nheaders: {X-Token: "{token}"}',
+            default=None,
+        ),
+        key(
+            "token",
+            Text("a key"),
+            "Key of the token in the answer; not given: the whole answer is the token, as a JSON string.",
+            'token: access_token\npath: /api/token\nheaders: {X-Token: "{token}"}',
+            default="",
+        ),
+    ],
+    rule=_api_rule,
+)
+
+
+def _site_rule(values: dict[str, Any], _: Any, __: Reading) -> Fault | None:
+    if bool(values["host"]) == bool(values["url"]):
+        return Fault("either 'host' or, for a site that runs elsewhere, 'url'", "both" if values["url"] else "neither")
+    return None
+
+
+SITE: Record[Mapping[str, Any]] = Record(
+    "site",
+    dict,
+    [
+        key(
+            "host",
+            HOST,
+            "What the browser calls it; the same in every run. Required, but for sites with a `url`. Browsers take "
+            "hosts below `.localhost` for secure contexts, as if they came by https: for pages that need the "
+            "clipboard, crypto or service workers.",
+            "host: shopping.test",
+            default="",
+        ),
+        key(
+            "url",
+            URL,
+            "Its own address, where it runs elsewhere (`backend: external`).",
+            "url: http://shop.example.org:8080",
+            default="",
+        ),
+        key(
+            "root",
+            PATH,
+            "Path below which the site's addresses are meant: `site:/orders` in tasks is then `/admin/orders`.",
+            "root: /admin",
+            default="",
+        ),
+        key(
+            "start",
+            PATH,
+            "Where a visit begins, on the host.",
+            "start: /explore",
+            default="",
+            default_text="`root`, or `/`",
+        ),
+        key("user", Text("an account's name"), "Account of tasks that name none.", "user: mara.linden", default=""),
+        key(
+            "sign_in",
+            LOGIN,
+            "How to sign in; without it nobody does.",
+            "sign_in:\n  path: /signin\n  steps:\n"
+            '    - fill: {"css=#name": "{username}", "css=#password": "{password}"}\n    - press: Enter\n'
+            "  check: {path: /account}",
+            default=None,
+        ),
+        key(
+            "port",
+            Int(low=1, high=65535),
+            "Where it listens inside, if not on the app's port.",
+            "port: 3000",
+            default=0,
+        ),
+        key(
+            "api",
+            API,
+            "How checks authenticate at its API; without it they send the visitor's cookies only.",
+            "api:\n  path: /api/token\n  body: {username: admin, password: admin1234}\n"
+            '  headers: {Authorization: "Bearer {token}"}',
+            default=None,
+        ),
+    ],
+    rule=_site_rule,
+)
+
+ACCOUNT: Record[Mapping[str, Any]] = Record(
+    "account",
+    dict,
+    [
+        key("username", Text(), "If it differs from the account's name.", "username: emma@example.org", default=""),
+        key("password", Text(), "Public test data, never a secret.", "password: paper-lantern-86"),
+        key("role", Text(), "What the account may do, in a word.", "role: admin", default=""),
+    ],
+)
+
+_ENGINES = ("sqlite", "mysql", "postgresql", "gitlab-psql")
+
+
+def _database(**values: Any) -> Mapping[str, Any]:
+    engine = next(name for name in _ENGINES if values[name])
+    own = {key: values[key] for key in ("user", "password", "host", "client")}
+    return {"engine": engine, "path" if engine == "sqlite" else "database": values[engine], **own}
+
+
+def _database_rule(values: dict[str, Any], _: Any, __: Reading) -> Fault | None:
+    given = [name for name in _ENGINES if values[name]]
+    if len(given) != 1:
+        return Fault(f"one of {', '.join(_ENGINES)}", " and ".join(given) or "none")
+    extra = [key for key in ("user", "password", "host", "client") if values[key]]
+    if given == ["sqlite"] and extra:
+        return Fault("nothing but a file for sqlite", repr(extra[0]))
+    return None
+
+
+DATABASE: Record[Mapping[str, Any]] = Record(
+    "database",
+    _database,
+    [
+        key(
+            "sqlite",
+            text("a file below the data directory", r"(?!/)(?!.*\.\.).+"),
+            "An SQLite file, relative to the app's data directory.",
+            "sqlite: main.sqlite3",
+            default="",
+        ),
+        key("mysql", Text(), "A MySQL or MariaDB database inside the container.", "mysql: shop", default=""),
+        key("postgresql", Text(), "A PostgreSQL database inside.", "postgresql: forum", default=""),
+        key(
+            "gitlab-psql",
+            Text(),
+            "The same of a GitLab package, by its own client.",
+            "gitlab-psql: gitlabhq_production",
+            default="",
+        ),
+        key("user", Text(), "Who connects.", "mysql: shop\nuser: shop", default=""),
+        key("password", Text(), "Public test data, never a secret.", "mysql: shop\npassword: shop", default=""),
+        key("host", Text(), "Where it listens, seen from inside.", "postgresql: forum\nhost: localhost", default=""),
+        key(
+            "client",
+            WORDS,
+            "Program and arguments instead of the usual client; format options and the SQL come after them.",
+            "postgresql: forum\nclient: [psql, -U, forum, -d, forum]",
+            default=(),
+        ),
+    ],
+    rule=_database_rule,
+)

@@ -1,0 +1,290 @@
+"""Reads catalogues: finds the file, resolves ``extends``, reports every problem with its line."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from pytest_webarena.errors import Problem, UsageError, closest
+from pytest_webarena.sites.backends import BACKENDS
+from pytest_webarena.sites.catalogues.format import APP, FILE, FORMAT_VERSION
+from pytest_webarena.sites.catalogues.manifest import (
+    Account,
+    AppManifest,
+    Catalogue,
+    DatabaseManifest,
+    DockerManifest,
+    LoginRecipe,
+    SiteManifest,
+)
+from pytest_webarena.sites.protocol.wire import dumps
+from pytest_webarena.tasks.file_reading import Entries, Invalid, Reading, TooManyProblems, shown
+from pytest_webarena.tasks.nodes import MapNode, Node, compose
+
+__all__ = ["CatalogueError", "looks_like_catalogue", "problems_of", "read_catalogue"]
+
+_SHIPPED = Path(__file__).parent / "shipped"
+_MAX_EXTENDS = 8
+_APPS = re.compile(rb"^(apps|extends)\s*:", re.MULTILINE)
+_TASKS = re.compile(rb"^tasks\s*:", re.MULTILINE)
+_IGNORED = frozenset({"__pycache__"})
+
+
+class CatalogueError(UsageError):
+    """A catalogue file that can't be used; one line for each problem, in file order."""
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        self.problems = tuple(sorted(problems, key=lambda problem: (problem.path, problem.line, problem.column)))
+        super().__init__("\n".join(str(problem) for problem in self.problems))
+
+
+def looks_like_catalogue(path: Path) -> bool:
+    """Whether a YAML file holds apps and no tasks."""
+    try:
+        text = path.read_bytes()
+    except OSError:
+        return False
+    return bool(_APPS.search(text)) and not _TASKS.search(text)
+
+
+def problems_of(path: Path) -> tuple[Problem, ...]:
+    """Everything that is wrong with a catalogue file."""
+    try:
+        read_catalogue(path.absolute())
+    except CatalogueError as error:
+        return tuple(_as_given(problem, path) for problem in error.problems)
+    except UsageError as error:  # of what it extends, and the like
+        problem = Problem(path=str(path), line=1, column=1, expected="a catalogue that can be used", found=str(error))
+        return (problem,)
+    return ()
+
+
+def _as_given(problem: Problem, path: Path) -> Problem:
+    return replace(problem, path=str(path)) if problem.path == str(path.absolute()) else problem
+
+
+class _Source:
+    """One app as it stands in one or more files: keys and the file each comes from."""
+
+    def __init__(self, node: Node, entries: Entries, folder: Path) -> None:
+        self.node = node
+        self.entries = entries
+        self.folder = folder
+
+
+def read_catalogue(name_or_path: str | Path) -> Catalogue:
+    """See `manifest.load_catalogue`."""
+    path = _find(str(name_or_path), Path())
+    sources = _sources(path, 0)
+    reading = Reading(str(path))
+    apps: dict[str, AppManifest] = {}
+    for name, source in sources.items():
+        app = _app(name, source, reading)
+        if app is not None:
+            _check_names(app, apps, source.node, reading)
+            apps[name] = app
+    _check_dependencies(apps, sources, reading)
+    _complain(reading.problems)
+    return Catalogue(name=path.stem, path=path, apps=apps)
+
+
+def _find(name: str, folder: Path) -> Path:
+    if "/" in name or "\\" in name or Path(name).suffix:
+        path = (folder / name).absolute()
+        if not path.is_file():
+            raise UsageError(f"expected a catalogue file at {path}, found none")
+        return path
+    shipped = {path.stem: path for path in _SHIPPED.glob("*.yaml")}
+    if name not in shipped:
+        raise UsageError(f"there is no catalogue {name!r}; {closest(name, shipped)}; or give the path of a YAML file")
+    return shipped[name]
+
+
+def _sources(path: Path, depth: int) -> dict[str, _Source]:
+    """The apps of a file and of those it extends, before they are read."""
+    root, problems = compose(path.read_bytes(), str(path))
+    _complain([replace(problem, expected=problem.expected.replace("'tasks'", "'apps'")) for problem in problems])
+    assert root is not None  # an empty file is a problem
+    reading = Reading(str(path))
+    try:
+        file = FILE.read(root, reading)
+    except TooManyProblems:
+        file = Invalid.INVALID
+    _complain(reading.problems)
+    assert isinstance(root, MapNode)
+    assert not isinstance(file, Invalid)
+    if (version := file["schema_version"]) > FORMAT_VERSION:
+        raise UsageError(f"{path}: expected a catalogue of version {FORMAT_VERSION} or older, found version {version}")
+    sources: dict[str, _Source] = {}
+    if file["extends"]:
+        if depth >= _MAX_EXTENDS:
+            raise UsageError(f"{path}: catalogues extend each other without end")
+        sources = _sources(_find(file["extends"], path.parent), depth + 1)
+    entries = reading.entries(root)
+    if "apps" in entries:
+        _, apps = entries["apps"]
+        if not isinstance(apps, MapNode):
+            reading.problem(apps, "a mapping from names to apps", shown(apps))
+        else:
+            for name, (_, node) in reading.entries(apps).items():
+                if not isinstance(node, MapNode):
+                    reading.problem(node, "a mapping (app)", shown(node))
+                    continue
+                own = reading.entries(node)
+                APP.check_keys(own, reading)
+                base = sources[name].entries if name in sources else {}
+                sources[name] = _Source(node, {**base, **own}, path.parent)
+    _complain(reading.problems)
+    return sources
+
+
+def _complain(problems: list[Problem]) -> None:
+    if problems:
+        raise CatalogueError(problems)
+
+
+def _app(name: str, source: _Source, reading: Reading) -> AppManifest | None:
+    assert isinstance(source.node, MapNode)
+    values = APP.read_entries(source.entries, source.node, reading)
+    if isinstance(values, Invalid):
+        return None
+    return _manifest(name, values, source, reading)
+
+
+def _manifest(name: str, values: Mapping[str, Any], source: _Source, reading: Reading) -> AppManifest | None:
+    backend = values["backend"]
+    if backend not in BACKENDS and ":" not in backend:
+        reading.problem(source.node, f"a backend ({', '.join(BACKENDS)} or module:class)", repr(backend))
+        return None
+    process, docker = values["process"], values["docker"]
+    if process is not None and process.data:
+        process = replace(process, data=_file(process.data, source.folder))
+    if docker is not None:
+        docker = _docker(docker, source.folder)
+    app = AppManifest(
+        **{
+            **values,
+            "name": name,
+            "folder": source.folder,
+            "process": process,
+            "docker": docker,
+            "sites": tuple(_site(name, site, given) for site, given in values["sites"].items()),
+            "login": {
+                site: _login(site, given["sign_in"], source.folder)
+                for site, given in values["sites"].items()
+                if given["sign_in"] is not None
+            },
+            "users": {
+                user: Account(username=given["username"] or user, password=given["password"], role=given["role"])
+                for user, given in values["users"].items()
+            },
+            "databases": {
+                database: DatabaseManifest(name=database, **given) for database, given in values["databases"].items()
+            },
+        }
+    )
+    return replace(app, digest=_digest(app))
+
+
+def _site(app: str, name: str, given: Mapping[str, Any]) -> SiteManifest:
+    own = {key: given[key] for key in ("host", "port", "api")}
+    root, url = given["root"].rstrip("/"), given["url"].rstrip("/")
+    if url:
+        own["host"] = urlsplit(url).hostname or ""
+    return SiteManifest(
+        name=name,
+        app=app,
+        base=url if not url or urlsplit(url).path else url + root,
+        default_user=given["user"],
+        root=root,
+        start=given["start"] or root or "/",
+        **own,
+    )
+
+
+def _login(site: str, given: Mapping[str, Any], folder: Path) -> LoginRecipe:
+    recipe = LoginRecipe(site=site, **given)
+    state = _file(recipe.state, folder) if recipe.state else ""
+    file, colon, function = recipe.script.rpartition(":")
+    script = _file(file, folder) + colon + function if file.endswith(".py") else recipe.script
+    return replace(recipe, state=state, script=script)
+
+
+def _docker(docker: DockerManifest, folder: Path) -> DockerManifest:
+    volumes = tuple(
+        replace(volume, source=_file(volume.source, folder)) if volume.source.startswith(("./", "../", "~")) else volume
+        for volume in docker.volumes
+    )
+    tar = os.path.expandvars(docker.tar)  # one that names a variable nobody has set is no file
+    return replace(docker, volumes=volumes, tar=_file(tar, folder) if tar and "$" not in tar else "")
+
+
+def _file(name: str, folder: Path) -> str:
+    return str((folder / Path(name).expanduser()).absolute())
+
+
+def _check_names(app: AppManifest, others: Mapping[str, AppManifest], node: Node, reading: Reading) -> None:
+    for other in others.values():
+        for site in app.sites:
+            for taken in other.sites:
+                if taken.name == site.name:
+                    reading.problem(node, "each site in one app", f"'{site.name}' again", f"also in '{other.name}'")
+                elif taken.host == site.host:
+                    reading.problem(node, "each host once", f"'{site.host}' again", f"also in '{other.name}'")
+
+
+def _check_dependencies(apps: Mapping[str, AppManifest], sources: Mapping[str, _Source], reading: Reading) -> None:
+    for app in apps.values():
+        for needed in app.depends_on:
+            if needed not in sources or needed == app.name:
+                reading.problem(
+                    sources[app.name].node, "other apps of this catalogue in 'depends_on'", repr(needed),
+                    closest(needed, sources),
+                )  # fmt: skip
+
+
+def _digest(app: AppManifest) -> str:
+    """Hash of what decides the app's behaviour, as far as it can be told without running it."""
+    docker = replace(app.docker, pull_size="") if app.docker is not None else None
+    described = replace(app, folder=Path(), max_replicas=None, standbys=None, digest="", docker=docker)
+    total = hashlib.sha256(dumps(described).encode())
+    if app.process is not None and app.process.factory:
+        targets = (app.process.factory, app.process.seed, app.process.on_fork)
+        for module in sorted({target.partition(":")[0] for target in targets if target}):
+            total.update(_code_digest(module))
+    return total.hexdigest()[:16]
+
+
+@cache
+def _code_digest(module: str) -> bytes:
+    """Hash of a module's source files; of a package in a package, also of the modules beside it, which it may share."""
+    total = hashlib.sha256()
+    for path in sorted(_code_files(module)):
+        total.update(path.name.encode() + b"\0" + hashlib.sha256(path.read_bytes()).digest())
+    return total.digest()
+
+
+def _code_files(module: str) -> Iterator[Path]:
+    try:
+        spec = find_spec(module)
+    except (ImportError, ValueError):
+        spec = None
+    if spec is None or not spec.origin or not Path(spec.origin).is_file():
+        return  # starting the app will tell
+    origin = Path(spec.origin)
+    if not spec.submodule_search_locations:
+        yield origin
+        return
+    for path in origin.parent.rglob("*"):
+        if path.is_file() and not _IGNORED & set(path.parts) and path.suffix != ".pyc":
+            yield path
+    if "." in module:
+        yield from origin.parent.parent.glob("*.py")

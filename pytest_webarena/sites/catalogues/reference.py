@@ -1,0 +1,218 @@
+"""The JSON schema and the reference of catalogue files, both made from the declarations.
+
+``python -m pytest_webarena.sites.catalogues.reference`` writes them anew; a test fails when they are not up to date.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from pytest_webarena.sites.catalogues.format import APP, FILE, FORMAT_VERSION
+from pytest_webarena.sites.catalogues.format_running import DOCKER, HTTP, PROCESS, READY_ITEM, STEP, VOLUME
+from pytest_webarena.sites.catalogues.format_visiting import ACCOUNT, API, DATABASE, LOGIN, LOGIN_CHECK, SITE
+from pytest_webarena.tasks.record_shapes import REQUIRED, Field, MapOf, Record, described
+from pytest_webarena.tasks.shapes import Schema, Schemas
+
+__all__ = ["DOCS_PATH", "SCHEMA_PATH", "examples", "json_schema", "reference", "schema_text"]
+
+SCHEMA_PATH = Path(__file__).with_name("sites.schema.json")
+"""The published schema: what editors complete and validate catalogues with."""
+
+DOCS_PATH = Path("docs/sites-format.md")
+"""The reference, below the repository's root."""
+
+_TITLES: tuple[tuple[str, Record[Any], str], ...] = (
+    ("Keys of an app", APP, "An app is what runs, is leased and is reset. It serves one or more sites."),
+    ("Keys of a site", SITE, "A site is one host name that agents visit."),
+    ("Keys of `sign_in`", LOGIN, "One of `steps` (with `path`), `headers`, `state` and `script`; always a `check`."),
+    ("Keys of `sign_in.check`", LOGIN_CHECK, "Looked at after signing in, and before a kept session is used again."),
+    ("Keys of `api`", API, ""),
+    ("Keys of an account", ACCOUNT, "All of them are public test data."),
+    ("Keys of a database", DATABASE, "One of the first four says where the data are."),
+    ("Keys of an item of `ready`", READY_ITEM, "An item is the word `port`, or has one of these keys."),
+    ("Keys of `http`", HTTP, ""),
+    ("Keys of `process`", PROCESS, ""),
+    ("Keys of `docker`", DOCKER, ""),
+    ("Keys of a volume", VOLUME, ""),
+    ("Keys of a step inside a container", STEP, "A bare list of words is a step that is tried once."),
+)
+
+_INTRODUCTION = """
+# Catalogue files
+
+<!-- Made by `python -m pytest_webarena.sites.catalogues.reference`; edit the declarations in pytest_webarena/sites instead. -->
+
+A catalogue says which apps there are, what sites they serve, who can sign in, where their data are and how to run them.
+`--sites=./sites.yaml` uses one of yours; [sites.md](sites.md) tells the rest.
+
+```yaml
+# yaml-language-server: $schema=sites.schema.json
+apps:
+  shop:
+    backend: docker
+    sites:
+      shop:
+        host: shop.test
+        user: emma
+        sign_in:
+          path: /login
+          steps:
+            - fill: {"css=#email": "{username}", "css=#password": "{password}"}
+            - click: role=button[name="Sign in"]
+          check: {path: /account, includes: "{username}"}
+    users:
+      emma: {username: emma@example.org, password: paper-lantern-86, role: customer}
+    databases:
+      main: {mysql: shop, user: shop, password: shop}
+    ready: [{http: {path: /, status: 200}}]
+    docker:
+      image: example/shop:1.2
+      env: {BASE_URL: "{url}"}
+      post_start: [[shop, flush-cache]]
+      snapshot: true
+```
+
+* `webarena validate sites.yaml` reports everything that is wrong with it, each mistake as `file:line:column`.
+* `webarena schema --sites --write sites.schema.json` writes the JSON schema, for editors (first line above).
+* Values are read as in task files ([How values are read](task-format.md#how-values-are-read)); there are no templates.
+* In texts of the `docker` section `{url}` and `{host}` stand for address and host name of the app's first site,
+  `{url:NAME}` and `{host:NAME}` for those of another one of its sites.
+* Nothing that a container listens on is published: the gateway goes to the container's own address. So host ports can't
+  collide, and what an image serves beside its sites is out of an agent's reach.
+"""
+
+
+def json_schema() -> Schema:
+    """The catalogue format as JSON schema (draft 7)."""
+    schemas = Schemas()
+    schema = FILE.json_schema(schemas)
+    apps = MapOf(APP, "a mapping from names to apps").json_schema(schemas)
+    keys = schemas.definitions[FILE.name]["properties"]
+    keys["apps"] = described(apps, keys["apps"]["description"])
+    for record in (APP, LOGIN):
+        schemas.definitions[record.name.replace(" ", "-")].pop("required", None)  # it may come from what is extended
+    return {
+        "$schema": "http://json-schema.org/draft-07/schema#",
+        "title": f"pytest-webarena catalogue, version {FORMAT_VERSION}",
+        **schema,
+        "definitions": schemas.definitions,
+    }
+
+
+def schema_text() -> str:
+    """The schema as text."""
+    return json.dumps(json_schema(), indent=2, ensure_ascii=False) + "\n"
+
+
+def reference() -> str:
+    """The reference as Markdown."""
+    parts = [_INTRODUCTION, "## Keys of a file", *map(_entry, FILE.fields)]
+    parts += ["A key that begins with `x-` is ignored: a place for YAML anchors."]
+    for title, record, text in _TITLES:
+        parts += [f"## {title}", *([text] if text else []), *map(_entry, record.fields)]
+    return "\n\n".join(part.strip("\n") for part in parts) + "\n"
+
+
+def _entry(field: Field) -> str:
+    default = field.default_text or _value(field.default)
+    given = "required" if field.default is REQUIRED else f"default: {default}" if default else "optional"
+    return f"**`{field.key}`** · {field.shape.label} · {given}  \n{field.doc}\n\n```yaml\n{field.example}\n```"
+
+
+def _value(value: object) -> str:
+    if value is None or value == "" or value == () or value == {} or value is REQUIRED:
+        return ""
+    if isinstance(value, bool):
+        return f"`{json.dumps(value)}`"
+    if isinstance(value, int | float):
+        return f"`{value:g}`"
+    return f"`{value}`" if isinstance(value, str) else "`[port]`"
+
+
+# --- examples, each as a whole file
+
+
+def examples() -> Iterator[tuple[str, str]]:
+    """Every example of the reference as a whole catalogue, with the name of what it shows."""
+    for field in FILE.fields:
+        yield f"file {field.key}", field.example
+    for _, record, _ in _TITLES:
+        for field in record.fields:
+            yield f"{record.name} {field.key}", _FRAMES[record.name](field.example)
+
+
+def _app(keys: str) -> str:
+    lines = {"backend": "backend: docker", "sites": "sites: {shop: {host: shop.test}}"}
+    lines["docker"] = "docker: {image: example/shop}"
+    if keys.startswith("backend: process"):
+        lines = {"sites": lines["sites"], "process": "process: {command: [serve]}"}
+    others = "\n  tiles: {backend: docker, docker: {image: tiles}}\n  routing: {backend: docker, docker: {image: r}}"
+    return f"apps:\n  shop:\n{_indent(_with(keys, lines), 4)}{others}\n"
+
+
+def _with(keys: str, missing: Mapping[str, str]) -> str:
+    given = {line.partition(":")[0] for line in keys.splitlines() if not line.startswith((" ", "-"))}
+    return "\n".join([*(text for key, text in missing.items() if key not in given), *keys.splitlines()])
+
+
+def _site(keys: str) -> str:
+    users = "\nusers: {mara.linden: {password: x}}"
+    if keys.startswith("url"):
+        return _app(f"backend: external\nsites:\n  shop:\n{_indent(keys, 4)}").replace(
+            "backend: docker\n    docker", "docker"
+        )
+    return _app(f"sites:\n  shop:\n{_indent(_with(keys, {'host': 'host: shop.test'}), 4)}{users}")
+
+
+def _login(keys: str) -> str:
+    one = any(f"\n{key}:" in f"\n{keys}" for key in ("steps", "headers", "state", "script"))
+    missing = {"check": "check: {path: /account}"}
+    if not one:
+        missing |= {"headers": "headers: {X-User: me}"}
+    return _site(f"sign_in:\n{_indent(_with(keys, missing), 2)}")
+
+
+def _docker(keys: str) -> str:
+    return _app(f"docker:\n{_indent(_with(keys, {} if keys.startswith('image') else {'image': 'image: a'}), 2)}")
+
+
+def _indent(text: str, by: int) -> str:
+    return "\n".join(" " * by + line for line in text.splitlines())
+
+
+_FRAMES: Mapping[str, Callable[[str], str]] = {
+    APP.name: _app,
+    SITE.name: _site,
+    LOGIN.name: _login,
+    LOGIN_CHECK.name: lambda keys: _login(f"check:\n{_indent(_with(keys, {'path': 'path: /me', **_proof(keys)}), 2)}"),
+    API.name: lambda keys: _site(f"api:\n{_indent(_with(keys, {}), 2)}"),
+    ACCOUNT.name: lambda keys: _app(f"users:\n  emma:\n{_indent(_with(keys, {'password': 'password: x'}), 4)}"),
+    DATABASE.name: lambda keys: _app(f"databases:\n  main:\n{_indent(keys, 4)}"),
+    READY_ITEM.name: lambda keys: _app(f"ready:\n  - {keys}"),
+    HTTP.name: lambda keys: _app(f"ready:\n  - http:\n{_indent(keys, 6)}"),
+    PROCESS.name: lambda keys: _app(f"backend: process\nprocess:\n{_indent(_with(keys, _program(keys)), 2)}"),
+    DOCKER.name: _docker,
+    VOLUME.name: lambda keys: _docker(f"volumes:\n  -\n{_indent(keys, 4)}"),
+    STEP.name: lambda keys: _docker(f"post_start:\n  -\n{_indent(keys, 4)}"),
+}
+
+
+def _proof(keys: str) -> dict[str, str]:
+    return {"includes": "includes: Hello"} if keys.startswith("redirects") else {}
+
+
+def _program(keys: str) -> dict[str, str]:
+    return {} if keys.startswith(("factory", "command")) else {"factory": "factory: shop.app:create_app"}
+
+
+def main() -> None:
+    """Write schema and reference."""
+    SCHEMA_PATH.write_text(schema_text(), encoding="utf-8")
+    DOCS_PATH.write_text(reference(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

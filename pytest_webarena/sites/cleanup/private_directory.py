@@ -1,0 +1,130 @@
+"""Private run-time directories and the reaper that guards them: what must be gone after any kind of death."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import weakref
+from pathlib import Path
+from typing import Literal, Protocol
+
+from pytest_webarena.sites.cleanup import reaper
+
+__all__ = ["READY", "REPORT", "ReaperProcess", "abandon_after_fork", "child_environment", "make_directory", "sweep"]
+
+READY = b"ready\n"
+"""What a broker writes to its stdout once it serves clients; anything else is the reason why it does not."""
+REPORT = "report.json"
+"""What a broker leaves in the launcher's directory at a graceful end."""
+_PREFIX = "pytest-webarena-"
+_OWNER_FILE = "owner"
+_SOCKET_LIMIT = 90
+"""Paths of Unix sockets may have about 104 bytes, including what we put into the directory."""
+_ADOPTION = 300.0
+"""Seconds after which a directory without an owner's name counts as abandoned."""
+
+Kind = Literal["dir", "pid", "wait", "mark", "docker"]
+
+
+class Abandonable(Protocol):
+    """Holds descriptors whose closing tells somebody that this process has ended."""
+
+    def abandon(self) -> None:
+        """Close them, quietly and without waiting."""
+
+
+_abandonables: weakref.WeakSet[Abandonable] = weakref.WeakSet()
+
+
+def abandon_after_fork(thing: Abandonable) -> None:
+    """Have forked (not exec'ed) children let go of ``thing``: our death must be seen though they live on."""
+    _abandonables.add(thing)
+
+
+def _in_child() -> None:
+    for thing in list(_abandonables):
+        thing.abandon()
+
+
+os.register_at_fork(after_in_child=_in_child)
+
+
+class ReaperProcess:
+    """A reaper at work for this process. Survives it; see `reaper` for what can be registered."""
+
+    def __init__(self, *, stderr: int | None = subprocess.DEVNULL) -> None:
+        # -P: the script's own folder has modules whose names others may use. A session of its own: Ctrl-C and
+        # hang-ups are not for it.
+        self._process = subprocess.Popen(
+            [sys.executable, "-P", str(Path(reaper.__file__))],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=stderr,
+            start_new_session=True,
+            env=child_environment(),
+        )
+        abandon_after_fork(self)
+
+    def add(self, kind: Kind, value: str) -> None:
+        """Remove this if we die."""
+        self._send({"add": kind, "value": value})
+
+    def drop(self, kind: Kind, value: str) -> None:
+        """We removed this ourselves."""
+        self._send({"drop": kind, "value": value})
+
+    def close(self, timeout: float = 20.0) -> None:
+        """Let it remove what is still registered, and end."""
+        self.abandon()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(timeout)
+
+    def abandon(self) -> None:
+        """Let go of it without waiting. Also for a forked child, which must not keep the pipe open."""
+        with contextlib.suppress(OSError):
+            self._process.stdin.close()  # type: ignore[union-attr]
+
+    def _send(self, order: dict[str, str]) -> None:
+        with contextlib.suppress(OSError, ValueError):  # killed by somebody: the sweep at the next start remains
+            os.write(self._process.stdin.fileno(), json.dumps(order).encode() + b"\n")  # type: ignore[union-attr]
+
+
+def child_environment() -> dict[str, str]:
+    """Our environment, with our import path, so that a child with ``-P`` finds the same modules."""
+    path = os.pathsep.join(str(Path(entry or ".").absolute()) for entry in sys.path)
+    return {**os.environ, "PYTHONPATH": path}
+
+
+def make_directory() -> Path:
+    """A fresh private directory that carries our name, short enough to hold a Unix socket."""
+    parent = tempfile.gettempdir()
+    if len(parent) + len(_PREFIX) > _SOCKET_LIMIT - 30 and Path("/tmp").is_dir():
+        parent = "/tmp"
+    directory = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=parent))
+    unfinished = directory / f"{_OWNER_FILE}.new"
+    unfinished.write_text(reaper.identity())
+    unfinished.replace(directory / _OWNER_FILE)  # somebody's sweep must never read half a name
+    return directory
+
+
+def sweep(parent: Path | None = None) -> list[Path]:
+    """Remove directories whose owners died together with their reapers. What was removed."""
+    swept = []
+    for directory in Path(parent or tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+        with contextlib.suppress(OSError):
+            ours = directory.stat().st_uid == os.getuid()
+            if ours and _abandoned(directory) and reaper.remove_tree(directory, patience=1):
+                swept.append(directory)
+    return swept
+
+
+def _abandoned(directory: Path) -> bool:
+    try:
+        return not reaper.is_alive((directory / _OWNER_FILE).read_text())
+    except FileNotFoundError:  # just being made, or half removed
+        return time.time() - directory.stat().st_mtime > _ADOPTION

@@ -1,0 +1,278 @@
+"""The pytest controller's side of the broker: its socket from the start, its process only when somebody asks.
+
+The listening socket exists as soon as the launcher does. A thread waits for the first connection and then
+exec's the broker, which inherits the socket; a run that needs no site pays nothing for it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import selectors
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_webarena.errors import SiteError
+from pytest_webarena.sites.cleanup import reaper
+from pytest_webarena.sites.cleanup.private_directory import (
+    READY,
+    REPORT,
+    ReaperProcess,
+    abandon_after_fork,
+    child_environment,
+    make_directory,
+)
+from pytest_webarena.sites.protocol import keys
+
+if TYPE_CHECKING:
+    from pytest_webarena.sites.catalogues.running import Pulls
+    from pytest_webarena.sites.protocol.report import BrokerReport
+
+__all__ = ["BrokerConfig", "BrokerLauncher"]
+
+_BROKERS = 3
+"""How often a broker is started; one that died is replaced when the next client connects."""
+_LOG_LINES = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BrokerConfig:
+    """What a run wants of its sites."""
+
+    catalogue: str = "embedded"
+    """Name of a shipped catalogue, or path of a YAML file."""
+    site_urls: Mapping[str, str] = field(default_factory=dict)
+    """Addresses of sites that run elsewhere, by name."""
+    run_dir: Path | None = None
+    """Where ``broker.log`` goes; None: into the private directory, so it is gone afterwards."""
+    max_replicas: int = 8
+    """Most replicas of an app, unless its manifest says otherwise."""
+    standbys: int | None = None
+    """Pristine spares of an app beside those in use, unless its manifest says otherwise. None: one, and more as soon as
+    replicas are used up faster than they can be replaced."""
+    memory: int | None = None
+    """Bytes that replicas and spares of all apps may take; every app may have one replica all the same. None: no limit.
+    """
+    pulls: Pulls = "small"
+    """Which missing images are pulled: those of up to 1 GB, all, or none."""
+    lease_timeout: float = 120.0
+    """Seconds a lease may wait when its client names no time-out."""
+
+
+class BrokerLauncher:
+    """Owns the broker of a run. A context manager; leaving it stops the broker.
+
+    However this process dies, the broker notices, ends its replicas and is gone within seconds, and so is
+    everything on disk. With ``guarded`` False that holds from `guard` or the first connection on: until then there is
+    nothing but an empty directory, which the next run's sweep finds.
+    """
+
+    def __init__(self, config: BrokerConfig, *, guarded: bool = True) -> None:
+        self._config = config
+        self._guard: ReaperProcess | None = None
+        self._directory = make_directory()
+        self.address = str(self._directory / "broker.sock")
+        """Path of the Unix socket, for `BrokerClient`."""
+        self._key = keys.make(self.address)
+        self._agents = make_directory()
+        self.agents_directory = self._agents / "agents"
+        """For the working directories of agents, apart from the socket and the records. Whoever wants it makes it; it
+        goes with the launcher."""
+        self.log = (config.run_dir or self._directory).absolute() / "broker.log"
+        """The broker's log; exists once the broker has been started."""
+        self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._listener.bind(self.address)
+        self._listener.listen(128)
+        self._wake, self._waker = socket.socketpair()
+        self._broker: subprocess.Popen[bytes] | None = None
+        self._problems: list[str] = []
+        self._stopping = False
+        self._lock = threading.Lock()
+        self._report: BrokerReport | None = None
+        if guarded:
+            self.guard()
+        abandon_after_fork(self)
+        self._thread = threading.Thread(target=self._attend, name="webarena-broker-launcher", daemon=True)
+        self._thread.start()
+
+    def __enter__(self) -> BrokerLauncher:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.stop()
+
+    def guard(self) -> ReaperProcess:
+        """Start the reaper of this launcher's directory, if there is none yet."""
+        with self._lock:
+            if self._guard is None:
+                self._guard = ReaperProcess()
+                for directory in (self._directory, self._agents):
+                    self._guard.add("dir", str(directory))
+            return self._guard
+
+    def stop(self, timeout: float = 10.0) -> BrokerReport:
+        """End the broker and everything it started; its figures.
+
+        Asks first and kills after ``timeout`` seconds. Calling it again returns the same report.
+        """
+        with self._lock:
+            self._stopping = True
+            broker = self._broker
+        if self._report is not None:
+            return self._report
+        with contextlib.suppress(OSError):
+            self._waker.send(b"x")
+        if broker is not None:
+            _close_stdin(broker)
+            self._end(broker, timeout)
+        self._thread.join(5.0)
+        report = self._read_report()
+        self._listener.close()
+        self._wake.close()
+        self._waker.close()
+        for directory in (self._directory, self._agents):
+            reaper.remove_tree(directory, patience=2)
+        keys.forget(self.address)
+        if self._guard is not None:
+            self._guard.close()
+        self._report = replace(report, problems=(*report.problems, *self._problems))
+        return self._report
+
+    def abandon(self) -> None:
+        """In a forked child: the broker is not the child's, and must not live as long as it."""
+        for held in (self._listener, self._wake, self._waker):
+            with contextlib.suppress(OSError):
+                held.close()
+        if self._broker is not None:
+            _close_stdin(self._broker)
+
+    # --- the thread
+
+    def _attend(self) -> None:
+        while self._somebody_came():
+            broker = self._start()
+            if broker is None:
+                return
+            problem = self._until_its_end(broker)
+            if self._stopping:
+                return
+            self._problems.append(problem)
+            if broker.returncode == 2 or len(self._problems) >= _BROKERS:
+                self._refuse(problem)
+                return
+
+    def _somebody_came(self) -> bool:
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._listener, selectors.EVENT_READ)
+            selector.register(self._wake, selectors.EVENT_READ)
+            selector.select()
+        return not self._stopping
+
+    def _start(self) -> subprocess.Popen[bytes] | None:
+        self.log.parent.mkdir(parents=True, exist_ok=True)
+        known = Path(self._config.catalogue)
+        guard = self.guard()
+        settings = {
+            "catalogue": str(known.absolute()) if known.suffix or known.parent.name else self._config.catalogue,
+            "site_urls": dict(self._config.site_urls),
+            "directory": str(self._directory / f"broker-{len(self._problems)}"),
+            "log": str(self.log),
+            "max_replicas": self._config.max_replicas,
+            "standbys": self._config.standbys,
+            "memory": self._config.memory,
+            "pulls": self._config.pulls,
+            "lease_timeout": self._config.lease_timeout,
+            "python_path": os.environ.get("PYTHONPATH"),
+            "key": self._key,
+        }
+        listener = self._listener.fileno()
+        with self._lock, self.log.open("ab") as log:
+            if self._stopping:
+                return None
+            # A session of its own: Ctrl-C is for pytest, whose workers still have leases to give back.
+            self._broker = subprocess.Popen(
+                [sys.executable, "-P", "-m", "pytest_webarena.sites.broker.main", str(listener)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                bufsize=0,
+                pass_fds=[listener],
+                start_new_session=True,
+                env=child_environment(),
+            )
+        guard.add("wait", reaper.identity(self._broker.pid))
+        with contextlib.suppress(OSError, ValueError):  # stopped meanwhile
+            self._broker.stdin.write(json.dumps(settings).encode() + b"\n")  # type: ignore[union-attr]
+        return self._broker
+
+    def _until_its_end(self, broker: subprocess.Popen[bytes]) -> str:
+        """Why it ended."""
+        with contextlib.suppress(OSError, ValueError), broker.stdout as out:  # type: ignore[union-attr]
+            said = out.readline()
+            said += b"" if said == READY else out.read()
+        broker.wait()
+        _close_stdin(broker)
+        if broker.returncode == 2 and said:
+            return said.decode("utf-8", "replace").strip()
+        return f"the site broker ended with {_exit_text(broker.returncode)}{self._log_tail()}"
+
+    def _refuse(self, problem: str) -> None:
+        """Tell every client why there is no broker."""
+        from pytest_webarena.sites.protocol.messages import error_line
+
+        answer = error_line(None, SiteError(problem))
+        self._listener.settimeout(1.0)
+        while self._somebody_came():
+            with contextlib.suppress(OSError):
+                client, _ = self._listener.accept()
+                with client:
+                    client.settimeout(1.0)
+                    with contextlib.suppress(OSError):
+                        client.recv(65536)  # its greeting; unread, it would cut our answer short
+                    client.sendall(answer)
+
+    # --- the end
+
+    def _end(self, broker: subprocess.Popen[bytes], timeout: float) -> None:
+        # The thread ends when the broker has.
+        self._thread.join(timeout)
+        for ask in (broker.terminate, broker.kill):
+            if self._thread.is_alive():
+                ask()
+                self._thread.join(1.0)
+        if broker.returncode != 0:
+            self._problems.append(f"the site broker did not end in good order: {_exit_text(broker.returncode)}")
+
+    def _read_report(self) -> BrokerReport:
+        from pytest_webarena.sites.protocol.report import BrokerReport
+
+        try:
+            told = json.loads((self._directory / REPORT).read_text())
+        except FileNotFoundError:
+            return BrokerReport(catalogue=self._config.catalogue)
+        from pytest_webarena.sites.protocol.wire import decode
+
+        return decode(BrokerReport, told)
+
+    def _log_tail(self) -> str:
+        lines = self.log.read_text(errors="replace").splitlines()[-_LOG_LINES:]
+        return f"; the end of {self.log}:\n" + "\n".join(lines) if lines else f"; its log {self.log} is empty"
+
+
+def _exit_text(code: int | None) -> str:
+    if code is not None and code < 0:
+        return f"signal {signal.Signals(-code).name}"
+    return f"exit code {code}"
+
+
+def _close_stdin(broker: subprocess.Popen[bytes]) -> None:
+    with contextlib.suppress(OSError):
+        broker.stdin.close()  # type: ignore[union-attr]

@@ -1,0 +1,188 @@
+"""A visitor without a browser: HTTP through a lease's gateway, cookies kept. For APIs, and sign-in scripts."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from http.cookiejar import Cookie, CookieJar
+from typing import Any
+from urllib.parse import urljoin, urlsplit
+from urllib.request import Request
+
+from pytest_webarena.errors import SiteError
+from pytest_webarena.evidence import JsonValue
+from pytest_webarena.sites.catalogues.manifest import ApiRecipe
+
+__all__ = ["LONGEST_ANSWER", "Answer", "Visitor"]
+
+_REDIRECTS = (301, 302, 303, 307, 308)
+_MAX_REDIRECTS = 10
+_PART = 65536
+LONGEST_ANSWER = 50_000_000
+"""Bytes of one answer; nobody who checks a site needs more."""
+_DOTLESS = ".local"
+"""What the standard library's cookies add to hosts without a dot, such as localhost."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What a site answered."""
+
+    url: str
+    """Where it came from, redirects followed."""
+    status: int
+    headers: Mapping[str, str]
+    data: bytes
+
+    @property
+    def text(self) -> str:
+        """The body as text."""
+        return self.data.decode("utf-8", "replace")
+
+
+class Visitor:
+    """Visits the site at ``url`` through ``proxy``; None: directly. ``timeout`` is for one request, in seconds."""
+
+    def __init__(
+        self, url: str, *, proxy: str | None, state: Mapping[str, Any] | None = None, timeout: float = 30.0
+    ) -> None:
+        self.url = url
+        self._proxy = urlsplit(proxy) if proxy else None
+        self._timeout = timeout
+        self._jar = CookieJar()
+        for cookie in (state or {}).get("cookies", ()):
+            self._jar.set_cookie(_cookie(cookie))
+
+    def call(
+        self,
+        method: str,
+        path: str,
+        *,
+        headers: Mapping[str, str] | None = None,
+        body: str | None = None,
+        follow: bool = True,
+    ) -> Answer:
+        """Send a request to ``path`` or a full address, following redirects by GET. `SiteError` when none answers."""
+        url = urljoin(f"{self.url}/", path)
+        for _ in range(_MAX_REDIRECTS):
+            answer = self._once(method, url, headers or {}, body)
+            if not follow or answer.status not in _REDIRECTS or "location" not in answer.headers:
+                return answer
+            url = urljoin(url, answer.headers["location"])
+            if answer.status not in (307, 308):
+                method, body = "GET", None
+        raise SiteError(f"{method} {path}: expected an answer, found more than {_MAX_REDIRECTS} redirects")
+
+    def authenticated(self, recipe: ApiRecipe) -> dict[str, str]:
+        """The headers that an API wants, with a fresh token. `SiteError` when it gives none."""
+        token = ""
+        if recipe.path:
+            headers = {"Accept": "application/json"}
+            body = None
+            if recipe.body is not None:
+                headers["Content-Type"], body = "application/json", json.dumps(recipe.body)
+            answer = self.call(recipe.method, recipe.path, headers=headers, body=body)
+            token = _token(answer, recipe)
+        return {name: value.replace("{token}", token) for name, value in recipe.headers.items()}
+
+    def state(self) -> dict[str, Any]:
+        """Its cookies, as a browser's storage state."""
+        return {"cookies": [_stored(cookie) for cookie in self._jar], "origins": []}
+
+    def _once(self, method: str, url: str, headers: Mapping[str, str], body: str | None) -> Answer:
+        parts = urlsplit(url)
+        request = Request(url, method=method)
+        self._jar.add_cookie_header(request)
+        sent = {**dict(request.header_items()), **headers}
+        connection, target = self._connection(parts.scheme, parts.hostname or "", parts.port, url)
+        try:
+            connection.request(method, target, body=body.encode() if body is not None else None, headers=sent)
+            response = connection.getresponse()
+            data = self._body(response)
+            self._jar.extract_cookies(response, request)
+            found = {name.lower(): value for name, value in response.getheaders()}
+            return Answer(url=url, status=response.status, headers=found, data=data)
+        except (OSError, http.client.HTTPException, ValueError) as error:
+            raise SiteError(
+                f"{method} {url}: expected an answer within {self._timeout:g} s, found {error!r}"
+            ) from error
+        finally:
+            connection.close()
+
+    def _body(self, response: http.client.HTTPResponse) -> bytes:
+        """All of it, within the request's time: a stream that never ends is no answer, nor is one without measure."""
+        deadline = time.monotonic() + self._timeout
+        data = bytearray()
+        while part := response.read1(_PART):
+            data += part
+            if len(data) > LONGEST_ANSWER:
+                raise ValueError(f"more than {LONGEST_ANSWER:,} bytes")
+            if time.monotonic() > deadline:
+                raise TimeoutError("an answer that went on and on")
+        if response.length:  # `read` would have raised it
+            raise http.client.IncompleteRead(bytes(data), response.length)
+        return bytes(data)
+
+    def _connection(self, scheme: str, host: str, port: int | None, url: str) -> tuple[http.client.HTTPConnection, str]:
+        parts = urlsplit(url)
+        origin = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+        proxy = self._proxy
+        if proxy is None:
+            kind = http.client.HTTPSConnection if scheme == "https" else http.client.HTTPConnection
+            return kind(host, port, timeout=self._timeout), origin
+        at = proxy.hostname or "127.0.0.1"
+        if scheme == "https":
+            tunnel = http.client.HTTPSConnection(at, proxy.port, timeout=self._timeout)
+            tunnel.set_tunnel(host, port or 443)
+            return tunnel, origin
+        return http.client.HTTPConnection(at, proxy.port, timeout=self._timeout), f"http://{parts.netloc}{origin}"
+
+
+def _token(answer: Answer, recipe: ApiRecipe) -> str:
+    where = f"{recipe.method} {recipe.path}"
+    if answer.status >= 400:
+        raise SiteError(f"{where}: expected a token for its API, found status {answer.status}: {answer.text[:200]}")
+    try:
+        found: JsonValue = json.loads(answer.text)
+    except ValueError:
+        raise SiteError(f"{where}: expected a token as JSON, found {answer.text[:200]!r}") from None
+    if recipe.token:
+        found = found.get(recipe.token) if isinstance(found, dict) else None
+    if not isinstance(found, str):
+        what = f"the key {recipe.token!r}" if recipe.token else "a JSON string"
+        raise SiteError(f"{where}: expected the token in {what}, found {answer.text[:200]!r}")
+    return found
+
+
+def _cookie(stored: Mapping[str, Any]) -> Cookie:
+    domain = str(stored["domain"])
+    if "." not in domain:
+        domain += _DOTLESS
+    expires = stored.get("expires", -1)
+    return Cookie(
+        version=0, name=stored["name"], value=stored["value"], port=None, port_specified=False, domain=domain,
+        domain_specified=domain.startswith("."), domain_initial_dot=domain.startswith("."), path=stored["path"],
+        path_specified=True, secure=bool(stored.get("secure")), expires=int(expires) if expires > 0 else None,
+        discard=expires <= 0, comment=None, comment_url=None, rest={},
+    )  # fmt: skip
+
+
+def _stored(cookie: Cookie) -> dict[str, Any]:
+    same_site = next((str(value) for name, value in _rest(cookie) if name.lower() == "samesite"), "Lax")
+    return {
+        "name": cookie.name,
+        "value": cookie.value or "",
+        "domain": cookie.domain.removesuffix(_DOTLESS),
+        "path": cookie.path,
+        "expires": float(cookie.expires) if cookie.expires is not None else -1,
+        "httpOnly": any(name.lower() == "httponly" for name, _ in _rest(cookie)),
+        "secure": cookie.secure,
+        "sameSite": same_site.capitalize() if same_site.capitalize() in ("Strict", "Lax", "None") else "Lax",
+    }
+
+
+def _rest(cookie: Cookie) -> list[tuple[str, Any]]:
+    return list(vars(cookie).get("_rest", {}).items())

@@ -1,0 +1,156 @@
+"""Builds the images of the embedded apps, only when something that goes into them has changed."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import tarfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from importlib import metadata
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from docker.errors import APIError, BuildError, ImageNotFound
+
+from pytest_webarena.errors import SiteError, closest
+from pytest_webarena.sites.container_images.bases import Base, candidates
+from pytest_webarena.sites.container_images.host_python import required_packages
+
+if TYPE_CHECKING:
+    from docker import DockerClient
+
+__all__ = ["IMAGE_LABEL", "RECIPES", "ensure_image"]
+
+RECIPES: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "embedded": ("flask", "waitress"),
+        "embedded-shop": ("flask", "waitress", "django-oscar", "tzdata"),
+    }
+)
+"""Recipe name to the packages its image holds besides the embedded apps themselves."""
+
+IMAGE_LABEL = "pytest-webarena.image"
+"""Label of every image built here; the value is the recipe."""
+
+_DOCKERFILE = "pytest_webarena/sites/container_images/embedded.Dockerfile"
+_PACKAGE = Path(__file__).parents[2]
+_LOG_LINES = 20
+_KEPT = 5
+"""Images of one recipe that stay on the engine, for other checkouts and for going back."""
+
+
+def ensure_image(
+    client: DockerClient, recipe: str, *, base: str | None = None, note: Callable[[str], None] = lambda _: None
+) -> str:
+    """The reference ``localhost/pytest-webarena-<recipe>:<digest>`` of an image that is on the engine now.
+
+    ``base`` is an image name, ``host`` (this machine's Python, no registry needed) or empty; None reads
+    ``WEBARENA_BASE_IMAGE``. Empty means: a slim Python image that is there, else one this package built before, else
+    the slim image pulled, else ``host``. ``note`` hears what takes long or differs from what a user may expect.
+    Raises `SiteError` with the end of the build log.
+    """
+    if recipe not in RECIPES:
+        raise SiteError(f"no image recipe {recipe!r}; {closest(recipe, RECIPES)}")
+    wanted = os.environ.get("WEBARENA_BASE_IMAGE", "") if base is None else base
+    context = _Context(recipe)
+    bases = candidates(wanted, RECIPES[recipe], note)
+    for option in bases:
+        found = context.reference(option, client)
+        if found is not None and _present(client, found):
+            return found
+        if found is not None and not option.offline:
+            break  # the slim image is there, only the build is missing
+    for option in bases:
+        try:
+            name = option.provide(client)
+        except SiteError as error:
+            if option is bases[-1]:
+                raise SiteError(
+                    f"{error}\nTo build without a registry, from this machine's Python: WEBARENA_BASE_IMAGE=host"
+                ) from None
+            note(f"{error}\nBuilding {recipe} from this machine's Python instead (WEBARENA_BASE_IMAGE=host)")
+            continue
+        return context.build(option, name, client, note)
+    raise AssertionError("candidates() is never empty")
+
+
+def _present(client: DockerClient, reference: str) -> bool:
+    try:
+        client.images.get(reference)
+    except ImageNotFound:
+        return False
+    return True
+
+
+class _Context:
+    """What a build sees, and the digest that names its result."""
+
+    def __init__(self, recipe: str) -> None:
+        self._recipe = recipe
+        names = required_packages(RECIPES[recipe])
+        self._pins = " ".join(f"{name}=={metadata.version(name)}" for name in names)
+        self._files = tuple(_files())
+
+    def reference(self, base: Base, client: DockerClient) -> str | None:
+        """Name and tag of the image on ``base``; None while the base is not there and its id therefore unknown."""
+        identity = base.identity(client)
+        if identity is None:
+            return None
+        digest = hashlib.sha256(f"{identity}\n{self._pins}\n".encode())
+        for name, path in self._files:
+            content = path.read_bytes()
+            digest.update(f"{name} {len(content)}\n".encode() + content)
+        return f"localhost/pytest-webarena-{self._recipe}:{digest.hexdigest()[:12]}"
+
+    def build(self, base: Base, name: str, client: DockerClient, note: Callable[[str], None]) -> str:
+        """Build on the base image ``name``, which is on the engine now."""
+        reference = self.reference(base, client)
+        if reference is None:
+            raise SiteError(f"the base image {name} vanished from the engine before {self._recipe} could be built")
+        note(f"building {reference} on {name}")
+        try:
+            client.images.build(
+                fileobj=self._tar(), custom_context=True, dockerfile=_DOCKERFILE, tag=reference,
+                buildargs={"BASE": name, "PACKAGES": self._pins}, labels={IMAGE_LABEL: self._recipe},
+                network_mode="none" if base.offline else "default", rm=True, forcerm=True,
+            )  # fmt: skip
+        except BuildError as error:
+            lines = "".join(str(entry.get("stream", "")) for entry in error.build_log).splitlines()
+            raise SiteError("\n".join([f"building {reference} failed: {error}", *lines[-_LOG_LINES:]])) from None
+        except APIError as error:
+            raise SiteError(f"building {reference} failed: {error}") from None
+        self._forget_old_ones(client)
+        return reference
+
+    def _forget_old_ones(self, client: DockerClient) -> None:
+        """Every change of the apps makes an image; keep the latest few. Without force: those in use stay."""
+        images = client.images.list(name=f"localhost/pytest-webarena-{self._recipe}")
+        for image in sorted(images, key=lambda image: str(image.attrs["Created"]), reverse=True)[_KEPT:]:
+            for tag in image.tags:
+                with suppress(APIError):
+                    client.images.remove(tag)
+
+    def _tar(self) -> io.BytesIO:
+        buffer = io.BytesIO()
+        with tarfile.open(fileobj=buffer, mode="w") as archive:
+            for name, path in self._files:
+                info = archive.gettarinfo(str(path), name)
+                info.uid = info.gid = 0
+                info.uname = info.gname = "root"
+                info.mode = 0o644
+                with path.open("rb") as content:
+                    archive.addfile(info, content)
+        buffer.seek(0)
+        return buffer
+
+
+def _files() -> Iterator[tuple[str, Path]]:
+    yield _DOCKERFILE, _PACKAGE.parent / _DOCKERFILE
+    for name in ("errors.py", "evidence.py"):
+        yield f"pytest_webarena/{name}", _PACKAGE / name
+    for path in sorted((_PACKAGE / "embedded").rglob("*")):
+        if path.is_file() and "__pycache__" not in path.parts:
+            yield f"pytest_webarena/{path.relative_to(_PACKAGE).as_posix()}", path

@@ -1,7 +1,0 @@
-"""Images that this package builds: every embedded app in one, on a base from a registry or on this machine's Python."""
-
-from __future__ import annotations
-
-from pytest_webarena.sites.images.build import RECIPES, ensure_image
-
-__all__ = ["RECIPES", "ensure_image"]

@@ -1,0 +1,158 @@
+"""How workers speak to the broker: JSON lines over a Unix socket, version 3.
+
+The client sends requests, each one line, and gets one line back for each, in any order::
+
+    → {"id": 1, "op": "hello", "version": 3, "name": "gw0", "key": "5f0c…"}
+    ← {"id": 1, "result": {"pid": 4711, "log": "…/broker.log"}}
+    ← {"id": 2, "error": {"type": "SiteError", "message": "…"}}
+
+``hello`` comes first; another version is refused, and so is whoever lacks the key of that name (`keys`) or runs as
+another user. An error with the id ``null`` concerns the connection, which is then closed. Several requests may be under
+way at a time. A lease belongs to the connection that it was made on: no other can use it, and its end frees it.
+Operations and their results:
+
+=========  ==================================================  ==========================================
+op         arguments                                           result
+=========  ==================================================  ==========================================
+hello      version, name, key                                  pid, log (path of the broker's log)
+lease      sites, holder, timeout (s; null: the run's)         `Grant`
+release    lease                                               `ReleaseReport`
+prepare    visits (site, account: trials), holder, timeout     `Grant` of a replica to sign in on, or null: no need
+keep       lease, made (site, account: state), problems        null; later replicas start from this one; lease is over
+ended      lease, site, user, number, why                      null; a stored session is not accepted any more
+requests   lease                                               list of `evidence.RequestRecord`; as check
+query      lease, site, database, sql, write                   `backends.base.Rows`
+check      lease, ask                                          null; an error when a replica died or does not answer
+own_answer lease, url, harness                                 text of the gateway's own; empty when a site answered
+unrecorded lease                                               list of `evidence.Unrecorded`
+look       sites                                               site to `SiteAccess`, without a lease
+gateway                                                        `Grant` of no site
+join       lease, other (its sites are served there, too)      null
+logs       lease, site, lines                                  text
+headers    lease, site, headers (sent with every request)      null
+writes     lease, timeout (s)                                  list of `evidence.Unfinished`, when it is empty or late
+status                                                         `report.BrokerStatus`
+=========  ==================================================  ==========================================
+
+Values are encoded by `wire`. Error types are names from `errors`; unknown ones become `HarnessError`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pytest_webarena import errors
+from pytest_webarena.errors import HarnessError, WebArenaError
+from pytest_webarena.sites.catalogues.manifest import Account, ApiRecipe, LoginRecipe
+from pytest_webarena.sites.protocol.wire import dumps
+
+__all__ = [
+    "VERSION",
+    "Grant",
+    "ReleaseReport",
+    "ReplicaInfo",
+    "SiteAccess",
+    "StoredSession",
+    "error_from",
+    "error_line",
+    "line",
+]
+
+VERSION = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredSession:
+    """A session that a replica has had from its start (`sessions`)."""
+
+    state: Mapping[str, Any]
+    """Playwright's storage state."""
+    number: int
+    """Tells it from others of the same account and site."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SiteAccess:
+    """A leased site, as a browser reaches it through the lease's proxy."""
+
+    name: str
+    app: str
+    url: str
+    """Base URL without a trailing slash, e.g. ``http://homepage.test``; the same in every run."""
+    start: str
+    """Full address where a visit begins."""
+    users: Mapping[str, Account]
+    default_user: str
+    """Name in ``users``; empty: nobody is signed in unless a task says so."""
+    login: LoginRecipe | None
+    """None: the site needs no sign-in."""
+    api: ApiRecipe | None = None
+    """How checks authenticate at its API."""
+    sessions: Mapping[str, StoredSession] = field(default_factory=dict)
+    """Account to the session with which the leased replica signs it in already."""
+
+    @property
+    def login_state_portable(self) -> bool:
+        """Whether one stored session serves every replica of the run."""
+        return self.login is not None and self.login.portable
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplicaInfo:
+    """Which copy of an app served a lease; recorded with the trial."""
+
+    app: str
+    id: str
+    generation: int
+    """How often it had been reset before."""
+    backend: str
+    digest: str
+    """What it runs: equal digests, equal behaviour."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grant:
+    """A lease, as the broker hands it out."""
+
+    id: str
+    port: int
+    """Of its gateway, on 127.0.0.1."""
+    harness_port: int
+    """The same for the harness's own visits, which `requests` leaves out."""
+    waited: float
+    """Seconds from asking to granting."""
+    sites: Mapping[str, SiteAccess]
+    replicas: tuple[ReplicaInfo, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleaseReport:
+    """What became of a lease's replicas."""
+
+    clean: bool
+    """All were proved unchanged and handed on without a reset."""
+    reason: str = ""
+    """Per app, why not."""
+
+
+def line(message: Mapping[str, Any]) -> bytes:
+    """One message as it goes over the socket."""
+    return dumps(message).encode("utf-8", "surrogatepass") + b"\n"
+
+
+def error_line(number: int | None, error: BaseException) -> bytes:
+    """The answer to request ``number`` that tells of ``error``; None concerns the whole connection."""
+    known = isinstance(error, WebArenaError)
+    message = str(error) if known else f"the site broker failed: {type(error).__name__}: {error}"
+    names = [kind.__name__ for kind in type(error).__mro__ if kind.__module__ == errors.__name__]
+    return line({"id": number, "error": {"type": names[0] if names else "HarnessError", "message": message}})
+
+
+def error_from(data: Mapping[str, Any]) -> WebArenaError:
+    """The exception that `error_line` told of."""
+    kind = getattr(errors, str(data.get("type")), None)
+    if isinstance(kind, type) and issubclass(kind, WebArenaError) and kind is not errors.TaskFileError:
+        return kind(data.get("message", ""))
+    return HarnessError(data.get("message", ""))

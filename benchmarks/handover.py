@@ -1,11 +1,11 @@
 """How soon a waiting test has a pristine, signed-in replica of an app in a container, whatever the app's boot takes.
 
-    python benchmarks/handover.py [--boots 0 5 60] [--standbys 10] [--rounds 3] [--own-sessions]
+    python benchmarks/handover.py [--boots 0 5 60] [--spares 10] [--rounds 3] [--own-sessions]
     python benchmarks/handover.py --steady --boots 5 --workers 2 --work 4 --leases 20
 
-Without --steady: all standbys are there, and are leased, visited, changed and released one after the other as quickly
+Without --steady: all spares are there, and are leased, visited, changed and released one after the other as quickly
 as possible, until they are used up; then the pool is left to refill for the next round. With --steady: workers lease
-again and again, working so many seconds on each, while the pool decides by itself how many standbys it keeps.
+again and again, working so many seconds on each, while the pool decides by itself how many spares it keeps.
 
 The app takes the given time to boot and has a form to sign in. The session is stored once and used on every replica:
 all accept it, or, with --own-sessions, those do that start from the container in which it was made.
@@ -87,7 +87,7 @@ def main() -> int:
     """Exit code 1 when a target was missed or a replica was not pristine."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--boots", type=float, nargs="+", default=[0, 5, 60], help="seconds (default: 0 5 60)")
-    parser.add_argument("--standbys", type=int, default=10, help="pristine spares (default: %(default)s)")
+    parser.add_argument("--spares", type=int, default=10, help="pristine spares (default: %(default)s)")
     parser.add_argument("--rounds", type=int, default=3, help="how often they are used up (default: %(default)s)")
     parser.add_argument("--own-sessions", action="store_true", help="sessions live in the container")
     parser.add_argument("--steady", action="store_true")
@@ -119,16 +119,16 @@ def _bursts(catalogue: Path, options: argparse.Namespace) -> tuple[Times, str]:
     times = Times()
     config = BrokerConfig(
         catalogue=str(catalogue),
-        max_replicas=options.standbys + 1,
-        standbys=options.standbys,
+        max_replicas=options.spares + 1,
+        spares=options.spares,
         lease_timeout=600,
     )
     with BrokerLauncher(config) as launcher, BrokerClient(launcher.address, name="bench") as client:
         cookie = _sign_in(client)
         refills = []
         for _ in range(options.rounds):
-            refills.append(_until_pristine(client, options.standbys + 1))
-            for _ in range(options.standbys):
+            refills.append(_until_pristine(client, options.spares + 1))
+            for _ in range(options.spares):
                 _trial(client, cookie, times, 0.0)
     return times, f"refilled in {statistics.median(refills):.1f} s"
 

@@ -22,11 +22,11 @@ def main() -> None:
     parser.add_argument("--site", default="homepage", help="site to lease (default: %(default)s)")
     parser.add_argument("--leases", type=int, default=200, help="leases per measurement (default: %(default)s)")
     parser.add_argument("--workers", type=int, default=4, help="workers, second measurement (default: %(default)s)")
-    parser.add_argument("--standbys", type=int, default=None, help="pristine spares (default: by demand)")
+    parser.add_argument("--spares", type=int, default=None, help="pristine spares (default: by demand)")
     parser.add_argument("--pause", type=float, default=0.0, help="seconds of work per lease (default: %(default)s)")
     arguments = parser.parse_args()
-    standbys = "as many standbys as demanded" if arguments.standbys is None else f"{arguments.standbys} standbys"
-    print(f"catalogue {arguments.catalogue}, site {arguments.site}, {standbys}")
+    spares = "as many spares as demanded" if arguments.spares is None else f"{arguments.spares} spares"
+    print(f"catalogue {arguments.catalogue}, site {arguments.site}, {spares}")
     for workers in sorted({1, arguments.workers}):
         _measure(arguments, workers)
 
@@ -36,8 +36,8 @@ def _measure(arguments: argparse.Namespace, workers: int) -> None:
         config = BrokerConfig(
             catalogue=arguments.catalogue,
             run_dir=Path(run_dir),
-            max_replicas=3 * workers + 2 if arguments.standbys is None else workers + arguments.standbys,
-            standbys=arguments.standbys,
+            max_replicas=3 * workers + 2 if arguments.spares is None else workers + arguments.spares,
+            spares=arguments.spares,
             lease_timeout=600,
         )
         began = time.perf_counter()

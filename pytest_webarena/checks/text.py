@@ -25,8 +25,8 @@ from pytest_webarena.tasks.syntax import REGEX
 __all__ = [
     "ANY_TEXT",
     "TEXT_FIELDS",
-    "Finding",
     "TextMatch",
+    "TextResult",
     "Tolerance",
     "judge_text",
     "judge_texts",
@@ -96,7 +96,7 @@ ANY_TEXT = TextMatch()
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class TextResult:
     """Whether a condition holds, and why (not)."""
 
     holds: bool
@@ -205,29 +205,29 @@ def _joined_after(text: str, end: int, last: str) -> bool:
     return _letter(last) and _letter(after)
 
 
-def judge_text(match: TextMatch, text: str, *, question: str = "") -> Finding:
+def judge_text(match: TextMatch, text: str, *, question: str = "") -> TextResult:
     """Judge one text. ``question`` is what was asked: numbers quoted from it are no answers of their own."""
     plain = normalise(text, case=match.case)
     if match.exact is not None and not same_text(match.exact, text, case=match.case):
-        return Finding(False, "the texts differ")
+        return TextResult(False, "the texts differ")
     if match.one_of and not any(same_text(each, text, case=match.case) for each in match.one_of):
-        return Finding(False, "it is none of them")
+        return TextResult(False, "it is none of them")
     if match.number is not None:
         found = judge_number(match.number, match.tolerance, text, question)
         if not found.holds:
             return found
     missing = [each for each in match.includes if not _includes(match, each, plain)]
     if missing:
-        return Finding(False, f"{_quoted(missing)} {'is' if len(missing) == 1 else 'are'} missing")
+        return TextResult(False, f"{_quoted(missing)} {'is' if len(missing) == 1 else 'are'} missing")
     present = [each for each in match.excludes if _includes(match, each, plain)]
     if present:
-        return Finding(False, f"{_quoted(present)} must not be there")
+        return TextResult(False, f"{_quoted(present)} must not be there")
     if match.regex is not None and not _compiled(match.regex).search(nfkc(text.strip())):
-        return Finding(False, "the pattern is not found")
-    return Finding(True, "")
+        return TextResult(False, "the pattern is not found")
+    return TextResult(True, "")
 
 
-def judge_texts(match: TextMatch, texts: Sequence[str], mode: Literal["any", "all", "together"]) -> Finding:
+def judge_texts(match: TextMatch, texts: Sequence[str], mode: Literal["any", "all", "together"]) -> TextResult:
     """Judge several texts: one must do (``any``; what is excluded must be in none), each, or all as one."""
     if mode == "together":
         return judge_text(match, "\n".join(texts))
@@ -235,39 +235,39 @@ def judge_texts(match: TextMatch, texts: Sequence[str], mode: Literal["any", "al
         for index, text in enumerate(texts, 1):
             found = judge_text(match, text)
             if not found.holds:
-                return Finding(False, f"{index} of {len(texts)} ({clip(text, 30)}): {found.why}")
-        return Finding(bool(texts) or not match.positive, "" if texts else "there is none")
+                return TextResult(False, f"{index} of {len(texts)} ({clip(text, 30)}): {found.why}")
+        return TextResult(bool(texts) or not match.positive, "" if texts else "there is none")
     for text in texts:
         plain = normalise(text, case=match.case)
         if present := [each for each in match.excludes if _includes(match, each, plain)]:
-            return Finding(False, f"{_quoted(present)} must not be there")
+            return TextResult(False, f"{_quoted(present)} must not be there")
     if not match.positive:
-        return Finding(True, "")
+        return TextResult(True, "")
     findings = [judge_text(match, text) for text in texts]
     if not findings:
-        return Finding(False, "there is none")
+        return TextResult(False, "there is none")
     best = next((found for found in findings if found.holds), None)
-    return best or (findings[0] if len(findings) == 1 else Finding(False, f"none of the {len(findings)} does"))
+    return best or (findings[0] if len(findings) == 1 else TextResult(False, f"none of the {len(findings)} does"))
 
 
-def judge_number(number: Decimal, tolerance: Tolerance | None, text: str, question: str = "") -> Finding:
+def judge_number(number: Decimal, tolerance: Tolerance | None, text: str, question: str = "") -> TextResult:
     """Whether the only number that ``text`` states is the expected one."""
     tokens = numbers_in(final_answer(text))
     if not tokens:
-        return Finding(False, "there is no number in it")
+        return TextResult(False, "there is no number in it")
     stated = _distinct(tokens)
     if len(stated) > 1 and question:
         asked = {value for token in numbers_in(question) for value in token.values}
         stated = [token for token in stated if token.value not in asked] or stated
     if len(stated) > 1:
         listed = ", ".join(token.text for token in stated[:4])
-        return Finding(False, f"it states {len(stated)} numbers ({clip(listed, 40)}); one is wanted")
+        return TextResult(False, f"it states {len(stated)} numbers ({clip(listed, 40)}); one is wanted")
     expected = Fraction(number)
     allowed = Fraction(tolerance.amount) * (abs(expected) if tolerance.relative else 1) if tolerance else Fraction(0)
     if any(abs(value - expected) <= allowed for value in stated[0].values):
-        return Finding(True, "")
+        return TextResult(True, "")
     off = abs(stated[0].value - expected)
-    return Finding(False, f"it is off by {float(off):.6g}" if off < 10**300 else "it is far off")
+    return TextResult(False, f"it is off by {float(off):.6g}" if off < 10**300 else "it is far off")
 
 
 def _distinct(tokens: Sequence[NumberToken]) -> list[NumberToken]:

@@ -25,7 +25,7 @@ from pytest_webarena.sites.kept_open import (
 )
 
 if TYPE_CHECKING:
-    from pytest_webarena.sites.doctor import Finding
+    from pytest_webarena.sites.doctor import Diagnosis
     from pytest_webarena.sites.protocol.messages import SiteAccess
 
 __all__ = ["add_commands"]
@@ -102,18 +102,18 @@ def _doctor(options: argparse.Namespace) -> int:
     from pytest_webarena.agents import sandbox
     from pytest_webarena.browser.config import EngineConfig
     from pytest_webarena.browser.launching.finding import find_browser
-    from pytest_webarena.sites.doctor import Finding, examine
+    from pytest_webarena.sites.doctor import Diagnosis, examine
 
     catalogue = _catalogue(options)
     apps = _apps(catalogue, options.names)
     findings = examine(apps, catalogue=catalogue.option)
     try:
         browser = find_browser(EngineConfig().executable)
-        findings.append(Finding(subject="browser", state="ok", text=f"{browser.name} at {browser.executable}"))
+        findings.append(Diagnosis(subject="browser", state="ok", text=f"{browser.name} at {browser.executable}"))
     except WebArenaError as error:
-        findings.append(Finding(subject="browser", state="missing", text=str(error)))
+        findings.append(Diagnosis(subject="browser", state="missing", text=str(error)))
     works, sentence = sandbox.examine()  # only agents that ask for it need one, and these say so themselves
-    findings.append(Finding(subject="sandbox", state="ok" if works else "note", text=sentence))
+    findings.append(Diagnosis(subject="sandbox", state="ok" if works else "note", text=sentence))
     for finding in findings:
         _tell(finding)
     if not options.quick:
@@ -125,31 +125,31 @@ def _doctor(options: argparse.Namespace) -> int:
     return 1 if missing else 0
 
 
-def _reuse(catalogue: Catalogue, apps: Sequence[AppManifest]) -> Iterator[Finding]:
+def _reuse(catalogue: Catalogue, apps: Sequence[AppManifest]) -> Iterator[Diagnosis]:
     """Whether what ``apps`` say of ``reuse`` holds, or could be said."""
-    from pytest_webarena.sites.doctor import Finding
+    from pytest_webarena.sites.doctor import Diagnosis
     from pytest_webarena.sites.measuring import measure
 
     wanted = [app for app in apps if app.sites and not app.read_only and app.reuse != "never"]
     said = {app.name: app.reuse == "clean" for app in wanted}
     for found in measure(catalogue, wanted) if wanted else ():
         if found.holds is None:
-            yield Finding(
+            yield Diagnosis(
                 subject=found.app, state="note", text=f"whether reuse: clean would hold can't be told: {found.text}"
             )
         elif found.holds and not said[found.app]:
             text = f"reuse: clean would hold: {found.text}. What it keeps in memory can't be seen"
-            yield Finding(subject=found.app, state="note", text=f"{text}. To say so:\nreuse: clean")
+            yield Diagnosis(subject=found.app, state="note", text=f"{text}. To say so:\nreuse: clean")
         elif found.holds:
-            yield Finding(subject=found.app, state="ok", text=f"reuse: clean holds: {found.text}")
+            yield Diagnosis(subject=found.app, state="ok", text=f"reuse: clean holds: {found.text}")
         elif said[found.app]:
             text = f"it says reuse: clean, which does not hold: {found.text}. Its replicas are reset after each trial"
-            yield Finding(subject=found.app, state="note", text=text)
+            yield Diagnosis(subject=found.app, state="note", text=text)
         else:
-            yield Finding(subject=found.app, state="ok", text=f"reuse: clean would not hold: {found.text}")
+            yield Diagnosis(subject=found.app, state="ok", text=f"reuse: clean would not hold: {found.text}")
 
 
-def _tell(finding: Finding) -> None:
+def _tell(finding: Diagnosis) -> None:
     marks = {"ok": "ok", "note": "note", "missing": "MISSING"}
     first, *commands = finding.text.splitlines()
     _say(f"{marks[finding.state]:<8}{finding.subject}", first, width=26)
@@ -210,7 +210,7 @@ def _up(options: argparse.Namespace) -> int:
     return code if not options.no_wait else 0
 
 
-def _present(apps: Sequence[AppManifest]) -> tuple[list[AppManifest], list[Finding]]:
+def _present(apps: Sequence[AppManifest]) -> tuple[list[AppManifest], list[Diagnosis]]:
     """The apps that can run, and why the others can't."""
     from pytest_webarena.sites.doctor import examine
 

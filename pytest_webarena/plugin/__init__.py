@@ -1,1 +1,1 @@
-"""Everything that imports pytest. `entry` is loaded in every session, `hooks` once there are tasks or options of ours."""
+"""Everything that imports pytest: `entry` in every session, the rest once there are tasks or options of ours."""

@@ -14,7 +14,7 @@ from pytest_webarena.errors import SiteError
 from pytest_webarena.sites.catalogues.external import EXTERNAL
 from pytest_webarena.sites.catalogues.manifest import AppManifest
 
-__all__ = ["Finding", "examine"]
+__all__ = ["Diagnosis", "examine"]
 
 _GB = 1e9
 _ROOM = 10 * _GB
@@ -24,7 +24,7 @@ _UNITS = {"b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class Diagnosis:
     """One thing that was looked at."""
 
     subject: str
@@ -35,10 +35,10 @@ class Finding:
     """The app that can't run because of it; empty when it concerns all, or none."""
 
 
-def examine(apps: Sequence[AppManifest], *, catalogue: str = "") -> list[Finding]:
+def examine(apps: Sequence[AppManifest], *, catalogue: str = "") -> list[Diagnosis]:
     """Everything that ``apps`` need, nothing started. ``catalogue`` is what ``--sites`` calls theirs."""
     containers = [app for app in apps if app.backend == "docker"]
-    found: list[Finding] = []
+    found: list[Diagnosis] = []
     if containers:
         found += _docker(containers, catalogue)
     for app in apps:
@@ -51,46 +51,46 @@ def examine(apps: Sequence[AppManifest], *, catalogue: str = "") -> list[Finding
     return found
 
 
-def _docker(apps: Sequence[AppManifest], catalogue: str) -> Iterator[Finding]:
+def _docker(apps: Sequence[AppManifest], catalogue: str) -> Iterator[Diagnosis]:
     try:
         from pytest_webarena.sites.backends.docker.obtain import in_words
         from pytest_webarena.sites.backends.docker.survey import survey
 
         engine, needs = survey(apps)
     except SiteError as error:
-        yield Finding(subject="docker", state="missing", text=str(error))
+        yield Diagnosis(subject="docker", state="missing", text=str(error))
         return
-    yield Finding(subject="docker", state="ok", text=f"engine {engine.version} at {engine.address}")
+    yield Diagnosis(subject="docker", state="ok", text=f"engine {engine.version} at {engine.address}")
     yield _disk(engine.storage)
     if missing := {need.image: need.to_pull for need in needs if need.to_pull != 0}:
         known = sum(size or 0 for size in missing.values())
         more = " and more: not all tell their size" if None in missing.values() else ""
         text = f"{len(missing)} image{'s' if len(missing) > 1 else ''}, about {in_words(known)}{more}"
-        yield Finding(subject="to pull", state="note", text=f"{text}\nwebarena images pull --sites={catalogue}")
+        yield Diagnosis(subject="to pull", state="note", text=f"{text}\nwebarena images pull --sites={catalogue}")
     for need in needs:
         if need.problem:
-            yield Finding(subject=need.app, state="missing", text=need.problem, app=need.app)
+            yield Diagnosis(subject=need.app, state="missing", text=need.problem, app=need.app)
         elif need.comes:
-            yield Finding(subject=need.app, state="note", text=f"the image {need.image} {need.comes}")
+            yield Diagnosis(subject=need.app, state="note", text=f"the image {need.image} {need.comes}")
         else:
-            yield Finding(subject=need.app, state="ok", text=f"image {need.image}, {need.size / _GB:.1f} GB")
+            yield Diagnosis(subject=need.app, state="ok", text=f"image {need.image}, {need.size / _GB:.1f} GB")
 
 
-def _disk(storage: str) -> Finding:
+def _disk(storage: str) -> Diagnosis:
     path = Path(storage)
     while not path.exists():
         path = path.parent
     free = shutil.disk_usage(path).free
     text = f"{free / _GB:.0f} GB free below {storage}"
     if free >= _ROOM:
-        return Finding(subject="disk", state="ok", text=text)
-    return Finding(subject="disk", state="note", text=f"only {text}\ndocker system df   # what uses it")
+        return Diagnosis(subject="disk", state="ok", text=text)
+    return Diagnosis(subject="disk", state="note", text=f"only {text}\ndocker system df   # what uses it")
 
 
-def _process(app: AppManifest) -> Finding:
+def _process(app: AppManifest) -> Diagnosis:
     process = app.process
     if process is None or not process.factory:
-        return Finding(subject=app.name, state="ok", text="a program of this machine")
+        return Diagnosis(subject=app.name, state="ok", text="a program of this machine")
     module = process.factory.partition(":")[0]
     needed = [module, *(["oscar"] if module == "pytest_webarena.embedded.shop" else [])]
     for name in needed:
@@ -100,16 +100,16 @@ def _process(app: AppManifest) -> Finding:
             there = False
         if not there and not (app.folder / f"{name.replace('.', '/')}.py").is_file():
             fix = "pip install 'pytest-webarena[shop]'" if name == "oscar" else f"pip install what provides {name}"
-            return Finding(
+            return Diagnosis(
                 subject=app.name,
                 state="missing",
                 text=f"the Python module {name} is not installed\n{fix}",
                 app=app.name,
             )
-    return Finding(subject=app.name, state="ok", text=f"a Python app of this machine ({module})")
+    return Diagnosis(subject=app.name, state="ok", text=f"a Python app of this machine ({module})")
 
 
-def _external(app: AppManifest) -> Finding:
+def _external(app: AppManifest) -> Diagnosis:
     from urllib.parse import urlsplit
 
     url = app.sites[0].url
@@ -119,19 +119,19 @@ def _external(app: AppManifest) -> Finding:
         socket.create_connection((parts.hostname or "", port), timeout=_KNOCK).close()
     except OSError as error:
         text = f"nobody answers at {url}: {error.strerror or error}"
-        return Finding(subject=app.name, state="missing", text=text, app=app.name)
-    return Finding(subject=app.name, state="note", text=f"runs elsewhere, at {url}; it is never reset")
+        return Diagnosis(subject=app.name, state="missing", text=text, app=app.name)
+    return Diagnosis(subject=app.name, state="note", text=f"runs elsewhere, at {url}; it is never reset")
 
 
-def _memory(apps: Iterable[AppManifest]) -> Finding:
+def _memory(apps: Iterable[AppManifest]) -> Diagnosis:
     limits = sum(_bytes(app.docker.memory) for app in apps if app.docker is not None and app.backend == "docker")
     free = _available()
     if not free:
-        return Finding(subject="memory", state="note", text="how much is free can't be told here")
+        return Diagnosis(subject="memory", state="note", text="how much is free can't be told here")
     text = f"{free / _GB:.1f} GB available"
     if limits:
         text += f", one replica of each limited app may use {limits / _GB:.1f} GB"
-    return Finding(subject="memory", state="ok" if free > limits else "note", text=text)
+    return Diagnosis(subject="memory", state="ok" if free > limits else "note", text=text)
 
 
 def _bytes(size: str) -> int:
@@ -149,11 +149,11 @@ def _available() -> int:
         return 0
 
 
-def _loopback() -> Finding:
+def _loopback() -> Diagnosis:
     try:
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
     except OSError as error:
         text = f"no port of 127.0.0.1 can be opened: {error.strerror or error}"
-        return Finding(subject="ports", state="missing", text=text)
-    return Finding(subject="ports", state="ok", text="any free one of 127.0.0.1 will do; sites publish none")
+        return Diagnosis(subject="ports", state="missing", text=text)
+    return Diagnosis(subject="ports", state="ok", text="any free one of 127.0.0.1 will do; sites publish none")

@@ -334,7 +334,7 @@ def main() -> None:
         site_urls=settings.site_urls,
         run_dir=settings.directory,
         max_replicas=2,
-        standbys=0,
+        spares=0,
         pulls="all",
         lease_timeout=_HOUR,
     )

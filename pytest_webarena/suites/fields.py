@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection
 from typing import Any
 
-from pytest_webarena.suites.rows import Key, Row, Rows, said
+from pytest_webarena.suites.rows import Key, Row, TaskRows, said
 from pytest_webarena.tasks.images import SUFFIXES
 from pytest_webarena.tasks.nodes import near
 
@@ -21,7 +21,7 @@ _START = re.compile(r"__([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*)__(.*)", re.DOTALL)
 class Fields:
     """A row on its way to a task. Methods give None after noting what is wrong."""
 
-    def __init__(self, rows: Rows, row: Row) -> None:
+    def __init__(self, rows: TaskRows, row: Row) -> None:
         self.rows = rows
         self.row = row
         self.sound = True

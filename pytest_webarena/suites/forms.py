@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pytest_webarena.suites.rows import Row, Rows
+from pytest_webarena.suites.rows import Row, TaskRows
 from pytest_webarena.tasks.digest import digest
 from pytest_webarena.tasks.file_reading import Invalid, Reading, TooManyProblems
 from pytest_webarena.tasks.format import BODY
@@ -18,7 +18,7 @@ Form = dict[str, Any]
 """One task as a task file would say it, as plain data without templates."""
 
 
-def make_task(form: Form, rows: Rows, row: Row) -> Task | None:
+def make_task(form: Form, rows: TaskRows, row: Row) -> Task | None:
     """The task of a form; None after noting what is wrong with it."""
     reading = Reading(rows.path)
     root = _node(form, row.line)

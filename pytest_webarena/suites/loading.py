@@ -16,7 +16,7 @@ from pytest_webarena.suites.fields import Fields
 from pytest_webarena.suites.forms import Form, make_task
 from pytest_webarena.suites.known import known_issues
 from pytest_webarena.suites.published import SUITES, Format, Suite, find_data, find_suite, installed, subset_ids
-from pytest_webarena.suites.rows import Row, Rows, read_rows
+from pytest_webarena.suites.rows import Row, TaskRows, read_rows
 from pytest_webarena.tasks.model import Task
 
 __all__ = ["Loaded", "LoadedForms", "is_suite", "load_forms", "load_suite", "read_suite_file"]
@@ -122,7 +122,7 @@ def _read(
     return tasks, tuple(problems)
 
 
-def _tasks(rows: Rows, name: str, suite: Suite | None, forms: list[Form]) -> tuple[Task, ...]:
+def _tasks(rows: TaskRows, name: str, suite: Suite | None, forms: list[Form]) -> tuple[Task, ...]:
     form_of = suite.format if suite is not None else _format(rows.rows)
     wanted = subset_ids(suite) if suite is not None else None
     issues = known_issues(name) if suite is not None else {}

@@ -12,7 +12,7 @@ from typing import Any
 from pytest_webarena.errors import Problem
 from pytest_webarena.tasks.nodes import clip
 
-__all__ = ["MAX_PROBLEMS", "Row", "Rows", "read_rows", "said"]
+__all__ = ["MAX_PROBLEMS", "Row", "TaskRows", "read_rows", "said"]
 
 MAX_PROBLEMS = 200
 """After so many problems of one file the rest are counted, not listed."""
@@ -68,7 +68,7 @@ class Row:
         return f"task at position {self.index}"
 
 
-class Rows:
+class TaskRows:
     """The rows of one file, and what is wrong with it. Problems are collected, never raised."""
 
     def __init__(self, path: str, text: str) -> None:
@@ -109,15 +109,15 @@ class Rows:
         return line, offset - self.text.rfind("\n", 0, offset)
 
 
-def read_rows(data: bytes, path: str) -> Rows:
+def read_rows(data: bytes, path: str) -> TaskRows:
     """The rows of a file: a list of tasks, or a single one. Never raises for any bytes."""
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        rows = Rows(path, data[: error.start].decode("utf-8", "replace"))
+        rows = TaskRows(path, data[: error.start].decode("utf-8", "replace"))
         rows.note(*rows.position(len(rows.text)), "UTF-8 text", f"byte 0x{data[error.start]:02x}", "save it as UTF-8")
         return rows
-    rows = Rows(path, text)
+    rows = TaskRows(path, text)
     begin = _after_space(text, 0)
     if begin == len(text):
         rows.note(1, 1, "a JSON list of tasks", "an empty file")
@@ -135,7 +135,7 @@ def read_rows(data: bytes, path: str) -> Rows:
     return rows
 
 
-def _read_list(rows: Rows, begin: int) -> None:
+def _read_list(rows: TaskRows, begin: int) -> None:
     text = rows.text
     place = _after_space(text, begin + 1)
     if text[place : place + 1] == "]":
@@ -165,11 +165,11 @@ def _read_list(rows: Rows, begin: int) -> None:
         rows.note(*rows.position(rest), "nothing after the list of tasks", said_text(text, rest))
 
 
-def _read_one(rows: Rows, begin: int) -> None:
+def _read_one(rows: TaskRows, begin: int) -> None:
     _read_value(rows, begin, 0, rows.text.count("\n", 0, begin) + 1)
 
 
-def _read_value(rows: Rows, place: int, position: int, line: int) -> int | None:
+def _read_value(rows: TaskRows, place: int, position: int, line: int) -> int | None:
     """Read one element; where it ends, or None when nothing can be read after it."""
     text = rows.text
     where = f"in {_ordinal(position + 1)} task"

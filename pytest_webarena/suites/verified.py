@@ -1,4 +1,4 @@
-"""Rows of WebArena-Verified's JSON format."""
+"""TaskRows of WebArena-Verified's JSON format."""
 
 from __future__ import annotations
 

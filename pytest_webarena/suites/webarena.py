@@ -1,4 +1,4 @@
-"""Rows of WebArena's JSON format, and of its descendants WebArena-Lite and VisualWebArena."""
+"""TaskRows of WebArena's JSON format, and of its descendants WebArena-Lite and VisualWebArena."""
 
 from __future__ import annotations
 

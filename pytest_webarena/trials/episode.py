@@ -25,7 +25,7 @@ __all__ = [
     "EpisodeLimits",
     "Recorder",
     "StopRule",
-    "Turn",
+    "TakenStep",
     "paper_rule",
     "run_episode",
     "stop_rule",
@@ -63,7 +63,7 @@ class EpisodeLimits:
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class TakenStep:
     """One step as the stop rules see it."""
 
     action: Action
@@ -79,11 +79,11 @@ class Ending:
     detail: str
 
 
-StopRule = Callable[[Sequence[Turn]], Ending | None]
+StopRule = Callable[[Sequence[TakenStep]], Ending | None]
 """Given all turns so far, whether the episode ends before the next one."""
 
 
-def paper_rule(turns: Sequence[Turn]) -> Ending | None:
+def paper_rule(turns: Sequence[TakenStep]) -> Ending | None:
     """WebArena paper, section 5.1: one action over three times on one observation, or three invalid ones in a row."""
     if not turns:
         return None
@@ -95,7 +95,7 @@ def paper_rule(turns: Sequence[Turn]) -> Ending | None:
     return None
 
 
-def upstream_rule(turns: Sequence[Turn]) -> Ending | None:
+def upstream_rule(turns: Sequence[TakenStep]) -> Ending | None:
     """The original harness's early stop: three invalid or equivalent actions in a row, three such typings ever."""
     if not turns:
         return None
@@ -160,7 +160,7 @@ def run_episode(
     """
     rule = stop_rule(limits.rule)
     began = clock()
-    turns: list[Turn] = []
+    turns: list[TakenStep] = []
     steps: list[StepRecord] = []
     answer: str | None = None
     usage: Usage | None = None
@@ -222,7 +222,7 @@ def run_episode(
             exchange=reply.exchange,
         ).bounded()
         steps.append(step)
-        turns.append(Turn(action, observation.text))
+        turns.append(TakenStep(action, observation.text))
         if isinstance(action, Stop):
             answer = action.answer
         if isinstance(action, Invalid):

@@ -28,7 +28,7 @@ import sys
 from pytest_webarena.sites.client.lease import BrokerClient
 from pytest_webarena.sites.client.launcher import BrokerConfig, BrokerLauncher
 
-with BrokerLauncher(BrokerConfig(catalogue="embedded-docker", standbys=1)) as launcher:
+with BrokerLauncher(BrokerConfig(catalogue="embedded-docker", spares=1)) as launcher:
     with BrokerClient(launcher.address, name="main") as client:
         with client.lease(["homepage"], holder="test", timeout=60):
             print("leased", flush=True)
@@ -37,7 +37,7 @@ with BrokerLauncher(BrokerConfig(catalogue="embedded-docker", standbys=1)) as la
 
 
 def test_leases_are_pristine_whatever_was_done_before(tmp_path: Path) -> None:
-    config = BrokerConfig(catalogue="embedded-docker", run_dir=tmp_path, standbys=0, max_replicas=1)
+    config = BrokerConfig(catalogue="embedded-docker", run_dir=tmp_path, spares=0, max_replicas=1)
     with BrokerLauncher(config) as launcher:
         with BrokerClient(launcher.address, name="main") as client:
             with client.lease(["homepage"], holder="first", timeout=60) as lease:

@@ -35,7 +35,7 @@ import sys
 from pytest_webarena.sites.client.lease import BrokerClient
 from pytest_webarena.sites.client.launcher import BrokerConfig, BrokerLauncher
 
-with BrokerLauncher(BrokerConfig(catalogue="sites.yaml", standbys=0)) as launcher:
+with BrokerLauncher(BrokerConfig(catalogue="sites.yaml", spares=0)) as launcher:
     with BrokerClient(launcher.address, name="main") as client:
         client.prepare({"forum": {"ann": 99}}, holder="test", timeout=60).keep({"forum": {"ann": {}}}, {})
         with client.lease(["forum"], holder="test", timeout=60) as lease:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from pytest_webarena.browser.acting import scripts
-from pytest_webarena.browser.acting.targets import Place, TargetOnPage
+from pytest_webarena.browser.acting.targets import HitPoint, TargetOnPage
 from pytest_webarena.browser.faults import ActionFailed
 from pytest_webarena.browser.tabs.tab import Tab
 
@@ -23,12 +23,12 @@ class Mouse:
         self._mouse = tab.page.mouse
         self._hang = hang
 
-    async def move(self, place: Place) -> None:
+    async def move(self, place: HitPoint) -> None:
         """Move over ``place``."""
         await self._tab.run(self._mouse.move(place.x, place.y), self._hang(), "moving the mouse")
 
     async def click(
-        self, place: Place, button: str = "left", count: int = 1, modifiers: Sequence[str] | None = None
+        self, place: HitPoint, button: str = "left", count: int = 1, modifiers: Sequence[str] | None = None
     ) -> None:
         """Click ``place``, once to three times, with keys held (Playwright's names)."""
         keyboard = self._tab.page.keyboard
@@ -45,13 +45,13 @@ class Mouse:
             for key in reversed(held):
                 self._tab.in_background(keyboard.up(key))
 
-    async def turn_wheel(self, place: Place, across: float, down: float) -> None:
+    async def turn_wheel(self, place: HitPoint, across: float, down: float) -> None:
         """Turn the wheel over ``place``, by so many pixels, and wait until the page has followed."""
         await self.move(place)
         await self._tab.run(self._mouse.wheel(across, down), self._hang(), "turning the mouse wheel")
         await self._tab.evaluate(scripts.TWO_FRAMES, seconds=self._hang(), what="scrolling")
 
-    async def drag(self, source: TargetOnPage, destination: TargetOnPage) -> tuple[Place, Place]:
+    async def drag(self, source: TargetOnPage, destination: TargetOnPage) -> tuple[HitPoint, HitPoint]:
         """Press on ``source``, release on ``destination``; where both were. `ActionFailed` where no drop would come."""
         tab, mouse = self._tab, self._mouse
         if not tab.is_observable and await source.call(scripts.IS_DRAGGABLE):

@@ -17,7 +17,7 @@ from pytest_webarena.browser.observation.fast.inpage import Located, role_and_na
 from pytest_webarena.browser.tabs.tab import Tab, script_value
 from pytest_webarena.evidence import TargetRecord
 
-__all__ = ["OBJECT_GROUP", "Place", "TargetOnPage", "find_target"]
+__all__ = ["OBJECT_GROUP", "HitPoint", "TargetOnPage", "find_target"]
 
 Purpose = Literal["click", "hover", "type"]
 
@@ -37,7 +37,7 @@ _ON_NODE = (
 )
 
 
-class Place:
+class HitPoint:
     """A point in the viewport where the target is, and what its element is like."""
 
     __slots__ = ("kind", "option", "record", "x", "y")
@@ -53,7 +53,7 @@ class Place:
 class TargetOnPage(Protocol):
     """An element that an action is about. All methods raise `ActionFailed` with a sentence for the agent."""
 
-    async def place(self, purpose: Purpose) -> Place:
+    async def place(self, purpose: Purpose) -> HitPoint:
         """Bring it into view and say where to hit it. It is checked that nothing else would be hit."""
         ...
 
@@ -85,7 +85,7 @@ class _ById:
         self._document = tab.document
         self._object = ""
 
-    async def place(self, purpose: Purpose) -> Place:
+    async def place(self, purpose: Purpose) -> HitPoint:
         found = await self.call(scripts.PREPARE, purpose)
         state = found["state"]
         who = f"[{self._id}] {self._info.role} {shorten(self._info.name, 60)!r}"
@@ -98,7 +98,7 @@ class _ById:
         else:
             raise ActionFailed(_why_not(who, found))
         record = _record(found["record"], role=self._info.role, name=self._info.name, x=x, y=y)
-        return Place(record, x, y, found["kind"], option=state == "option")
+        return HitPoint(record, x, y, found["kind"], option=state == "option")
 
     async def call(self, script: str, *args: Any) -> Any:
         try:
@@ -167,7 +167,7 @@ class _InPage:
         self._document = tab.document
         self._said = ""
 
-    async def place(self, purpose: Purpose) -> Place:
+    async def place(self, purpose: Purpose) -> HitPoint:
         found = await self.call(scripts.PREPARE, purpose)
         role, name = role_and_name(self._said)
         who = f"[{self._id}] {role} {shorten(name, 60)!r}"
@@ -184,7 +184,7 @@ class _InPage:
             raise ActionFailed(_why_not(who, found))
         x, y = found.get("x", 0.0), found.get("y", 0.0)
         record = _record(found["record"], role=role, name=name, x=x, y=y)
-        return Place(record, x, y, found["kind"], option=found["state"] == "option")
+        return HitPoint(record, x, y, found["kind"], option=found["state"] == "option")
 
     async def call(self, script: str, *args: Any) -> Any:
         return await self._ask(self._located, script, *args)
@@ -214,12 +214,14 @@ class _BySelector:
         self._patience = Deadline(patience)
         self._who = f"The element {shorten(selector, 100)!r}"
 
-    async def place(self, purpose: Purpose) -> Place:
+    async def place(self, purpose: Purpose) -> HitPoint:
         while True:
             found = await self.call(scripts.PREPARE, purpose)
             if found["state"] in ("ready", "option"):
                 x, y = found.get("x", 0.0), found.get("y", 0.0)
-                return Place(_record(found["record"], x=x, y=y), x, y, found["kind"], option=found["state"] == "option")
+                return HitPoint(
+                    _record(found["record"], x=x, y=y), x, y, found["kind"], option=found["state"] == "option"
+                )
             if self._patience.over or found["state"] == "foreign":
                 raise ActionFailed(_why_not(self._who, found))
             await self._tab.changed(self._patience.left(0.05))
@@ -251,11 +253,11 @@ class _ByPoint:
     def __init__(self, tab: Tab, x: float, y: float, hang: float) -> None:
         self._tab, self._x, self._y, self._hang = tab, x, y, hang
 
-    async def place(self, purpose: Purpose) -> Place:
+    async def place(self, purpose: Purpose) -> HitPoint:
         found = await self._evaluate(scripts.POINT_TARGET)
         if found is None:
             raise ActionFailed(f"The point ({self._x:g}, {self._y:g}) is outside the viewport.")
-        return Place(_record(found), self._x, self._y)
+        return HitPoint(_record(found), self._x, self._y)
 
     async def call(self, script: str, *args: Any) -> Any:
         on_hit = f"(x, y, ...args) => ({script})(document.elementFromPoint(x, y) || document.documentElement, ...args)"

@@ -1,7 +1,7 @@
 """What an agent sees of a page: the settings' forms of it, and how they are read from the browser.
 
 ``model`` is what an agent gets, ``extraction`` the interface of the two extractors: `exact` here, ``fast`` in
-`pytest_webarena.browser.observation.fast`. `exact` reads Chromium's answers: `snapshot` the layout, `axtree` the accessibility tree
+`fast`. `exact` reads Chromium's answers: `snapshot` the layout, `axtree` the accessibility tree
 (`compat`: with the original harness's defects), `html` the markup by the rules of `markup`, `remote` finds iframes of
 other processes. `images` captures, `marking` and `drawing` make the set of marks; `tokens` counts and `budget` cuts.
 `pytest_webarena.browser.looking` puts it all together.

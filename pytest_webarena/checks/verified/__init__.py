@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from pytest_webarena.answers import read_response
 from pytest_webarena.checks.kind import Judgement, Kind, View
 from pytest_webarena.checks.verified.form import FORM, NETWORK, VerifiedSpec
-from pytest_webarena.checks.verified.package import Finding, PackageMissing, evaluate, load_package
+from pytest_webarena.checks.verified.package import EvaluatorResult, PackageMissing, evaluate, load_package
 from pytest_webarena.evidence import Evidence, RequestRecord
 from pytest_webarena.tasks.nodes import clip
 
@@ -58,7 +58,7 @@ def _not_computed(spec: VerifiedSpec, evidence: Evidence) -> str:
     return ""
 
 
-def _undecided(finding: Finding, evidence: Evidence) -> str:
+def _undecided(finding: EvaluatorResult, evidence: Evidence) -> str:
     """Why a finding might be another one, had everything been kept; empty when it would not."""
     if finding.evaluator != NETWORK:
         return ""
@@ -74,7 +74,7 @@ def _undecided(finding: Finding, evidence: Evidence) -> str:
     return ""
 
 
-def _unrecorded(finding: Finding, evidence: Evidence) -> int:
+def _unrecorded(finding: EvaluatorResult, evidence: Evidence) -> int:
     """How many requests are not in the record that may be what a finding is about."""
     if finding.evaluator != NETWORK:
         return 0
@@ -107,7 +107,7 @@ def _answer_lost(request: RequestRecord) -> bool:
     )
 
 
-def _actual(spec: VerifiedSpec, evidence: Evidence, failed: Sequence[Finding]) -> str:
+def _actual(spec: VerifiedSpec, evidence: Evidence, failed: Sequence[EvaluatorResult]) -> str:
     """The answer, the number of requests, and of those that were missed the nearest."""
     parts = ["no answer" if evidence.answer is None else clip(evidence.answer, 200)]
     if spec.network:
@@ -116,7 +116,7 @@ def _actual(spec: VerifiedSpec, evidence: Evidence, failed: Sequence[Finding]) -
     return "; ".join(dict.fromkeys(filter(None, parts)))
 
 
-def _nearest(finding: Finding, evidence: Evidence) -> str:
+def _nearest(finding: EvaluatorResult, evidence: Evidence) -> str:
     """The last request with the expected method and path, else with the method; empty when there is none."""
     method = str(finding.expected.get("http_method", "GET")).upper()
     alike = [each for each in evidence.requests if each.method.upper() == method and not _is_asset(each.url)]

@@ -16,7 +16,7 @@ from pytest_webarena.har import entries
 if TYPE_CHECKING:
     from types import ModuleType
 
-__all__ = ["Finding", "PackageMissing", "Result", "evaluate", "load_package"]
+__all__ = ["EvaluatorResult", "PackageMissing", "Result", "evaluate", "load_package"]
 
 _LOGGERS = ("WebArena-Verified", "webarena_verified")
 
@@ -26,7 +26,7 @@ class PackageMissing(Exception):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class EvaluatorResult:
     """What one evaluator found."""
 
     evaluator: str
@@ -47,7 +47,7 @@ class Result:
 
     status: str
     """``success``, ``failure`` or ``error``. An error is counted as not passed, as the package does."""
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[EvaluatorResult, ...] = ()
     problem: str = ""
     """Why there are no findings."""
 
@@ -122,13 +122,13 @@ def _task(spec: VerifiedSpec) -> dict[str, Any]:
     }
 
 
-def _finding(spec: VerifiedSpec, index: int, found: Any) -> Finding:
+def _finding(spec: VerifiedSpec, index: int, found: Any) -> EvaluatorResult:
     said = [found.error_msg] if found.error_msg else []
     for each in found.assertions or ():
         said += [message for message in (*(each.assertion_msgs or ()), each.error_msg) if message]
     expected = spec.eval[index]["expected"]
     what = "response" if "task_type" in expected or "performed_operation" in expected else _request(expected)
-    return Finding(
+    return EvaluatorResult(
         evaluator=found.evaluator_name,
         status=str(found.status),
         expected=expected,

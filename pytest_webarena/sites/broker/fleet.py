@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 from pytest_webarena.errors import SiteError, SiteMissing, WebArenaError
 from pytest_webarena.sites.backends.base import Backend, KeepingBackend, Replica, Rows
 from pytest_webarena.sites.backends.ready import answers
-from pytest_webarena.sites.broker.metrics import Figures
-from pytest_webarena.sites.broker.pausing import Rest
+from pytest_webarena.sites.broker.metrics import FleetMetrics
+from pytest_webarena.sites.broker.pausing import IdlePauser
 from pytest_webarena.sites.broker.preparation import Preparation
 from pytest_webarena.sites.broker.sizing import Budget, Demand, FleetLimits, Recent
 from pytest_webarena.sites.broker.slot import Slot, State
@@ -75,11 +75,11 @@ class Fleet:
         self._backend = backend
         self._preparation = Preparation(app, backend)
         self._clock, self._spawn, self._changed = clock, spawn, changed
-        self._rest = Rest(app, self._preparation.backend, clock=clock, broke=self._broke)
+        self._pauser = IdlePauser(app, self._preparation.backend, clock=clock, broke=self._broke)
         self._closing = False
         self._made = 0
         self._demand = Recent(clock())
-        self._figures = Figures()
+        self._metrics = FleetMetrics()
 
     # --- what the pool asks
 
@@ -106,16 +106,16 @@ class Fleet:
         if slot.state is State.PRISTINE:
             slot.to(State.LEASED, self._clock())
         slot.holders[lease] = holder
-        self._figures.leases += 1
+        self._metrics.leases += 1
         self._needs.took(self._clock())
         if waited > 0:
-            self._figures.waits.append(waited)
+            self._metrics.waits.append(waited)
         return slot
 
     def give_back(self, slot: Slot, lease: str) -> None:
         """Nobody got to use ``lease``, so the replica is as pristine as before, unless `verify` has found otherwise."""
         del slot.holders[lease]
-        self._figures.leases -= 1
+        self._metrics.leases -= 1
         if slot.state is State.LEASED and slot.touched and not self.app.read_only:
             self._replace(slot, slot.touched)
         elif slot.state is State.LEASED and not slot.holders:
@@ -187,7 +187,7 @@ class Fleet:
 
     async def wake(self, slot: Slot) -> None:
         """Have a replica that has just been taken go on, if it was paused."""
-        await self._rest.wake(slot)
+        await self._pauser.wake(slot)
 
     def keeps(self) -> bool:
         """Whether replicas can start from what somebody has made of one."""
@@ -222,29 +222,29 @@ class Fleet:
 
     def handed_on(self, slot: Slot) -> None:
         """Note that a replica has a new holder, maybe without a reset since it had its last one."""
-        self._figures.clean += slot.visited
+        self._metrics.clean += slot.visited
 
     def handed_over(self, seconds: float) -> None:
         """Note how long a hand-over took."""
-        self._figures.handovers.append(seconds)
+        self._metrics.handovers.append(seconds)
 
     # --- size
 
     @property
-    def standbys(self) -> int:
+    def spares(self) -> int:
         """Spares to keep at present."""
         if not self.limits.grows:
-            return self.limits.standbys
-        return max(self.limits.standbys, self._needs.spares(self._clock()))
+            return self.limits.spares
+        return max(self.limits.spares, self._needs.spares(self._clock()))
 
     @property
     def booting(self) -> bool:
         """Whether the first replica of the run is on its way, which has deadlines of its own."""
         starting = any(slot.state is State.STARTING for slot in self.slots)
-        return starting and not self._figures.starts and not self._failures
+        return starting and not self._metrics.starts and not self._failures
 
     def plan(self, waiting: int) -> int:
-        """Start what ``waiting`` requests need, or the standbys when nobody waits, within the limit.
+        """Start what ``waiting`` requests need, or the spares when nobody waits, within the limit.
 
         Returns how many of those who wait get none because memory is short.
         """
@@ -252,11 +252,11 @@ class Fleet:
         leased = sum(slot.state is State.LEASED for slot in living)
         self._demand.note(self._clock(), leased + waiting)
         if not self._closing:
-            self._rest.see_to(self.slots)
+            self._pauser.see_to(self.slots)
         if self._closing or self.failure:
             return 0
         # Those who wait first: starting spares beside would only slow theirs down.
-        wanted = (waiting or (0 if self.preparing else self.standbys)) - (len(living) - leased)
+        wanted = (waiting or (0 if self.preparing else self.spares)) - (len(living) - leased)
         missing = min(wanted, self.limits.replicas - len(living))
         if self.app.read_only:
             missing = 0 if living else 1
@@ -268,7 +268,7 @@ class Fleet:
             self.slots.append(slot)
             self._budget.take(self.limits.size)
             self._spawn(self._start(slot))
-        self._figures.most = max(self._figures.most, len(self._living()))
+        self._metrics.most = max(self._metrics.most, len(self._living()))
         if not waiting:
             self._renew_spares()
         return max(missing, 0) if waiting else 0
@@ -294,7 +294,7 @@ class Fleet:
 
     def trim(self) -> None:
         """Stop pristine replicas that recent demand did not need."""
-        wanted = self._demand.most(self._clock()) + self.standbys
+        wanted = self._demand.most(self._clock()) + self.spares
         surplus = len(self._living()) - max(wanted, 1 if self.app.read_only else 0)
         for slot in [slot for slot in self.slots if slot.state is State.PRISTINE][: max(surplus, 0)]:
             self._remove(slot)
@@ -311,14 +311,14 @@ class Fleet:
             backend = await self._preparation.done()
             replica = await self._in_time(backend.start(self.app, slot.id), "start")
         except Exception as error:
-            self._figures.failed_starts += 1
+            self._metrics.failed_starts += 1
             self.missing = isinstance(error, SiteMissing)
             self._fail(slot, error, "could not be started")
             self.failure = slot.why
             _log.error("%s", slot.why)
         else:
             slot.replica = replica
-            self._ready(slot, self._figures.starts, began)
+            self._ready(slot, self._metrics.starts, began)
         self._changed()
 
     def _replace(self, slot: Slot, why: str) -> None:
@@ -335,7 +335,7 @@ class Fleet:
             _log.error("%s", slot.why)
             await self._stop(replica)
         else:
-            self._ready(slot, self._figures.resets, began)
+            self._ready(slot, self._metrics.resets, began)
         self._changed()
 
     def _ready(self, slot: Slot, durations: list[float], began: float) -> None:
@@ -374,7 +374,7 @@ class Fleet:
             _log.exception("could not stop %s", replica.id)
 
     def _broke(self, slot: Slot, why: str) -> None:
-        self._figures.broken += 1
+        self._metrics.broken += 1
         slot.to(State.BROKEN, self._clock(), f"replica {slot.id} broke: {why}")
         _log.error("%s", slot.why)
         self._spawn(self._stop(slot.running()))
@@ -388,7 +388,7 @@ class Fleet:
     def _remove(self, slot: Slot) -> None:
         self.slots.remove(slot)
         self._budget.free(self.limits.size)
-        self._figures.gone(slot, self._clock())
+        self._metrics.gone(slot, self._clock())
 
     async def close(self) -> None:
         """Start nothing more; an unfinished preparation is cut off."""
@@ -411,4 +411,4 @@ class Fleet:
 
     def report(self) -> AppReport:
         """Its figures so far."""
-        return self._figures.report(self.app, self.slots, self._clock())
+        return self._metrics.report(self.app, self.slots, self._clock())

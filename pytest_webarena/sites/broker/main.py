@@ -1,7 +1,7 @@
 """The broker's process: the one of a run and host that owns replicas, gateways and the clean-up after them.
 
-Started by `launcher` when the first client connects (``python -P -m pytest_webarena.sites.broker.main FD``, FD being the
-listening socket); reads one line of settings from stdin and ends when stdin does. Clients speak `protocol`.
+Started by `launcher` when the first client connects (``python -P -m pytest_webarena.sites.broker.main FD``, FD being
+the listening socket); reads one line of settings from stdin and ends when stdin does. Clients speak `protocol`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from pytest_webarena.errors import HarnessError, TaskError, UsageError, WebArenaError
-from pytest_webarena.sites.broker.service import BrokerSettings, Desk
+from pytest_webarena.sites.broker.service import BrokerSettings, LeaseService
 from pytest_webarena.sites.catalogues.manifest import load_catalogue
 from pytest_webarena.sites.cleanup import reaper
 from pytest_webarena.sites.cleanup.private_directory import READY, REPORT, ReaperProcess, sweep
@@ -39,8 +39,8 @@ _CLOSING = 9.0
 class _Client:
     """One connection: reads requests, answers each when it is done, frees the leases at the end."""
 
-    def __init__(self, desk: Desk, settings: BrokerSettings, key: str, writer: asyncio.StreamWriter) -> None:
-        self._desk = desk
+    def __init__(self, service: LeaseService, settings: BrokerSettings, key: str, writer: asyncio.StreamWriter) -> None:
+        self._service = service
         self._settings = settings
         self._key = key
         self._writer = writer
@@ -49,24 +49,24 @@ class _Client:
         self._leases: set[str] = set()
         self._work: set[asyncio.Task[None]] = set()
         self._operations: dict[str, Callable[..., Awaitable[Any]]] = {
-            "check": desk.check,
-            "ended": desk.ended,
+            "check": service.check,
+            "ended": service.ended,
             "gateway": self._gateway,
-            "headers": desk.headers,
+            "headers": service.headers,
             "hello": self._hello,
-            "join": desk.join,
+            "join": service.join,
             "keep": self._keep,
             "lease": self._lease,
-            "logs": desk.logs,
-            "look": desk.look,
-            "own_answer": desk.own_answer,
+            "logs": service.logs,
+            "look": service.look,
+            "own_answer": service.own_answer,
             "prepare": self._prepare,
-            "query": desk.query,
+            "query": service.query,
             "release": self._release,
-            "requests": desk.requests,
+            "requests": service.requests,
             "status": self._status,
-            "unrecorded": desk.unrecorded,
-            "writes": desk.writes,
+            "unrecorded": service.unrecorded,
+            "writes": service.writes,
         }
 
     async def serve(self, reader: asyncio.StreamReader) -> None:
@@ -82,7 +82,7 @@ class _Client:
         finally:
             for task in self._work:
                 task.cancel()
-            self._desk.release_soon(self._leases)
+            self._service.release_soon(self._leases)
             self._writer.close()
 
     def hang_up(self) -> None:
@@ -125,35 +125,35 @@ class _Client:
 
     async def _lease(self, sites: list[str], holder: str, timeout: float | None) -> Any:
         who = f"{self._name} ({holder})"
-        return await self._desk.lease(sites, holder=who, timeout=timeout, register=self._leases.add)
+        return await self._service.lease(sites, holder=who, timeout=timeout, register=self._leases.add)
 
     async def _prepare(self, visits: dict[str, dict[str, int]], holder: str, timeout: float | None) -> Any:
         who = f"{self._name} ({holder})"
-        return await self._desk.prepare(visits, holder=who, timeout=timeout, register=self._leases.add)
+        return await self._service.prepare(visits, holder=who, timeout=timeout, register=self._leases.add)
 
     async def _keep(self, lease: str, made: Any, problems: Any) -> None:
-        await self._desk.keep(lease, made, problems)
+        await self._service.keep(lease, made, problems)
         self._leases.discard(lease)
 
     async def _gateway(self) -> Any:
-        return await self._desk.gateway(register=self._leases.add)
+        return await self._service.gateway(register=self._leases.add)
 
     async def _release(self, lease: str) -> Any:
         if lease not in self._leases:
             return ReleaseReport(clean=False, reason=f"{lease} is not held by this connection")
         self._leases.discard(lease)
-        return await self._desk.release(lease)
+        return await self._service.release(lease)
 
     async def _status(self) -> Any:
-        return self._desk.status(os.getpid())
+        return self._service.status(os.getpid())
 
 
-async def _run(desk: Desk, settings: BrokerSettings, key: str, listener: socket.socket) -> None:
+async def _run(service: LeaseService, settings: BrokerSettings, key: str, listener: socket.socket) -> None:
     loop = asyncio.get_running_loop()
     clients: dict[_Client, asyncio.Event] = {}
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        client = _Client(desk, settings, key, writer)
+        client = _Client(service, settings, key, writer)
         gone = clients[client] = asyncio.Event()
         try:
             await client.serve(reader)
@@ -167,7 +167,7 @@ async def _run(desk: Desk, settings: BrokerSettings, key: str, listener: socket.
     # From 3.13 on asyncio would remove the socket's file at the end, which is the launcher's: a next broker needs it.
     options: dict[str, Any] = {"cleanup_socket": False} if sys.version_info >= (3, 13) else {}
     server = await asyncio.start_unix_server(serve, sock=listener, limit=_LINE_LIMIT, **options)
-    watcher = loop.create_task(desk.watch())
+    watcher = loop.create_task(service.watch())
     sweeping = loop.run_in_executor(None, sweep)
     os.write(1, READY)
     os.dup2(2, 1)  # from here on, whatever prints, prints into the log
@@ -180,9 +180,9 @@ async def _run(desk: Desk, settings: BrokerSettings, key: str, listener: socket.
     await asyncio.gather(watcher, *(gone.wait() for gone in clients.values()), return_exceptions=True)
     # Before anything is ended: a slow engine may cost us the time for it.
     unfinished = settings.directory.parent / f"{REPORT}.new"
-    unfinished.write_text(dumps(desk.report()))
+    unfinished.write_text(dumps(service.report()))
     unfinished.replace(settings.directory.parent / REPORT)
-    await desk.close()
+    await service.close()
     await sweeping
 
 
@@ -226,11 +226,11 @@ def main() -> None:
     guard = ReaperProcess(stderr=None)
     guard.add("dir", str(settings.directory))
     settings.directory.mkdir(exist_ok=True)
-    desk = Desk(catalogue, settings, guard, secrets.token_hex(8))
+    service = LeaseService(catalogue, settings, guard, secrets.token_hex(8))
     signal.signal(signal.SIGALRM, _give_up)
     _log.info("broker %s serves the catalogue %s", reaper.identity(), catalogue.path)
     try:
-        asyncio.run(_run(desk, settings, key, listener))
+        asyncio.run(_run(service, settings, key, listener))
     finally:
         reaper.remove_tree(settings.directory, patience=1)
         with contextlib.suppress(OSError):

@@ -12,14 +12,14 @@ from pytest_webarena.sites.backends.base import Backend, PausingBackend
 from pytest_webarena.sites.broker.slot import Slot, State
 from pytest_webarena.sites.catalogues.manifest import AppManifest
 
-__all__ = ["Rest"]
+__all__ = ["IdlePauser"]
 
 _log = logging.getLogger(__name__)
 _IDLE = 5.0
 """Seconds after which a spare that is not the next in line is paused, where the backend can do that."""
 
 
-class Rest:
+class IdlePauser:
     """Pauses and wakes replicas of ``app``. ``broke`` hears of one that does not go on, and why."""
 
     def __init__(

@@ -112,7 +112,7 @@ class Pool:
                     for fleet in fleets:
                         fleet.handed_on(lease.slots[fleet.app.name])
                     return lease
-                # One died or changed on standby: back to the old place in the queue, before anybody else is served.
+                # One died or changed on spare: back to the old place in the queue, before anybody else is served.
                 request.future = asyncio.get_running_loop().create_future()
                 request.queued = True
                 self._enqueue(request)
@@ -262,7 +262,7 @@ class Pool:
 
     def _grant(self, request: _Request) -> None:
         waited = self._clock() - request.asked if request.queued else 0.0
-        self._granted += 1  # not the request's number: one whose replica died on standby is granted again
+        self._granted += 1  # not the request's number: one whose replica died as a spare is granted again
         name = f"lease-{self._granted}"
         slots = {fleet.app.name: fleet.take(name, request.holder, waited) for fleet in request.fleets}
         lease = PoolLease(id=name, holder=request.holder, waited=waited, granted=self._clock(), slots=slots)

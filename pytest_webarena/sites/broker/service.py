@@ -15,10 +15,10 @@ from pytest_webarena.errors import SiteError, TaskError, WebArenaError
 from pytest_webarena.evidence import RequestRecord, Unfinished, Unrecorded
 from pytest_webarena.gateway import Gateway, GatewaySession
 from pytest_webarena.sites.backends.base import KeepsLogs, Replica, Rows
-from pytest_webarena.sites.broker.backends_in_use import Backends
+from pytest_webarena.sites.broker.backend_set import BackendSet
 from pytest_webarena.sites.broker.fleet import ReplicaBroke
 from pytest_webarena.sites.broker.pool import Pool, PoolLease
-from pytest_webarena.sites.broker.sessions import Problems, Sessions, States, Turn, Visits
+from pytest_webarena.sites.broker.sessions import Problems, Sessions, SignInTurn, States, Visits
 from pytest_webarena.sites.broker.sizing import Budget, FleetLimits, size_of
 from pytest_webarena.sites.broker.traffic import unsafe_by_app
 from pytest_webarena.sites.catalogues.manifest import AppManifest, Catalogue, SiteManifest
@@ -27,7 +27,7 @@ from pytest_webarena.sites.cleanup.private_directory import ReaperProcess
 from pytest_webarena.sites.protocol.messages import Grant, ReleaseReport, ReplicaInfo, SiteAccess
 from pytest_webarena.sites.protocol.report import BrokerReport, BrokerStatus
 
-__all__ = ["BrokerSettings", "Desk"]
+__all__ = ["BrokerSettings", "LeaseService"]
 
 _log = logging.getLogger(__name__)
 _OBITUARY = 1.0
@@ -47,7 +47,7 @@ class BrokerSettings:
     """Private; everything on disk goes below it."""
     log: Path
     max_replicas: int
-    standbys: int | None
+    spares: int | None
     memory: int | None
     pulls: Pulls
     """Which missing images are pulled."""
@@ -66,7 +66,7 @@ class _Held:
     sites: Mapping[str, SiteManifest]
     hosts: Mapping[str, str] = field(default_factory=dict)
     """Host to app, of all that can be reached."""
-    turn: Turn | None = None
+    turn: SignInTurn | None = None
     """Of a lease for signing in on."""
 
     @property
@@ -75,14 +75,14 @@ class _Held:
         return (self.session,)
 
 
-class Desk:
+class LeaseService:
     """Leases sites: a pool of replicas, and a gateway session for each lease. Lives on one event loop."""
 
     def __init__(self, catalogue: Catalogue, settings: BrokerSettings, guard: ReaperProcess, run: str) -> None:
         self.catalogue = catalogue
         self.settings = settings
         self._started = time.monotonic()
-        self._backends = Backends(catalogue, settings.directory, guard, run, pulls=settings.pulls, note=self._note)
+        self._backends = BackendSet(catalogue, settings.directory, guard, run, pulls=settings.pulls, note=self._note)
         self._gateway = Gateway()
         self._pool = Pool(catalogue.apps, self._backends.get, self._limits, budget=Budget(settings.memory))
         self._sessions = Sessions(catalogue, self._pool)
@@ -161,7 +161,7 @@ class Desk:
         del self._held[lease]
         await asyncio.shield(self._background(self._keep(held, held.turn, made, problems)))
 
-    async def _keep(self, held: _Held, turn: Turn, made: States, problems: Problems) -> None:
+    async def _keep(self, held: _Held, turn: SignInTurn, made: States, problems: Problems) -> None:
         sessions, name = turn.sessions, turn.sessions.app.name
         for site, users in turn.missing.items():
             for user in set(users) - set(made.get(site, ())):
@@ -371,12 +371,12 @@ class Desk:
 
     def _limits(self, app: AppManifest) -> FleetLimits:
         if app.read_only:
-            return FleetLimits(replicas=1, standbys=0)
-        standbys = self.settings.standbys if app.standbys is None else app.standbys
+            return FleetLimits(replicas=1, spares=0)
+        spares = self.settings.spares if app.spares is None else app.spares
         return FleetLimits(
             replicas=self.settings.max_replicas if app.max_replicas is None else app.max_replicas,
-            standbys=1 if standbys is None else standbys,
-            grows=standbys is None,
+            spares=1 if spares is None else spares,
+            grows=spares is None,
             size=size_of(app),
         )
 

@@ -20,7 +20,7 @@ from pytest_webarena.sites.broker.pool import Pool
 from pytest_webarena.sites.catalogues.manifest import AppManifest, Catalogue
 from pytest_webarena.sites.protocol.messages import StoredSession
 
-__all__ = ["AppSessions", "Problems", "Sessions", "States", "Turn", "Visits"]
+__all__ = ["AppSessions", "Problems", "Sessions", "SignInTurn", "States", "Visits"]
 
 Visits = Mapping[str, Mapping[str, int]]
 """Site to account to how many trials will visit the site so."""
@@ -121,7 +121,7 @@ class AppSessions:
 
 
 @dataclass(slots=True, eq=False, kw_only=True)
-class Turn:
+class SignInTurn:
     """Somebody's turn to sign in. To be ended, whatever happens."""
 
     sessions: AppSessions
@@ -162,7 +162,7 @@ class Sessions:
         """What can't be kept, and why."""
         return tuple(note for sessions in self._apps.values() for note in sessions.notes)
 
-    async def turn(self, visits: Visits, *, wait: float) -> Turn | None:
+    async def turn(self, visits: Visits, *, wait: float) -> SignInTurn | None:
         """The turn to sign in somebody of ``visits`` for all replicas to come; None when there is nobody, now or later.
 
         While somebody else is at it, waits for up to ``wait`` seconds: what is missing then, trials do by themselves.
@@ -180,7 +180,7 @@ class Sessions:
                 continue
             if missing := sessions.missing(of_app):
                 self._pool.preparing(name, True)
-                return Turn(sessions=sessions, missing=missing, finish=partial(self._over, sessions))
+                return SignInTurn(sessions=sessions, missing=missing, finish=partial(self._over, sessions))
             sessions.turn.release()
         return None
 

@@ -26,7 +26,7 @@ class FleetLimits:
     """How many replicas an app may have."""
 
     replicas: int
-    standbys: int
+    spares: int
     """Pristine spares kept ready beside those in use."""
     grows: bool = False
     """Whether more spares are kept as soon as demand outruns replacement."""

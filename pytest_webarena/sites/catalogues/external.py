@@ -93,7 +93,7 @@ def external_app(name: str, url: str, known: SiteManifest | None, app: AppManife
         login={name: replace(app.login[name], portable=True)} if app and name in app.login else {},
         read_only=app.read_only if app else False,
         max_replicas=1,
-        standbys=0,
+        spares=0,
         start_timeout=_TIMEOUT,
         digest=hashlib.sha256(f"{EXTERNAL} {url}".encode()).hexdigest()[:16],
     )

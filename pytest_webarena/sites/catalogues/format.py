@@ -79,7 +79,7 @@ APP: Record[Mapping[str, Any]] = Record(
         key("start_timeout", Number(float, above=0), "Seconds a start may take.", "start_timeout: 300", default=60.0),
         key("boot_seconds", Number(float, low=0), "About how long a start takes.", "boot_seconds: 45", default=1.0),
         key("max_replicas", Int(low=1), "Instead of the run's limit.", "max_replicas: 2", default=None),
-        key("standbys", Int(low=0), "Instead of the run's number.", "standbys: 2", default=None),
+        key("spares", Int(low=0), "Instead of the run's number.", "spares: 2", default=None),
         key(
             "depends_on",
             ListOf(NAME),

@@ -254,7 +254,7 @@ def _check_dependencies(apps: Mapping[str, AppManifest], sources: Mapping[str, _
 def _digest(app: AppManifest) -> str:
     """Hash of what decides the app's behaviour, as far as it can be told without running it."""
     docker = replace(app.docker, pull_size="") if app.docker is not None else None
-    described = replace(app, folder=Path(), max_replicas=None, standbys=None, digest="", docker=docker)
+    described = replace(app, folder=Path(), max_replicas=None, spares=None, digest="", docker=docker)
     total = hashlib.sha256(dumps(described).encode())
     if app.process is not None and app.process.factory:
         targets = (app.process.factory, app.process.seed, app.process.on_fork)

@@ -209,7 +209,7 @@ class AppManifest:
     """About how long a start takes; a hint for sizing and progress."""
     max_replicas: int | None = None
     """Overrides the run's limit."""
-    standbys: int | None = None
+    spares: int | None = None
     """Overrides the run's number of spare pristine replicas."""
     depends_on: tuple[str, ...] = ()
     """Apps that run and are leased along with it; their hosts are served too, and known by name inside its container.

@@ -43,7 +43,7 @@ _TITLES: tuple[tuple[str, Record[Any], str], ...] = (
 _INTRODUCTION = """
 # Catalogue files
 
-<!-- Made by `python -m pytest_webarena.sites.catalogues.reference`; edit the declarations in pytest_webarena/sites instead. -->
+<!-- Made by `python -m pytest_webarena.sites.catalogues.reference`; edit the declarations beside it. -->
 
 A catalogue says which apps there are, what sites they serve, who can sign in, where their data are and how to run them.
 `--sites=./sites.yaml` uses one of yours; [sites.md](sites.md) tells the rest.

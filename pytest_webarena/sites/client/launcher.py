@@ -55,7 +55,7 @@ class BrokerConfig:
     """Where ``broker.log`` goes; None: into the private directory, so it is gone afterwards."""
     max_replicas: int = 8
     """Most replicas of an app, unless its manifest says otherwise."""
-    standbys: int | None = None
+    spares: int | None = None
     """Pristine spares of an app beside those in use, unless its manifest says otherwise. None: one, and more as soon as
     replicas are used up faster than they can be replaced."""
     memory: int | None = None
@@ -186,7 +186,7 @@ class BrokerLauncher:
             "directory": str(self._directory / f"broker-{len(self._problems)}"),
             "log": str(self.log),
             "max_replicas": self._config.max_replicas,
-            "standbys": self._config.standbys,
+            "spares": self._config.spares,
             "memory": self._config.memory,
             "pulls": self._config.pulls,
             "lease_timeout": self._config.lease_timeout,

@@ -31,7 +31,7 @@ def ticking(monkeypatch: pytest.MonkeyPatch) -> Iterator[_Time]:
 
 
 def test_starts_with_the_first_reading_and_ticks_in_seconds(ticking: _Time) -> None:
-    ticking.value += 600  # a standby that waits
+    ticking.value += 600  # a spare that waits
     assert clock.now() == EPOCH
     ticking.value += 61.9
     assert clock.now() == EPOCH + timedelta(seconds=61)

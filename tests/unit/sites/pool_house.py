@@ -132,7 +132,7 @@ class House:
     """A pool of the apps ``a``, ``b`` and the read-only ``wiki``, its backend and its clock."""
 
     def __init__(
-        self, *, replicas: int = 2, standbys: int = 0, grows: bool = False, boot: float = 1.0, memory: int | None = None
+        self, *, replicas: int = 2, spares: int = 0, grows: bool = False, boot: float = 1.0, memory: int | None = None
     ) -> None:
         self.backend = FakeBackend()
         self.now = 100.0
@@ -144,7 +144,7 @@ class House:
             "never": replace(app, name="never", reuse=None),
             "wiki": replace(app, name="wiki", read_only=True),
         }
-        limits = FleetLimits(replicas=replicas, standbys=standbys, grows=grows, size=1)
+        limits = FleetLimits(replicas=replicas, spares=spares, grows=grows, size=1)
         self.budget = Budget(memory)
         self.pool = Pool(
             self.apps, lambda _: self.backend, lambda _: limits, clock=lambda: self.now, budget=self.budget

@@ -48,7 +48,7 @@ def until_broken(lease: Lease) -> str:
 def launcher(tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrokerLauncher]:
     """One broker for the tests that leave it as it was."""
     run_dir = tmp_path_factory.mktemp("run")
-    config = BrokerConfig(catalogue=str(tiny / "sites.yaml"), run_dir=run_dir, max_replicas=2, standbys=1)
+    config = BrokerConfig(catalogue=str(tiny / "sites.yaml"), run_dir=run_dir, max_replicas=2, spares=1)
     with BrokerLauncher(config) as launcher:
         yield launcher
 

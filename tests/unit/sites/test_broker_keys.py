@@ -25,7 +25,7 @@ from .processes import DEADLINE, wait_until
 @pytest.fixture(scope="module")
 def launcher(tiny: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[BrokerLauncher]:
     run_dir = tmp_path_factory.mktemp("run")
-    config = BrokerConfig(catalogue=str(tiny / "sites.yaml"), run_dir=run_dir, max_replicas=2, standbys=0)
+    config = BrokerConfig(catalogue=str(tiny / "sites.yaml"), run_dir=run_dir, max_replicas=2, spares=0)
     with BrokerLauncher(config) as launcher:
         yield launcher
 

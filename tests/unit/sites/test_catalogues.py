@@ -146,9 +146,9 @@ def test_an_empty_file_has_no_apps(tmp_path: Path) -> None:
 
 def test_keys_of_an_extending_catalogue_replace_those_below(tmp_path: Path) -> None:
     write(tmp_path / "base.yaml", MINIMAL)
-    top = write(tmp_path / "top.yaml", "extends: ./base.yaml\napps: {shop: {standbys: 3, process: {command: [x]}}}\n")
+    top = write(tmp_path / "top.yaml", "extends: ./base.yaml\napps: {shop: {spares: 3, process: {command: [x]}}}\n")
     app = load_catalogue(top).apps["shop"]
-    assert app.standbys == 3
+    assert app.spares == 3
     assert app.process is not None
     assert (app.process.command, app.process.factory) == (("x",), "")
 
@@ -160,7 +160,7 @@ def test_the_digest_follows_the_code_but_not_the_sizes(tmp_path: Path, monkeypat
     monkeypatch.syspath_prepend(str(tmp_path))
     text = MINIMAL.replace("shop:create_app", "digested_shop:create_app")
     first = load_catalogue(write(tmp_path / "a.yaml", text)).apps["shop"].digest
-    sized = load_catalogue(write(tmp_path / "b.yaml", text.replace("backend:", "standbys: 4\n    backend:")))
+    sized = load_catalogue(write(tmp_path / "b.yaml", text.replace("backend:", "spares: 4\n    backend:")))
     assert sized.apps["shop"].digest == first
     (package / "page.html").write_text("changed")
     from pytest_webarena.sites.catalogues import loading

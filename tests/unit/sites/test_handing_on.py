@@ -101,7 +101,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def client(folder: Path) -> Iterator[BrokerClient]:
-    config = BrokerConfig(catalogue=str(folder / "sites.yaml"), max_replicas=1, standbys=0)
+    config = BrokerConfig(catalogue=str(folder / "sites.yaml"), max_replicas=1, spares=0)
     with BrokerLauncher(config) as launcher, BrokerClient(launcher.address, name="gw0") as client:
         yield client
 

@@ -129,7 +129,7 @@ def test_standbys_are_started_beside_what_is_asked_for() -> None:
         assert second.waited == 0
         assert house.now == before
 
-    run(work, replicas=5, standbys=2)
+    run(work, replicas=5, spares=2)
 
 
 def test_one_failed_preparation_is_one_attempt_however_many_waited_for_it() -> None:
@@ -156,7 +156,7 @@ def test_never_more_replicas_than_the_limit() -> None:
             await house.pool.release(await task, unsafe={})
         assert house.pool.report()["a"].most_replicas == 3
 
-    run(work, replicas=3, standbys=2)
+    run(work, replicas=3, spares=2)
 
 
 def test_a_request_takes_all_its_apps_at_once_or_none() -> None:
@@ -366,7 +366,7 @@ def test_a_standby_that_died_is_replaced_before_anybody_asks() -> None:
         await house.later(1)
         assert house.states("a") == ["leased", "pristine"]
 
-    run(work, standbys=1)
+    run(work, spares=1)
 
 
 def test_surplus_replicas_are_trimmed_when_demand_has_been_lower_for_a_while() -> None:
@@ -380,7 +380,7 @@ def test_surplus_replicas_are_trimmed_when_demand_has_been_lower_for_a_while() -
         assert house.states("a") == ["pristine"]
         assert len(house.backend.stopped) == 4
 
-    run(work, replicas=8, standbys=1)
+    run(work, replicas=8, spares=1)
 
 
 def test_unknown_apps_and_databases_are_named() -> None:

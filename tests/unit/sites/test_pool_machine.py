@@ -27,20 +27,20 @@ class Leasing(RuleBasedStateMachine):
     Whatever takes time can be met by a death in its middle: starts, resets, fingerprints, the keeping of a state.
     """
 
-    @initialize(replicas=st.integers(1, 3), standbys=st.integers(0, 2))
-    def open(self, replicas: int, standbys: int) -> None:
+    @initialize(replicas=st.integers(1, 3), spares=st.integers(0, 2))
+    def open(self, replicas: int, spares: int) -> None:
         self.loop = asyncio.new_event_loop()
         self.faults: list[Any] = []
         self.loop.set_exception_handler(lambda _, context: self.faults.append(context))
         self.replicas = replicas
-        self.house: House = self.do(self._house(replicas, standbys))
+        self.house: House = self.do(self._house(replicas, spares))
         self.asked: list[tuple[frozenset[str], asyncio.Task[PoolLease]]] = []
         self.held: list[PoolLease] = []
         self.ending: list[asyncio.Task[Any]] = []
         """Releases under way, and keeping."""
 
-    async def _house(self, replicas: int, standbys: int) -> House:
-        house = House(replicas=replicas, standbys=standbys)
+    async def _house(self, replicas: int, spares: int) -> House:
+        house = House(replicas=replicas, spares=spares)
         house.backend = KeepingBackend()
         house.backend.manual = house.backend.slow_proofs = True
         return house

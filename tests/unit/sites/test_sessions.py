@@ -126,7 +126,7 @@ def test_later_replicas_start_from_the_kept_one_and_old_spares_are_replaced_one_
         assert [what for what, _ in backend.pending] == ["reset a-3"]
         assert (await house.lease("a")).replicas["a"].edition == 1  # the last of the line, but the best
 
-    house(work, replicas=3, standbys=2)
+    house(work, replicas=3, spares=2)
 
 
 def test_no_spares_are_started_while_somebody_signs_in_for_all() -> None:
@@ -139,7 +139,7 @@ def test_no_spares_are_started_while_somebody_signs_in_for_all() -> None:
         await rest()
         assert house.states("a") == ["leased", "pristine"]
 
-    house(work, replicas=3, standbys=1)
+    house(work, replicas=3, spares=1)
 
 
 def test_a_replica_that_can_not_be_kept_is_replaced() -> None:
@@ -174,7 +174,7 @@ def test_a_replica_that_broke_before_it_was_kept_gives_its_place_and_memory_back
 def launcher(tmp_path: Path) -> Iterator[BrokerLauncher]:
     (tmp_path / "forum.py").write_text(FORUM)
     (tmp_path / "sites.yaml").write_text(SITES)
-    with BrokerLauncher(BrokerConfig(catalogue=str(tmp_path / "sites.yaml"), max_replicas=3, standbys=1)) as launcher:
+    with BrokerLauncher(BrokerConfig(catalogue=str(tmp_path / "sites.yaml"), max_replicas=3, spares=1)) as launcher:
         yield launcher
 
 

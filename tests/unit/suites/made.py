@@ -1,4 +1,4 @@
-"""Rows in the published formats, made up here."""
+"""TaskRows in the published formats, made up here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows of the published formats become tasks."""
+"""TaskRows of the published formats become tasks."""
 
 from __future__ import annotations
 

@@ -15,8 +15,8 @@ from pytest_webarena.trials.episode import EpisodeLimits
 from pytest_webarena.trials.plan import TrialPlan
 from pytest_webarena.trials.trial import run_trial
 from tests.model_server import model_server, say
-from tests.unit.judging.helpers import judge_at
 from tests.unit.llm.helpers import prices
+from tests.unit.llm_judge.helpers import judge_at
 from tests.unit.trials.test_trial import FakeResources
 
 TASK = make_task(

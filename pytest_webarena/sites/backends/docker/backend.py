@@ -18,6 +18,7 @@ from pytest_webarena.errors import HarnessError, SiteError, TaskError
 from pytest_webarena.sites.backends.activity import Activity
 from pytest_webarena.sites.backends.base import Replica, Rows
 from pytest_webarena.sites.backends.docker import containers, snapshots, volumes
+from pytest_webarena.sites.backends.docker.access import EngineAccess
 from pytest_webarena.sites.backends.docker.containers import Executed, Running
 from pytest_webarena.sites.backends.docker.conversation import Conversations
 from pytest_webarena.sites.backends.docker.databases import query_argv, rows_from
@@ -25,7 +26,6 @@ from pytest_webarena.sites.backends.docker.engine import connect
 from pytest_webarena.sites.backends.docker.inside import program
 from pytest_webarena.sites.backends.docker.labels import RUN
 from pytest_webarena.sites.backends.docker.obtain import find_image, obtain_image
-from pytest_webarena.sites.backends.docker.room import EngineRoom
 from pytest_webarena.sites.backends.docker.starting import GRACE, PROGRAM_SECONDS, Image, Starter, margin, section
 from pytest_webarena.sites.backends.docker.steps import run_steps, what_it_said
 
@@ -52,8 +52,8 @@ class DockerBackend:
     """
 
     def __init__(self, context: BackendContext) -> None:
-        self._room = EngineRoom(context)
-        self._starter = Starter(self._room, context.needed)
+        self._access = EngineAccess(context)
+        self._starter = Starter(self._access, context.needed)
         self._context = context
         self._tell = context.note
         self._building = asyncio.Lock()
@@ -78,15 +78,15 @@ class DockerBackend:
         The first time: remove what dead runs left behind.
         """
         docker = section(app)
-        client = await self._room.connect()
+        client = await self._access.connect()
         try:
             if docker.build:
                 reference = await self._build(client, app, docker.build)
-                source = await self._room.call(lambda: find_image(client, reference)) or reference
+                source = await self._access.call(lambda: find_image(client, reference)) or reference
             else:
                 reference = docker.image
                 # First what costs nothing to look for: nobody wants to pull for hours what then lacks its data.
-                await self._room.call(lambda: volumes.require_volumes(client, docker))
+                await self._access.call(lambda: volumes.require_volumes(client, docker))
                 sites = f"--sites={self._context.catalogue} {app.sites[0].name}" if app.sites else ""
                 note = partial(self._note, app)
                 source = await self._slowly(
@@ -108,15 +108,15 @@ class DockerBackend:
         async with self._building:  # apps share images
             if recipe not in self._built:
                 note = partial(self._note, app)
-                self._built[recipe] = await self._room.call(lambda: ensure_image(client, recipe, note=note))
+                self._built[recipe] = await self._access.call(lambda: ensure_image(client, recipe, note=note))
         return self._built[recipe]
 
     async def _snapshot(self, app: AppManifest, image: Image, source: str) -> str:
         """Id of the image that replicas start from: configured once, and stopped in good order."""
-        client, reference = self._room.client(), snapshots.reference_of(app, source)
-        if (found := await self._room.call(lambda: find_image(client, reference))) is not None:
+        client, reference = self._access.client(), snapshots.reference_of(app, source)
+        if (found := await self._access.call(lambda: find_image(client, reference))) is not None:
             return found
-        for path in await self._room.call(lambda: snapshots.declared_volumes(client, source)):
+        for path in await self._access.call(lambda: snapshots.declared_volumes(client, source)):
             _log.warning(
                 "%s: its image declares %s as a volume, so what is there is not in the snapshot", app.name, path
             )
@@ -129,7 +129,7 @@ class DockerBackend:
             made = await self._slowly(lambda slow: snapshots.commit(slow, running.id, app, source))
         finally:
             self._remove_soon(running)
-        await self._room.call(lambda: snapshots.forget_older(client, app.name))
+        await self._access.call(lambda: snapshots.forget_older(client, app.name))
         return made
 
     def keeps(self, app: AppManifest) -> bool:
@@ -146,7 +146,7 @@ class DockerBackend:
         self._note(app, f"committing {app.name} with its users signed in")
         try:
             made = await self._slowly(
-                lambda slow: snapshots.commit_for_run(slow, running.id, app, self._room.labels, edition)
+                lambda slow: snapshots.commit_for_run(slow, running.id, app, self._access.labels, edition)
             )
         finally:
             self._tell(app.name, "")
@@ -160,7 +160,7 @@ class DockerBackend:
             with closing(connect(_SLOW)) as client:
                 return work(client)
 
-        return await self._room.call(carry_out)
+        return await self._access.call(carry_out)
 
     def _note(self, app: AppManifest, text: str) -> None:
         _log.info("%s: %s", app.name, text)
@@ -188,7 +188,7 @@ class DockerBackend:
             return False
         deadline = time.monotonic() + app.start_timeout - margin(app.start_timeout)
         try:
-            await run_steps(docker.reset, app.fill, partial(self._room.execute, running))
+            await run_steps(docker.reset, app.fill, partial(self._access.execute, running))
             await self._starter.wait_until_ready(app, running, deadline - time.monotonic())
             present = await self.fingerprint(app, replica)
         except SiteError as error:
@@ -229,8 +229,8 @@ class DockerBackend:
 
     async def _watch(self, running: Running, directory: str, what: str) -> Executed:
         """What the program ``digest`` says."""
-        client = self._room.client()
-        said = await self._room.call(lambda: self._watches.ask(client, running, (directory, what)))
+        client = self._access.client()
+        said = await self._access.call(lambda: self._watches.ask(client, running, (directory, what)))
         return said or await self._starter.execute(running, *program("digest"), directory, what)
 
     async def _threads(self, running: Running) -> frozenset[int]:
@@ -241,7 +241,7 @@ class DockerBackend:
 
     async def query(self, app: AppManifest, replica: Replica, database: str, sql: str, *, write: bool) -> Rows:
         """Run SQL with the container's own client, or its Python for SQLite. `TaskError` for a bad statement."""
-        wanted, client, running = app.database(database), self._room.client(), _running(replica)
+        wanted, client, running = app.database(database), self._access.client(), _running(replica)
         if wanted.engine != "sqlite":
             done = await self._starter.execute(running, *query_argv(wanted, sql, write=write, seconds=PROGRAM_SECONDS))
             return rows_from(wanted, done, sql, replica.id)
@@ -249,7 +249,7 @@ class DockerBackend:
         mode, limit = "rw" if write else "ro", f"{PROGRAM_SECONDS:g}"
         arguments = str(file), mode, limit, sql
         # What has failed half-way can be asked again, but not written again.
-        answer = None if write else await self._room.call(lambda: self._talks.ask(client, running, arguments))
+        answer = None if write else await self._access.call(lambda: self._talks.ask(client, running, arguments))
         done = answer or await self._starter.execute(running, *program("query"), *arguments)
         if done.code not in (0, 2, 3):
             raise SiteError(f"can't query {file} of {replica.id}: exit code {done.code}: {done.stderr or done.stdout}")
@@ -263,42 +263,42 @@ class DockerBackend:
     async def logs(self, app: AppManifest, replica: Replica, lines: int) -> str:
         """The end of what the container wrote."""
         running = _running(replica)
-        client = self._room.client()
-        return await self._room.call(lambda: containers.log_of(client, running.id, lines))
+        client = self._access.client()
+        return await self._access.call(lambda: containers.log_of(client, running.id, lines))
 
     async def alive(self, app: AppManifest, replica: Replica) -> str:
         """Empty while the container runs; otherwise exit code, whether memory ran out, and its last log lines."""
         running = _running(replica)
-        return await self._room.end_of(running, paused=running.id in self._paused)
+        return await self._access.end_of(running, paused=running.id in self._paused)
 
     async def pause(self, app: AppManifest, replica: Replica) -> None:
         """Freeze the container."""
-        client, running = self._room.client(), _running(replica)
+        client, running = self._access.client(), _running(replica)
         self._paused.add(running.id)
-        await self._room.call(lambda: containers.set_paused(client, running.id, True))
+        await self._access.call(lambda: containers.set_paused(client, running.id, True))
 
     async def resume(self, app: AppManifest, replica: Replica) -> None:
         """Let the container go on."""
-        client, running = self._room.client(), _running(replica)
-        await self._room.call(lambda: containers.set_paused(client, running.id, False))
+        client, running = self._access.client(), _running(replica)
+        await self._access.call(lambda: containers.set_paused(client, running.id, False))
         self._paused.discard(running.id)
 
     async def stop(self, app: AppManifest, replica: Replica) -> None:
         """Remove the container. Whatever it would still like to do: its data are thrown away."""
         running = _running(replica)
         self._hang_up(running)
-        await self._room.remove(running)
+        await self._access.remove(running)
         self._paused.discard(running.id)
 
     async def close(self) -> None:
         """Remove all containers and the network of the run."""
         self._talks.close()
         self._watches.close()
-        await self._room.close()
+        await self._access.close()
 
     def leftovers(self) -> Mapping[str, str]:
         """The label of everything this backend makes."""
-        return {RUN: self._room.run}
+        return {RUN: self._access.run}
 
     # --- containers
 
@@ -329,7 +329,7 @@ class DockerBackend:
         self._hang_up(running)
         done: asyncio.Future[Running] = asyncio.get_running_loop().create_future()
         done.set_result(running)
-        self._room.discard(done)
+        self._access.discard(done)
 
 
 def _running(replica: Replica) -> Running:

@@ -20,7 +20,7 @@ __all__ = [
     "Executed",
     "NoSuchProgram",
     "Order",
-    "Place",
+    "Pod",
     "Running",
     "create_network",
     "end_of",
@@ -41,8 +41,8 @@ class NoSuchProgram(SiteError):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
-    """One network namespace, and the container that keeps it open (`places.Places`)."""
+class Pod:
+    """One network namespace, and the container that keeps it open (`pods.Pods`)."""
 
     app: str
     """Whose containers run there: their host names belong to it."""
@@ -64,7 +64,7 @@ class Order:
     name: str
     labels: Mapping[str, str]
     network: str
-    place: Place | None = None
+    pod: Pod | None = None
     """Where it is to run; None: with an address of its own on ``network``, and the names below."""
     entrypoint: Sequence[str] = ()
     """Empty: the image's."""
@@ -94,7 +94,7 @@ class Running:
     """Its address on the run's network."""
     volumes: tuple[str, ...] = ()
     """Volumes made for it alone."""
-    place: Place | None = None
+    pod: Pod | None = None
     """Where it runs, if not on the network itself."""
 
 
@@ -136,19 +136,19 @@ def launch(client: DockerClient, order: Order) -> Running:
             **_networking(order),
             **_limits(order.manifest),
         )  # fmt: skip
-        if order.joint and order.place is None:
+        if order.joint and order.pod is None:
             client.api.connect_container_to_network(str(container.id), order.joint, aliases=list(order.aliases))
         container.start()
         container.reload()
         if why := end_of(client, str(container.id)):
             raise SiteError(why)
-        if order.place is not None:
-            ip = order.place.ip
+        if order.pod is not None:
+            ip = order.pod.ip
         else:
             ip = container.attrs["NetworkSettings"]["Networks"][order.network]["IPAddress"]
         if not ip:
             raise SiteError(f"the container {name} got no address on {order.network}")
-        return Running(id=str(container.id), name=name, ip=ip, volumes=tuple(order.volumes), place=order.place)
+        return Running(id=str(container.id), name=name, ip=ip, volumes=tuple(order.volumes), pod=order.pod)
     except BaseException as error:
         if container is not None:
             with suppress(*ENGINE_ERRORS):
@@ -161,8 +161,8 @@ def launch(client: DockerClient, order: Order) -> Running:
 
 
 def _networking(order: Order) -> dict[str, Any]:
-    if order.place is not None:  # its names and its resolver are the place's
-        return {"network_mode": f"container:{order.place.keeper}"}
+    if order.pod is not None:  # its names and its resolver are the pod's
+        return {"network_mode": f"container:{order.pod.keeper}"}
     return {
         "network": order.network,
         "extra_hosts": dict.fromkeys(order.own_hosts, "127.0.0.1"),

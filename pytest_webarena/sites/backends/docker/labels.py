@@ -9,15 +9,15 @@ from pathlib import Path
 
 from pytest_webarena.sites.cleanup.reaper import is_alive
 
-__all__ = ["APP", "HOST", "OWNER", "PLACE", "REPLICA", "RUN", "is_orphan", "owner_labels"]
+__all__ = ["APP", "HOST", "OWNER", "POD", "REPLICA", "RUN", "is_orphan", "owner_labels"]
 
 _PREFIX = "pytest-webarena"
 RUN = f"{_PREFIX}.run"
 """Id of the run; everything with the same value goes together."""
 APP = f"{_PREFIX}.app"
 REPLICA = f"{_PREFIX}.replica"
-PLACE = f"{_PREFIX}.place"
-"""On containers that keep a place open: for which app."""
+POD = f"{_PREFIX}.pod"
+"""On containers that keep a pod open: for which app."""
 OWNER = f"{_PREFIX}.owner"
 """The owning process, as `reaper.identity` writes it: pid, start time, boot id."""
 HOST = f"{_PREFIX}.host"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from pytest_webarena.errors import SiteError
 from pytest_webarena.sites.backends.docker import containers, volumes
-from pytest_webarena.sites.backends.docker.containers import Executed, Order, Place, Running
+from pytest_webarena.sites.backends.docker.containers import Executed, Order, Pod, Running
 from pytest_webarena.sites.backends.docker.labels import APP, REPLICA
 from pytest_webarena.sites.backends.docker.steps import run_steps, what_it_said
 from pytest_webarena.sites.backends.ready import wait_ready
@@ -20,7 +20,7 @@ from pytest_webarena.sites.backends.ready import wait_ready
 if TYPE_CHECKING:
     from docker import DockerClient
 
-    from pytest_webarena.sites.backends.docker.room import EngineRoom
+    from pytest_webarena.sites.backends.docker.access import EngineAccess
     from pytest_webarena.sites.catalogues.manifest import AppManifest, DockerManifest, Readiness
 
 __all__ = ["GRACE", "PROGRAM_SECONDS", "Image", "Starter", "margin", "section"]
@@ -48,18 +48,18 @@ class Image:
 class Starter:
     """Starts containers. ``needed`` are the apps that other apps call."""
 
-    def __init__(self, room: EngineRoom, needed: frozenset[str]) -> None:
-        self._room = room
+    def __init__(self, access: EngineAccess, needed: frozenset[str]) -> None:
+        self._access = access
         self._needed = needed
 
     async def container(self, app: AppManifest, image: Image, name: str, deadline: float) -> Running:
         """A new container that is ready, and configured if it does not start from a snapshot."""
-        docker, client = section(app), self._room.client()
-        launch = self._room.submit(lambda: self._launch(client, app, image, name))
+        docker, client = section(app), self._access.client()
+        launch = self._access.submit(lambda: self._launch(client, app, image, name))
         try:
             running = await asyncio.shield(launch)
         except asyncio.CancelledError:
-            launch.add_done_callback(self._room.discard)  # it can't be stopped half-way, only undone
+            launch.add_done_callback(self._access.discard)  # it can't be stopped half-way, only undone
             raise
         try:
             configured = image.snapshot or not docker.post_start
@@ -71,16 +71,16 @@ class Starter:
                 # Configuring takes as long as its steps may; then it has to come up again.
                 await self.wait_until_ready(app, running, app.start_timeout)
         except BaseException:
-            self._room.discard(launch)
+            self._access.discard(launch)
             raise
         return running
 
     def _launch(self, client: DockerClient, app: AppManifest, image: Image, name: str) -> Running:
         docker = section(app)
-        labels = {**self._room.labels, APP: app.name, REPLICA: name}
+        labels = {**self._access.labels, APP: app.name, REPLICA: name}
         own = [volume for volume in docker.volumes if volume.mutable and not app.read_only]
         copies: dict[str, str] = {}
-        place: Place | None = None
+        pod: Pod | None = None
         try:
             for volume in own:
                 copies[volume.target] = volumes.copy_volume(client, volume, image.reference, labels)
@@ -89,42 +89,42 @@ class Starter:
             order = Order(
                 image=image.reference,
                 manifest=docker,
-                name=re.sub(r"[^A-Za-z0-9_.-]", "-", f"webarena-{self._room.run}-{name}"),
+                name=re.sub(r"[^A-Za-z0-9_.-]", "-", f"webarena-{self._access.run}-{name}"),
                 labels=labels,
-                network=self._room.network,
+                network=self._access.network,
                 command=[app.fill(word) for word in docker.command],
                 environment={key: app.fill(value) for key, value in environment.items()},
                 mounts=volumes.mounts(docker, copies),
                 volumes=list(copies.values()),
                 own_hosts=[site.host for site in app.sites],
-                joint=self._room.joint_network() if meets else "",
+                joint=self._access.joint_network() if meets else "",
                 aliases=[site.host for site in app.sites] if app.name in self._needed else [],
             )
-            place = self._room.places.take(client, app.name, order)
-            return containers.launch(client, replace(order, place=place))
+            pod = self._access.pods.take(client, app.name, order)
+            return containers.launch(client, replace(order, pod=pod))
         except BaseException:
-            if place is not None:
-                self._room.places.give_up(client, place)
+            if pod is not None:
+                self._access.pods.give_up(client, pod)
             volumes.remove_volumes(client, list(copies.values()))
             raise
 
     async def _steps(self, app: AppManifest, running: Running) -> None:
         """Configure the app. `SiteError` with what the step said and the container's last log lines."""
-        client = self._room.client()
+        client = self._access.client()
         try:
-            await run_steps(section(app).post_start, app.fill, partial(self._room.execute, running))
+            await run_steps(section(app).post_start, app.fill, partial(self._access.execute, running))
         except SiteError as error:
-            logs = await self._room.call(lambda: containers.last_lines(client, running.id))
+            logs = await self._access.call(lambda: containers.last_lines(client, running.id))
             raise SiteError("\n".join([f"it could not be configured: {error}", *logs])) from None
 
     async def wait_until_ready(
         self, app: AppManifest, running: Running, seconds: float, checks: Sequence[Readiness] = ()
     ) -> None:
         """Until all ``checks`` hold, by default those of ``ready``. `SiteError` with the container's last log lines."""
-        client = self._room.client()
+        client = self._access.client()
 
         async def died() -> str:
-            return await self._room.end_of(running)
+            return await self._access.end_of(running)
 
         async def execute(arguments: Sequence[str]) -> str:
             done = await self.execute(running, *map(app.fill, arguments))
@@ -143,12 +143,12 @@ class Starter:
         except SiteError as error:
             if await died():
                 raise  # its text says all
-            logs = await self._room.call(lambda: containers.last_lines(client, running.id))
+            logs = await self._access.call(lambda: containers.last_lines(client, running.id))
             raise SiteError("\n".join([str(error), *logs])) from None
 
     async def execute(self, running: Running, *arguments: str) -> Executed:
         """Run a program inside that keeps its own limit of time."""
-        return await self._room.execute(running, arguments, PROGRAM_SECONDS + GRACE)
+        return await self._access.execute(running, arguments, PROGRAM_SECONDS + GRACE)
 
 
 def section(app: AppManifest) -> DockerManifest:

@@ -36,7 +36,7 @@ def interfaces(engine: DockerClient, backend: DockerBackend) -> set[str]:
     return {path.name for path in Path(f"/sys/class/net/br-{bridge}/brif").iterdir()}
 
 
-def places(engine: DockerClient, backend: DockerBackend) -> list[Any]:
+def pods(engine: DockerClient, backend: DockerBackend) -> list[Any]:
     """Containers that keep a place open."""
     labels = [*(f"{key}={value}" for key, value in backend.leftovers().items()), "pytest-webarena.place"]
     return list(engine.containers.list(all=True, filters={"label": labels}, ignore_removed=True))
@@ -57,7 +57,7 @@ def test_a_reset_changes_nothing_on_the_machine(
         addresses.add(replica.host)
         assert get(replica, "/healthz")[0] == 200
     assert interfaces(engine, backend) == before
-    assert len(addresses) == len(places(engine, backend)) == 2
+    assert len(addresses) == len(pods(engine, backend)) == 2
     run(backend.stop(homepage, replica))
     wait_until_gone(engine, backend, run)
 
@@ -92,7 +92,7 @@ def test_a_lost_place_is_replaced(
 ) -> None:
     run(backend.prepare(homepage))
     replica: Replica = run(backend.start(homepage, "homepage-1"))
-    (place,) = places(engine, backend)
+    (place,) = pods(engine, backend)
     run(backend.stop(homepage, replica))
     place.remove(force=True)
     with pytest.raises(Exception, match="can't start a container"):
@@ -123,4 +123,4 @@ def test_an_image_that_can_keep_no_place_gets_a_network_of_its_own(
     for number in (1, 2):
         replica: Replica = run(backend.start(app, f"bare-{number}"))
         assert get(replica, "/")[0] == 404
-    assert not places(engine, backend)
+    assert not pods(engine, backend)

@@ -17,8 +17,8 @@ from pytest_webarena.llm_judge.config import JudgeIdentity
 from pytest_webarena.llm_judge.measuring import Measurement, find_measurement, keep_measurement, measure
 from pytest_webarena.llm_judge.report import render
 from tests.model_server import Model, fail, model_server, say
-from tests.unit.judging.helpers import judge_at
-from tests.unit.judging.scripted import always, noisy, perfect
+from tests.unit.llm_judge.helpers import judge_at
+from tests.unit.llm_judge.scripted import always, noisy, perfect
 
 
 @pytest.fixture(scope="module")

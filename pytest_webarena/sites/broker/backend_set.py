@@ -14,12 +14,12 @@ from pytest_webarena.sites.catalogues.running import Pulls
 from pytest_webarena.sites.cleanup import reaper
 from pytest_webarena.sites.cleanup.private_directory import ReaperProcess
 
-__all__ = ["Backends"]
+__all__ = ["BackendSet"]
 
 _log = logging.getLogger(__name__)
 
 
-class Backends:
+class BackendSet:
     """The backends that the apps of ``catalogue`` name. Each gets a folder in ``directory``.
 
     ``pulls`` says what they may fetch; ``note`` hears on the event loop what takes long for an app, and an empty text

@@ -29,7 +29,7 @@ from pytest_webarena.results import JudgeRecord, TrialKey, TrialRecord, summaris
 from pytest_webarena.results.records import MemoryUse
 from pytest_webarena.sites.protocol.report import AppReport, BrokerReport, Durations
 
-from ...made_up import graded
+from ....made_up import graded
 
 
 def record(task: str, outcome: Any = "passed", *, agent: str = "careful", trial: int = 1, **more: Any) -> TrialRecord:

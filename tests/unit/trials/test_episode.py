@@ -18,7 +18,7 @@ from pytest_webarena.evidence import StepRecord, Usage
 from pytest_webarena.trials.episode import (
     Ending,
     EpisodeLimits,
-    Turn,
+    TakenStep,
     paper_rule,
     run_episode,
     stop_rule,
@@ -248,8 +248,8 @@ def test_an_agent_that_ran_into_a_limit_of_its_own_ends_without_a_step() -> None
     assert (len(recorder.steps), len(session.executed), episode.usage) == (1, 1, used)
 
 
-def turns(*actions: Any, observation: str | None = None) -> list[Turn]:
-    return [Turn(action, observation or f"page {index}") for index, action in enumerate(actions)]
+def turns(*actions: Any, observation: str | None = None) -> list[TakenStep]:
+    return [TakenStep(action, observation or f"page {index}") for index, action in enumerate(actions)]
 
 
 @pytest.mark.parametrize(
@@ -265,7 +265,7 @@ def turns(*actions: Any, observation: str | None = None) -> list[Turn]:
         (turns(Invalid("a", ""), Invalid("b", ""), Noop(), Invalid("c", "")), None),
     ],
 )
-def test_the_paper_rule(history: list[Turn], reason: str | None) -> None:
+def test_the_paper_rule(history: list[TakenStep], reason: str | None) -> None:
     ending = paper_rule(history)
     assert (ending.reason if ending else None) == reason
 
@@ -287,7 +287,7 @@ TYPING = Type(Element("5"), "a", enter=True)
         (turns(Invalid("a", ""), Invalid("b", ""), Invalid("c", "")), "invalid"),
     ],
 )
-def test_the_upstream_rule(history: list[Turn], reason: str | None) -> None:
+def test_the_upstream_rule(history: list[TakenStep], reason: str | None) -> None:
     ending = upstream_rule(history)
     assert (ending.reason if ending else None) == reason
 

@@ -9,15 +9,15 @@ import pytest
 from docker.errors import APIError, NotFound
 
 from pytest_webarena.sites.backends.docker import containers
-from pytest_webarena.sites.backends.docker.containers import Order, Place, Running
-from pytest_webarena.sites.backends.docker.places import Places
+from pytest_webarena.sites.backends.docker.containers import Order, Pod, Running
+from pytest_webarena.sites.backends.docker.pods import Pods
 from pytest_webarena.sites.catalogues.manifest import DockerManifest
 
 ORDER = Order(image="shop", manifest=DockerManifest(image="shop"), name="shop-1", labels={}, network="run")
 
 
 @pytest.fixture
-def places(monkeypatch: pytest.MonkeyPatch) -> Places:
+def pods(monkeypatch: pytest.MonkeyPatch) -> Pods:
     """With keepers that are made up."""
     made: list[Running] = []
 
@@ -26,35 +26,35 @@ def places(monkeypatch: pytest.MonkeyPatch) -> Places:
         return made[-1]
 
     monkeypatch.setattr(containers, "launch", launch)
-    monkeypatch.setattr("pytest_webarena.sites.backends.docker.places.declared_volumes", lambda client, image: [])
-    return Places()
+    monkeypatch.setattr("pytest_webarena.sites.backends.docker.pods.declared_volumes", lambda client, image: [])
+    return Pods()
 
 
-def take(places: Places) -> Place:
-    place = places.take(None, "shop", ORDER)  # type: ignore[arg-type]
+def take(pods: Pods) -> Pod:
+    place = pods.take(None, "shop", ORDER)  # type: ignore[arg-type]
     assert place is not None
     return place
 
 
-def test_a_place_that_was_given_back_is_used_again(places: Places) -> None:
-    first = take(places)
-    places.give_back(first)
-    assert take(places).keeper == first.keeper
+def test_a_place_that_was_given_back_is_used_again(pods: Pods) -> None:
+    first = take(pods)
+    pods.give_back(first)
+    assert take(pods).keeper == first.keeper
 
 
-def test_a_place_given_back_twice_is_free_once(places: Places) -> None:
-    first = take(places)
+def test_a_place_given_back_twice_is_free_once(pods: Pods) -> None:
+    first = take(pods)
     for _ in range(2):
-        places.give_back(first)
-    assert take(places).keeper != take(places).keeper
+        pods.give_back(first)
+    assert take(pods).keeper != take(pods).keeper
 
 
-def test_a_place_is_not_given_back_over_the_head_of_the_next_container(places: Places) -> None:
-    first = take(places)
-    places.give_back(first)
-    second = take(places)
-    places.give_back(first)
-    assert second.keeper == first.keeper != take(places).keeper
+def test_a_place_is_not_given_back_over_the_head_of_the_next_container(pods: Pods) -> None:
+    first = take(pods)
+    pods.give_back(first)
+    second = take(pods)
+    pods.give_back(first)
+    assert second.keeper == first.keeper != take(pods).keeper
 
 
 @pytest.mark.parametrize("gone", [False, True])

@@ -15,7 +15,7 @@ from pytest_webarena.sites.backends.docker.cleanup import remove_labelled, sweep
 from pytest_webarena.sites.backends.docker.containers import Executed, Running
 from pytest_webarena.sites.backends.docker.engine import ENGINE_ERRORS, connect, explain, require_local
 from pytest_webarena.sites.backends.docker.labels import RUN, owner_labels
-from pytest_webarena.sites.backends.docker.places import Places
+from pytest_webarena.sites.backends.docker.pods import Pods
 from pytest_webarena.sites.backends.docker.volumes import remove_volumes
 from pytest_webarena.sites.backends.docker.watch import Watch
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from pytest_webarena.sites.backends.base import BackendContext
 
-__all__ = ["EngineRoom"]
+__all__ = ["EngineAccess"]
 
 T = TypeVar("T")
 
@@ -32,7 +32,7 @@ _log = logging.getLogger(__name__)
 _THREADS = 16
 
 
-class EngineRoom:
+class EngineAccess:
     """The engine as one run uses it. Connects on first use; the first time, removes what dead runs left behind."""
 
     def __init__(self, context: BackendContext) -> None:
@@ -40,7 +40,7 @@ class EngineRoom:
         self.labels = owner_labels(context.run, context.owner)
         self.network = f"pytest-webarena-{context.run}"
         """Where every container is, alone with this machine."""
-        self.places = Places()
+        self.pods = Pods()
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="docker")
         self._client: DockerClient | None = None
         self._watch: Watch | None = None
@@ -137,8 +137,8 @@ class EngineRoom:
 
     def _remove(self, client: DockerClient, running: Running) -> None:
         containers.remove(client, running.id)
-        if running.place is not None:
-            self.places.give_back(running.place)
+        if running.pod is not None:
+            self.pods.give_back(running.pod)
         remove_volumes(client, list(running.volumes))
 
     async def _remove_everything(self) -> None:

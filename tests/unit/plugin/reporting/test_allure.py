@@ -27,7 +27,7 @@ from pytest_webarena.plugin.reporting.allure.run_files import (
 from pytest_webarena.results import Attempt, RunDir, TrialRecord
 from pytest_webarena.results.wording import CAUSE_WORDS, STOP_WORDS
 
-from ...made_up import check, graded, make_run, make_trial
+from ....made_up import check, graded, make_run, make_trial
 
 Result = dict[str, Any]
 

@@ -19,8 +19,8 @@ from pytest_webarena.llm.ledger import read_ledger
 from pytest_webarena.llm_judge import Judge, JudgeSettings
 from pytest_webarena.llm_judge.judge import LONGEST
 from tests.model_server import Answer, fail, model_server, say
-from tests.unit.judging.helpers import judge_at, question
 from tests.unit.llm.helpers import prices
+from tests.unit.llm_judge.helpers import judge_at, question
 
 
 def test_the_model_is_asked_with_everything_and_its_grade_is_read() -> None:

@@ -31,7 +31,7 @@ def test_spares_follow_what_is_used_up_during_a_boot() -> None:
         await house.later(500)
         assert house.states("a") == ["pristine"]  # nobody has asked for a long time
 
-    run(work, replicas=10, standbys=1, grows=True, boot=60.0)
+    run(work, replicas=10, spares=1, grows=True, boot=60.0)
 
 
 def test_spares_are_started_once_nobody_waits() -> None:
@@ -48,7 +48,7 @@ def test_spares_are_started_once_nobody_waits() -> None:
         await rest()
         assert house.states("a") == ["leased", "leased", "starting", "starting"]
 
-    run(work, replicas=10, standbys=2)
+    run(work, replicas=10, spares=2)
 
 
 def test_a_first_boot_may_take_longer_than_a_lease_may_wait() -> None:
@@ -92,7 +92,7 @@ def test_idle_spares_rest_but_the_next_in_line_does_not() -> None:
         for lease in (first, second, third):
             await house.pool.release(lease, unsafe={"a": "POST"})
 
-    run(work, replicas=3, standbys=2)
+    run(work, replicas=3, spares=2)
 
 
 def test_a_resting_replica_is_awake_when_it_is_handed_over() -> None:
@@ -105,7 +105,7 @@ def test_a_resting_replica_is_awake_when_it_is_handed_over() -> None:
         assert {lease.replicas["a"].id for lease in await asyncio.gather(*asked)} == {"a-2", "a-3", "a-4"}
         assert not house.backend.paused
 
-    run(work, replicas=4, standbys=3)
+    run(work, replicas=4, spares=3)
 
 
 def test_one_that_does_not_wake_is_replaced() -> None:
@@ -119,7 +119,7 @@ def test_one_that_does_not_wake_is_replaced() -> None:
         await rest()
         assert {lease.replicas["a"].id for lease in await asyncio.gather(*asked)} == {"a-2", "a-4"}
 
-    run(work, replicas=3, standbys=2)
+    run(work, replicas=3, spares=2)
 
 
 def test_a_backend_that_fails_to_pause_is_not_asked_again() -> None:
@@ -132,7 +132,7 @@ def test_a_backend_that_fails_to_pause_is_not_asked_again() -> None:
         assert not house.backend.paused
         assert (await house.lease("a")).replicas["a"].id == "a-2"
 
-    run(work, replicas=3, standbys=2)
+    run(work, replicas=3, spares=2)
 
 
 def test_memory_limits_spares_and_replicas_but_every_app_has_one() -> None:
@@ -151,4 +151,4 @@ def test_memory_limits_spares_and_replicas_but_every_app_has_one() -> None:
         assert (await late).replicas["b"].id == "b-3"
         assert house.states("a") == []
 
-    run(work, replicas=9, standbys=2, memory=3)
+    run(work, replicas=9, spares=2, memory=3)

@@ -25,7 +25,7 @@ import psutil
 from pytest_webarena.embedded import shop
 from pytest_webarena.sites.backends.base import BackendContext, Replica
 from pytest_webarena.sites.backends.process import ProcessBackend
-from pytest_webarena.sites.catalogues.manifest import load_catalogue
+from pytest_webarena.sites.catalogues.loading import load_catalogue
 from pytest_webarena.sites.cleanup.reaper import identity
 
 PAGES = {

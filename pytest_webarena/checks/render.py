@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import textwrap
+from typing import TYPE_CHECKING
 
-from pytest_webarena.checks.verdict import CheckResult, Verdict
 from pytest_webarena.tasks.nodes import clip
+
+if TYPE_CHECKING:
+    from pytest_webarena.checks.verdict import CheckResult, Verdict
 
 __all__ = ["render"]
 

@@ -128,8 +128,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _validate(options: argparse.Namespace) -> int:
-    from pytest_webarena.sites.catalogues.loading import looks_like_catalogue, problems_of
-    from pytest_webarena.sites.catalogues.manifest import load_catalogue
+    from pytest_webarena.sites.catalogues.loading import load_catalogue, looks_like_catalogue, problems_of
     from pytest_webarena.tasks.validate import find_files, render, validate
 
     files = find_files(options.paths)

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 from pytest_webarena.commands.images import pull_missing
 from pytest_webarena.errors import SiteError, SiteMissing, UsageError, WebArenaError
 from pytest_webarena.sites.catalogues.external import parse_site_urls
-from pytest_webarena.sites.catalogues.manifest import AppManifest, Catalogue, load_catalogue
+from pytest_webarena.sites.catalogues.loading import load_catalogue
+from pytest_webarena.sites.catalogues.manifest import AppManifest, Catalogue
 from pytest_webarena.sites.kept_open import (
     StandingClient,
     StandingSettings,

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from pytest_webarena.browser.config import EngineConfig, SessionConfig
 from pytest_webarena.errors import TaskFileError, TrialError, UsageError, closest
-from pytest_webarena.sites.catalogues.manifest import load_catalogue
+from pytest_webarena.sites.catalogues.loading import load_catalogue
 from pytest_webarena.sites.client.launcher import BrokerConfig, BrokerLauncher
 from pytest_webarena.suites.loading import is_suite, load_suite
 from pytest_webarena.tasks import Task, load_tasks

@@ -24,7 +24,7 @@ from pytest_webarena.evidence import Evidence, StepRecord
 from pytest_webarena.gym.house import Guest, HouseKey, enter
 from pytest_webarena.gym.rollout import Rollout
 from pytest_webarena.gym.spaces import AnyText
-from pytest_webarena.sites.catalogues.manifest import load_catalogue
+from pytest_webarena.sites.catalogues.loading import load_catalogue
 from pytest_webarena.suites.loading import is_suite, load_suite
 from pytest_webarena.tasks import Task, load_tasks
 from pytest_webarena.tasks.placeholders import resolve_placeholders

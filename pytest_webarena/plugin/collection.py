@@ -184,7 +184,7 @@ def known_sites(config: pytest.Config) -> Mapping[str, Collection[str]] | None:
     if config.stash[SETTINGS].rescore is not None:
         return None
     if SITES not in config.stash:
-        from pytest_webarena.sites.catalogues.manifest import load_catalogue
+        from pytest_webarena.sites.catalogues.loading import load_catalogue
 
         try:
             settings = config.stash[SETTINGS]

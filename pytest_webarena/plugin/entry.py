@@ -14,7 +14,7 @@ import pytest
 
 from pytest_webarena.plugin import fixtures, options, task_files, xdist
 from pytest_webarena.plugin.reporting import outcomes, traces
-from pytest_webarena.plugin.stash import CONTROLLER, RUN, SETTINGS, START, run_start, take_part
+from pytest_webarena.plugin.stash import CONTROLLER, RUN, SETTINGS, START, WAKE, take_part
 
 MARKER = (
     "webarena(sites, user, **facts): on Python tests: sites to lease and the accounts to sign in with; "
@@ -37,12 +37,20 @@ def pytest_load_initial_conftests(early_config: pytest.Config, args: list[str]) 
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", MARKER)
+    config.stash[WAKE] = _wake
     if options.asked_for(config):
         take_part(config)
     if xdist.is_worker(config):
         config.stash[RUN] = xdist.receive(config)
     # Here, after pytest-playwright, so that ours override its own.
     config.pluginmanager.register(fixtures, "webarena-fixtures")
+
+
+def _wake(config: pytest.Config) -> None:
+    from pytest_webarena.plugin import hooks  # late: sessions without tasks never load it
+
+    hooks.prepare(config)
+    config.pluginmanager.register(hooks, "webarena-hooks")
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -81,6 +89,8 @@ def pytest_report_teststatus(report: Any) -> tuple[str, str, str] | None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
+    from pytest_webarena.plugin.run_start import run_start
+
     xdist.send(node, run_start(node.config).info())
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import pytest
 
 from pytest_webarena.errors import BrowserError, UsageError
-from pytest_webarena.plugin.stash import SETTINGS, run_info, settings_of
+from pytest_webarena.plugin.stash import SETTINGS, settings_of
 from pytest_webarena.plugin.xdist import worker_id
 
 if TYPE_CHECKING:
@@ -63,6 +63,7 @@ def webarena_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[str, 
 def webarena_run(pytestconfig: pytest.Config) -> RunInfo:
     """Where the broker listens and where records go, and what ``run.json`` shall say."""
     from pytest_webarena.plugin.planning import record_plan
+    from pytest_webarena.plugin.run_start import run_info
 
     info = run_info(pytestconfig)
     record_plan(pytestconfig, info.run_dir)

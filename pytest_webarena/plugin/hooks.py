@@ -20,8 +20,9 @@ from pytest_webarena.plugin import (
 )
 from pytest_webarena.plugin.controller import Controller
 from pytest_webarena.plugin.reporting import allure, audit, outcomes, skips, terminal
+from pytest_webarena.plugin.run_start import run_start
 from pytest_webarena.plugin.settings import check_agents, check_run_dir, read_settings
-from pytest_webarena.plugin.stash import ASKED, CONTROLLER, SETTINGS, SUITES, run_start
+from pytest_webarena.plugin.stash import ASKED, CONTROLLER, SETTINGS, SUITES
 from pytest_webarena.results import RunDir
 
 if TYPE_CHECKING:

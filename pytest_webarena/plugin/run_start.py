@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pytest_webarena.plugin.stash import ASKED, SETTINGS
+from pytest_webarena.plugin.stash import ASKED, RUN, SETTINGS, START
 from pytest_webarena.trials.run_info import RunInfo
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pytest_webarena.sites.client.launcher import BrokerLauncher
     from pytest_webarena.sites.protocol.report import BrokerReport
 
-__all__ = ["RunStart", "worker_count"]
+__all__ = ["RunStart", "run_info", "run_start", "worker_count"]
 
 
 class RunStart:
@@ -90,6 +90,20 @@ class RunStart:
             facts=facts,
             finished=finished,
         )
+
+
+def run_start(config: pytest.Config) -> RunStart:
+    """In the process that the user started: where the run's broker and records are, chosen on first use."""
+    if START not in config.stash:
+        config.stash[START] = RunStart(config)
+    return config.stash[START]
+
+
+def run_info(config: pytest.Config) -> RunInfo:
+    """The run's facts, in a worker as received, in the controlling process made on first use."""
+    if RUN not in config.stash:
+        config.stash[RUN] = run_start(config).info()
+    return config.stash[RUN]
 
 
 def worker_count(config: pytest.Config) -> int:

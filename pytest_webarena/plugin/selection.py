@@ -80,7 +80,8 @@ def deselect(config: pytest.Config, items: list[pytest.Item]) -> None:
     from pytest_webarena.agents import resolve_agent
     from pytest_webarena.plugin.collection import TaskItem
     from pytest_webarena.plugin.rescoring import agent_ids, stored_trials
-    from pytest_webarena.plugin.stash import LEFT_OUT, SETTINGS, run_info
+    from pytest_webarena.plugin.run_start import run_info
+    from pytest_webarena.plugin.stash import LEFT_OUT, SETTINGS
 
     settings = config.stash[SETTINGS]
     if settings.rescore is not None:

@@ -1,4 +1,4 @@
-"""Typed keys of what the plugin keeps on pytest's config, and the ways to what is made on first use."""
+"""Typed keys of what the plugin keeps on pytest's config. Everything may import it; it imports nothing of ours."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
     from pytest_webarena.plugin.controller import Controller
     from pytest_webarena.plugin.run_start import RunStart
@@ -28,8 +28,7 @@ __all__ = [
     "SITES",
     "START",
     "SUITES",
-    "run_info",
-    "run_start",
+    "WAKE",
     "settings_of",
     "take_part",
 ]
@@ -55,34 +54,17 @@ LEFT_OUT: pytest.StashKey[LeftOut] = pytest.StashKey()
 
 PLAN: pytest.StashKey[tuple[PlannedTrial, ...]] = pytest.StashKey()
 """Where items are collected, once they are: the trials that are to be run."""
+WAKE: pytest.StashKey[Callable[[pytest.Config], None]] = pytest.StashKey()
+"""Everywhere: what `take_part` calls. `entry` leaves it here, so that nothing has to import what it wakes."""
 
 
 def take_part(config: pytest.Config) -> None:
     """Have the session's hooks at work from now on, if they are not: see `hooks`. Raises `pytest.UsageError`."""
     if SETTINGS not in config.stash:
-        from pytest_webarena.plugin import hooks
-
-        hooks.prepare(config)
-        config.pluginmanager.register(hooks, "webarena-hooks")
+        config.stash[WAKE](config)
 
 
 def settings_of(config: pytest.Config) -> Settings:
     """What the user asked for, read when it is first needed."""
     take_part(config)
     return config.stash[SETTINGS]
-
-
-def run_start(config: pytest.Config) -> RunStart:
-    """In the process that the user started: where the run's broker and records are, chosen on first use."""
-    if START not in config.stash:
-        from pytest_webarena.plugin.run_start import RunStart
-
-        config.stash[START] = RunStart(config)
-    return config.stash[START]
-
-
-def run_info(config: pytest.Config) -> RunInfo:
-    """The run's facts, in a worker as received, in the controlling process made on first use."""
-    if RUN not in config.stash:
-        config.stash[RUN] = run_start(config).info()
-    return config.stash[RUN]

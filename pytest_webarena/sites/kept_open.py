@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pytest_webarena.errors import SiteError, UsageError, WebArenaError
-from pytest_webarena.sites.catalogues.manifest import load_catalogue
+from pytest_webarena.sites.catalogues.loading import load_catalogue
 from pytest_webarena.sites.cleanup import reaper
 from pytest_webarena.sites.cleanup.private_directory import child_environment
 from pytest_webarena.sites.client.launcher import BrokerConfig, BrokerLauncher

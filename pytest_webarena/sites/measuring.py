@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 from pytest_webarena.errors import SiteError, WebArenaError
 from pytest_webarena.sites.backends.base import Backend, ListingBackend, Replica
-from pytest_webarena.sites.broker.backends_in_use import Backends
+from pytest_webarena.sites.broker.backend_set import BackendSet
 from pytest_webarena.sites.broker.unchanged import difference
 from pytest_webarena.sites.catalogues.manifest import AppManifest, Catalogue, SiteManifest
 from pytest_webarena.sites.cleanup.private_directory import ReaperProcess
@@ -62,7 +62,7 @@ async def _measured(catalogue: Catalogue, app: AppManifest, folder: Path, guard:
     tried = replace(catalogue, apps={**catalogue.apps, app.name: replace(app, reuse="clean")})
     directory = folder / app.name
     directory.mkdir()
-    backends = Backends(tried, directory, guard, secrets.token_hex(8), pulls="never", note=lambda app, text: None)
+    backends = BackendSet(tried, directory, guard, secrets.token_hex(8), pulls="never", note=lambda app, text: None)
     try:
         replicas: dict[str, Replica] = {}
         for one in reversed(tried.apps_of([site.name for site in app.sites])):  # those it calls come first

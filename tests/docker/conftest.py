@@ -14,7 +14,8 @@ import pytest
 
 from pytest_webarena.errors import SiteError
 from pytest_webarena.sites.backends.base import BackendContext
-from pytest_webarena.sites.catalogues.manifest import AppManifest, DockerManifest, HttpReady, load_catalogue
+from pytest_webarena.sites.catalogues.loading import load_catalogue
+from pytest_webarena.sites.catalogues.manifest import AppManifest, DockerManifest, HttpReady
 from pytest_webarena.sites.cleanup.reaper import identity
 
 if TYPE_CHECKING:

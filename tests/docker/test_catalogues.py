@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_webarena.commands.cli import main
-from pytest_webarena.sites.catalogues.manifest import load_catalogue
+from pytest_webarena.sites.catalogues.loading import load_catalogue
 
 if TYPE_CHECKING:
     from docker import DockerClient

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_webarena.sites.catalogues.manifest import load_catalogue
+from pytest_webarena.sites.catalogues.loading import load_catalogue
 
 if TYPE_CHECKING:
     from pytest_webarena.sites.backends.base import Replica

@@ -17,7 +17,8 @@ import yaml
 
 from pytest_webarena.errors import SiteError
 from pytest_webarena.sites.backends.base import BackendContext
-from pytest_webarena.sites.catalogues.manifest import AppManifest, VolumeManifest, load_catalogue
+from pytest_webarena.sites.catalogues.loading import load_catalogue
+from pytest_webarena.sites.catalogues.manifest import AppManifest, VolumeManifest
 from tests.docker.test_broker import broker_of, labelled
 from tests.docker.test_manifests import get
 from tests.forum import FORUM, SERVE, SITES, TASKS

@@ -21,7 +21,7 @@ from typing import Any
 
 from pytest_webarena.errors import HarnessError, TaskError, UsageError, WebArenaError
 from pytest_webarena.sites.broker.service import BrokerSettings, LeaseService
-from pytest_webarena.sites.catalogues.manifest import load_catalogue
+from pytest_webarena.sites.catalogues.loading import load_catalogue
 from pytest_webarena.sites.cleanup import reaper
 from pytest_webarena.sites.cleanup.private_directory import READY, REPORT, ReaperProcess, sweep
 from pytest_webarena.sites.protocol import keys

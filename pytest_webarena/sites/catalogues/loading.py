@@ -10,11 +10,13 @@ from dataclasses import replace
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 from urllib.parse import urlsplit
 
 from pytest_webarena.errors import Problem, UsageError, closest
 from pytest_webarena.sites.backends import BACKENDS
+from pytest_webarena.sites.catalogues.external import with_external_sites
 from pytest_webarena.sites.catalogues.format import APP, FILE, FORMAT_VERSION
 from pytest_webarena.sites.catalogues.manifest import (
     Account,
@@ -29,7 +31,7 @@ from pytest_webarena.sites.protocol.wire import dumps
 from pytest_webarena.tasks.file_reading import Entries, Invalid, Reading, TooManyProblems, shown
 from pytest_webarena.tasks.nodes import MapNode, Node, compose
 
-__all__ = ["CatalogueError", "looks_like_catalogue", "problems_of", "read_catalogue"]
+__all__ = ["CatalogueError", "load_catalogue", "looks_like_catalogue", "problems_of", "read_catalogue"]
 
 _SHIPPED = Path(__file__).parent / "shipped"
 _MAX_EXTENDS = 8
@@ -80,8 +82,19 @@ class _Source:
         self.folder = folder
 
 
+def load_catalogue(name_or_path: str | Path, *, site_urls: Mapping[str, str] = MappingProxyType({})) -> Catalogue:
+    """Read a shipped catalogue by name (``embedded``) or one of the user's by path (``sites.yaml``).
+
+    ``site_urls`` are addresses of sites that run elsewhere, instead of the catalogue's own or beside them.
+
+    Raises `UsageError` for an unknown name, and one that lists every defect with file and line for a bad file.
+    """
+    catalogue = read_catalogue(name_or_path)
+    return with_external_sites(catalogue, site_urls) if site_urls else catalogue
+
+
 def read_catalogue(name_or_path: str | Path) -> Catalogue:
-    """See `manifest.load_catalogue`."""
+    """The same, without sites that run elsewhere."""
     path = _find(str(name_or_path), Path())
     sources = _sources(path, 0)
     reading = Reading(str(path))

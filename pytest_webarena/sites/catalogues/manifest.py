@@ -1,6 +1,6 @@
 """What an app is, as data: its sites, accounts, sign-in, databases, and how a backend runs it.
 
-`load_catalogue` reads manifests from YAML; the broker, workers and reports share the values below.
+`loading` reads manifests from YAML; the broker, workers and reports share the values below.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Literal
 from urllib.parse import urljoin
 
@@ -44,7 +43,6 @@ __all__ = [
     "Readiness",
     "SiteManifest",
     "VolumeManifest",
-    "load_catalogue",
 ]
 
 PLACEHOLDER = re.compile(r"\{(url|host)(?::([A-Za-z0-9_-]+))?\}")
@@ -289,20 +287,3 @@ class Catalogue:
         for name in names:  # grows while it is walked
             names += [needed for needed in self.apps[name].depends_on if needed not in names]
         return tuple(self.apps[name] for name in names)
-
-
-def load_catalogue(name_or_path: str | Path, *, site_urls: Mapping[str, str] = MappingProxyType({})) -> Catalogue:
-    """Read a shipped catalogue by name (``embedded``) or one of the user's by path (``sites.yaml``).
-
-    ``site_urls`` are addresses of sites that run elsewhere, instead of the catalogue's own or beside them.
-
-    Raises `UsageError` for an unknown name, and one that lists every defect with file and line for a bad file.
-    """
-    from pytest_webarena.sites.catalogues.loading import read_catalogue  # YAML is only needed here
-
-    catalogue = read_catalogue(name_or_path)
-    if site_urls:
-        from pytest_webarena.sites.catalogues.external import with_external_sites
-
-        catalogue = with_external_sites(catalogue, site_urls)
-    return catalogue

@@ -11,7 +11,7 @@ import pytest
 from pytest_webarena.commands.cli import main
 from pytest_webarena.errors import UsageError
 from pytest_webarena.sites.catalogues.external import parse_site_urls
-from pytest_webarena.sites.catalogues.manifest import load_catalogue
+from pytest_webarena.sites.catalogues.loading import load_catalogue
 from pytest_webarena.sites.kept_open import StandingClient, state_directory
 
 SITES = """

@@ -10,7 +10,8 @@ from pytest_webarena.actions import Click, Type
 from pytest_webarena.embedded import APPS
 from pytest_webarena.embedded.world import PEOPLE
 from pytest_webarena.errors import UsageError
-from pytest_webarena.sites.catalogues.manifest import HttpReady, PortReady, load_catalogue
+from pytest_webarena.sites.catalogues.loading import load_catalogue
+from pytest_webarena.sites.catalogues.manifest import HttpReady, PortReady
 
 SHIPPED = ("embedded", "embedded-docker")
 MINIMAL = """

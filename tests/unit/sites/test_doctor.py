@@ -8,7 +8,8 @@ import pytest
 
 from pytest_webarena.errors import SiteMissing
 from pytest_webarena.sites.catalogues.external import external_app
-from pytest_webarena.sites.catalogues.manifest import AppManifest, DockerManifest, ProcessManifest, load_catalogue
+from pytest_webarena.sites.catalogues.loading import load_catalogue
+from pytest_webarena.sites.catalogues.manifest import AppManifest, DockerManifest, ProcessManifest
 from pytest_webarena.sites.doctor import examine
 
 

@@ -19,7 +19,8 @@ import pytest
 from pytest_webarena.errors import SiteError, TaskError, UsageError
 from pytest_webarena.sites.backends.base import BackendContext, Replica
 from pytest_webarena.sites.backends.process import ProcessBackend
-from pytest_webarena.sites.catalogues.manifest import AppManifest, HttpReady, ProcessManifest, load_catalogue
+from pytest_webarena.sites.catalogues.loading import load_catalogue
+from pytest_webarena.sites.catalogues.manifest import AppManifest, HttpReady, ProcessManifest
 
 from .processes import DEADLINE, alive, number, wait_until
 

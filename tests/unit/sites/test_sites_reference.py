@@ -11,7 +11,7 @@ import pytest
 
 import pytest_webarena.sites
 from pytest_webarena.commands.cli import main
-from pytest_webarena.sites.catalogues.manifest import load_catalogue
+from pytest_webarena.sites.catalogues.loading import load_catalogue
 from pytest_webarena.sites.catalogues.reference import (
     DOCS_PATH,
     SCHEMA_PATH,

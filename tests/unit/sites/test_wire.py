@@ -11,14 +11,8 @@ from pytest_webarena.actions import Click, Goto, Point, Press, Selector, Type
 from pytest_webarena.errors import HarnessError, SiteError, TaskFileError, UsageError
 from pytest_webarena.evidence import RequestRecord
 from pytest_webarena.sites.backends.base import Rows
-from pytest_webarena.sites.catalogues.manifest import (
-    Account,
-    HttpReady,
-    LoginCheck,
-    LoginRecipe,
-    PortReady,
-    load_catalogue,
-)
+from pytest_webarena.sites.catalogues.loading import load_catalogue
+from pytest_webarena.sites.catalogues.manifest import Account, HttpReady, LoginCheck, LoginRecipe, PortReady
 from pytest_webarena.sites.protocol.messages import Grant, ReplicaInfo, SiteAccess, error_from, error_line, line
 from pytest_webarena.sites.protocol.report import AppReport, BrokerReport, Durations
 from pytest_webarena.sites.protocol.wire import decode, encode

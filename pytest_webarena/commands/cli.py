@@ -179,10 +179,10 @@ def _stats(options: argparse.Namespace) -> int:
 
 
 def _merge(options: argparse.Namespace) -> int:
-    from pytest_webarena.commands.results import name_unreadable
     from pytest_webarena.results.export import export
     from pytest_webarena.results.merge import merge_runs
     from pytest_webarena.results.rundir import RunDir
+    from pytest_webarena.results.unreadable import name_unreadable
 
     merged = merge_runs(options.runs, options.output, allow_mixed=options.allow_mixed)
     export(RunDir(options.output))
@@ -200,8 +200,8 @@ def _merge(options: argparse.Namespace) -> int:
 
 
 def _view(options: argparse.Namespace) -> int:
-    from pytest_webarena.commands.results import name_unreadable
     from pytest_webarena.results.rundir import RunDir
+    from pytest_webarena.results.unreadable import name_unreadable
     from pytest_webarena.results.viewer import write_view
 
     target = options.output or options.run_dir / "view.html"

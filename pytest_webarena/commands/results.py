@@ -4,23 +4,15 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_webarena.results.unreadable import name_unreadable
+
 if TYPE_CHECKING:
     from pytest_webarena.results.har import Exported
-    from pytest_webarena.results.rundir import Unreadable
 
-__all__ = ["add_commands", "name_unreadable"]
-
-
-def name_unreadable(unreadable: Sequence[Unreadable]) -> int:
-    """Name trials that are in no figure, for their record can't be read. The exit code of a command that met them."""
-    for each in unreadable:
-        print(f"can't be read, and in no figure: {each}", file=sys.stderr)
-    return 1 if unreadable else 0
+__all__ = ["add_commands"]
 
 
 def add_commands(commands: Any) -> None:

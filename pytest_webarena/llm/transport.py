@@ -85,7 +85,7 @@ def _sdk(url: str, key: str) -> Any:
         import openai
     except ModuleNotFoundError:
         raise UsageError(
-            "model agents: expected the package 'openai', it is not installed; pip install 'pytest-webarena[openai]'"
+            "model agents: expected the package 'openai', it is not installed; pip install openai"
         ) from None
     return openai.OpenAI(base_url=url, api_key=key, max_retries=0)
 

@@ -87,7 +87,7 @@ class JudgeSettings:
         self.identity()
         if importlib.util.find_spec("openai") is None:
             raise UsageError(
-                "--judge: expected the package 'openai', it is not installed; pip install 'pytest-webarena[openai]'"
+                "--judge: expected the package 'openai', it is not installed; pip install openai"
             )
         try:
             _ = self.endpoint.url

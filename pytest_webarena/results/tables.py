@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 from pytest_webarena.checks.grading import GRADINGS
-from pytest_webarena.commands.results import name_unreadable
 from pytest_webarena.errors import UsageError
 from pytest_webarena.results.conditions import mixed, source_of
 from pytest_webarena.results.metrics import BUCKETS, Metrics, measure
@@ -21,6 +20,7 @@ from pytest_webarena.results.published import published
 from pytest_webarena.results.records import TrialRecord
 from pytest_webarena.results.rundir import RunDir
 from pytest_webarena.results.statistics import Rate, TemplateKey
+from pytest_webarena.results.unreadable import name_unreadable
 
 __all__ = ["Row", "Table", "add_arguments", "as_csv", "as_json", "as_markdown", "as_text", "gather", "tables"]
 

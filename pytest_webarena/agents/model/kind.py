@@ -152,7 +152,7 @@ def _check(common: Common, keys: ModelKeys, settings: ModelSettings) -> None:
         raise UsageError(f"{common.where}: expected the name of a model: give --model, or the key 'model'")
     if importlib.util.find_spec("openai") is None:
         raise UsageError(
-            f"{common.where}: expected the package 'openai', it is not installed; pip install 'pytest-webarena[openai]'"
+            f"{common.where}: expected the package 'openai', it is not installed; pip install openai"
         )
     _ = keys.endpoint.url
     keys.endpoint.key()

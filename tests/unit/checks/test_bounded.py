@@ -74,7 +74,7 @@ def judged(check: str, answer: str = _ANSWER, **more: Any) -> Any:
         (f"python: {__name__}:spin", "judging took longer than 2 s"),
         (f"python: {__name__}:count", "judging took longer than 2 s"),
         (f"python: {__name__}:leave", "the process that judged ended with exit code 3"),
-        (f"python: {__name__}:exits", "the process that judged ended with exit code 1"),
+        (f"python: {__name__}:exits", f"{__name__}:exits raised SystemExit"),
         (f"python: {__name__}:crash", "the process that judged ended with signal SIGSEGV"),
     ],
 )

@@ -8,7 +8,7 @@ try:
     import docker  # noqa: F401
 except ImportError as error:
     raise SiteError(
-        "sites that run as containers need the Python package 'docker'; run: pip install 'pytest-webarena[docker]'"
+        "sites that run as containers need the Python package 'docker'; run: pip install docker"
     ) from error
 
 from pytest_webarena.sites.backends.docker.backend import DockerBackend

@@ -86,9 +86,7 @@ class JudgeSettings:
             return
         self.identity()
         if importlib.util.find_spec("openai") is None:
-            raise UsageError(
-                "--judge: expected the package 'openai', it is not installed; pip install openai"
-            )
+            raise UsageError("--judge: expected the package 'openai', it is not installed; pip install openai")
         try:
             _ = self.endpoint.url
             self.endpoint.key()

@@ -15,7 +15,7 @@ from pytest_webarena.agents.protocol import Reply
 from pytest_webarena.agents.worker import AgentCrashed, AgentTimeout, AgentWorker
 from pytest_webarena.browser.driven.trajectory import Begun, Ended, Navigated
 from pytest_webarena.errors import BrowserError
-from pytest_webarena.evidence import LONGEST_TEXT, StepRecord, TargetRecord, Usage
+from pytest_webarena.evidence import LONGEST_TEXT, StepRecord, TargetRecord, Usage, cut
 from pytest_webarena.trials.episode import Ending, Episode, EpisodeLimits, Recorder
 
 if TYPE_CHECKING:
@@ -169,7 +169,7 @@ class _Watch:
         if isinstance(result, Reply):
             self._usage = result.usage
             if result.ended is not None:
-                return Ending(*result.ended)
+                return Ending(result.ended[0], cut(result.ended[1]))
         said = result.action if isinstance(result, Reply) else result
         if isinstance(said, Stop):
             said = said.answer

@@ -151,9 +151,7 @@ def _check(common: Common, keys: ModelKeys, settings: ModelSettings) -> None:
     if not keys.model:
         raise UsageError(f"{common.where}: expected the name of a model: give --model, or the key 'model'")
     if importlib.util.find_spec("openai") is None:
-        raise UsageError(
-            f"{common.where}: expected the package 'openai', it is not installed; pip install openai"
-        )
+        raise UsageError(f"{common.where}: expected the package 'openai', it is not installed; pip install openai")
     _ = keys.endpoint.url
     keys.endpoint.key()
     bounded = "--max-cost" if settings.max_cost is not None else "a limit of cost" if common.keys.limits.cost else ""

@@ -7,9 +7,7 @@ from pytest_webarena.errors import SiteError
 try:
     import docker  # noqa: F401
 except ImportError as error:
-    raise SiteError(
-        "sites that run as containers need the Python package 'docker'; run: pip install docker"
-    ) from error
+    raise SiteError("sites that run as containers need the Python package 'docker'; run: pip install docker") from error
 
 from pytest_webarena.sites.backends.docker.backend import DockerBackend
 from pytest_webarena.sites.backends.docker.cleanup import Removed, remove_labelled, sweep

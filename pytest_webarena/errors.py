@@ -23,8 +23,10 @@ A wrong answer is `TaskFailed`; everything else is a `WebArenaError`. Reports re
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import ClassVar, Literal
 
 __all__ = [
@@ -46,6 +48,8 @@ __all__ = [
     "UsageError",
     "WebArenaError",
     "closest",
+    "recording",
+    "unwritten",
 ]
 
 Cause = Literal["site", "browser", "model", "agent", "judge", "task", "harness"]
@@ -149,6 +153,22 @@ class RecordingError(HarnessError):
     """What the run wants to keep can't be written: a full disk, a directory that is gone or not ours."""
 
     again = False
+
+
+@contextmanager
+def recording(path: Path) -> Iterator[None]:
+    """Make a sentence of what keeps records from being written: `RecordingError`. ``path``: what was to be written."""
+    try:
+        yield
+    except OSError as error:
+        raise unwritten(path, error.strerror or str(error)) from error
+
+
+def unwritten(path: Path, why: str) -> RecordingError:
+    """Which file it is that can't be written, why, and what to do."""
+    return RecordingError(
+        f"expected to write {path}, found: {why}. Make room or access there, then go on with --resume"
+    )
 
 
 class TaskFailed(AssertionError):

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
+from pytest_webarena.errors import recording, unwritten
 from pytest_webarena.evidence import Usage
 
 __all__ = ["LEDGER", "BudgetSpent", "Ledger", "LedgerLine", "Purpose", "Ticket", "read_ledger"]
@@ -85,8 +86,9 @@ class Ledger:
         self._worker = worker
         self._max_cost = max_cost
         self._rate = requests_per_minute
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with closing(self._connect()) as database:
+        with recording(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+        with self._connected() as database:
             database.executescript(_TABLE)
 
     def reserve(self, *, trial: str, purpose: Purpose, model: str, estimate: float, now: float) -> Ticket:
@@ -161,7 +163,7 @@ class Ledger:
         """How much is spent and reserved, once the budget leaves no room; else empty."""
         if self._max_cost is None:
             return ""
-        with closing(self._connect()) as database:
+        with self._connected() as database:
             return self._exhausted(database)
 
     def _exhausted(self, database: sqlite3.Connection) -> str:
@@ -175,20 +177,27 @@ class Ledger:
 
     def lines(self) -> tuple[LedgerLine, ...]:
         """The account, by purpose and model."""
-        with closing(self._connect()) as database:
+        with self._connected() as database:
             return _lines(database)
 
-    def _connect(self) -> sqlite3.Connection:
-        return sqlite3.connect(self._path, timeout=_BUSY, isolation_level=None)
+    @contextmanager
+    def _connected(self) -> Iterator[sqlite3.Connection]:
+        """`RecordingError` when the file can't be had: a fault of whoever is asking it is not."""
+        try:
+            with closing(sqlite3.connect(self._path, timeout=_BUSY, isolation_level=None)) as database:
+                yield database
+        except sqlite3.Error as error:
+            raise unwritten(self._path, str(error)) from error
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
-        with closing(self._connect()) as database:
+        with self._connected() as database:
             database.execute("begin immediate")
             try:
                 yield database
             except BaseException:
-                database.execute("rollback")
+                if database.in_transaction:  # a full disk ends it by itself
+                    database.execute("rollback")
                 raise
             database.execute("commit")
 

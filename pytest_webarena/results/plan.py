@@ -10,8 +10,9 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
+from pytest_webarena.errors import recording
 from pytest_webarena.results.records import TrialKey, TrialRecord
-from pytest_webarena.results.rundir import recording, write_atomically
+from pytest_webarena.results.rundir import write_atomically
 
 __all__ = ["Coverage", "PlannedTrial", "as_planned", "cover", "extend_plan", "read_plan"]
 

@@ -23,12 +23,12 @@ import shutil
 import time
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_webarena.errors import HarnessError, RecordingError, UsageError
+from pytest_webarena.errors import HarnessError, UsageError, recording
 from pytest_webarena.evidence import LONGEST_PAGE, Evidence, StepRecord, cut
 from pytest_webarena.results.records import Attempt, TrialKey, TrialRecord
 from pytest_webarena.secrets import scrub, scrub_plain
@@ -47,25 +47,12 @@ __all__ = [
     "claim",
     "read_evidence",
     "read_steps",
-    "recording",
     "write_atomically",
 ]
 
 RUN_SCHEMA_VERSION = 1
 INPUTS = "inputs"
 """Folder of an attempt's with the pictures that belong to the intent: ``0.png``, …"""
-
-
-@contextmanager
-def recording(path: Path) -> Iterator[None]:
-    """Make a sentence of what keeps records from being written: `RecordingError`. ``path``: what was to be written."""
-    try:
-        yield
-    except OSError as error:
-        what = error.strerror or str(error)
-        raise RecordingError(
-            f"expected to write {path}, found: {what}. Make room or access there, then go on with --resume"
-        ) from error
 
 
 def write_atomically(path: Path, text: str) -> None:

@@ -8,6 +8,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+from pytest_webarena.errors import recording
 from pytest_webarena.llm.messages import Message, ModelReply, Request
 from pytest_webarena.secrets import scrub_plain
 
@@ -44,15 +45,19 @@ class Exchanges:
         self._calls.append(told)
 
     def write(self, what: str) -> str:
-        """Write what was added since, for the step ``what``; the file's name relative to the folder, or ``""``."""
+        """Write what was added since, for the step ``what``; the file's name relative to the folder, or ``""``.
+
+        Raises `RecordingError`.
+        """
         calls, self._calls = self._calls, []
         if self._folder is None or not calls:
             return ""
         name = f"exchanges/{what}.json"
         target = self._folder / name
-        target.parent.mkdir(parents=True, exist_ok=True)
         text = json.dumps({"schema_version": 1, "calls": scrub_plain(calls)}, indent=1, ensure_ascii=False)
-        target.write_text(text, encoding="utf-8", errors="replace")
+        with recording(target):
+            target.parent.mkdir(exist_ok=True)  # not its parents: a run that was removed stays away
+            target.write_text(text, encoding="utf-8", errors="replace")
         return name
 
 

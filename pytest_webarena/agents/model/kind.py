@@ -15,7 +15,7 @@ from pytest_webarena.agents.model.prompt import Prompt, read_prompt
 from pytest_webarena.agents.model.replies import ReplyForm
 from pytest_webarena.agents.protocol import Agent, AgentDefinition, Assignment
 from pytest_webarena.browser.config import DialogPolicy
-from pytest_webarena.errors import ModelError, UsageError
+from pytest_webarena.errors import ModelError, RecordingError, UsageError
 from pytest_webarena.llm.config import ModelSettings
 from pytest_webarena.llm.endpoint import Endpoint
 from pytest_webarena.llm.messages import Sampling
@@ -80,7 +80,7 @@ def _build(common: Common, keys: ModelKeys) -> AgentDefinition:
         model=keys.model,
         dialogs=(lambda task, trial: held) if keys.reply == "tools" else None,
         check=lambda settings: _check(common, keys, settings),
-        raises=(ModelError, UsageError),  # the endpoint fails; its key is gone
+        raises=(ModelError, UsageError, RecordingError),  # the endpoint fails; its key is gone; the disk is full
     )
 
 

@@ -37,6 +37,7 @@ def maker(tmp_path: Path) -> Make:
         definition = resolve_agent("mine", [tmp_path])
         task = Task(id="t", intent=view.intent, sites=())
         folder = tmp_path / "attempt"
+        folder.mkdir(exist_ok=True)
         return definition.make(Assignment(view=view, task=task, key="t.1", folder=folder, **(assigned or {})))
 
     return make

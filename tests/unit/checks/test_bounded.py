@@ -48,6 +48,10 @@ def exits(evidence: Evidence) -> bool:
     raise SystemExit("done")
 
 
+def interrupts(evidence: Evidence) -> bool:
+    raise KeyboardInterrupt
+
+
 def where(evidence: Evidence) -> tuple[bool, str]:
     return False, f"in {os.getpid()}"
 
@@ -74,7 +78,8 @@ def judged(check: str, answer: str = _ANSWER, **more: Any) -> Any:
         (f"python: {__name__}:spin", "judging took longer than 2 s"),
         (f"python: {__name__}:count", "judging took longer than 2 s"),
         (f"python: {__name__}:leave", "the process that judged ended with exit code 3"),
-        (f"python: {__name__}:exits", "the process that judged ended with exit code 1"),
+        (f"python: {__name__}:exits", f"{__name__}:exits raised SystemExit"),
+        (f"python: {__name__}:interrupts", "the process that judged ended with exit code 1"),
         (f"python: {__name__}:crash", "the process that judged ended with signal SIGSEGV"),
     ],
 )
@@ -152,9 +157,22 @@ def test_the_judge_model_is_asked_by_this_process() -> None:
     assert {question.answer for question in judge.asked} == {"the zip"}
 
 
+class Unsendable(JudgeError):
+    """Of somebody's own judge: it does not survive the way between processes."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.hold = lambda: None
+
+
 @pytest.mark.parametrize(
     "error",
-    [JudgeError("no endpoint"), JudgeUnreadable("hard to read", replies=("hm", "hum")), JudgeOff("there is none")],
+    [
+        JudgeError("no endpoint"),
+        JudgeUnreadable("hard to read", replies=("hm", "hum")),
+        JudgeOff("there is none"),
+        Unsendable("no endpoint of its own"),
+    ],
 )
 def test_what_asking_it_raises_makes_the_same_verdict_as_without_a_limit(error: Exception) -> None:
     apart, here = (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import shutil
 import signal
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from pytest_webarena.errors import RecordingError
 from pytest_webarena.evidence import Usage
 from pytest_webarena.llm.client import BudgetSpent
 from pytest_webarena.llm.config import ModelSettings
@@ -157,3 +159,12 @@ def test_no_ledger_reads_as_empty(tmp_path: Path) -> None:
     (tmp_path / "odd.sqlite").write_text("no database")
     assert read_ledger(tmp_path / "odd.sqlite") == ()
     assert not (tmp_path / "none.sqlite").exists()
+
+
+def test_an_account_that_can_not_be_written_is_told_as_a_fault_of_the_records(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "run" / "l.sqlite", worker="w", max_cost=1.0)
+    shutil.rmtree(tmp_path / "run")
+    with pytest.raises(RecordingError, match=r"l\.sqlite, found: unable to open database file\. Make room"):
+        ledger.reserve(trial="t", purpose="agent", model="m", estimate=0, now=0)
+    with pytest.raises(RecordingError, match="unable to open"):
+        ledger.exhausted()

@@ -24,7 +24,7 @@ from pytest_webarena.trials.trial import run_trial
 from tests.model_server import Answer, call, fail, model_server, say
 from tests.unit.llm.test_faults import TRANSIENT
 
-from .test_trial import TASK, FakeResources, FakeSession
+from .test_trial import TASK, FakeResources, FakeSession, full_disk
 
 # The waits are the real ones here, so they are short.
 PASSING: Mapping[str, Answer] = {
@@ -122,3 +122,15 @@ def test_what_is_no_action_is_asked_for_again_and_the_agents_failure_if_it_lasts
 @pytest.mark.parametrize("reply", RIGHT.values(), ids=list(RIGHT))
 def test_odd_replies_that_hold_an_action_are_carried_out(reply: Answer) -> None:
     assert ending(reply, lasting=True, api="chat", stream=False) == "passed: answered, as it is"
+
+
+def test_a_full_disk_is_no_fault_of_the_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    full_disk(monkeypatch, "000.json")
+    with model_server([call("stop", answer="42")]) as server:
+        keys = {"kind": "model", "model": "m", "reply": "tools", "endpoint": {"base_url": server.url, "key_env": None}}
+        (tmp_path / "m.yaml").write_text(json.dumps(keys))
+        agent = resolve_agent("m", [tmp_path])
+        plan = TrialPlan(task=TASK, agent=agent, trial=1, limits=EpisodeLimits(seconds=30))
+        record = run_trial(plan, Resources(), RunDir(tmp_path / "run").folder(TrialKey("t", "m", 1)))
+    assert (record.outcome, record.cause, len(record.attempts)) == ("error", "harness", 1)
+    assert "exchanges/000.json, found: No space left on device. Make room" in record.message

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_webarena.agents.overrides import parse_option
+from pytest_webarena.checks import CHECK_SECONDS
 from pytest_webarena.errors import UsageError
 from pytest_webarena.rescoring import files_of
 from pytest_webarena.results import RunDir
@@ -31,16 +32,16 @@ _CHOOSE = (
     "--suite", "--select", "--one-per-template", "--shard", "-k", "-m", "--deselect", "--ignore", "--ignore-glob",
 )  # fmt: skip
 """Options that choose tests: one that the run did not have narrows it."""
-_RAW = ("--fetch-images", "--browser", "--browser-channel", "--device")
+_RAW = ("--fetch-images", "--browser", "--browser-channel", "--device", "--check-timeout")
 """Options that are recorded as they were given, for no other fact tells of them."""
 _FREE = (
     "--site-url", "--env-retries", "--max-cost", "--requests-per-minute", "--model-cache", "--prices", "--judge-url",
-    "--judge-key-env",
+    "--judge-key-env", "--check-timeout",
 )  # fmt: skip
 """Options of no weight for a rate: the run's own hold unless others are given."""
 _LAST = "--lf"
 """Chooses by what had failed before the run: only its plan tells of that any more."""
-_DEFAULTS = {"--env-retries": 1}
+_DEFAULTS = {"--env-retries": 1, "--check-timeout": CHECK_SECONDS}
 """Of options that have one; the others can be told from those that were given."""
 _NAMES = {"-k": "keyword", "-m": "markexpr"}
 _INSTEAD = "leave it out, begin another run, or have both in this one with --allow-mixed: that is told beside the rates"

@@ -16,7 +16,7 @@ from pytest_webarena.agents.worker import AgentCrashed, AgentTimeout, AgentWorke
 from pytest_webarena.browser.driven.trajectory import Begun, Ended, Navigated
 from pytest_webarena.episode import Ending, Episode, EpisodeLimits, Recorder
 from pytest_webarena.errors import BrowserError
-from pytest_webarena.evidence import LONGEST_TEXT, StepRecord, TargetRecord, Usage
+from pytest_webarena.evidence import LONGEST_TEXT, StepRecord, TargetRecord, Usage, cut
 
 if TYPE_CHECKING:
     from pytest_webarena.browser.driven import Driven
@@ -169,7 +169,7 @@ class _Watch:
         if isinstance(result, Reply):
             self._usage = result.usage
             if result.ended is not None:
-                return Ending(*result.ended)
+                return Ending(result.ended[0], cut(result.ended[1]))
         said = result.action if isinstance(result, Reply) else result
         if isinstance(said, Stop):
             said = said.answer

@@ -40,7 +40,16 @@ def test_everything_is_taken_from_the_run(
     make_tasks("a", "b", "other")
     make_tasks("c", name="more")
     make_tasks("stranger", name="outside")
-    options = ("--agent=null", "--agent=na", "--trials=2", "--max-steps=7", "--stop-rule=upstream", "-k", "not other")
+    options = (
+        "--agent=null",
+        "--agent=na",
+        "--trials=2",
+        "--max-steps=7",
+        "--stop-rule=upstream",
+        "-k",
+        "not other",
+        "--check-timeout=50",
+    )
     begun = canned.runpytest("tasks/demo.yaml", "tasks/more.yaml", *options, "--run-dir=run", *workers)
     begun.assert_outcomes(passed=12)
     before = keys(canned)
@@ -51,6 +60,7 @@ def test_everything_is_taken_from_the_run(
     assert [
         (each["agents"], each["trials"], each["limits"]["stop_rule"], each["limits"]["steps"]) for each in facts
     ] == [(["null", "na"], 2, "upstream", 7)]
+    assert [each["asked"]["options"]["--check-timeout"] for each in facts] == [50]
 
 
 def test_suites_and_choices_are_taken_too(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
@@ -145,7 +155,7 @@ def test_what_had_failed_last_has_to_be_named_without_a_plan(canned: pytest.Pyte
         (("tasks", "-k", "beta"), 1),
         (("--select=id=alpha",), 1),
         (("tasks", "--agent=oracle", "--trials=1", "--grading=repaired", "--sites=embedded"), 2),
-        (("--env-retries=4", "--max-cost=3", "--lease-timeout=5"), 2),
+        (("--env-retries=4", "--max-cost=3", "--lease-timeout=5", "--check-timeout=9"), 2),
     ],
 )
 def test_what_is_the_same_or_less_is_none(

@@ -93,6 +93,8 @@ _FIELDS: tuple[tuple[re.Pattern[str], ...], ...] = tuple(
         (r"\bpending\b", r"\bcomplete(?:d|)\b(?= (?:order|one|purchase)|$"
         r"|[.,;)])", r"\bcancell?ed\b|\bcancell?ations?\b|\bcanlled\b",
          r"\bprocessing\b", r"\bon hold\b"),
+        (r"\bpending\b", r"(?<!not )(?<!n't )(?<!yet"
+        r" )(?<!non-)(?<!un)approved\b", r"\bnot (?:yet )?approved\b|\bunapproved\b"),
         (r"\bsub-?total\b", r"\bgrand total\b|\btotal (?:cost|amount|payment)\b"
         r"|\bspen[dt]\b", r"\btax(?:es)? (?:is|was|are|were)\b"),
         (r"(?<!un)(?<!dis)(?<!not )(?<!n't )(?<!less )(?<!least )\b(?:satisfied|happy|happiest|pleased|loves?"

@@ -41,7 +41,7 @@ _DENIED_AFTER = re.compile(
 )
 _BEHIND = r"(?:second|third|2nd|3rd|next|last|farther|further|behind|runner-up|far behind|less|lower|fewer|only)"
 _COMPARED_AFTER = re.compile(
-    rf"^,? (?:second|third|next)\b|"
+    rf"^,? (?:second|third|next)\b(?! (?:the |is |comes )*{OTHER})|"
     rf"^(?:'s)?[^;.]{{0,80}}?\b(?:is|are|was|were|comes?|came|ranks?|ranked|follows?|followed|lies"
     rf"|being)\s+(?:only\s+|in\s+)?"
     rf"(?:a )?{_BEHIND}\b|^,? (?:is|are|was|were|comes?|came|follows|followed|ranked) (?:close )?(?:behind"

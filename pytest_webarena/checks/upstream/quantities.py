@@ -371,7 +371,7 @@ _GENERIC = frozenset(
 _ALIKE = tuple(
     frozenset(map(stem, words.split()))
     for words in (
-        "reviews comments ratings feedback opinions testimonials mentions customers reviewers people",
+        "reviews comments ratings feedback opinions testimonials mentions",
         "orders purchases transactions cancellations",
         "items products units pieces articles goods", "commits contributions changes pushes revisions",
         "followers people users persons accounts members fans", "stars points marks",

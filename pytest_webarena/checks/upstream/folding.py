@@ -27,6 +27,8 @@ _ABBREVIATIONS = {
 _ABBREVIATED = re.compile(r"(?<![\w&])(?:" + "|".join(map(re.escape, _ABBREVIATIONS)) + r")(?![\w&])")
 _AFTER_ABBREVIATION = re.compile(r"(?<![\w&])(ave|st|blvd|dr|rd|hwy|apt|ste|n|s|e|w)\.(?=\s|,|$)")
 
+_DOUBLED = re.compile(r"([bdgmnprt])\1\Z")
+
 FUNCTION_WORDS = frozenset(
     """
     a about according account across after ago all also altogether among amount an and answer any are as at
@@ -80,13 +82,13 @@ def abbreviated(text: str) -> str:
 def stem(word: str) -> str:
     """A word without the endings by which a question and its answer differ.
 
-    >>> [stem(word) for word in ("reviews", "orders", "cancelled", "purchases")]
-    ['review', 'order', 'cancel', 'purchas']
+    >>> [stem(word) for word in ("reviews", "orders", "cancelled", "cancellations", "purchases")]
+    ['review', 'order', 'cancel', 'cancel', 'purchas']
     """
     word = word.removesuffix("'s")
-    for ending in ("lations", "lation", "lled", "ations", "ation", "ing", "ies", "es", "ed", "s", "e"):
+    for ending in ("lations", "lation", "lling", "lled", "ations", "ation", "ing", "ies", "es", "ed", "s", "e"):
         if word.endswith(ending) and len(word) - len(ending) >= 3:
-            return word[: -len(ending)] + ("l" if ending.startswith("l") else "")
+            return _DOUBLED.sub(r"\1", word[: -len(ending)]) + ("l" if ending.startswith("ll") else "")
     return word
 
 

@@ -15,7 +15,7 @@ from fractions import Fraction
 from pytest_webarena.checks.upstream.folding import FUNCTION_WORDS, stem
 from pytest_webarena.checks.upstream.scope import MONTH, Question, of_something_else
 
-__all__ = ["Quantity", "amounts", "quantities"]
+__all__ = ["Quantity", "amounts", "counts_others", "quantities", "ratings"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +40,7 @@ class Quantity:
 
 
 _NAMES = (
-    r"https?://\S+|www\.\S+|\S+@\S+\.\w+",
+    r"https?://\S+|www\.\S+|(?<![^\s@(<,;:])[^\s@]{1,64}@[^\s@]{1,200}\.\w+",
     r"\d{4}-\d{1,2}-\d{1,2}(?:[t ]\d{1,2}:\d\d\S*)?",
     r"(?<![\d.,/])\d{1,4}[/]\d{1,4}(?:/\d{2,4})?(?![\d/])|(?<![\d.,/])\d{1,2}\.\d{1,2}\.\d{2,4}(?!\d)",
     rf"\b\d{{1,2}}(?:st|nd|rd|th)? (?:of )?{MONTH}(?:,? (?:19|20)\d\d\b)?",
@@ -81,19 +81,32 @@ _NUMBER = re.compile(
     re.DOTALL,
 )
 _SPELT = re.compile(
-    rf"(?<![\w-])(?:(?P<hundreds>a|{'|'.join(_UNITS[1:10])}) hundred(?:(?: and)? (?P<rest>{_SMALL}))?"
-    rf"|(?P<small>{_SMALL}))(?![\w]|-\w)"
+    rf"(?<![\w-])(?:(?:(?P<thousands>a|{_SMALL}) thousand,?(?: and)? )?(?P<hundreds>a|{'|'.join(_UNITS[1:10])})"
+    rf" hundred(?:(?: and)? (?P<rest>{_SMALL}))?"
+    rf"|(?P<thousand>a|{_SMALL}) thousand(?:,?(?: and)? (?P<ones>{_SMALL}))?|(?P<small>{_SMALL}))(?![\w]|-\w)"
     r"(?=(?P<after>.{0,60}))",
     re.DOTALL,
 )
-_WORDY = rf"(?:(?:a|{'|'.join(_UNITS[1:10])}) hundred(?:(?: and)? {_SMALL})?|{_SMALL}|\d+)"
-_CENTS = re.compile(rf"(?<![\w-])(?P<dollars>{_WORDY}) dollars?,? (?:and )?(?P<cents>{_WORDY}) cents?\b")
+_WORDY = (
+    rf"(?:(?:(?:a|{_SMALL}) thousand,?(?: and)? )?(?:a|{'|'.join(_UNITS[1:10])}) hundred(?:(?: and)? {_SMALL})?"
+    rf"|(?:a|{_SMALL}) thousand(?:,?(?: and)? {_SMALL})?|{_SMALL}|\d+)"
+)
+_CENTS = re.compile(
+    rf"(?<![\w-])(?P<dollars>{_WORDY}) dollars?"
+    rf"(?:,? (?:and )?(?P<cents>{_WORDY}) cents?\b| (?P<bare>{_SMALL})(?=\s*(?:$|[.,;!)\n])))"
+)
+_NO_RANGE = re.compile(
+    r"(?<![\w.,$-])(?:from |between )?(?P<value>\$?\d[\d,]*(?:\.\d+)?) ?(?:-|to|and) ?(?P=value)(?![\w%]|[.,-]\d)"
+)
+_OF_FIVE = re.compile(r"(?<![\w./,])([0-5](?:\.\d+)?) ?/ ?5(?:\.0)?(?![\d/])")
 _ONE_BEFORE = re.compile(
     r"(?:^|[\n.,;:(\"=]|\b(?:is|was|are|were|be|only|exactly|just|made|has|have|had|got|get|gets|found|find|about|and"
-    r"|with|by|received|did|there's|count|answer|total|of|but|s|'ve|bought|placed|left|mentions?|for|shows?|gives?))\s*\Z"
+    r"|with|by|received|did|there's|count|answer|total|of|but|s|'ve|bought|placed|left|mentions?|for|shows?"
+    r"|gives?))\s*\Z"
 )
 _TIMES = re.compile(
-    r"(?<!\w)(?:(?:only |just |exactly )(?P<once>once)|(?P<twice>twice)|a single|just a)(?= (?P<after>\S.{0,60})|\W|$)",
+    r"(?<!\w)(?:(?:only |just |exactly )(?P<once>once)|(?<=ed )(?P<bare>once)|(?P<twice>twice)|a single|just"
+    r" a)(?= (?P<after>\S.{0,60})|\W|$)",
     re.DOTALL,
 )
 _FOREIGN = re.compile(r"[\u20ac\u00a3\u00a5\u20b9]|eur|gbp|chf|cad|aud|jpy|inr")
@@ -101,18 +114,25 @@ _SCALE = re.compile(r"(?:k|bn)(?!\w)| ?(?:thousand|million|billion|hundred)\b")
 _UNIT = re.compile(
     r" ?(?:(?P<percent>%|percent\b|per cent\b|pct\b)|(?P<dollars>(?:us )?dollars?\b|usd\b|us\$|\$|bucks\b)"
     r"|(?P<foreign>[\u20ac\u00a3\u00a5\u20b9]|(?:euros?|pounds?|eur|gbp|yen|rupees|cad|aud|cents?)\b)"
-    r"|(?P<measure>(?:km|kilomet(?:er|re)s?|m|met(?:er|re)s?|mi|miles?|cm|mm|ft|feet|foot|yards?|inch(?:es)?|kg|kilos?|g|grams?|lbs?|oz|ounces?"
-    r"|h|hrs?|hours?|min|mins|minutes?|s|sec|secs|seconds?|days?|weeks?|months?|years?|gb|mb|tb|px|stars?|degrees?|\u00b0[cf])(?![\w]))"
+    r"|(?P<measure>(?:km|kilomet(?:er|re)s?|m|met(?:er|re)s?|mi|miles?|cm|mm|ft|feet|foot|yards?|inch(?:es)?|kg"
+    r"|kilos?|g|grams?|lbs?|oz|ounces?"
+    r"|h|hrs?|hours?|min|mins|minutes?|s|sec|secs|seconds?|days?|weeks?|months?|years?|gb|mb|tb|px|stars?"
+    r"|degrees?|\u00b0[cf])(?![\w])"
+    r"(?!(?<=[ ][smghw]) [a-z]+ (?:st|ave|rd|blvd|dr|hwy|pl|way|street|avenue|road|drive)\b))"
     r"|(?P<west>\u00b0 ?[ws]\b| ?w\b)|(?P<east>\u00b0(?: ?[ne]\b)?))"
 )
 _BOUND_BEFORE = re.compile(
     r"(?:\b(?:(?:more|less|fewer|greater|higher|lower|bigger|smaller|other) than|at least|at most|over|under"
-    r"|above|below|up to"
+    r"|above|below|starting (?:at|from)|starts? at"
+    r"|(?<!add )(?<!adds )(?<!added )(?<!adding )(?<!sum )(?<!sums )(?<!summed )(?<!come )(?<!comes )(?<!came )"
+    r"(?<!work )(?<!works )up to"
     r"|nearly|almost|exceeds|exceeding|close to|minimum of|maximum of|beyond)|[<>\u2264\u2265~]=?)\s*(?:[$]|a "
     r"|an )?\s?\Z"
 )
 _BOUND_AFTER = re.compile(
-    r"^(?:\+| ?or (?:more|less|fewer|so|higher|lower|above)\b| ?plus\b| and (?:more|above|counting)\b|-?ish\b"
+    r"^(?:\+| ?or (?:more|less|fewer|so|higher|lower|above)\b| ?plus\b| and (?:more|above|counting|up|upwards?"
+    r"|over)\b|-?ish\b"
+    r"| (?:too (?:much|many|little|few)|upwards?)\b"
     r"|s\b|\s?or\s?\d)"
 )
 _RANGE_AFTER = re.compile(r"^\s?(?:[$%]|km|m|min)?\s?(?:-|to|through|until|\.\.+)\s?[$]?\d|^-\d")
@@ -153,22 +173,37 @@ def quantities(text: str, question: Question) -> tuple[Quantity, ...]:
     masked = _masked(text, question)
     found = [*_numerals(masked, question), *_spelt(masked, question)]
     return tuple(
-        replace(each, context=each.context or of_something_else(text[: each.start], text[each.end :], question))
+        replace(
+            each,
+            context=each.context
+            or of_something_else(
+                text[max(0, each.start - 2 * REACH) : each.start], text[each.end : each.end + 2 * REACH], question
+            ),
+        )
         for each in sorted(found, key=lambda each: each.start)
     )
 
 
 def amounts(text: str) -> str:
-    """Folded ``text`` with dollars and cents in one figure.
+    """Folded ``text`` with dollars and cents in one figure, and ranges of one value as that.
 
-    >>> amounts("it cost thirty-six dollars and five cents")
-    'it cost $36.05'
+    >>> amounts("it cost thirty-six dollars and five cents"), amounts("from $9 to $9"), amounts("$9 to $9.50")
+    ('it cost $36.05', '$9', '$9 to $9.50')
     """
-    return _CENTS.sub(_figure, text)
+    return _NO_RANGE.sub(r"\1", _CENTS.sub(_figure, text))
+
+
+def ratings(text: str) -> str:
+    """Folded ``text`` with marks out of a highest one in words, so that they are no dates.
+
+    >>> ratings("it has 3/5, or 65/100; 3/10 on 3/5/2023")
+    'it has 3 out of 5, or 65%; 3/10 on 3/5/2023'
+    """
+    return re.sub(r"(?<![\w./,])(\d{1,3}) ?/ ?100(?![\d/])", r"\1%", _OF_FIVE.sub(r"\1 out of 5", text))
 
 
 def _figure(match: re.Match[str]) -> str:
-    cents = _spelt_value(match["cents"])
+    cents = _spelt_value(match["cents"] or match["bare"])
     dollars = _spelt_value(match["dollars"])
     return match[0] if cents is None or dollars is None or cents > 99 else f"${dollars}.{cents:02}"
 
@@ -181,11 +216,13 @@ def _spelt_value(text: str) -> int | None:
 
 
 def _value(match: re.Match[str]) -> int:
-    small = match["small"] or match["rest"]
-    value = sum(_VALUES[word] for word in re.split("[- ]", small)) if small else 0
-    if match["hundreds"]:
-        value += 100 * (1 if match["hundreds"] == "a" else _VALUES[match["hundreds"]])
-    return value
+    value = _below_hundred(match["small"] or match["rest"] or match["ones"])
+    value += 100 * _below_hundred(match["hundreds"])
+    return value + 1000 * _below_hundred(match["thousands"] or match["thousand"])
+
+
+def _below_hundred(words: str | None) -> int:
+    return sum(1 if word == "a" else _VALUES[word] for word in re.split("[- ]", words)) if words else 0
 
 
 def _masked(text: str, question: Question) -> str:
@@ -201,7 +238,7 @@ def _numerals(text: str, question: Question) -> Iterator[Quantity]:
     while match := _NUMBER.search(text, place):
         start, end = match.start(), match.end("digits")
         place = end
-        before, after = text[:start], match["after"]
+        before, after = text[max(0, start - REACH) : start], match["after"]
         if re.search(r"[\w\x03]\Z", before) or re.match(r"[.,]\d", after):
             continue
         value = Fraction(match["digits"].replace(",", ""))
@@ -227,7 +264,8 @@ def _numerals(text: str, question: Question) -> Iterator[Quantity]:
             and _YEAR.fullmatch(match["digits"])
             and not unit
             and re.search(
-                r"(?:\b(?:in|of|during|for|since|from|by|until|through|to|year|all|and|late|early|mid)|\(|,|-|\x03)\s?\Z",
+                r"(?:\b(?:in|of|during|for|since|from|by|until|through|to|year|all|and|late|early|mid)|\(|,|-"
+                r"|\x03)\s?\Z",
                 before,
             )
         ):
@@ -239,7 +277,7 @@ def _numerals(text: str, question: Question) -> Iterator[Quantity]:
 
 def _spelt(text: str, question: Question) -> Iterator[Quantity]:
     for match in _SPELT.finditer(text):
-        before, after = text[: match.start()], match["after"]
+        before, after = text[max(0, match.start() - REACH) : match.start()], match["after"]
         if match["small"] == "one" and (
             not _ONE_BEFORE.search(before) or re.match(r" of\b|'s?\b| another| or (?:more|two)| stop", after)
         ):
@@ -254,10 +292,12 @@ def _spelt(text: str, question: Question) -> Iterator[Quantity]:
                 after = after[found.end() :]
         yield _quantity(Fraction(value), match.start(), end, "", unit, before, after, question)
     for match in _TIMES.finditer(text):
+        if match["bare"] and not any(stem(word) in question.counted for word in text[: match.start()].split()[-1:]):
+            continue
         if re.search(r"(?:n't|\bnot|\bnot even|\bwithout) \Z", text[: match.start()]):
             continue
         value = 2 if match["twice"] else 1
-        after = "" if match["once"] or match["twice"] else f" {match['after'] or ''}"
+        after = "" if match["once"] or match["bare"] or match["twice"] else f" {match['after'] or ''}"
         yield _quantity(Fraction(value), match.start(), match.end(), "", "", text[: match.start()], after, question)
 
 
@@ -272,7 +312,7 @@ def _quantity(
     bound = _BOUND_BEFORE.search(before) or _BOUND_AFTER.match(after)
     total = unit != "money" and _TOTAL_BEFORE.search(before) and _COUNTED.search(before)
     step = _STEP_BEFORE.search(before) or _STEP_AFTER.match(after)
-    noun = _counts(after, question)
+    noun = True if _is_done(before, after, question) else _counts(after, question)
     code = question.dimension != "code" and re.match(r"0\d", digits) is not None
     process = unit not in ("money", "percent") and _PROCESS.search(before)
     said = (
@@ -307,6 +347,67 @@ def _counts(after: str, question: Question) -> bool | None:
     if not counted:
         return None
     return any(word in question.words for word in counted)
+
+
+_DOING = re.compile(r"\b(?P<verb>[a-z]+) (?:a total of |exactly |only |just )?\Z")
+_DONE = re.compile(
+    r"(?: [a-z'-]+){0,3}? (?:is|are|was|were|have been|has been|had been|got)(?: (?:also|actually|later))?"
+    r" (?P<verb>[a-z]+)"
+)
+
+
+def _is_done(before: str, after: str, question: Question) -> bool:
+    """Whether the verb beside it is what the question counts: "cancelled 9 orders", "9 were cancelled"."""
+    verbs = (_DOING.search(before), _DONE.match(after))
+    return any(
+        verb is not None and verb["verb"].endswith(("ed", "ted")) and stem(verb["verb"]) in question.counted
+        for verb in verbs
+    )
+
+
+_GENERIC = frozenset(
+    map(stem, "times results records entries instances cases matches occurrences hits rows ones things totals".split())  # noqa: SIM905
+)
+_ALIKE = tuple(
+    frozenset(map(stem, words.split()))
+    for words in (
+        "reviews comments ratings feedback opinions testimonials mentions",
+        "orders purchases transactions cancellations",
+        "items products units pieces articles goods", "commits contributions changes pushes revisions",
+        "followers people users persons accounts members fans", "stars points marks",
+        "comments replies posts responses",
+        "customers buyers people shoppers clients reviewers", "cents dollars",
+    )
+)  # fmt: skip
+_SINGULAR = re.compile(
+    r"(?:costs|belongs|includes|contains|was|is|has|does|shows|lists|needs|remains|counts|appears|comes|refers|amounts"
+    r"|equals|matches|gives|gets|makes|reads|says|means|stands|was|this|its|his|across|plus|minus|as|us|yes|\w*ss)\b"
+)
+
+
+def counts_others(each: Quantity, text: str, question: Question) -> bool:
+    """Whether the plural behind it is neither of the question nor another word for what it counts."""
+    head = ""
+    for word in _following(text[each.end : each.end + 60]).split():
+        if word in FUNCTION_WORDS:
+            break
+        head = word
+        if word.endswith("s"):
+            break
+    if not head.endswith("s") or _SINGULAR.match(head):
+        return False
+    if question.dimension == "code":
+        return True
+    asked = question.counted or question.words
+    if not asked:
+        return False
+    known = question.words | _GENERIC | frozenset().union(*(alike for alike in _ALIKE if alike & asked))
+    return stem(head) not in known
+
+
+def _following(text: str) -> str:
+    words = re.match(r"(?: [a-z][a-z'-]*){1,3}", text)
+    return words[0] if words else ""
 
 
 def _of_another(after: str, question: Question) -> bool:

@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Callable
 from fractions import Fraction
 
-from pytest_webarena.checks.upstream.folding import fold, folded_reference
+from pytest_webarena.checks.upstream.folding import abbreviated, fold, folded_reference
 from pytest_webarena.checks.upstream.scope import Question
 from pytest_webarena.checks.upstream.stance import OTHER
 from pytest_webarena.checks.upstream.stated import (  # fmt: skip
@@ -33,6 +33,7 @@ from pytest_webarena.checks.upstream.text import ALTERNATIVE, clean, equals, inc
 __all__ = [
     "alternatives",
     "contains",
+    "is_cased_code",
     "is_copy",
     "is_dump",
     "is_short_word",
@@ -44,7 +45,7 @@ __all__ = [
 ]
 
 _DISTANCE = re.compile(r"(?<=\d) (?=(?:km|mi|m)\b)")
-_LISTS = re.compile(r"\b(?:who|which|list|names?|customers|reviewers|users|brands|states)\b|\(s\)")
+_LISTS = re.compile(r"\b(?:who|which|list|names?|customers?|reviewers|users|brands?|states|supermarkets)\b|\(s\)")
 _SSH = re.compile(r"(?<=ssh://git@)[^/\s]+(?=/)")
 _QUOTES = str.maketrans(
     "\u2018\u2019\u201a\u201c\u201d\u201e\u2010\u2011\u2013\u2014\u2212",
@@ -52,7 +53,9 @@ _QUOTES = str.maketrans(
 )
 LONGEST = 2000
 """Characters that an answer may have beyond ten times its reference."""
-LONGEST_LIST = 5
+LONGEST_READ = 8_000
+"""Characters of an answer that is read sentence by sentence."""
+LONGEST_LIST = 8
 """Names to look for among which another one is one too many; who else belongs on longer lists is hard to tell."""
 LONGEST_NAME = 6
 """Words of a reference that are looked at as a name; longer ones are quotations, in which anything may stand."""
@@ -96,8 +99,23 @@ def is_copy(reference: str, answer: str) -> bool:
     >>> is_copy("It\u2019s comfortable", '"It\'s  comfortable."'), is_copy("5 minutes", "five minutes"), is_copy("", "")
     (True, False, False)
     """
+    if len(answer) > LONGEST_READ + 4 * len(reference):
+        return False
     wanted, given = (folded_reference(each).rstrip(".").rstrip() for each in (reference, answer))
     return wanted == given != "" or _bare(reference) == _bare(answer) != ""
+
+
+def is_cased_code(reference: str) -> bool:
+    """``case-of-codes``: whether the reference is a token or a key, in which case makes a difference.
+
+    >>> [is_cased_code(text) for text in ("glft_bBn9Z48qVb", "WSH09-29-White", "Acme", "HTMLElement")]
+    [True, False, False, False]
+    """
+    text = reference.strip()
+    return (
+        re.fullmatch(r"\w{12,}", text, re.ASCII) is not None
+        and re.search(r"[a-z][A-Z]\w*\d|\d\w*[a-z][A-Z]", text) is not None
+    )
 
 
 def stands_alone(word: str, text: str) -> bool:
@@ -131,11 +149,11 @@ def names_more(references: tuple[str, ...], answer: str, question: Question) -> 
     if (
         len(wanted) > LONGEST_LIST
         or not _LISTS.search(question.text)
-        or any(re.search(r"\d", each) or len(each.split()) > 4 for each in wanted)
+        or any(re.search(r"\d", each) or len(each.split()) > LONGEST_NAME for each in wanted)
     ):
         return ""
-    text = fold(answer)
-    for each in sorted(wanted, key=len, reverse=True):
+    text = abbreviated(fold(answer))
+    for each in sorted(map(abbreviated, wanted), key=len, reverse=True):
         text = re.sub(rf"(?<!\w){re.escape(each)}", OTHER, text)
     return rival_name(text, names_in(answer), question)
 
@@ -150,6 +168,10 @@ def same_place_of_clone(reference: str, answer: str) -> tuple[str, str]:
 
 def same(reference: str, answer: str, rules: Rules, question: Question) -> bool:
     """``exact_match`` as repaired."""
+    if rules("case-of-codes") and is_cased_code(reference) and reference.strip() not in answer:
+        return False
+    if not is_readable(answer):
+        return any(equals(each, answer) for each in alternatives(reference, rules))
     for each in alternatives(reference, rules):
         wanted, given = same_place_of_clone(each, answer) if rules("site-hosts") else (each, answer)
         if equals(wanted, given) or (rules("plain-text") and equals(_bare(wanted), _bare(given))):
@@ -181,29 +203,47 @@ def _says(wanted: str, answer: str, question: Question, *, loose: bool) -> bool:
     return states_whole(wanted, answer, question)
 
 
+def is_readable(answer: str) -> bool:
+    """Whether an answer is short enough to be read; of longer ones it is only known whether they have the reference."""
+    return len(answer) <= LONGEST_READ
+
+
 def contains(
     reference: str, answer: str, rules: Rules, question: Question, others: tuple[str, ...] = (), *, tokens: bool
 ) -> bool:
     """``must_include`` as repaired. ``others`` are what else has to be included."""
+    if not is_readable(answer):
+        return any(
+            includes(each, answer, tokens=tokens and len(clean(each)) == 1) for each in alternatives(reference, rules)
+        )
     rest = tuple(map(folded_reference, others))
+    choices = alternatives(reference, rules)
+    numbers = tuple(filter(is_number, choices))
     return any(
-        _contains(each, answer, rules, question, rest, tokens=tokens and len(clean(each)) == 1)
-        for each in alternatives(reference, rules)
+        _contains(each, answer, rules, question, rest, numbers, tokens=tokens and len(clean(each)) == 1)
+        for each in choices
     )
 
 
 def _contains(
-    reference: str, answer: str, rules: Rules, question: Question, others: tuple[str, ...], *, tokens: bool
+    reference: str,
+    answer: str,
+    rules: Rules,
+    question: Question,
+    others: tuple[str, ...],
+    choices: tuple[str, ...],
+    *,
+    tokens: bool,
 ) -> bool:
     if includes(reference, answer, tokens=tokens):
-        objection = _objection(reference, answer, question, others)
+        objection = _objection(reference, answer, question, others, choices)
         if not objection or not rules(objection):
             return True
     wanted = folded_reference(reference)
     if is_number(wanted):
-        return rules("number-values") and not number_objection(wanted, answer, question, others, loose=True)
+        return rules("number-values") and not number_objection(wanted, answer, question, others, choices, loose=True)
     if rules("plain-text") and includes(plain(reference), plain(answer), tokens=tokens):
-        return not _objection(plain(reference), plain(answer), question, others)
+        return not _objection(plain(reference), plain(answer), question, others, choices)
     return rules("written-forms") and _contains_in_other_form(wanted, answer, question, others)
 
 
@@ -222,11 +262,13 @@ def _contains_in_other_form(wanted: str, answer: str, question: Question, others
     )
 
 
-def _objection(reference: str, answer: str, question: Question, others: tuple[str, ...]) -> str:
+def _objection(
+    reference: str, answer: str, question: Question, others: tuple[str, ...], choices: tuple[str, ...]
+) -> str:
     """The tightening rule by which an answer that contains the reference does not give it; empty when none does."""
     wanted, text = folded_reference(reference), fold(answer)
     if is_number(wanted):
-        return number_objection(wanted, answer, question, others, loose=False)
+        return number_objection(wanted, answer, question, others, choices, loose=False)
     if states_distance(wanted, answer) is False or states_size(wanted, answer) is False:
         return "whole-numbers"
     if is_short_word(wanted) and not stands_alone(wanted, text):
@@ -234,7 +276,7 @@ def _objection(reference: str, answer: str, question: Question, others: tuple[st
     if wanted in ("yes", "no"):
         return polarity_objection(wanted, answer, question)
     said = text if len(wanted.split()) <= LONGEST_NAME else alone(wanted, text)
-    if said and asserted_somewhere(wanted, said, question, others) is False:
+    if said and asserted_somewhere(wanted, said, question, others, names_in(answer)) is False:
         return "asserted"
     return ""
 

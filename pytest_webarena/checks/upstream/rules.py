@@ -66,7 +66,8 @@ _TABLE = (
         defect="A number of several digits passes as a part of any other: 36.39 in 136.395, 25 in 1925.",
         repair="The number has to stand by itself, as the quantity that is asked for: not in a date, time, "
         "range, size or "
-        "name, not as a bound, with no other unit; leading zeros are allowed, and further decimals of references with "
+        "name, not as a bound, with no other unit, not as the number of something else; leading zeros are "
+        "allowed, and further decimals of references with "
         "three or more (coordinates).",
         source=_OWN,
     ),
@@ -76,7 +77,7 @@ _TABLE = (
         effect="loosens",
         defect="Numbers are compared as text: $0.00 is not 0, 3,053.97 is not 3053.97, $745 is not 745.00.",
         repair="Numbers that stand by themselves are compared by value, those in words too; 'none' and 'no "
-        "reviews' are 0.",
+        "reviews' are 0; amounts of money with three decimals may be rounded to cents.",
         source="web-arena-x/webarena#211",
     ),
     Rule(
@@ -89,12 +90,22 @@ _TABLE = (
         source=_OWN,
     ),
     Rule(
+        name="case-of-codes",
+        part="string_match",
+        effect="tightens",
+        defect="A token passes in another case: glft_abc for glft_aBC.",
+        repair="Tokens and keys, which mix cases and digits, have to be written as they are.",
+        source=_OWN,
+    ),
+    Rule(
         name="asserted",
         part="string_match",
         effect="tightens",
         defect="An answer passes that names the reference in order to deny or doubt it: 'not Acme but Bolt', "
         "'maybe 6', 'yes, it is open' for closed.",
-        repair="One that is denied, doubted, offered as a choice or only compared with does not count.",
+        repair="One that is denied, doubted, offered as a choice or only compared with does not count, nor one that is "
+        "given another rank, number, date or kind than the question asks for, or when another one is called the "
+        "answer.",
         source=_OWN,
     ),
     Rule(

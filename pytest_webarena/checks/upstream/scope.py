@@ -8,7 +8,8 @@ from fractions import Fraction
 
 from pytest_webarena.checks.upstream.folding import stem
 
-__all__ = ["MONTH", "Question", "dates_of", "negated_words", "of_something_else"]
+__all__ = ["MONTH", "Question", "dates_of", "days_of", "negated_words", "of_another_kind", "of_another_time_or_kind",
+           "of_something_else"]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,18 +65,92 @@ def negated_words(text: str, words: frozenset[str]) -> frozenset[str]:
     return frozenset(stem(match[1]) for match in _NEGATED.finditer(text)) & words
 
 
+_DAY = re.compile(
+    rf"(?<![\d/.-])(\d{{1,2}})/(\d{{1,2}})(?:/\d{{2,4}})?(?![\d/])|(?<!\d)\d{{4}}-(\d{{1,2}})-(\d{{1,2}})(?!\d)"
+    rf"|\b({MONTH}) (\d{{1,2}})(?:st|nd|rd|th)?\b(?!\d)|(?<![\d.,])(\d{{1,2}})(?:st|nd|rd|th)? (?:of )?({MONTH})"
+)
+
+
+def days_of(text: str) -> frozenset[tuple[str, int]]:
+    """The days that folded ``text`` names, as months and days.
+
+    >>> sorted(days_of("on 3/5/2023, march 6th and 2023-03-07"))
+    [('mar', 5), ('mar', 6), ('mar', 7)]
+    """
+    found = set()
+    for match in _DAY.finditer(text):
+        month, day = match[1] or match[3], match[2] or match[4] or match[6] or match[7]
+        if month is None:
+            found.add(((match[5] or match[8])[:3], int(day)))
+        elif 1 <= int(month) <= 12:
+            found.add((_MONTHS[int(month) - 1], int(day)))
+    return frozenset(found)
+
+
+_FIELDS: tuple[tuple[re.Pattern[str], ...], ...] = tuple(
+    tuple(map(re.compile, values))
+    for values in (
+        (r"\bpending\b", r"\bcomplete(?:d|)\b(?= (?:order|one|purchase)|$"
+        r"|[.,;)])", r"\bcancell?ed\b|\bcancell?ations?\b|\bcanlled\b",
+         r"\bprocessing\b", r"\bon hold\b"),
+        (r"\bpending\b", r"(?<!not )(?<!n't )(?<!yet"
+        r" )(?<!non-)(?<!un)approved\b", r"\bnot (?:yet )?approved\b|\bunapproved\b"),
+        (r"\bsub-?total\b", r"\bgrand total\b|\btotal (?:cost|amount|payment)\b"
+        r"|\bspen[dt]\b", r"\btax(?:es)? (?:is|was|are|were)\b"),
+        (r"(?<!un)(?<!dis)(?<!not )(?<!n't )(?<!less )(?<!least )\b(?:satisfied|happy|happiest|pleased|loves?"
+        r"|loved|praise[sd]?|delighted)\b",
+         r"\b(?:un|dis)(?:happy|satisf\w+|pleased)|\bdisappoint\w*|\bcomplain\w*|\bcritici\w+"),
+        (r"\b(?:newest|latest|most recent)\b", r"\b(?:oldest|earliest|least recent)\b"),
+        (r"\bcheapest\b", r"\bmost expensive\b|\bpriciest\b"),
+        (r"\bupvotes\b", r"\bdownvotes\b"),
+    )
+)  # fmt: skip
+"""Values of which a thing has one: an order is pending or complete."""
+
+
+def of_another_kind(clause: str, question: str) -> bool:
+    """Whether the clause speaks of pending orders where the question asks of complete ones, and the like.
+
+    >>> of_another_kind("the pending order", "my cancelled order"), of_another_kind("it", "my cancelled order")
+    (True, False)
+    """
+    for values in _FIELDS:
+        asked = {at for at, value in enumerate(values) if value.search(question)}
+        if len(asked) != 1:
+            continue
+        said = {at for at, value in enumerate(values) if value.search(clause)}
+        if said and not said & asked:
+            return True
+    return False
+
+
 def of_something_else(before: str, after: str, question: Question) -> bool:
-    """Whether the clause is of another year or month than the question, or of the contrary ("not approved")."""
-    start = max((match.end() for match in _CLAUSES.finditer(before)), default=0)
-    end = _CLAUSES.search(after)
-    clause = before[start:] + " \x01 " + (after[: end.start()] if end else after)
-    months, years = dates_of(clause)
-    if (question.years and years and not years & question.years) or (
-        question.months and months and not months & question.months
-    ):
+    """Whether the clause is of another time or kind than the question, or of the contrary ("not approved")."""
+    clause = _clause(before, after)
+    if of_another_time_or_kind(before, after, question):
         return True
     denied = negated_words(clause, question.words)
     if denied - question.negated:
         return True
     said = {stem(word) for word in re.findall(r"[a-z]+", clause)}
     return bool((question.negated & said) - denied) and not _LEFT_OUT.search(clause)
+
+
+def _clause(before: str, after: str) -> str:
+    start = max((match.end() for match in _CLAUSES.finditer(before)), default=0)
+    end = _CLAUSES.search(after)
+    return before[start:] + " \x01 " + (after[: end.start()] if end else after)
+
+
+def of_another_time_or_kind(before: str, after: str, question: Question) -> bool:
+    """Whether the clause is of another day, month or year than the question, or of another kind of what it asks."""
+    clause = _clause(before, after)
+    months, years = dates_of(clause)
+    if (question.years and years and not years & question.years) or (
+        question.months and months and not months & question.months
+    ):
+        return True
+    days = days_of(question.text)
+    if days and (said_days := days_of(clause)) and not days & said_days:
+        return True
+    return not question.negated and of_another_kind(clause, question.text)

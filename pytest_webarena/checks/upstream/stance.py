@@ -15,15 +15,19 @@ MARK = "\x01"
 OTHER = "\x02"
 """Stands for other references of the same task."""
 
+REACH = 500
+"""Characters on either side that are looked at."""
+
 _SENTENCE = re.compile(r"(?<=[^\s.][^\s.])[.!?](?=\s|$)|;\s|\n")
 _CLAUSE = re.compile(
     _SENTENCE.pattern + r"|,\s|:\s|\s-\s|\s(?:but|whereas|while|although|though|so|however"
     r"|because)\s|\s\(|\)"
 )
 _NOT = (
-    r"(?:\bnot|n't|\bnever|\bneither|\bnor|\bexcept(?: for)?|\bexcluding|\bbesides|\bwithout"
+    r"(?:\bnot|n't|\bnever|\bneither|\bnor|\bexcept(?: for)?(?! you)|\bexcluding|\bbesides(?! you| me\b| the"
+    r" owner)|\bwithout"
     r"|(?<!none )\bother than|\brather than"
-    r"|\binstead of|\bunlike|\bapart from|\baside from|\bfar from|\bcannot|\bno\b(?! doubt)|\bnone of"
+    r"|\binstead of|\bunlike|\bapart from(?! you)|\baside from(?! you)|\bfar from|\bcannot|\bno\b(?! doubt)|\bnone of"
     r"|\bno longer|\bremoved|\brevoked|\bused to)"
 )
 _GAP = r"(?:(?!\b(?:is|are|was|were|be|includes?|namely|called|named|only|just|doubt|than)\b)[^,:])*?"
@@ -37,10 +41,16 @@ _DENIED_AFTER = re.compile(
 )
 _BEHIND = r"(?:second|third|2nd|3rd|next|last|farther|further|behind|runner-up|far behind|less|lower|fewer|only)"
 _COMPARED_AFTER = re.compile(
-    rf"^,? (?:second|third|next)\b|"
-    rf"^(?:'s)?[^;.]{{0,80}}?\b(?:is|are|was|were|comes?|came|ranks?|ranked|follows?|followed|lies|being)\s+(?:only\s+|in\s+)?"
+    rf"^,? (?:second|third|next)\b(?! (?:the |is |comes )*{OTHER})|"
+    rf"^(?:'s)?[^;.]{{0,80}}?\b(?:is|are|was|were|comes?|came|ranks?|ranked|follows?|followed|lies"
+    rf"|being)\s+(?:only\s+|in\s+)?"
     rf"(?:a )?{_BEHIND}\b|^,? (?:is|are|was|were|comes?|came|follows|followed|ranked) (?:close )?(?:behind"
     rf"|second|next)\b"
+)
+_SET_ASIDE = re.compile(
+    r"^['\"]? (?:is|was|are|were) (?:also |only |just )?(?:another|an? (?:option|alternative|choice)|sold out"
+    r"|out of stock"
+    r"|unavailable|a different)\b"
 )
 _COMPARED_BEFORE = re.compile(
     r"(?:\b(?:ahead of|(?<!other )than|followed by|followed closely by|more than|less than|better than|beating"
@@ -54,6 +64,11 @@ _CHOICE_BEFORE = re.compile(
     r"|\w [/|] )\Z"
 )
 _CHOICE_AFTER = re.compile(r"^['\"]?,? ?(?:\(?or\b(?! so\b)| / \w|\?)")
+_FREE = re.compile(
+    rf"\b(?:can|could|may|able to)\b[^.;]*[{MARK}{OTHER}],? or (?:to |at |in )?(?:the |a |an )?[{MARK}{OTHER}]"
+    rf"|[{MARK}{OTHER}],? or (?:to |at |in )?(?:the |a |an )?[{MARK}{OTHER}],? both\b"
+)
+"""Between references, permission leaves nothing open: "you can go to A or to B"."""
 _EITHER = re.compile(r"\b(?:either|whether)\b[^.;]*\Z")
 _MAYBE = re.compile(
     r"\b(?:maybe|perhaps|possibly|presumably|supposedly|allegedly|might(?: have| be)?|may be|may have|could be"
@@ -65,7 +80,8 @@ _UNSURE = re.compile(
     r"\b(?:not (?:entirely |completely |quite |really |totally )?(?:sure|certain|clear)|unsure|uncertain|unclear"
     r"|i (?:really )?don't know|i do not know|can't tell|cannot tell|hard to (?:say|tell)|(?:can't"
     r"|cannot) (?:decide|say)"
-    r"|depending on|it depends|depends on|take your pick|one of them|pick one|who knows|just a guess|only a guess"
+    r"|depending on|it depends|depends on|take your pick|(?<!every )(?<!each )(?<!only )one of them\b(?! (?:is"
+    r"|was|has|had|costs?|gave)\b)|pick one|who knows|just a guess|only a guess"
     r"|could (?:also )?be either|something like that|or something|or so(?:mewhere)?\b|no idea)\b"
 )
 _REFUSAL = re.compile(
@@ -79,8 +95,8 @@ _REFUSAL = re.compile(
 
 
 def mark(text: str, start: int, end: int) -> str:
-    """``text`` with the mark in place of a part."""
-    return text[:start] + MARK + text[end:]
+    """``text`` with the mark in place of a part, as far as it can concern that."""
+    return text[max(0, start - REACH) : start] + MARK + text[end : end + REACH]
 
 
 def _around(marked: str, boundary: re.Pattern[str]) -> tuple[str, str]:
@@ -102,17 +118,22 @@ def is_asserted(marked: str, question: str) -> bool:
 
 def _objections(marked: str, question: str) -> Iterator[bool]:
     before, after = _around(marked, _SENTENCE)
-    for choice in (_CHOICE_BEFORE.search(before), _CHOICE_AFTER.search(after)):
+    free = _FREE.search(before + MARK + after) is not None
+    for choice in () if free else (_CHOICE_BEFORE.search(before), _CHOICE_AFTER.search(after)):
         yield choice is not None and ("/" not in choice[0] or OTHER not in marked)
-    yield _EITHER.search(before) is not None and " or " in after + before
+    yield not free and _EITHER.search(before) is not None and " or " in after + before
     yield _MAYBE.search(before) is not None
     yield _UNSURE.search(before + MARK + after) is not None
+    yield re.search(r"\b(?:every\w*|all|any\w*|each)\b[^.;,]*\bbut (?:the )?\Z", before) is not None
     yield is_denied(marked)
     yield _DENIED_AFTER.search(after) is not None
     compared = _COMPARED_BEFORE.search(before)
     yield compared is not None and OTHER not in before and compared[0].split()[0] not in question
+    yield _SET_ASIDE.match(after) is not None and re.search(r"\b(?:left|stock)\b", question) is None
     behind = _COMPARED_AFTER.search(after)
     yield behind is not None and not set(behind[0].split()[-1:]) & set(question.split())
+    yield re.match(r" (?:is|was|are|were|has) no longer\b", after) is not None
+    yield re.match(r" (?:does|did|do|is|was|has)(?:n't| not)\s*(?:[.!]|$)", after) is not None
     yield re.search(r"\b(?:of|to|for) (?:another|a different|somebody else|someone else)\b", after) is not None
     yield re.match(r",? (?:but )?(?:actually|no,|wait|sorry|scratch that|correction)\b", after) is not None
 

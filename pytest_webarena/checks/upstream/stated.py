@@ -9,6 +9,14 @@ import functools
 import re
 from collections.abc import Sequence
 
+from pytest_webarena.checks.upstream.claims import (
+    another_is_it,
+    asks_for_rank,
+    contradicted,
+    is_asked,
+    names_rank,
+    says_there_is_none,
+)
 from pytest_webarena.checks.upstream.folding import FUNCTION_WORDS, abbreviated, fold, folded_reference, stem
 from pytest_webarena.checks.upstream.scope import Question
 from pytest_webarena.checks.upstream.stance import OTHER, is_asserted, is_refusal, mark
@@ -28,7 +36,15 @@ _YES = re.compile(r"(?<!\w)(?:yes|yep|yeah|affirmative|correct|indeed|true)(?!\w
 _NO = re.compile(
     r"(?<!\w)(?:no|nope|negative|false)(?!\w)(?=[,.;:!\s-]|$)(?! (?:doubt|problem|need|more|longer|traffic|further))"
 )
-_OPPOSITES = {"clos": ("open", "opened", "pending", "unresolved"), "reach": ("unreachable",)}
+_OPPOSITES = {"clos": ("open", "opened", "reopened", "re-opened", "pending", "unresolved"), "reach": ("unreachable",)}
+_NO_DENIAL = re.compile(r"\b(?:no|without a|without|beyond) (?:doubt|question)\b|\bnot only\b")
+_OPENING = re.compile(
+    r"(?:\b(?:i|i've|i'd|we|having|after|when|once)(?: (?:have|had|just|then|first))? (?P<done>opened)\b"
+    r"|\b(?P<made>closed)(?= (?:the|my|this) (?:[a-z]+ )?(?:tab|page|browser|window)\b)"
+    r"|\b(?P<written>opened)(?= (?:by|on|in|at|last|the|your|my|it|this|that|(?:\d+|an?|one|two|three) [a-z]+"
+    r" ago|yesterday)\b))"
+)
+"""To open an issue is to write it, or to look at it; it says nothing about its state."""
 
 
 def polarity_objection(reference: str, answer: str, question: Question) -> str:
@@ -40,10 +56,14 @@ def polarity_objection(reference: str, answer: str, question: Question) -> str:
         "open", "No")]
     ['', '', 'shotgun', 'asserted']
     """
-    text = fold(answer)
+    text = _NO_DENIAL.sub("", fold(answer)).strip()
     if re.search(r"\b(?:yes|no)\W+(?:(?:or|and|maybe)\W+)*(?:yes|no)\b(?! (?:problem|doubt|need|issue))", text):
         return "shotgun"
-    if is_refusal(text) or re.search(r"\b(?:maybe|perhaps|possibly|probably|might|or not|either)\b", text):
+    if is_refusal(text) or re.search(
+        r"\b(?:maybe|perhaps|possibly|probably|might|or not|either|otherwise|unless"
+        r"|only if)\b",
+        text,
+    ):
         return "asserted"
     said: set[bool] = set()
     first = re.match(
@@ -55,16 +75,26 @@ def polarity_objection(reference: str, answer: str, question: Question) -> str:
     for word, opposites in _OPPOSITES.items():
         if not any(each.startswith(word) for each in question.words):
             continue
-        for match in re.finditer(rf"\b{word}\w*|\b(?:{'|'.join(opposites)})\b", text):
-            before = text[max(0, match.start() - 45) : match.start()]
-            clause = re.split(r"[,.;:!\n]| but | and | so ", before)[-1]
-            if re.search(r"\b(?:whether|if|check)\b", clause):
-                continue
-            denied = re.search(r"\b(?:not|never|cannot|no)\b|n't\b|\byet to be\b", clause) is not None
-            said.add(denied != match[0].startswith(word))
+        said |= _states(word, opposites, text)
     if said == {reference == "yes"}:
         return ""
     return "shotgun" if len(said) > 1 else "asserted"
+
+
+def _states(word: str, opposites: Sequence[str], text: str) -> set[bool]:
+    """Whether the text calls the thing what the question asks (``word`` begins it) or its opposite."""
+    actions = {match.end(group) for match in _OPENING.finditer(text) for group in ("done", "made", "written")}
+    said: list[bool] = []
+    for match in re.finditer(rf"\b{word}\w*|\b(?:{'|'.join(opposites)})\b", text):
+        if match.end() in actions:
+            continue
+        before = text[max(0, match.start() - 45) : match.start()]
+        clause = re.split(r"[,.;:!\n]| but | and | so ", before)[-1]
+        if re.search(r"\b(?:whether|if|check)\b", clause):
+            continue
+        denied = re.search(r"\b(?:not|never|cannot|no)\b|n't\b|\byet to be\b", clause) is not None
+        said.append(denied != match[0].startswith(word))
+    return set(said[-1:] if re.search(r"\bre-?opened\b", text) else said)
 
 
 @functools.lru_cache(maxsize=4096)
@@ -77,15 +107,51 @@ def _pattern(reference: str) -> re.Pattern[str]:
 def states_name(reference: str, answer: str, question: Question, others: Sequence[str] = ()) -> bool:
     """Whether the reference stands in the answer as words of their own, in folded and abbreviated form, asserted."""
     text, wanted = abbreviated(fold(answer)), abbreviated(folded_reference(reference))
-    return asserted_somewhere(wanted, text, question, others) is True
+    said = asserted_somewhere(wanted, text, question, others, names_in(answer))
+    return said is True or (said is None and _states_quality(reference, text, question))
 
 
-def asserted_somewhere(wanted: str, text: str, question: Question, others: Sequence[str] = ()) -> bool | None:
-    """Whether one of the places where folded ``wanted`` stands asserts it; None when there is no such place."""
+_LOOKS = (
+    r"(?:is|are|was|were|looks?|looked|seems?|comes? out|came out|turn(?:s|ed)? out|being)"
+    r"(?: (?:too|very|rather|quite|so|a bit|somewhat|also|often|really))?"
+)
+
+
+def _states_quality(reference: str, text: str, question: Question) -> bool:
+    """Whether a quality stands behind what it is a quality of: "the color looks uneven" for "Uneven color"."""
+    words = re.fullmatch(r"([A-Za-z]+) ([a-z]+)", reference.strip())
+    if words is None:
+        return False
+    quality, thing = words[1].lower(), re.escape(words[2])
+    for match in re.finditer(rf"(?<!\w){thing}s?,? (?:that |which )?{_LOOKS} (?P<quality>{quality})(?!\w)", text):
+        marked = mark(text, *match.span("quality"))
+        if is_asserted(marked, question.text) and not contradicted(marked, question):
+            return True
+    return False
+
+
+def asserted_somewhere(
+    wanted: str, text: str, question: Question, others: Sequence[str] = (), names: frozenset[str] = frozenset()
+) -> bool | None:
+    """Whether one of the places where folded ``wanted`` stands asserts it; None when there is no such place.
+
+    Not where the answer says that nobody, or that another of its ``names``, is what the question asks for.
+    """
     places = [match.span() for match in _pattern(wanted).finditer(text)] if wanted else []
     if not places:
         return None
-    return any(is_asserted(_marked(text, place, others), question.text) for place in places)
+    if says_there_is_none(text, question):
+        return False
+    if not re.search(r"[\d@]", wanted) and another_is_it(_all_marked(wanted, text, others), question, names):
+        return False
+    marked = (_marked(text, place, others) for place in places)
+    return any(is_asserted(each, question.text) and not contradicted(each, question) for each in marked)
+
+
+def _all_marked(wanted: str, text: str, others: Sequence[str]) -> str:
+    for each in sorted({wanted, *others}, key=len, reverse=True):
+        text = _pattern(each).sub(OTHER, text) if each else text
+    return text
 
 
 OWN_WORDS = 8
@@ -101,11 +167,11 @@ def _marked(text: str, place: tuple[int, int], others: Sequence[str]) -> str:
     marked = mark(text, *place)
     for other in others:
         if other and other != text[slice(*place)]:
-            marked = marked.replace(other, OTHER)
+            marked = _pattern(other).sub(OTHER, marked)
     return marked
 
 
-_ITEM = re.compile(r"^['\")]*(?:,? and |, | & |/|\n)(?P<item>[^,.;:\n()]{1,60}?)(?=$|[\n.;,!)]| and )")
+_ITEM = re.compile(r"^['\")]*(?:,? and |, | & |/|\n)(?P<item>[^,.;:\n()]{1,80}?)(?=$|[\n.;,!)]| and )")
 _ITEM_BEFORE = re.compile(r"(?:^|[\n.:;(]|\bis |\bare )\s*(?P<item>[^,.;:\n()]{1,60}?)(?:,? and |, | & |/|\n)['\"(]*$")
 
 
@@ -124,11 +190,14 @@ def states_whole(reference: str, answer: str, question: Question) -> bool:
         return _states_address(wanted, text)
     names = names_in(answer)
     places = [match.span() for match in _pattern(wanted).finditer(text)]
+    if asserted_somewhere(wanted, text, question, (), names) is not True:
+        return False
     if not all(is_asserted(mark(text, *place), question.text) for place in places):
         return False
     return any(
-        not _extended(text[:start], text[end:], question, names)
-        and not _listed(text[:start], text[end:], question, wanted)
+        _licensed(text[end:], question)
+        and not _extended(text[:start], text[end:], question, names)
+        and not _listed(text[:start], text[end:], question, wanted, names)
         and not _rivalled(text, (start, end), wanted, question, names)
         for start, end in places
     )
@@ -160,6 +229,39 @@ def _extended(before: str, after: str, question: Question, names: frozenset[str]
     return False
 
 
+_PREDICATE = re.compile(r"(?:'s)? (?P<words>[a-z'][^.,;:()\n]*)")
+
+
+_LIGHT = frozenset(
+    """
+    gave wrote left posted expressed other person least very
+    """.split()  # noqa: SIM905 - a list is no easier to read
+)
+
+
+def _licensed(after: str, question: Question) -> bool:
+    """Whether what a sentence goes on to say of it has to do with the question: "has the most", not "lost to Bolt"."""
+    said = _PREDICATE.match(after)
+    words = (
+        [word for word in re.findall(r"[\w'-]+", said["words"]) if word not in FUNCTION_WORDS | _LIGHT] if said else []
+    )
+    if said is not None and re.match(
+        r"(?:is|are|was|were) (?:also |only )?(?:among|amongst|one of|part of|another)\b", said["words"]
+    ):
+        return False
+    return (
+        not words
+        or (
+            said is not None
+            and said["words"].startswith(("and ", "but ", "in ", "with ", "at ", "for ", "on ", "from "))
+        )
+        or is_asked(words[0], question)
+        or words[0] in _USUAL
+        or words[0].isdigit()
+        or (asks_for_rank(question) and names_rank(said["words"] if said else ""))
+    )
+
+
 def _ordinary(word: str, question: Question) -> bool:
     return word in FUNCTION_WORDS or stem(word) in question.words or word in _USUAL
 
@@ -167,6 +269,7 @@ def _ordinary(word: str, question: Question) -> bool:
 _USUAL = frozenset(
     """
     run use try type enter execute command
+    paid bought ordered wins won contributed committed tops topped
     brand product type author account contributor buyer person reviewer item items operator address website
     company shopper top best highest most run runs operates operated handles handled manages managed sold
     sells made sits stands leads led placed holds followed it's that's there's called titled term word search
@@ -176,16 +279,31 @@ _USUAL = frozenset(
 )
 
 
-def _listed(before: str, after: str, question: Question, wanted: str) -> bool:
+_SINGLY = frozenset(
+    """
+    is was has comes came had ranks follows sold made
+    """.split()  # noqa: SIM905 - a list is no easier to read
+)
+_TOGETHER = frozenset(
+    """
+    are were have share shared tie tied both all
+    """.split()  # noqa: SIM905 - a list is no easier to read
+)
+
+
+def _listed(before: str, after: str, question: Question, wanted: str, names: frozenset[str]) -> bool:
     """Whether it is one item of a list of its like."""
     for match in (_ITEM.match(after), _ITEM_BEFORE.search(before)):
         if match is None:
             continue
         words = match["item"].split()
+        verb = next((word for word in words if word in _TOGETHER | _SINGLY), "")
+        if words and words[0] in names and verb in _TOGETHER and wanted not in match["item"]:
+            return True
         if words and words[0][0].isdigit() and not re.search(r"\d", wanted):
             continue  # not of its kind
         if 0 < len(words) <= 5 and wanted not in match["item"] and not all(_ordinary(word, question) for word in words):
-            if words[0] in FUNCTION_WORDS - {"the", "a"} or re.search(
+            if words[0] in _PREPOSITIONS | FUNCTION_WORDS - {"the", "a"} or re.search(
                 r"\b(?:is|are|was|were|has|have|with|in|of|by|for|on|who|that)\b", match["item"]
             ):
                 continue
@@ -207,6 +325,7 @@ def names_in(answer: str) -> frozenset[str]:
 _BESIDE = re.compile(
     rf"{OTHER}(?:'s)?(?: \([^()]*\))?(?:,? and |, | & )(?P<item>[^,.;:\n(){OTHER}]{{2,60}}?)(?=$|[.;:\n,()]| and )"
 )
+_FIRST = re.compile(rf"(?:^|[\n.:;(,])\s*(?P<before>[^,.;:\n(){OTHER}]{{2,80}})(?=(?:,? and |, | & ){OTHER})")
 _LINE = re.compile(rf"(?<=\n)(?P<item>[^,.;:\n(){OTHER}]{{2,60}})(?=\n|\Z)")
 
 
@@ -217,17 +336,49 @@ def rival_name(marked: str, names: frozenset[str], question: Question) -> str:
     for match in (*_BESIDE.finditer(marked), *(_LINE.finditer("\n" + marked) if listed else ())):
         words = match["item"].split()
         named = [word for word in words[:4] if word in names and not _ordinary(word, question)]
-        if named and words[0] == named[0] and (match.re is _BESIDE or len(words) <= 4):
-            return " ".join(named)
+        if named and words[0] in names and words[0] not in FUNCTION_WORDS and (match.re is _BESIDE or len(words) <= 4):
+            return " ".join(words[:4])
+    for match in _FIRST.finditer(marked):
+        if run := _first_item(match["before"], names, question):
+            return run
     return ""
 
 
+def _first_item(before: str, names: frozenset[str], question: Question) -> str:
+    """The name with which a list of references begins; empty when none does."""
+    words = before.split(" ")
+    run: list[str] = []
+    while words and words[-1] in names and words[-1] not in FUNCTION_WORDS and len(run) < 4:
+        run.insert(0, words.pop())
+    led_by = words[-1] if words else ""
+    if not run or all(_ordinary(word, question) for word in run) or led_by in _PREPOSITIONS:
+        return ""
+    return "" if not led_by and len(run) == 1 and run[0] in _INTERJECTIONS else " ".join(run)
+
+
+_PREPOSITIONS = frozenset(
+    """
+    in on at for to from of near with within under after since during beside besides
+    """.split()  # noqa: SIM905 - a list is no easier to read
+)
+_INTERJECTIONS = frozenset(
+    """
+    sure certainly ok okay done hello hi great finally overall currently well here indeed actually altogether two
+    three four five six seven eight nine ten alphabetically clockwise geographically absolutely right correct
+    """.split()  # noqa: SIM905 - a list is no easier to read
+)
+
+
+_CODE = re.compile(r"(?=[\w-]*\d)(?=[\w-]*[a-z])[\w-]{8,}")
+"""A token or a key, in folded text: only others of its kind are its rivals."""
 _LABEL = re.compile(r"(?:^|[\n,;.])\s*([a-z][a-z ]{1,30}): \Z")
 _LABELS = re.compile(r"(?:^|[\n,;.])\s*([a-z][a-z ]{1,30}): (?=\S)")
 
 
 def _rivalled(text: str, place: tuple[int, int], wanted: str, question: Question, names: frozenset[str]) -> bool:
     """Whether another name is given first or elsewhere, or another number of what the question counts."""
+    if _CODE.fullmatch(wanted):
+        return any(each != wanted for each in re.findall(r"[\w-]{6,}", text) if _CODE.fullmatch(each))
     if re.fullmatch(r"[^@\s/]+@[^@\s/]+", wanted):
         return any(each.strip(".") != wanted for each in re.findall(r"[\w.+-]+@[\w.-]+", text))
     earlier = re.split(r"[.;!?\n]", text[: place[0]])[:-1]

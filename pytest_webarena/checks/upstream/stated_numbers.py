@@ -9,8 +9,8 @@ from dataclasses import replace
 from fractions import Fraction
 
 from pytest_webarena.checks.upstream.folding import FUNCTION_WORDS, content_words, fold, stem
-from pytest_webarena.checks.upstream.quantities import Quantity, amounts, quantities
-from pytest_webarena.checks.upstream.scope import Question, dates_of, negated_words
+from pytest_webarena.checks.upstream.quantities import Quantity, amounts, counts_others, quantities, ratings
+from pytest_webarena.checks.upstream.scope import MONTH, Question, dates_of, negated_words, of_another_time_or_kind
 from pytest_webarena.checks.upstream.stance import is_asserted, is_denied, is_refusal, mark
 
 __all__ = [
@@ -32,15 +32,25 @@ _MONEY = re.compile(
     r"\b(?:spen[dt]|costs?|price[sd]?|pay|paid|payments?|refund|total amount|grand total|revenue|spending|money"
     r"|dollars?)\b"
 )
+_RATING = re.compile(r"\b(?:rating|rated|score|stars?)\b")
 _COUNT = re.compile(r"\b(?:how many|number of|count of|total count|counts?)\b")
 _CODES = re.compile(r"\b(?:order|invoice|ticket|customer) (?:number|id|no)\b|\bzip|\bphone|\bsku\b|\border #")
 _ZERO = re.compile(
-    r"\b(?:none|nobody|zilch|nil)\b(?! other| but)|\bnothing(?= (?:was |were |at all|spent|on |in |for |that "
-    r"|during|to be)|[.,;!]|$)"
+    r"\b(?:none|zilch|nil)\b(?! other| but)|(?:^|[.,;:\n(] ?|\b(?:by|that|and|because|but|as|so|since)"
+    r" )nobody\b(?! other| but)"
+    r"|\bnothing(?= (?:was |were |will |would |is |can |could |has |at all|back|spent|of |on |in |for |from "
+    r"|that |during|to be)"
+    r"|[.,;!]|$)"
     r"|\bno (?P<noun>(?:[a-z'-]+ ){0,3}?[a-z'-]+)|\bnot (?:a single|any|one) (?P<single>(?:[a-z'-]+ ){0,2}?[a-z'-]+)"
-    r"|n't (?:[a-z]+ ){0,3}?(?:any(?:thing)?|a single)\b(?: (?P<any>(?:[a-z'-]+ ){0,2}?[a-z'-]+))?"
+    r"|(?:n't|\bnot|\bcannot|\bnever) (?:[a-z]+ ){0,3}?(?:anything\b|(?:any|a single)\b(?: (?P<any>(?:[a-z'-]+"
+    r" ){0,2}?[a-z'-]+))?)"
+    r"|(?:n't|\bnot|\bcannot) (?:be|get|receive|expect|have) (?:an? |your )(?P<one>(?:[a-z'-]+ ){0,2}?[a-z'-]+)"
     r"|\b(?:never|didn't|did not|hasn't|has not|haven't) (?:[a-z]+ )?(?:made|make|spen[dt]|b(?:uy|ought)"
     r"|order(?:ed)?|commit(?:ted)?)\b"
+)
+_NEVER_DONE = re.compile(
+    r"\b(?:never|didn't|did not|hasn't|has not|haven't|have not) (?:[a-z]+ )?(?P<done>[a-z]+)"
+    r"(?= (?:an?|any|anything|something)\b|\s*(?:[.,;]|$))"
 )
 _NOT_ZERO = re.compile(
     r"^[^.;]{0,40}?\b(?:other than|except|but|besides|more than|apart from|later|longer|fewer|less)\b"
@@ -85,20 +95,39 @@ def _counted(text: str) -> frozenset[str]:
 
 # --- numbers
 
+MOST_NUMBERS = 150
+"""So many numbers give none; to read them all would take long."""
+
+
+def _is_flood(text: str) -> bool:
+    return len(re.findall(r"\d+", text)) > MOST_NUMBERS
+
 
 def number_objection(
-    reference: str, answer: str, question: Question, others: Sequence[str] = (), *, loose: bool
+    reference: str,
+    answer: str,
+    question: Question,
+    others: Sequence[str] = (),
+    choices: Sequence[str] = (),
+    *,
+    loose: bool,
 ) -> str:
     """Why the answer does not give this number, and no other, for what is asked: a rule's name; empty when it does.
 
     ``others`` are the task's further references; with a text among them, other numbers belong to it. ``loose``: by
-    value, in words, and "none" for 0; else only as it is written.
+    value, in words, and "none" for 0; else only as it is written. ``choices`` are alternatives to the reference, which
+    may stand beside it in another unit ("3 stars, 65 %").
     """
     text, wanted = amounts(fold(answer)), Fraction(reference.replace(",", ""))
+    text = ratings(text) if _RATING.search(question.text) else text
+    if _is_flood(text):
+        return "shotgun"
     found = [each for each in quantities(text, question) if _fits(each, question)]
     numbers = [Fraction(each.replace(",", "")) for each in others if is_number(each)]
+    same = [Fraction(each.replace(",", "")) for each in choices]
     long = len(reference.partition(".")[2]) >= 3
-    stated = [each for each in found if _means(each, reference, wanted, long=long, loose=loose)]
+    cents = loose and long and question.dimension == "money"
+    stated = [each for each in found if _means(each, reference, wanted, long=long, loose=loose, cents=cents)]
     whole = [each for each in stated if (each.exact or numbers) and not each.context]
     if not whole:
         return "" if loose and wanted == 0 and not stated and _states_none(text, question, found) else "whole-numbers"
@@ -107,7 +136,13 @@ def number_objection(
         return "asserted"
     if len(numbers) < len(others):
         return ""
+    if _of_several_months(good, text):
+        return "shotgun"
     named = [each for each in good if each.noun is not False]
+    if (question.counted or question.dimension == "code" or _RATING.search(question.text)) and all(
+        not each.unit and counts_others(each, text, question) for each in good
+    ):
+        return "whole-numbers"
     total = any(_singled_out(each, text) for each in good)
     none = bool(wanted) and not numbers and not total and _says_none(text, question)
     if none or not (named or any(each.digits for each in good)):
@@ -115,12 +150,22 @@ def number_objection(
     rivals = [
         each
         for each in found
-        if not (each.context or each.aside or each in stated or _labelled_less(each, named or good, text, question))
+        if not (each.context or each in stated or _labelled_less(each, named or good, text, question))
+        and (not each.aside or (each.noun is True and all(other.noun is False for other in good)))
         and (each.noun is not False or not named)
-        and not _among(each, numbers, long=long)
+        and not _among(each, numbers, long=long, cents=cents)
+        and not (each.unit == "money" and not each.exact and each.value in question.numbers)
+        and not (each.unit and each.value in same)
         and not is_denied(mark(text, each.start, each.end))
     ]
     return "shotgun" if rivals and not _outweighs(named or good, rivals, text) else ""
+
+
+def _of_several_months(good: Sequence[Quantity], text: str) -> bool:
+    """Whether it is given for one month after the other: "one in January and one in March"."""
+    ends = [*(each.start for each in good[1:]), len(text)]
+    months = [dates_of(text[each.end : min(end, each.end + 40)])[0] for each, end in zip(good, ends, strict=True)]
+    return len(good) > 1 and all(months) and len(set(months)) == len(months)
 
 
 def _says_none(text: str, question: Question) -> bool:
@@ -134,7 +179,7 @@ def _fits(each: Quantity, question: Question) -> bool:
             return True
         return each.noun is None or (each.noun and each.value.denominator > 1)
     if each.unit in question.text.split() or (each.unit.startswith("star") and "rating" in question.text):
-        return True
+        return not (each.unit.startswith("star") and "rating" in question.text and each.value > 5)
     if each.unit == "money":
         return question.dimension in ("money", "")
     return (
@@ -144,12 +189,22 @@ def _fits(each: Quantity, question: Question) -> bool:
     )
 
 
-def _means(each: Quantity, reference: str, wanted: Fraction, *, long: bool, loose: bool) -> bool:
+_CENT = Fraction(1, 100)
+
+
+def _means(each: Quantity, reference: str, wanted: Fraction, *, long: bool, loose: bool, cents: bool = False) -> bool:
+    if cents and _is_rounded(each, wanted):
+        return True
     if (each.value < 0) == (wanted < 0) and long and _begins(each, reference, wanted):
         return True
     if loose or each.value != wanted:
         return each.value == wanted
     return each.digits.lstrip("0") == reference.replace(",", "").lstrip("-").lstrip("0")
+
+
+def _is_rounded(each: Quantity, wanted: Fraction) -> bool:
+    """Whether it is an amount to the nearest cent."""
+    return len(each.digits.partition(".")[2]) == 2 and 2 * abs(each.value - wanted) <= _CENT
 
 
 def _begins(each: Quantity, reference: str, wanted: Fraction) -> bool:
@@ -158,8 +213,8 @@ def _begins(each: Quantity, reference: str, wanted: Fraction) -> bool:
     return each.digits.startswith(reference.lstrip("-")) and abs(each.value - wanted) < step
 
 
-def _among(each: Quantity, numbers: Iterable[Fraction], *, long: bool) -> bool:
-    if each.value in numbers:
+def _among(each: Quantity, numbers: Iterable[Fraction], *, long: bool, cents: bool) -> bool:
+    if each.value in numbers or (cents and any(_is_rounded(each, other) for other in numbers)):
         return True
     return long and any(abs(each.value - other) < Fraction(1, 1000) for other in numbers)
 
@@ -224,11 +279,30 @@ def _bracketed(each: Quantity, text: str) -> bool:
     return not re.match(r"\((?:or|maybe|perhaps|possibly|not|alternatively|could|might|otherwise)\b", before[opened:])
 
 
+_NOT_OF_IT = re.compile(r"(?: [a-z]+){0,2}? (?:for|on|of) (?:the |your |its )?(?P<thing>[a-z]+)")
+
+
+def _of_what_is_left_out(after: str, question: Question) -> bool:
+    """Whether it is none of something that the question leaves out: "nothing for shipping"."""
+    thing = _NOT_OF_IT.match(after)
+    if thing is None or thing["thing"] in FUNCTION_WORDS or re.match(MONTH, thing["thing"]):
+        return False
+    left_out = rf"\b(?:cannot|can't|not|without|excluding|except)\b(?: [a-z]+){{0,3}} {thing['thing']}\b"
+    return stem(thing["thing"]) not in question.words or re.search(left_out, question.text) is not None
+
+
 def _zeros(text: str, question: Question) -> Iterator[re.Match[str]]:
     """Words for none of what is asked."""
+    yield from (match for match in _NEVER_DONE.finditer(text) if stem(match["done"]) in question.words)
     for match in _ZERO.finditer(text):
-        counted = match["noun"] or match["single"] or match["any"]
+        counted = match["noun"] or match["single"] or match["any"] or match["one"]
+        if match[0].endswith(("nothing", "anything")) and _of_what_is_left_out(text[match.end() :], question):
+            continue
         if counted is not None and not _named(counted, text[match.end() :], question):
+            continue
+        if of_another_time_or_kind(
+            text[max(0, match.end() - 300) : match.end()], text[match.end() : match.end() + 300], question
+        ):
             continue
         if _NOT_ZERO.match(text[match.end() :]) or re.search(r"\b(?:not|n't|nobody|if)\s$", text[: match.start()]):
             continue
@@ -241,7 +315,7 @@ _SPENDING = frozenset(map(stem, ("orders", "purchases", "refunds", "expenses", "
 def _named(counted: str, after: str, question: Question) -> bool:
     words = [*counted.split(), *re.findall(r"[a-z'-]+", after)[:2]]
     named = question.counted or (question.words | _SPENDING if question.dimension == "money" else question.words)
-    return any(stem(word) in named for word in words[:4])
+    return words[:1] == ["one"] or any(stem(word) in named for word in words[:4])
 
 
 def _states_none(text: str, question: Question, found: Sequence[Quantity]) -> bool:
@@ -266,6 +340,8 @@ def states_distance(reference: str, answer: str) -> bool | None:
         return None
     wanted = Fraction(given[1]) * _MEASURES[given[2]]
     text = fold(answer)
+    if _is_flood(text):
+        return False
     asked = Question(text="", words=frozenset(), dimension="", numbers=frozenset())
     said = [each for each in quantities(text, asked) if (unit := each.unit.removesuffix("s")) in _MEASURES and unit]
     hits = [each for each in said if each.value * _MEASURES[each.unit.removesuffix("s")] == wanted]

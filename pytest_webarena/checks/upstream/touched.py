@@ -10,7 +10,7 @@ from pytest_webarena.checks.upstream.addresses import UrlMatchSpec
 from pytest_webarena.checks.upstream.calls import LAST_URL
 from pytest_webarena.checks.upstream.page_scripts import close_selectors
 from pytest_webarena.checks.upstream.program_spec import LAST, ProgramSpec, Target
-from pytest_webarena.checks.upstream.references import is_short_word, same_place_of_clone
+from pytest_webarena.checks.upstream.references import is_cased_code, is_short_word, same_place_of_clone
 from pytest_webarena.checks.upstream.rules import RULES
 from pytest_webarena.checks.upstream.stated_numbers import is_number
 from pytest_webarena.checks.upstream.strings import STOP_WORDS, StringSpec
@@ -140,6 +140,7 @@ _TESTS: Mapping[str, Callable[[object], bool]] = {
     ),
     "whole-numbers": _strings(_whole_number),
     "number-values": _strings(_number),
+    "case-of-codes": _strings(lambda spec: is_cased_code(spec.exact_match or "")),
     "asserted": _strings(lambda spec: bool(spec.must_include)),
     "written-forms": _strings(lambda spec: bool(spec.texts)),
     "whole-sentences": _strings(lambda spec: spec.exact_match is not None),

@@ -19,6 +19,11 @@ TOUCHED = [
     ("string-alternatives", "string_match: {must_include: [a |OR| b]}", "string_match: {must_include: [a or b]}"),
     ("whole-numbers", "string_match: {must_include: ['25']}", "string_match: {must_include: ['5']}"),
     ("number-values", "string_match: {must_include: ['0']}", "string_match: {exact_match: '06516'}"),
+    (
+        "case-of-codes",
+        "string_match: {exact_match: glft_aB3dE5fG7}",
+        "string_match: {exact_match: Acme}",
+    ),
     ("whole-words", "string_match: {must_include: ['Yes']}", "string_match: {must_include: [Yesterday]}"),
     ("shotgun", "string_match: {must_include: [a]}", "string_match: {fuzzy_match: [a]}"),
     ("plain-text", "string_match: {exact_match: a}", "string_match: {fuzzy_match: [a]}"),

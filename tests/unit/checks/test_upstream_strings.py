@@ -116,6 +116,8 @@ REPAIRS = [
     ("number-values", {"must_include": ["3053.97"]}, ["3053.97", "$3053.97"], ["$3,053.97", "3,053.970"]),
     ("number-values", {"must_include": ["745.00"]}, ["745.00"], ["$745"]),
     ("number-values", {"exact_match": "7"}, ["7"], ["7.0"]),
+    ("case-of-codes", {"exact_match": "glft_aB3dE5fG7"}, ["glft_aB3dE5fG7"], ["glft_ab3de5fg7"]),
+    ("case-of-codes", {"exact_match": "WSH09-29-White"}, ["wsh09-29-white"], []),
     ("whole-words", {"must_include": ["Yes"]}, ["Yes", "yes.", "Well, yes, it is"], ["yesterday"]),
     ("whole-words", {"must_include": ["Lo", "Chen"]}, ["Lo and Chen", "Lo's, Chen's"], ["Lola Chen"]),
     ("whole-words", {"must_include": ["Dry", "Top"]}, ["dry, top", "drying out; tops"], []),
@@ -304,6 +306,22 @@ def test_repairs(rule: str, spec: object, kept: list[str], changed: list[str]) -
 )
 def test_repairs_do_not_pass_what_is_wrong(spec: object, answer: str) -> None:
     assert passes(spec, answer) is False
+
+
+@pytest.mark.parametrize(
+    "unit", ["7", "a", "\u00bd", "12 ", "1-", "Ann ", "Ann, ", "6 or ", "(", "*", "a_", "@", "\n7"]
+)
+@pytest.mark.parametrize(
+    "spec",
+    [{"must_include": ["6"]}, {"must_include": ["Ann Lee"]}, {"exact_match": "1.7km"}, {"exact_match": "Ann Lee"}],
+)
+def test_floods_are_failed_without_reading_them(spec: object, unit: str) -> None:
+    """Read word by word these would take minutes; with and without the rule that fails them for their length."""
+    answer = (unit * 100_000)[:100_000]
+    assert passes(spec, answer) is False
+    rest = Grading(name="repaired", rules=frozenset(RULES) - {"shotgun"})
+    assert passes(spec, answer, rest) is passes(spec, answer, ORIGINAL)
+    assert passes(spec, answer[:1900]) is False
 
 
 def test_words_of_the_harness_are_no_answer() -> None:

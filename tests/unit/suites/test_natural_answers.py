@@ -9,13 +9,14 @@ import pytest
 from scripts.measure_gradings import FOLDER, Judged, main, measure, needs_judge, read
 
 FILES = sorted(FOLDER.glob("*.yaml"))
+PHRASINGS = Path(__file__).with_name("phrasings.yaml")
 WRONG_THAT_MAY_PASS = 0.005
 RIGHT_THAT_MAY_FAIL = 0.04
 
 
-@pytest.fixture(scope="module")
-def judged() -> list[Judged]:
-    return list(measure(read(FOLDER / "open.yaml")))
+@pytest.fixture(scope="module", params=["open.yaml", "second.yaml"])
+def judged(request: pytest.FixtureRequest) -> list[Judged]:
+    return list(measure(read(FOLDER / request.param)))
 
 
 def by(judged: list[Judged], grading: str, *, right: bool) -> list[Judged]:
@@ -46,6 +47,18 @@ def test_right_answers_pass(judged: list[Judged]) -> None:
 def test_no_right_answer_fails_for_want_of_a_judge(judged: list[Judged]) -> None:
     judged_ones = [each for each in by(judged, "repaired", right=True) if needs_judge(each.labelled.task)]
     assert [each.labelled for each in judged_ones if each.passed is False] == []
+
+
+def test_families_of_phrasing_are_read_right() -> None:
+    """Variants of what was misread once, for other tasks too: each as labelled, by what is worked on."""
+    answers = read(PHRASINGS)
+    assert min(sum(each.right is right for each in answers) for right in (True, False)) > 400
+    misread = [
+        each.labelled
+        for each in measure(answers)
+        if each.grading == "repaired" and each.passed is not each.labelled.right
+    ]
+    assert misread == []
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)

@@ -119,6 +119,13 @@ def _misused(reference: str) -> Iterator[str]:
         "It could be {0}, it depends.", "{0}? No, I was wrong about that: it is something else, not {0}.",
     )[: None if len(reference.split()) <= 6 else 5]:  # fmt: skip
         yield form.format(reference)
+    if not _NUMBER.fullmatch(reference) and "://" not in reference and len(reference.split()) <= 6:
+        for form in (
+            "{0} does not.", "{0} didn't.", "Everything but {0}.", "All of them but {0}", "{0} was another option.",
+            "{0} is no longer the one.", "Somebody Else rather than "
+            "{0}", "It used to be {0}.", "Only Somebody Else, not {0}",
+        ):  # fmt: skip
+            yield form.format(reference)
 
 
 def _number_misused(reference: str) -> Iterator[str]:
@@ -135,6 +142,14 @@ def _number_misused(reference: str) -> Iterator[str]:
     yield f"{number:f}-{number + 1:f}"
     yield f"{number:f} to {number + 1:f}"
     yield f"more than {number:f}"
+    if not re.fullmatch(r"\d{5}|\d{10}", reference):
+        yield f"{number:f} and up"
+        yield f"starting at {number:f}"
+        yield f"{number:f} too many"
+        yield f"up to {number:f}"
+    yield f"A${number:f}" if number else "A$1"
+    if whole:
+        yield f"{number:f}/7"
     yield f"It is not {number:f}, it is {number + 1:f}."
     yield f"{number + 1:f}, not {number:f}"
     if len(reference) > 2 and whole:

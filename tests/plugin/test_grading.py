@@ -12,8 +12,8 @@ TASKS = "tasks: [{id: a, intent: Say hello, sites: [], checks: [{string_match: {
 def test_a_run_goes_on_with_its_own_grading(pytester: pytest.Pytester) -> None:
     (pytester.path / "a.tasks.yaml").write_text(TASKS)
     (pytester.path / "run/trials").mkdir(parents=True)
-    facts = {"schema_version": 1, "grading": {"name": "repaired", "without": ["shotgun"]}}
+    facts = {"schema_version": 1, "agents": ["null"], "grading": {"name": "repaired", "without": ["shotgun"]}}
     (pytester.path / "run/run.json").write_text(json.dumps(facts))
-    result = pytester.runpytest("--resume=run", "--agent=null")
+    result = pytester.runpytest("--resume=run", "--grading=original")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*expected the run's own --grading, repaired without shotgun, found repaired*"])
+    result.stderr.fnmatch_lines(["*expected the run's own --grading, repaired*found original*"])

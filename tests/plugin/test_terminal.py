@@ -96,7 +96,10 @@ def test_what_was_left_out_is_told_with_its_reason(
     judged = sum('"outcome": "passed"' in record for record in records)
     assert judged > 1
     narrow.runpytest("--resume=run", *workers).stdout.fnmatch_lines(
-        [f"left out       {judged} trials finished before (--resume)"]
+        [
+            f"left out       {judged} trials finished before (--resume),",
+            "* of other shards (--shard)",
+        ]  # the run's own shard
     )
 
 

@@ -17,8 +17,9 @@ from pytest_webarena.sites.client import BrokerClient
 from pytest_webarena.sites.launcher import BrokerConfig, BrokerLauncher
 from pytest_webarena.sites.manifest import ExecReady, HttpReady, PortReady, Readiness
 from pytest_webarena.sites.ready import answers
+from tests.processes import DEADLINE
 
-from .processes import DEADLINE, number
+from .processes import number
 from .test_broker import get
 
 Answer = Callable[[bytes], bytes]

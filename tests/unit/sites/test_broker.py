@@ -21,8 +21,9 @@ from pytest_webarena.errors import SiteError, TaskError, UsageError
 from pytest_webarena.sites.client import BrokerClient, Lease
 from pytest_webarena.sites.launcher import BrokerConfig, BrokerLauncher
 from pytest_webarena.sites.report import BrokerReport
+from tests.processes import DEADLINE, alive, wait_until
 
-from .processes import DEADLINE, alive, number, wait_until
+from .processes import number
 
 
 def get(lease: Lease, url: str, method: str = "GET") -> str:

@@ -18,8 +18,7 @@ from pytest_webarena.sites import keys
 from pytest_webarena.sites.client import BrokerClient, Lease
 from pytest_webarena.sites.launcher import BrokerConfig, BrokerLauncher
 from pytest_webarena.sites.protocol import VERSION
-
-from .processes import DEADLINE, wait_until
+from tests.processes import DEADLINE, wait_until
 
 
 @pytest.fixture(scope="module")

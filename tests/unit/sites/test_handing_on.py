@@ -12,8 +12,7 @@ import pytest
 
 from pytest_webarena.sites.client import BrokerClient, Lease
 from pytest_webarena.sites.launcher import BrokerConfig, BrokerLauncher
-
-from .processes import DEADLINE, wait_until
+from tests.processes import DEADLINE, wait_until
 
 APP = """
 import os, pathlib, subprocess, sys, threading

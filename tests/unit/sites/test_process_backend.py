@@ -13,15 +13,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 
 from pytest_webarena.errors import SiteError, TaskError, UsageError
 from pytest_webarena.sites.backends.base import BackendContext, Replica
 from pytest_webarena.sites.backends.process import ProcessBackend
 from pytest_webarena.sites.manifest import AppManifest, HttpReady, ProcessManifest, load_catalogue
+from tests.processes import DEADLINE, Process, alive, everybody, of_command, wait_until
 
-from .processes import DEADLINE, alive, number, wait_until
+from .processes import number
 
 
 def get(replica: Replica, path: str = "/", method: str = "GET") -> str:
@@ -138,7 +138,7 @@ def test_a_reset_is_handed_a_spare_and_a_dead_one_is_not_missed(backend_run: Run
     async def work(backend: ProcessBackend) -> None:
         await backend.prepare(app)
         replica = await backend.start(app, "other-1")
-        parent = psutil.Process(number(get(replica), "parent"))
+        parent = Process(number(get(replica), "parent"))
         for _ in range(3):
             get(replica, "/add")
             wait_until(lambda: len(parent.children()) == 2)
@@ -305,14 +305,7 @@ def test_any_command_can_be_an_app(backend_run: Run, program: Callable[..., AppM
 
 async def pids(needle: str) -> list[str]:
     """Of the processes with ``needle`` in their command line, oldest first."""
-    found = []
-    for entry in sorted((entry for entry in os.listdir("/proc") if entry.isdigit()), key=int):
-        try:
-            if needle.encode() in Path(f"/proc/{entry}/cmdline").read_bytes() and alive(int(entry)):
-                found.append(entry)
-        except FileNotFoundError:
-            continue
-    return found
+    return [str(process.pid) for process in of_command(needle, everybody())]
 
 
 @pytest.mark.parametrize(

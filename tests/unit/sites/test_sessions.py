@@ -18,9 +18,9 @@ from pytest_webarena.sites.launcher import BrokerConfig, BrokerLauncher
 from pytest_webarena.sites.manifest import Account, AppManifest, LoginCheck, LoginRecipe
 from pytest_webarena.sites.sessions import AppSessions
 from tests.forum import FORUM, SITES
+from tests.processes import DEADLINE
 
 from .pool_house import House, KeepingBackend, rest, run
-from .processes import DEADLINE
 
 STATE: dict[str, Any] = {"cookies": [], "origins": []}
 USERS = {name: Account(username=name, password="x") for name in ("ann", "bob")}

@@ -5,6 +5,7 @@ With workers, each begins with its share of what takes long, and the quick tests
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
 from itertools import groupby
@@ -33,6 +34,19 @@ _WITH_OTHER_PROCESSES = {"browser": 1.0, "docker": 2.5, "plugin": 0.5}
 def _no_secret_of_another_test(monkeypatch: pytest.MonkeyPatch) -> None:
     """Secrets are marked for the rest of a process; many tests, and runs inside them, share one."""
     monkeypatch.setattr(secrets, "_marked", {})
+
+
+@pytest.fixture(scope="session")
+def _imported_before_inner_runs() -> None:
+    """A client of this package stays (``llm/transport.py``); forgotten, it would raise errors that nobody knows."""
+    with contextlib.suppress(ModuleNotFoundError):
+        importlib.import_module("openai")
+
+
+@pytest.fixture
+def pytester(_imported_before_inner_runs: None, pytester: pytest.Pytester) -> pytest.Pytester:
+    """As ever, but some packages must not be first imported in it."""
+    return pytester
 
 
 def room_of(item: pytest.Item) -> str:

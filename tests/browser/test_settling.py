@@ -103,10 +103,14 @@ def test_live_pages_hold_nothing_up(show: Show, web: Web, unrest: str) -> None:
     page = f"<p id=p>-</p><div id=h></div><script>h.attachShadow({{mode: 'open'}});{unrest}</script>"
     session = show(f"<button>B</button>{page}")
     session.execute(BUTTON)  # once, to get to know it
-    began = time.monotonic()
-    for _ in range(3):
+    quick = 0
+    for _ in range(20):  # a busy machine holds up some of them, unrest of the page all
+        began = time.monotonic()
         assert session.execute(BUTTON).error == ""
-    assert time.monotonic() - began < 3 * 1.2
+        quick += time.monotonic() - began < 1.2
+        if quick == 3:
+            break
+    assert quick == 3
 
 
 def test_pages_do_not_notice_that_their_timers_are_noted(show: Show) -> None:

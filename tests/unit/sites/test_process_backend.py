@@ -270,7 +270,7 @@ def test_a_wsgi_app_can_have_readiness_checks_too(backend_run: Run, app: AppMani
     async def work(backend: ProcessBackend) -> None:
         await backend.prepare(app)
         await backend.start(replace(app, ready=(HttpReady(path="/", includes="host=tiny.test"),)), "tiny-1")
-        late = replace(app, ready=(HttpReady(path="/notfound", status=(200,)),), start_timeout=0.2)
+        late = replace(app, ready=(HttpReady(path="/notfound", status=(200,)),), start_timeout=2.0)
         with pytest.raises(SiteError, match=r"answered 404, expected 200; last log lines:\n.*404 Not Found"):
             await backend.start(late, "tiny-2")
 
@@ -312,7 +312,7 @@ async def pids(needle: str) -> list[str]:
     ("kind", "message"),
     [
         ("exits", "it ended with exit code 1; last log lines:\n    starting as exits.*\n    bad configuration"),
-        ("elsewhere", "it was not ready within 0.5 s .*no connection to 127.0.0.1.*(last log lines|its log is empty)"),
+        ("elsewhere", "it was not ready within 1 s .*no connection to 127.0.0.1.*(last log lines|its log is empty)"),
     ],
 )
 def test_a_command_that_does_not_come_up(
@@ -320,7 +320,7 @@ def test_a_command_that_does_not_come_up(
 ) -> None:
     app = program(kind)
     if kind == "elsewhere":
-        app = replace(app, start_timeout=0.5)
+        app = replace(app, start_timeout=1.0)
 
     async def work(backend: ProcessBackend) -> None:
         await backend.prepare(app)

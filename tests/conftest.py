@@ -1,4 +1,4 @@
-"""What holds for the whole suite: how fast the machine is decides no test; a starved CI machine gets another try.
+"""What holds for the whole suite: how fast the machine is decides no test.
 
 With workers, each begins with its share of what takes long, and the quick tests come last.
 """
@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-import os
 from itertools import groupby
 from pathlib import Path
 
@@ -58,11 +57,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     workers = getattr(config, "workerinput", {}).get("workercount", 1)
     if workers > 1:
         items[:] = spread(items, workers)
-    if os.environ.get("CI"):
-        # Failed tests with browsers, containers and inner pytest runs are tried again; the summary tells of each.
-        for item in items:
-            if room_of(item) in _WITH_OTHER_PROCESSES:
-                item.add_marker(pytest.mark.flaky(reruns=2))
 
 
 def spread(items: list[pytest.Item], workers: int) -> list[pytest.Item]:

@@ -331,5 +331,5 @@ def test_nothing_is_left_running(firefox: BrowserEngine, tmp_path: Path) -> None
 
 def test_a_task_is_solved(firefox: BrowserEngine, pytester: pytest.Pytester) -> None:
     (pytester.path / "sum.tasks.yaml").write_text(SUM_TASK)
-    result = pytester.runpytest_subprocess("--browser=firefox", "--agent=oracle", "--run-dir=run", timeout=110)
+    result = pytester.runpytest_subprocess("--browser=firefox", "--agent=oracle", "--run-dir=run", timeout=250)
     result.assert_outcomes(passed=1)

@@ -125,12 +125,12 @@ def test_request_that_can_not_be_repeated_never_meets_a_stale_connection(world: 
 
 def test_dead_site(world: World) -> None:
     session = world.session()
-    with socket.socket() as sock:
-        sock.bind(("127.0.0.1", 0))
-        port = sock.getsockname()[1]
-    world.route(session, port)
-    browser = world.browser(session)
-    status, head, body = browser.get(f"{HOME}/notes")
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))  # bound and not listening: nobody else gets the port, and nobody answers
+        port = unused.getsockname()[1]
+        world.route(session, port)
+        browser = world.browser(session)
+        status, head, body = browser.get(f"{HOME}/notes")
     assert status == 502
     assert "Server: pytest-webarena-gateway" in head
     assert "<h1>homepage.test does not work</h1>" in body.decode()

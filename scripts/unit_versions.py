@@ -66,7 +66,7 @@ def environment(version: str, python: Path) -> Path:
         return inside
     shutil.rmtree(folder, ignore_errors=True)
     subprocess.run([python, "-m", "venv", folder], check=True)
-    quiet = ["--quiet", "--disable-pip-version-check", "--no-compile"]  # most of it is never imported
+    quiet = ["--quiet", "--disable-pip-version-check"]
     subprocess.run([inside, "-m", "pip", "install", *quiet, "--editable", *needed], check=True, cwd=HERE)
     stamp.write_text(made_for)
     return inside

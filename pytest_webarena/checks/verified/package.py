@@ -59,7 +59,10 @@ class Result:
 @functools.cache
 def _package() -> ModuleType:
     try:
-        import webarena_verified.api as api
+        with warnings.catch_warnings():
+            # Where nothing was compiled at installation, its dependencies are now: under -W error that would fail.
+            warnings.simplefilter("ignore")
+            import webarena_verified.api as api
     except ImportError as error:
         raise PackageMissing(
             f"expected the package 'webarena-verified', it can't be imported ({error}); "

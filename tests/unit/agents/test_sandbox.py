@@ -199,6 +199,7 @@ say([tcp, unix, said])
     assert (tcp, unix) == ([False, False], [False, False, False])
     assert said.startswith("HTTP/1.1 403 Forbidden")
     assert f"the sandbox lets nobody out to 127.0.0.1:{server.port}; hosts that the agent's definition names" in said
+    run.end()  # until then what it says on stderr may still be on its way
     told = tmp_path / "attempt" / "agent-stderr.txt"
     assert f"sandbox: the sandbox lets nobody out to 127.0.0.1:{server.port}" in told.read_text()
 

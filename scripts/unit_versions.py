@@ -16,6 +16,7 @@ import sys
 import time
 import tomllib
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parents[1]
@@ -72,24 +73,26 @@ def environment(version: str, python: Path) -> Path:
     return inside
 
 
+def made(version: str, python: Path) -> Path | None:
+    """The same; None where none can be made, which is told."""
+    try:
+        return environment(version, python)
+    except subprocess.CalledProcessError as error:
+        print(f"unit_versions: {version}: no environment could be made with {python}: {error}", flush=True)
+        return None
+
+
 def run(version: str, python: Path) -> bool:
     """Whether the unit tests pass with it."""
     began = time.monotonic()
-    try:
-        inside = environment(version, python)
-    except subprocess.CalledProcessError as error:
-        print(f"unit_versions: {version}: no environment could be made with {python}: {error}", flush=True)
-        return False
-    made = time.monotonic()
     # That machines must have a browser, an engine and so on is for the whole suite, which runs elsewhere.
     environ = {name: value for name, value in os.environ.items() if not name.startswith("WEBARENA_REQUIRE_")}
     environ.pop("PYTHONDONTWRITEBYTECODE", None)
     report = f"--junitxml=test-results/junit-{version}.xml"
-    command = [str(inside), "-m", "pytest", "tests/unit", "-n", "2", "-q", "-p", "no:cacheprovider", report]
+    command = [str(python), "-m", "pytest", "tests/unit", "-n", "2", "-q", "-p", "no:cacheprovider", report]
     done = subprocess.run(command, cwd=HERE, env=environ, check=False)
     says = "passed" if done.returncode == 0 else f"exit status {done.returncode}"
-    seconds = f"{made - began:.0f} s for the environment, {time.monotonic() - made:.0f} s for the tests"
-    print(f"unit_versions: {version}: {says} ({seconds})", flush=True)
+    print(f"unit_versions: {version}: {says} in {time.monotonic() - began:.0f} s", flush=True)
     return done.returncode == 0
 
 
@@ -98,12 +101,14 @@ def main() -> int:
     own = "{}.{}".format(*sys.version_info[:2])
     home, path = Path.home(), os.environ.get("PATH", "")
     others = [version for version in (*WANTED, *IF_THERE) if version != own]
-    found = {version: interpreter(version, candidates(version, home, path)) for version in others}
-    failed = [version for version, python in found.items() if python is not None and not run(version, python)]
-    lacked = [version for version in others if found[version] is None and version in WANTED]
+    asked = {version: interpreter(version, candidates(version, home, path)) for version in others}
+    found = {version: python for version, python in asked.items() if python is not None}
+    with ThreadPoolExecutor(2) as threads:  # installing keeps one core busy
+        environments = dict(zip(found, threads.map(made, found, found.values()), strict=True))
+    failed = [version for version, inside in environments.items() if inside is None or not run(version, inside)]
+    lacked = [version for version in WANTED if version != own and version not in found]
     print(
-        f"unit_versions: Python {own} ran the whole suite, "
-        f"{', '.join(version for version in others if found[version]) or 'no other'} the unit tests"
+        f"unit_versions: Python {own} ran the whole suite, {', '.join(found) or 'no other'} the unit tests"
         + (f"; not on this machine: {', '.join(lacked)}" if lacked else "")
         + (f"; FAILED with {', '.join(failed)}" if failed else "")
     )

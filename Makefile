@@ -60,7 +60,7 @@ wheel: .venv/installed ## Build the wheel into dist/
 
 clean: ## Remove what runs and builds left behind
 	rm -rf build dist demo webarena-runs test-results allure-results allure-report .mypy_cache .ruff_cache .hypothesis
-	find . -path ./.venv -prune -o -type d \( -name __pycache__ -o -name .pytest_cache \) -exec rm -rf {} +
+	find . -path './.venv*' -prune -o -type d \( -name __pycache__ -o -name .pytest_cache \) -exec rm -rf {} +
 
 distclean: clean ## The same, and .venv
-	rm -rf .venv
+	rm -rf .venv .venv-3.*

@@ -1,10 +1,11 @@
-"""What holds for the whole suite: how fast the machine is decides no test; a starved CI machine gets another try.
+"""What holds for the whole suite: how fast the machine is decides no test.
 
 With workers, each begins with its share of what takes long, and the quick tests come last.
 """
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
 from itertools import groupby
@@ -35,6 +36,19 @@ def _no_secret_of_another_test(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(secrets, "_marked", {})
 
 
+@pytest.fixture(scope="session")
+def _imported_before_inner_runs() -> None:
+    """A client of this package stays (``llm/transport.py``); forgotten, it would raise errors that nobody knows."""
+    with contextlib.suppress(ModuleNotFoundError):
+        importlib.import_module("openai")
+
+
+@pytest.fixture
+def pytester(_imported_before_inner_runs: None, pytester: pytest.Pytester) -> pytest.Pytester:
+    """As ever, but some packages must not be first imported in it."""
+    return pytester
+
+
 def room_of(item: pytest.Item) -> str:
     """The folder in ``tests/`` that it comes from."""
     return item.path.relative_to(_HERE).parts[0] if item.path.is_relative_to(_HERE) else ""
@@ -45,7 +59,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if workers > 1:
         items[:] = spread(items, workers)
     if os.environ.get("CI"):
-        # Failed tests with browsers, containers and inner pytest runs are tried again; the summary tells of each.
+        # Until two whole runs on a loaded machine have passed without: the summary tells of each that was tried again.
         for item in items:
             if room_of(item) in _WITH_OTHER_PROCESSES:
                 item.add_marker(pytest.mark.flaky(reruns=2))

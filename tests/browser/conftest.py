@@ -6,7 +6,7 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,8 @@ SITE = "http://a.test"
 _STEP, _HANG = (12.0, 1.5) if BROWSER == "chromium" else (24.0, 5.0)
 QUICK = Deadlines(step=_STEP, navigation=2.5, settle=1.5, selector=0.8, quiet=0.04, hang=_HANG, close=5.0)
 """Short enough for tests of pages that hang, long enough for a busy machine."""
+CALM = replace(QUICK, navigation=20.0, settle=20.0, selector=20.0, hang=20.0, step=60.0)
+"""For tests of what is waited for and comes: however late it does, only a fault takes that long."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -201,6 +203,12 @@ def session(open_session: OpenSession) -> Session:
 def quick() -> Deadlines:
     """The deadlines of the tests' sessions."""
     return QUICK
+
+
+@pytest.fixture
+def calm(open_session: OpenSession) -> Session:
+    """The same with deadlines that nothing reaches on a busy machine."""
+    return open_session(deadlines=CALM)
 
 
 @pytest.fixture

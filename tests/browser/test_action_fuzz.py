@@ -224,6 +224,6 @@ def test_nothing_that_is_tried_raises_or_hangs(open_session: OpenSession, web: W
             began = time.monotonic()
             outcome = session.execute(action)
             assert isinstance(outcome.error, str)
-            assert time.monotonic() - began < limits.step + 1, action
+            assert time.monotonic() - began < 3 * limits.step, action
             if step % 20 == 19:
                 session.execute(Goto("http://a.test/"))

@@ -172,9 +172,10 @@ def test_the_next_observation_repeats_the_error_until_an_action_works(show: Show
 # --- selectors
 
 
-def test_selector_targets_are_waited_for(show: Show) -> None:
-    session = show("<script>setTimeout(() => document.body.innerHTML = '<button>Late</button>', 300)</script>")
-    done(session, Click(Selector('role=button[name="Late"]')))
+def test_selector_targets_are_waited_for(calm: Session, web: Web) -> None:
+    page = "<script>setTimeout(() => document.body.innerHTML = '<button>Late</button>', 300)</script>"
+    calm.open_tabs([web.put("/", page)])
+    done(calm, Click(Selector('role=button[name="Late"]')))
 
 
 @pytest.mark.parametrize(
@@ -189,10 +190,11 @@ def test_selectors_that_match_nothing(show: Show, target: Target, message: str) 
     assert message in show("<p>x").execute(Click(target)).error
 
 
-def test_a_covered_element_is_clicked_once_it_is_free(show: Show) -> None:
-    session = show(
+def test_a_covered_element_is_clicked_once_it_is_free(calm: Session, web: Web) -> None:
+    page = (
         f"{LOG}<button onclick=\"log('hit')\">B</button><div id=veil style='position:fixed;inset:0'></div>"
         "<script>setTimeout(() => veil.remove(), 300)</script>"
     )
-    done(session, Click(Selector("text=B")))
-    assert logged(session) == ("hit",)
+    calm.open_tabs([web.put("/", page)])
+    done(calm, Click(Selector("text=B")))
+    assert logged(calm) == ("hit",)

@@ -17,7 +17,7 @@ import pytest
 
 from tests.inner import run_pytest
 
-pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("browser_executable"), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("browser_executable")]
 
 TASKS = """
 defaults:

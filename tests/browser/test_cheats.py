@@ -17,7 +17,7 @@ from tests.browser.cheats.cheat import CHEATS
 from tests.inner import run_pytest
 from tests.sandboxing import need_sandbox
 
-pytestmark = [pytest.mark.usefixtures("browser_executable"), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.usefixtures("browser_executable")]
 
 TASKS = """
 tasks:

@@ -14,7 +14,7 @@ import pytest
 
 from tests.inner import SUM_TASK, run_pytest
 
-pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("browser_executable"), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("browser_executable")]
 
 TASKS = (
     SUM_TASK

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import signal
 import subprocess
@@ -13,7 +12,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import psutil
 import pytest
 
 from pytest_webarena.actions import Goto, Noop
@@ -21,6 +19,7 @@ from pytest_webarena.browser.config import Deadlines, EngineConfig, SessionConfi
 from pytest_webarena.browser.engine import BrowserEngine
 from pytest_webarena.browser.session import Session
 from pytest_webarena.errors import BrowserError
+from tests.processes import Process, descendants, kill, name_of, still_running
 
 if TYPE_CHECKING:
     from tests.browser.conftest import Web
@@ -33,32 +32,14 @@ def own_engine(browser_executable: str | None, tmp_path: Path) -> EngineConfig:
     return EngineConfig(executable=browser_executable, temp_dir=tmp_path / "temp")
 
 
-def children() -> list[psutil.Process]:
-    return psutil.Process().children(recursive=True)
+def of_driver(before: list[Process]) -> tuple[list[Process], list[Process]]:
+    """Playwright's driver that was started since, and the processes of its browser.
 
-
-def started(before: list[psutil.Process], *, driver: bool) -> list[psutil.Process]:
-    """Processes started since: Playwright's driver, or the browser's."""
-    found = []
-    for process in children():
-        with contextlib.suppress(psutil.NoSuchProcess):
-            if process not in before and ("node" in process.name()) is driver:
-                found.append(process)
-    return found
-
-
-def kill(processes: list[psutil.Process]) -> None:
-    assert processes
-    for process in processes:
-        with contextlib.suppress(psutil.NoSuchProcess):  # they go together
-            process.kill()
-
-
-def wait_until(condition: Callable[[], bool], seconds: float = 10.0) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "it never came true"
-        time.sleep(0.02)
+    What the browser that other tests share starts meanwhile is neither.
+    """
+    drivers = [each for each in descendants(but=before) if "node" in name_of(each)]
+    assert len(drivers) == 1
+    return drivers, descendants(drivers[0])
 
 
 def test_it_says_what_it_is(engine: BrowserEngine) -> None:
@@ -77,32 +58,35 @@ def test_profiles_go_to_the_runs_folder_and_this_process_keeps_its_own(own_engin
 
 
 def test_closing_leaves_no_process(own_engine: EngineConfig) -> None:
-    before = children()
+    before = descendants()
     engine = BrowserEngine(own_engine)
     with engine.session(SessionConfig()):
-        assert started(before, driver=False)
+        driver, browser = of_driver(before)
+        assert browser
     engine.close()
-    wait_until(lambda: not [process for process in children() if process not in before])
+    assert still_running(driver + browser) == []
     engine.close()  # twice is fine
     with pytest.raises(BrowserError, match="has been closed"), engine.session(SessionConfig()):
         pass
 
 
 def test_nothing_is_started_before_it_is_needed(own_engine: EngineConfig) -> None:
-    before = children()
+    before = descendants()
     BrowserEngine(own_engine).close()
-    assert children() == before
+    assert [each for each in descendants(but=before) if "node" in name_of(each)] == []
 
 
 def test_a_killed_browser_is_a_named_error_and_the_next_session_gets_another(
     own_engine: EngineConfig, web: Web
 ) -> None:
     web.put("/", "<title>T</title>")
-    before = children()
+    before = descendants()
     with BrowserEngine(own_engine) as engine:
         with engine.session(SessionConfig(proxy=web.proxy)) as session:
             session.open_tabs(["http://a.test/"])
-            kill(started(before, driver=False))
+            _, browser = of_driver(before)
+            assert browser
+            kill(browser)
             with pytest.raises(BrowserError, match="the browser crashed or was killed"):
                 session.observe()
         with engine.session(SessionConfig(proxy=web.proxy)) as session:
@@ -112,11 +96,12 @@ def test_a_killed_browser_is_a_named_error_and_the_next_session_gets_another(
 
 def test_a_killed_driver_is_replaced_too(own_engine: EngineConfig, web: Web) -> None:
     web.put("/", "<title>T</title>")
-    before = children()
+    before = descendants()
     with BrowserEngine(own_engine) as engine:
         with engine.session(SessionConfig(proxy=web.proxy)) as session:
             session.open_tabs(["http://a.test/"])
-            kill(started(before, driver=True))
+            driver, _ = of_driver(before)
+            kill(driver)
             with pytest.raises(BrowserError):
                 session.observe()
         with engine.session(SessionConfig(proxy=web.proxy)) as session:
@@ -139,11 +124,10 @@ def test_a_killed_worker_leaves_no_browser(own_engine: EngineConfig, tmp_path: P
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as worker:
         assert worker.stdout is not None
         assert worker.stdout.readline() == "ready\n"
-        processes = psutil.Process(worker.pid).children(recursive=True)
+        processes = descendants(worker.pid)
         assert len(processes) > 1
         worker.send_signal(signal.SIGKILL)
-    _, alive = psutil.wait_procs(processes, timeout=10)
-    assert alive == []
+    assert still_running(processes) == []
 
 
 def test_without_a_proxy_of_its_own_a_session_reaches_nothing(engine: BrowserEngine, web: Web) -> None:

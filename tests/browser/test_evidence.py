@@ -42,7 +42,8 @@ from pathlib import Path
 from urllib.parse import parse_qs
 
 ASK = "<button onclick=\\"fetch('{}', {{method: 'POST'}})\\">{}</button>"
-BUTTONS = [("/save?after=1.5", "Save"), ("/save", "Hang"), ("/say/cookie", "Note"), ("/say/server", "Keep")]
+BUTTONS = [("/save?after=1.5", "Save"), ("/save?after=4", "Slow"), ("/save", "Hang")]
+BUTTONS += [("/say/cookie", "Note"), ("/say/server", "Keep")]
 LEAVE = "<form method=post action='/save?after=1.5'><button>Send</button></form>"
 QUEUE = "<button onclick=\\"for (let i = 0; i < 6; i++) fetch('/slow?' + i);"
 QUEUE += "fetch('/save?after=0', {method: 'POST'})\\">Queue</button>"
@@ -279,7 +280,7 @@ def test_a_site_that_does_not_answer_a_write_decides_nothing(run: Run, check: st
 
 def test_the_next_attempt_is_more_patient_with_a_slow_site(run: Run) -> None:
     checks = '[{state: {sql: "select count(*) from saves", equals: 1}}]'
-    record = run(task(checks), press("Save"), write_timeout=0.5)
+    record = run(task(checks), press("Slow"), write_timeout=1.0)
     assert [(each.outcome, each.cause) for each in record.attempts] == [("error", "site"), ("passed", None)]
 
 

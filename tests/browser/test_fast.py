@@ -266,7 +266,7 @@ def test_a_page_can_neither_deceive_the_script_nor_notice_it(show: Show) -> None
     )
     assert lines(session)[:2] == ["RootWebArea '' focused: True", "button 'Real'"]
     session.observe()
-    session._engine.run(session._tabs.current.page.keyboard.press("a"), timeout=5, what="a key")
+    session._engine.run(session._tabs.current.page.keyboard.press("a"), timeout=20, what="a key")
     assert session.observe().title == "0 0"
 
 
@@ -280,7 +280,7 @@ def test_what_the_text_says_is_never_old(show: Show) -> None:
     session.observe()
     page = session._tabs.current.page
     session._engine.run(
-        page.evaluate("new Promise(r => { postMessage(1, '*'); setTimeout(r, 30); })"), timeout=5, what="js"
+        page.evaluate("new Promise(r => { postMessage(1, '*'); setTimeout(r, 30); })"), timeout=20, what="js"
     )
     seen = lines(session)
     assert "textbox '' required: False value: 'set'" in seen

@@ -13,6 +13,7 @@ from pytest_webarena.actions import Click, CloseTab, FocusTab, Goto, NewTab, Noo
 from pytest_webarena.browser.config import Deadlines
 from pytest_webarena.browser.session import Session
 from pytest_webarena.errors import BrowserError, SiteError
+from tests.processes import wait_until
 
 if TYPE_CHECKING:
     from tests.browser.conftest import Web
@@ -21,13 +22,18 @@ Show = Callable[[str], Session]
 OpenSession = Callable[..., Session]
 STEP = 12.0
 """The step deadline of the sessions here, in seconds."""
+LATEST = 3 * STEP
+"""When a call must have ended that is allowed that long: there is room for a busy machine, and none for 60 seconds."""
+HANG = """<script>function hang() {
+    const told = new XMLHttpRequest(); told.open('GET', '/hangs', false); told.send(); while (true) {} }</script>"""
+"""A page's script without end, and a request before it that tells when it has begun."""
 
 
 def test_a_script_without_end_is_stopped_and_told(show: Show) -> None:
     session = show("<title>H</title><button onclick='while (true) {}'>B</button><p>Alive")
     began = time.monotonic()
     outcome = session.execute(Click(Selector("text=B")))
-    assert time.monotonic() - began < STEP
+    assert time.monotonic() - began < LATEST
     assert outcome.error == "The page stopped responding: it ran a script without end; its script was stopped."
     assert [event.kind for event in outcome.events] == ["script_stopped"]
     observation = session.observe()
@@ -36,13 +42,20 @@ def test_a_script_without_end_is_stopped_and_told(show: Show) -> None:
     assert observation.notes == ()  # said once
 
 
-def test_a_page_that_hangs_by_itself_can_still_be_looked_at(show: Show) -> None:
-    session = show("<p>Alive</p><script>setTimeout(() => { while (true) {} }, 150)</script>")
+def let_hang(session: Session, web: Web) -> None:
+    """Have a page with ``HANG`` hang, by itself as far as the session can tell."""
+    page = session._tabs.current.page
+    session._engine.run(page.evaluate("() => void setTimeout(hang)"), timeout=20.0, what="a script")
+    wait_until(lambda: any(request.url.endswith("/hangs") for request in web.requests))
+
+
+def test_a_page_that_hangs_by_itself_can_still_be_looked_at(show: Show, web: Web) -> None:
+    session = show(f"<p>Alive</p>{HANG}")
     session.execute(Noop())
-    time.sleep(0.3)  # until the script runs: nothing tells when it does
+    let_hang(session, web)
     began = time.monotonic()
     observation = session.observe()
-    assert time.monotonic() - began < STEP
+    assert time.monotonic() - began < LATEST
     assert "'Alive'" in observation.text
     assert observation.notes == ("The page stopped responding: it ran a script without end; its script was stopped.",)
 
@@ -53,7 +66,7 @@ def test_a_page_that_hangs_again_and_again_is_closed(show: Show) -> None:
     )
     began = time.monotonic()
     observation = session.observe()
-    assert time.monotonic() - began < 2 * STEP
+    assert time.monotonic() - began < LATEST
     assert observation.notes[-1] in (
         "The page http://a.test/ stopped responding and was closed; the tab is empty.",
         "The page stopped responding: it ran a script without end; its script was stopped.",
@@ -61,13 +74,13 @@ def test_a_page_that_hangs_again_and_again_is_closed(show: Show) -> None:
     assert session.execute(Goto("about:blank")).error == ""
 
 
-def test_a_hung_page_does_not_hold_up_closing(open_session: OpenSession, web: Web) -> None:
-    session = open_session()
-    session.open_tabs([web.put("/", "<script>setTimeout(() => { while (true) {} }, 100)</script>")])
-    time.sleep(0.3)  # until the script runs
+def test_a_hung_page_does_not_hold_up_closing(open_session: OpenSession, web: Web, quick: Deadlines) -> None:
+    session = open_session(deadlines=replace(quick, close=60.0))
+    session.open_tabs([web.put("/", HANG)])
+    let_hang(session, web)
     began = time.monotonic()
     session.close()
-    assert time.monotonic() - began < 4.0
+    assert time.monotonic() - began < LATEST
     with pytest.raises(BrowserError, match="the session is closed"):
         session.observe()
 
@@ -76,7 +89,7 @@ def test_endless_alerts_are_broken_off(show: Show) -> None:
     session = show("<button onclick='while (true) alert(1)'>B</button><p>Alive")
     began = time.monotonic()
     outcome = session.execute(Click(Selector("text=B")))
-    assert time.monotonic() - began < STEP
+    assert time.monotonic() - began < LATEST
     assert sum(event.kind == "dialog" for event in outcome.events) == 10
     observation = session.observe()
     if outcome.error == "The page kept opening dialogs; its script was stopped.":
@@ -96,7 +109,7 @@ def test_alerts_from_a_timer_do_not_stop_a_trial(show: Show, web: Web) -> None:
     if session.execute(Goto("http://a.test/next")).error:  # the page was closed over it
         assert session.execute(Goto("http://a.test/next")).error == ""
     assert session.observe().title == "Next"
-    assert time.monotonic() - began < 4 * STEP
+    assert time.monotonic() - began < 2 * LATEST
 
 
 def test_a_crashed_page_is_a_named_error(show: Show) -> None:
@@ -109,7 +122,7 @@ def test_a_crashed_page_is_a_named_error(show: Show) -> None:
         session.execute(Click(Selector("text=x")))
     assert session.tabs()[0].url == "http://a.test/"  # what is known without the page can still be recorded
     session.close()
-    assert time.monotonic() - began < 4.0
+    assert time.monotonic() - began < STEP  # none of the calls waited for what is no more
 
 
 def crash_renderer(session: Session) -> None:
@@ -122,7 +135,7 @@ def crash_renderer(session: Session) -> None:
             await tab.changed(2.0)
 
     with pytest.raises(BrowserError):
-        session._engine.run(crash(), timeout=5.0, what="crashing a page")
+        session._engine.run(crash(), timeout=20.0, what="crashing a page")
 
 
 def test_other_tabs_survive_a_crash(show: Show) -> None:
@@ -165,7 +178,7 @@ def test_a_pop_up_that_hangs_does_not_take_the_session_with_it(
     began = time.monotonic()
     assert session.execute(Click(Selector("text=Open"))).error == ""
     session.observe()
-    assert time.monotonic() - began < 2 * STEP
+    assert time.monotonic() - began < LATEST
     session.execute(FocusTab(0))
     assert session.observe().title == "Main"
 
@@ -188,10 +201,7 @@ def test_downloads_are_recorded_not_shown(show: Show, web: Web) -> None:
     observation = session.observe()
     assert observation.title == "Main"
     assert observation.notes == ("The file 'report.csv' was downloaded.",) * 2
-    deadline = time.monotonic() + 5
-    while not all(download.path for download in session.downloads()):
-        assert time.monotonic() < deadline
-        session.execute(Noop())
+    wait_until(lambda: all(download.path for download in session.downloads()))
     first = session.downloads()[0]
     assert (first.url, first.name, first.error) == ("http://a.test/report", "report.csv", "")
     with open(first.path) as file:
@@ -215,7 +225,7 @@ def test_an_address_that_must_not_be_shown_is_left(show: Show) -> None:
     session = show("<title>Main</title>")
     tab = session._tabs.current
     # No page can do this; a browser's own shortcut or a flaw of it might.
-    session._engine.run(tab.page.goto("data:text/html,<p>secret</p>"), timeout=5.0, what="going there")
+    session._engine.run(tab.page.goto("data:text/html,<p>secret</p>"), timeout=20.0, what="going there")
     observation = session.observe()
     assert observation.url == "about:blank"
     assert "secret" not in observation.text
@@ -229,7 +239,7 @@ def test_a_site_that_does_not_answer(show: Show, web: Web) -> None:
     session = show("<title>Main</title><a href=/never>Go</a>")
     began = time.monotonic()
     assert session.execute(Goto("/never")).error == "http://a.test/never did not answer within 2.5 s."
-    assert time.monotonic() - began < STEP
+    assert time.monotonic() - began < LATEST
 
 
 def test_a_click_to_a_site_that_does_not_answer(show: Show, web: Web) -> None:
@@ -237,12 +247,12 @@ def test_a_click_to_a_site_that_does_not_answer(show: Show, web: Web) -> None:
     session = show("<title>Main</title><a href=/never>Go</a>")
     began = time.monotonic()
     outcome = session.execute(Click(Selector("text=Go")))
-    assert time.monotonic() - began < STEP
+    assert time.monotonic() - began < LATEST
     told = "http://a.test/never did not answer within 2.5 s; loading was stopped."
     assert [event.text for event in outcome.events] == [told]
     observation = session.observe()
     assert (observation.title, observation.notes) == ("Main", (told,))
-    assert time.monotonic() - began < STEP
+    assert time.monotonic() - began < LATEST
 
 
 def test_a_page_that_keeps_reloading_can_be_looked_at_and_left(session: Session, web: Web) -> None:
@@ -251,7 +261,7 @@ def test_a_page_that_keeps_reloading_can_be_looked_at_and_left(session: Session,
     session.open_tabs(["about:blank"])
     began = time.monotonic()
     assert session.execute(Goto("http://a.test/")).error == ""
-    assert time.monotonic() - began < STEP
+    assert time.monotonic() - began < LATEST
     assert session.observe().url == "http://a.test/"
     while error := session.execute(Goto("http://a.test/next")).error:
         assert "the page itself keeps going elsewhere" in error

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
-import psutil
 import pytest
 
 from pytest_webarena.actions import (
@@ -37,6 +36,7 @@ from pytest_webarena.browser.session import Session
 from pytest_webarena.errors import BrowserError
 from tests.browser.conftest import Web
 from tests.inner import SUM_TASK
+from tests.processes import descendants, kill, of_command, still_running
 
 PAGES = sorted(Path(__file__).with_name("agreement").glob("*.html"))
 PATIENT = Deadlines()
@@ -313,23 +313,24 @@ def test_a_state_signs_another_session_in(firefox: BrowserEngine, web: Web) -> N
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere a killed bridge leaves the browser behind")
 def test_nothing_is_left_running(firefox: BrowserEngine, tmp_path: Path) -> None:
-    before = psutil.Process().children(recursive=True)
+    before = descendants()
     with BrowserEngine(EngineConfig(browser_name="firefox", temp_dir=tmp_path / "own")) as engine:
         assert engine.choice.name.startswith("firefox")
-        started = [each for each in psutil.Process().children(recursive=True) if each not in before]
-        bridge = next(each for each in started if any("bidi_bridge.py" in part for part in each.cmdline()))
-        inside = bridge.children(recursive=True)
-        assert inside
-        bridge.kill()
-        assert psutil.wait_procs(inside, timeout=20)[1] == []
+        (bridge,) = of_command("bidi_bridge.py", descendants(but=before))
+        started = [bridge, *descendants(bridge)]
+        assert len(started) > 1
+        kill([bridge])
+        assert still_running(started) == []
         with engine.session(SessionConfig()) as session:  # in another one
             session.open_tabs(["about:blank"])
-            started += [each for each in psutil.Process().children(recursive=True) if each not in before]
-    assert psutil.wait_procs(started, timeout=20)[1] == []
+            (other,) = of_command("bidi_bridge.py", descendants(but=before))
+            started = [other, *descendants(other)]
+            assert len(started) > 1
+    assert still_running(started) == []
     assert list((tmp_path / "own").iterdir()) == []
 
 
 def test_a_task_is_solved(firefox: BrowserEngine, pytester: pytest.Pytester) -> None:
     (pytester.path / "sum.tasks.yaml").write_text(SUM_TASK)
-    result = pytester.runpytest_subprocess("--browser=firefox", "--agent=oracle", "--run-dir=run", timeout=110)
+    result = pytester.runpytest_subprocess("--browser=firefox", "--agent=oracle", "--run-dir=run", timeout=250)
     result.assert_outcomes(passed=1)

@@ -19,6 +19,8 @@ from pytest_webarena.gateway.egress import CHROMIUM_EGRESS_ARGS, DENY_ALL_PROXY
 from tests.browser.gateway_lab import Lab, Site, Udp, with_page
 
 HOME = "http://homepage.test"
+SOON = 12.0
+"""Seconds for what is refused at once, on a busy machine too. Whoever tries to connect gives up after 20 or more."""
 
 
 @pytest.fixture(scope="module")
@@ -135,7 +137,7 @@ def test_foreign_references_fail_fast_and_reach_nobody(lab: Lab, how: str) -> No
                 else:
                     # These do not tell their page whether it worked.
                     assert how in ("fetch", "frame"), url
-                assert time.monotonic() - started < 1, url
+                assert time.monotonic() - started < SOON, url
             assert outside.connections == 0
         refused = [record for record in session.requests() if record.refused]
         assert len(refused) >= 9
@@ -173,7 +175,7 @@ def test_https_navigation_is_refused_at_once(lab: Lab) -> None:
         started = time.monotonic()
         with pytest.raises(PlaywrightError, match="ERR_TUNNEL_CONNECTION_FAILED"):
             await page.goto("https://example.com/")
-        assert time.monotonic() - started < 1
+        assert time.monotonic() - started < SOON
 
     with_page(lab, test)
 
@@ -200,7 +202,7 @@ def test_context_without_a_session_reaches_nothing(lab: Lab) -> None:
                     started = time.monotonic()
                     with pytest.raises(PlaywrightError, match="ERR_PROXY_CONNECTION_FAILED"):
                         await page.goto(url)
-                    assert time.monotonic() - started < 1
+                    assert time.monotonic() - started < SOON
                     await page.close()
                     page = await context.new_page()
             finally:

@@ -53,7 +53,7 @@ def test_no_result_depends_on_another_trial(pytester: pytest.Pytester) -> None:
     seeded = "; ".join(note.title for note in sorted(NOTES, key=lambda note: note.created))
     text = TASKS.replace("SEEDED", seeded).replace("CALCULATIONS", str(len(CALCULATIONS)))
     (pytester.path / "all.tasks.yaml").write_text(text.replace("MORE", str(len(CALCULATIONS) + 1)))
-    result = pytester.runpytest_subprocess("--agent=oracle", "-n2", "--replicas=1", "--run-dir=run", timeout=110)
+    result = pytester.runpytest_subprocess("--agent=oracle", "-n2", "--replicas=1", "--run-dir=run", timeout=250)
     result.assert_outcomes(passed=4)
     records = [json.loads(file.read_text()) for file in (pytester.path / "run" / "trials").glob("*/trial.json")]
     assert len({replica for record in records for replica in record["replicas"]}) == 1

@@ -16,7 +16,7 @@ import yaml
 from tests.inner import run_pytest
 from tests.model_server import Answer, ModelServer, fail, model_server, say
 
-pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("browser_executable"), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("browser_executable")]
 
 TASKS = """
 tasks:

@@ -130,9 +130,9 @@ def test_redirects_and_errors_are_reported(session: Session, web: Web) -> None:
         session.read_page(open="https://a.test/", locate=None)
 
 
-def test_what_arrives_late_is_found(session: Session, web: Web) -> None:
+def test_what_arrives_late_is_found(calm: Session, web: Web) -> None:
     web.put("/", "<script>setTimeout(() => document.body.innerHTML = '<p>late</p>', 400)</script>")
-    assert session.read_page(open="http://a.test/", locate="css=p").texts == ("late",)
+    assert calm.read_page(open="http://a.test/", locate="css=p").texts == ("late",)
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ import pytest
 from pytest_webarena.actions import Click, Noop, Selector, Wait
 from pytest_webarena.browser.config import Deadlines
 from pytest_webarena.browser.session import Session
+from tests.browser.conftest import CALM
 
 if TYPE_CHECKING:
     from tests.browser.conftest import Web
@@ -23,6 +24,18 @@ Show = Callable[[str], Session]
 def session(open_session: Callable[..., Session], quick: Deadlines) -> Session:
     """With the real measure of rest: that is what these tests are about."""
     return open_session(deadlines=replace(quick, quiet=Deadlines().quiet))
+
+
+@pytest.fixture
+def patient(open_session: Callable[..., Session], web: Web) -> Show:
+    """Shows HTML in a session whose cap nothing reaches on a busy machine."""
+    session = open_session(deadlines=replace(CALM, quiet=Deadlines().quiet))
+
+    def show(html: str) -> Session:
+        session.open_tabs([web.put("/", html)])
+        return session
+
+    return show
 
 
 BUTTON = Click(Selector("css=button"))
@@ -52,12 +65,12 @@ def text(session: Session) -> str:
         " if (n > 6) { clearInterval(t); p.textContent = 'done' } }, 60)",
     ],
 )
-def test_what_the_action_set_in_motion_is_waited_for(show: Show, web: Web, reaction: str) -> None:
+def test_what_the_action_set_in_motion_is_waited_for(patient: Show, web: Web, reaction: str) -> None:
     web.slow("/slow", 0.3, "x")
     web.slow("/done", 0.3, "<p>done</p>")
     web.slow("/frame", 0.2, "<script>setTimeout(() => parent.p.textContent = 'done', 200)</script>")
     web.file("/script", "p.textContent = 'done'", "text/javascript")
-    session = show(
+    session = patient(
         "<p id=p>-</p><button>B</button><form id=f method=post action=/done></form><div id=h></div>"
         "<script>h.attachShadow({mode: 'open'})</script>"
         f"<script>document.querySelector('button').onclick = () => {{ {reaction} }}</script>"
@@ -66,9 +79,10 @@ def test_what_the_action_set_in_motion_is_waited_for(show: Show, web: Web, react
     assert text(session) == "done"
 
 
-def test_a_page_that_arrives_slowly_is_waited_for(show: Show, web: Web) -> None:
+def test_a_page_that_arrives_slowly_is_waited_for(open_session: Callable[..., Session], web: Web) -> None:
     web.slow("/next", 1.8, "<p>done</p>")  # longer than the cap for a page that has arrived
-    session = show("<a href=/next>Go</a>")
+    session = open_session(deadlines=replace(CALM, settle=1.0))
+    session.open_tabs([web.put("/", "<a href=/next>Go</a>")])
     session.execute(Click(Selector("text=Go")))
     assert text(session) == "done"
 
@@ -103,10 +117,14 @@ def test_live_pages_hold_nothing_up(show: Show, web: Web, unrest: str) -> None:
     page = f"<p id=p>-</p><div id=h></div><script>h.attachShadow({{mode: 'open'}});{unrest}</script>"
     session = show(f"<button>B</button>{page}")
     session.execute(BUTTON)  # once, to get to know it
-    began = time.monotonic()
-    for _ in range(3):
+    quick = 0
+    for _ in range(20):  # a busy machine holds up some of them, unrest of the page all
+        began = time.monotonic()
         assert session.execute(BUTTON).error == ""
-    assert time.monotonic() - began < 3 * 1.2
+        quick += time.monotonic() - began < 1.2
+        if quick == 3:
+            break
+    assert quick == 3
 
 
 def test_pages_do_not_notice_that_their_timers_are_noted(show: Show) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-import psutil
 import pytest
 
 from pytest_webarena.browser.config import EngineConfig
@@ -13,6 +12,7 @@ from pytest_webarena.browser.launching.finding import find_browser
 from pytest_webarena.commands.cli import main
 from pytest_webarena.sites.kept_open import StandingClient
 from tests.forum import FORUM, SITES
+from tests.processes import Process, descendants, name_of, still_running
 
 pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("browser_executable")]
 
@@ -31,15 +31,15 @@ def standing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         client.end()
 
 
-def browsers() -> list[psutil.Process]:
+def browsers() -> list[Process]:
     """Browsers that this process has started, each with all its processes."""
-    return [process for process in psutil.Process().children(recursive=True) if "chrom" in process.name()]
+    return [process for process in descendants() if "chrom" in name_of(process)]
 
 
 class Enter:
     """Somebody who looks at what runs before pressing Enter."""
 
-    seen: list[psutil.Process]
+    seen: list[Process]
 
     def readline(self) -> str:
         self.seen = browsers()
@@ -57,7 +57,6 @@ def test_a_browser_opens_signed_in_and_ends_with_enter(
     assert "http://forum.test/ as bob; Enter ends the browser, the sites stay up\n" in capsys.readouterr().out
     opened = set(somebody.seen) - before
     assert opened
-    _, alive = psutil.wait_procs(opened, timeout=10)
-    assert not [process for process in alive if process.status() != psutil.STATUS_ZOMBIE]
+    assert still_running(opened) == []
     assert main(["sites", "open", "forum", "--sites=./sites.yaml", "--user=zed"]) == 2
     assert "--user: expected an account of forum (ann, bob, zoe, …), found 'zed'" in capsys.readouterr().err

@@ -11,7 +11,7 @@ import pytest
 
 from pytest_webarena.commands.cli import main
 
-pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("browser_executable"), pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("browser_executable")]
 
 HOME = "__HOMEPAGE__"
 

@@ -87,6 +87,13 @@ async def _until(page: Page, expression: str) -> None:
             await asyncio.sleep(0.02)
 
 
+async def _shown(page: Page, selector: str, texts: list[str]) -> None:
+    """Wait for the elements of a selector to be as many as ``texts``, and to show them."""
+    from playwright.async_api import expect
+
+    await expect(page.locator(selector)).to_have_text(texts, use_inner_text=True, timeout=20_000)
+
+
 async def _texts(page: Page, selector: str) -> list[str]:
     return [text.strip() for text in await page.locator(selector).all_inner_texts()]
 
@@ -94,11 +101,11 @@ async def _texts(page: Page, selector: str) -> list[str]:
 def test_it_shows_rates_and_trials(visit: Visit) -> None:
     async def act(page: Page) -> None:
         assert await page.title() == "run · webarena run"
-        assert await _texts(page, "#agents h2") == ["careful", "hasty"]
-        assert await _texts(page, "#agents .big b") == ["100.0 %", "0.0 %"]
-        assert await _texts(page, "#rates-table tbody th") == ["forum", "s", "all"]
+        await _shown(page, "#agents h2", ["careful", "hasty"])
+        await _shown(page, "#agents .big b", ["100.0 %", "0.0 %"])
+        await _shown(page, "#rates-table tbody th", ["forum", "s", "all"])
         await page.get_by_role("button", name="hasty, forum: no verdict, 0 of 0 passed, 1 error").click()
-        assert await _texts(page, "#count") == ["1 of 5 trials"]
+        await _shown(page, "#count", ["1 of 5 trials"])
         await page.get_by_role("button", name="Clear").click()
         await page.get_by_role("button", name="by trial", exact=True).click()
         assert await page.locator("#trials tbody tr").count() == 5
@@ -111,16 +118,17 @@ def test_filters_and_sorting(visit: Visit) -> None:
         await page.get_by_role("button", name="by trial", exact=True).click()
         await page.keyboard.press("/")
         await page.keyboard.type("rye hasty")
-        assert await _texts(page, "#trials .link") == ["find-rye"]
-        assert await _texts(page, "#trials td:first-child") == ["! error"]
+        await _shown(page, "#trials .link", ["find-rye"])
+        await _shown(page, "#trials td:first-child", ["! error"])
         await page.get_by_role("button", name="Clear").click()
         await page.get_by_label("✓ passed 3").uncheck()
+        await _shown(page, "#count", ["2 of 5 trials · 0.0 % passed"])
         assert sorted(await _texts(page, "#trials .link")) == ["buy-tea", "find-rye"]
         await page.get_by_role("button", name="Steps", exact=True).click()
-        assert await _texts(page, "#trials td:nth-child(5)") == ["2", "1"]
+        await _shown(page, "#trials td:nth-child(5)", ["2", "1"])
         assert await page.locator("th[aria-sort=descending]").inner_text() == "Steps"
         await page.get_by_label("How it ended").select_option("error: site")
-        assert await _texts(page, "#count") == ["1 of 5 trials"]
+        await _shown(page, "#count", ["1 of 5 trials"])
 
     visit(act)
 
@@ -136,7 +144,7 @@ def test_a_trial_is_walked_through_by_keyboard(visit: Visit) -> None:
         await page.keyboard.press("ArrowRight")
         assert await dialog.locator(".stage h3").inner_text() == "2 of 2: click button 'Save'"
         assert (await page.evaluate("location.hash")).endswith("/2")
-        await _until(page, "document.querySelector('.shot img').naturalWidth === 1")
+        await _until(page, "document.querySelector('.shot img')?.naturalWidth === 1")
         await page.keyboard.press("k")
         await page.get_by_role("dialog", name="passed buy-tea").wait_for()
         await page.keyboard.press("Escape")
@@ -186,7 +194,7 @@ def test_hostile_texts_stay_texts(visit: Visit) -> None:
                 f"openTrial(index.trials.find((trial) => trial.task === 'find-rye' && trial.agent === '{agent}'))"
             )
             await page.locator(f"#trial dd:text-is('{agent}')").wait_for()
-            assert "<img src=x onerror=" in await page.locator("#trial").inner_text()
+            await page.locator("#trial", has_text="<img src=x onerror=").wait_for()
         assert await page.title() == "run · webarena run"
         assert not await page.locator("img[src=x]").count()
 
@@ -196,7 +204,7 @@ def test_hostile_texts_stay_texts(visit: Visit) -> None:
 def test_linked_pictures_are_shown_from_a_file(visit: Visit) -> None:
     async def act(page: Page) -> None:
         await page.get_by_role("button", name="buy-tea, careful").click()
-        await _until(page, "document.querySelector('.shot img').naturalWidth === 1")
+        await _until(page, "document.querySelector('.shot img')?.naturalWidth === 1")
         assert (await page.locator(".shot img").get_attribute("src") or "").startswith("trials/")
         await page.get_by_text("screenshots linked").wait_for()
 
@@ -230,7 +238,7 @@ def test_gradings_stand_side_by_side(visit: Visit, run: RunDir) -> None:
         assert "repaired 2/2 = 100.0 % (counts)\noriginal 1/2 = 50.0 %\nverified 0/0, 1 not computed" in told
         await page.get_by_role("button", name="by trial", exact=True).click()
         await card.get_by_role("button", name="1 trial").click()
-        assert await _texts(page, "#trials .link") == ["webarena.1"]
+        await _shown(page, "#trials .link", ["webarena.1"])
         await page.get_by_role("button", name="webarena.1", exact=True).click()
         await page.locator("#trial .grading summary").first.wait_for()  # a trial is unpacked when it is opened
         lines = await _texts(page, "#trial .grading summary")
@@ -239,6 +247,6 @@ def test_gradings_stand_side_by_side(visit: Visit, run: RunDir) -> None:
         assert "original differs" in await page.locator(".grading[open]").inner_text()
         await page.keyboard.press("Escape")
         await page.get_by_role("button", name="gradings", exact=True).click()
-        assert await _texts(page, "#rates-table tbody th") == ["agreed", "disputed", "one grading", "all"]
+        await _shown(page, "#rates-table tbody th", ["agreed", "disputed", "one grading", "all"])
 
     visit(act)

@@ -15,6 +15,7 @@ import pytest
 
 from pytest_webarena.sites.client.launcher import BrokerConfig, BrokerLauncher
 from pytest_webarena.sites.client.lease import BrokerClient
+from tests.processes import parent_of
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -82,8 +83,7 @@ def broker_of(engine: DockerClient, controller: int) -> tuple[str, int]:
     """Run label and pid of the broker that ``controller`` started, found by its containers."""
     for container in engine.containers.list(filters={"label": RUN}, ignore_removed=True):
         pid = int(container.labels.get(OWNER, "0").split("/")[0])
-        stat = Path(f"/proc/{pid}/stat")
-        if stat.exists() and int(stat.read_text().rpartition(")")[2].split()[1]) == controller:
+        if parent_of(pid) == controller:
             return f"{RUN}={container.labels[RUN]}", pid
     raise AssertionError("the lease was granted, but the broker has no container")
 

@@ -15,7 +15,7 @@ from pytest_webarena.sites.catalogues.loading import load_catalogue
 if TYPE_CHECKING:
     from docker import DockerClient
 
-pytestmark = [pytest.mark.docker, pytest.mark.browser, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.docker, pytest.mark.browser]
 
 DOUBLES = Path(__file__).with_name("doubles")
 DOUBLE = "pytest-webarena.double"

@@ -18,6 +18,7 @@ from pytest_webarena.errors import SiteError
 from pytest_webarena.sites.backends.base import Replica
 from pytest_webarena.sites.catalogues.manifest import AppManifest, DockerManifest, HttpReady
 from tests.docker.test_backend import get, wait_until_gone
+from tests.processes import DEADLINE
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -65,7 +66,7 @@ def test_a_reset_changes_nothing_on_the_machine(
 def wait_until_one(engine: DockerClient, backend: DockerBackend, run: Run) -> None:
     """Old containers are removed in the background."""
     labels = [*(f"{key}={value}" for key, value in backend.leftovers().items()), "pytest-webarena.replica"]
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + DEADLINE
     while len(found := engine.containers.list(all=True, filters={"label": labels}, ignore_removed=True)) > 1:
         assert time.monotonic() < deadline, found
         run(asyncio.sleep(0.05))

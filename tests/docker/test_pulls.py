@@ -94,7 +94,7 @@ def test_tasks_are_skipped_until_somebody_has_asked(
     catalogue = Path(pytester.path, "sites.yaml")
     catalogue.write_text(SITES.format(image=image))
     Path(pytester.path, "shop.tasks.yaml").write_text(TASK)
-    result = pytester.runpytest_subprocess("--sites=sites.yaml", "--run-dir=run", timeout=110)
+    result = pytester.runpytest_subprocess("--sites=sites.yaml", "--run-dir=run", timeout=250)
     result.assert_outcomes(skipped=2)
     command = f"webarena images pull --sites={catalogue} shop"
     assert result.stdout.str().count(command) == 1

@@ -157,6 +157,6 @@ def test_nothing_kept_survives_the_broker(engine: DockerClient, catalogue: Path)
 @pytest.mark.browser
 def test_trials_find_their_users_signed_in(pytester: pytest.Pytester, catalogue: Path) -> None:
     (pytester.path / "forum.tasks.yaml").write_text(TASKS)
-    result = pytester.runpytest_subprocess(f"--sites={catalogue}", "--run-dir=run", "-k", "ann or bob", timeout=170)
+    result = pytester.runpytest_subprocess(f"--sites={catalogue}", "--run-dir=run", "-k", "ann or bob", timeout=280)
     result.assert_outcomes(passed=3)
     result.stdout.no_fnmatch_line("*signs in as*")

@@ -10,9 +10,16 @@ from tests.plugin.conftest import task_file
 TELLS = """
 import sys
 
-def pytest_unconfigure(config):
-    name = "worker" if hasattr(config, "workerinput") else "controller"
+def tell(config, name):
     (config.rootpath / f"{name}.txt").write_text(" ".join(sys.modules))
+
+def pytest_sessionfinish(session):
+    if hasattr(session.config, "workerinput"):
+        tell(session.config, "worker")  # once it has reported back, xdist may kill one that takes long to end
+
+def pytest_unconfigure(config):
+    if not hasattr(config, "workerinput"):
+        tell(config, "controller")
 """
 WOKEN = {"pytest_webarena.plugin.hooks", "pytest_webarena.plugin.settings", "pytest_webarena.plugin.controller"}
 

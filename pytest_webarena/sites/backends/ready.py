@@ -39,8 +39,8 @@ async def wait_ready(
     """
     deadline = time.monotonic() + timeout
     for strategy in strategies:
-        pause = _FIRST_PAUSE
-        while problem := await _probe(strategy, host, port, server_name, deadline, execute):
+        pause, problem = _FIRST_PAUSE, ""
+        while problem := await _probe(strategy, host, port, server_name, deadline, execute, problem):
             if why := await died():
                 raise SiteError(why)
             if time.monotonic() + pause >= deadline:
@@ -62,7 +62,8 @@ async def answers(
     questions: Sequence[Readiness] = asked or [HttpReady(path="/", status=tuple(range(100, 600)))]
     deadline = time.monotonic() + timeout
     for question in [PortReady()] if tls else questions:
-        while problem := await _probe(question, host, port, server_name, deadline, None):
+        problem = ""
+        while problem := await _probe(question, host, port, server_name, deadline, None, problem):
             if time.monotonic() + _LAST_PAUSE >= deadline:
                 return f"it was asked for {timeout:.3g} s: {problem}"
             await asyncio.sleep(_LAST_PAUSE)
@@ -70,11 +71,12 @@ async def answers(
 
 
 async def _probe(
-    strategy: Readiness, host: str, port: int, server_name: str, deadline: float, execute: Execute | None
+    strategy: Readiness, host: str, port: int, server_name: str, deadline: float, execute: Execute | None, before: str
 ) -> str:
-    """Why it does not hold yet."""
+    """Why it does not hold yet; one that the deadline cuts short tells no more than the one ``before`` it."""
+    left = deadline - time.monotonic()
     try:
-        async with asyncio.timeout(max(min(deadline - time.monotonic(), _PATIENCE), 0.1)):
+        async with asyncio.timeout(max(min(left, _PATIENCE), 0.1)):
             if isinstance(strategy, ExecReady):
                 return await _execute(strategy, execute)
             reader, writer = await asyncio.open_connection(host, port)
@@ -83,7 +85,7 @@ async def _probe(
             finally:
                 writer.close()
     except TimeoutError:
-        return f"{_what(strategy)} on {host}:{port}"
+        return before if before and left < _PATIENCE else f"{_what(strategy)} on {host}:{port}"
     except OSError as error:
         return f"no connection to {host}:{port}: {error}"
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import shutil
@@ -13,7 +12,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 
 from pytest_webarena.actions import Click, Element, Stop
@@ -26,6 +24,7 @@ from pytest_webarena.browser.observation import Observation
 from pytest_webarena.errors import AgentError, UsageError
 from pytest_webarena.llm.config import ModelSettings
 from pytest_webarena.tasks.model import Task
+from tests.processes import of_pids, still_running
 
 SEEN = Observation(text="[4] link 'Rye'", url="http://s.test/", title="t", tabs=())
 LOOP = """
@@ -180,13 +179,13 @@ def test_a_hanging_one_can_be_cut_off_with_all_it_started(start: Start) -> None:
     agent = start(f"input()\n{code}")
     reply = agent.act(SEEN).action
     assert isinstance(reply, Stop)
-    child = psutil.Process(int(reply.answer))
+    (child,) = of_pids([int(reply.answer)])
     asking, failure = in_background(lambda: agent.act(SEEN))
     agent.cut_off()
     asking.join(10)
     assert not asking.is_alive()
     assert isinstance(failure[0], ProcessEnded)
-    assert not child.is_running() or child.status() == psutil.STATUS_ZOMBIE
+    assert still_running([child]) == []
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="asks the Linux kernel")
@@ -210,8 +209,7 @@ def test_it_goes_with_a_harness_that_is_killed(tmp_path: Path) -> None:
         env={**os.environ, "TMPDIR": str(tmp_path)},  # it has no time to clean up
     )
     assert done.returncode == 9, done.stderr
-    with contextlib.suppress(psutil.NoSuchProcess):
-        psutil.Process(int(done.stdout)).wait(10)
+    assert still_running(of_pids([int(done.stdout)])) == []
 
 
 def test_its_directory_is_the_runs_and_goes_with_it(tmp_path: Path) -> None:

@@ -15,7 +15,6 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 
 from pytest_webarena.agents import resolve_agent
@@ -25,6 +24,7 @@ from pytest_webarena.agents.sandbox import bubblewrap, examine, read_host
 from pytest_webarena.agents.sandbox.relay import Outside
 from pytest_webarena.errors import UsageError
 from pytest_webarena.llm.config import ModelSettings
+from tests.processes import descendants, of_command, still_running
 from tests.sandboxing import need_sandbox
 
 PYTHON = "/usr/bin/python3" if os.path.exists("/usr/bin/python3") else sys.executable
@@ -199,6 +199,7 @@ say([tcp, unix, said])
     assert (tcp, unix) == ([False, False], [False, False, False])
     assert said.startswith("HTTP/1.1 403 Forbidden")
     assert f"the sandbox lets nobody out to 127.0.0.1:{server.port}; hosts that the agent's definition names" in said
+    run.end()  # until then what it says on stderr may still be on its way
     told = tmp_path / "attempt" / "agent-stderr.txt"
     assert f"sandbox: the sandbox lets nobody out to 127.0.0.1:{server.port}" in told.read_text()
 
@@ -246,18 +247,16 @@ def test_installed_tasks_are_covered_wherever_python_is(tmp_path: Path) -> None:
 
 
 def test_its_daemons_end_with_it_and_so_do_its_files(run: Run, tmp_path: Path) -> None:
-    before = set(psutil.pids())
+    before = descendants()
     run(
         "if os.fork() == 0:\n    os.setsid()\n    if os.fork() == 0:\n        for n in (0, 1, 2): os.close(n)\n"
         "        import time; time.sleep(600)\n    os._exit(0)\nsay('up')\nimport time; time.sleep(600)",
         hosts=("api.example.test",),
     )
-    mine = [each for each in psutil.process_iter(["cmdline"]) if each.pid not in before]
-    mine = [each for each in mine if "time.sleep(600)" in " ".join(each.info["cmdline"] or ())]
+    mine = of_command("time.sleep(600)", descendants(but=before))
     assert len(mine) >= 4  # the supervisor, bwrap, the program, its daemon
     run.end()
-    _, alive = psutil.wait_procs(mine, timeout=20)
-    assert not [each for each in alive if each.status() != psutil.STATUS_ZOMBIE]
+    assert still_running(mine) == []
     assert list((tmp_path / "temp").iterdir()) == []
 
 

@@ -11,12 +11,12 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import psutil
 import pytest
 
 from pytest_webarena.agents.line_pipe import LinePipe, ProcessEnded
 from pytest_webarena.agents.process import ProcessKeys
 from pytest_webarena.agents.supervisor import descendants
+from tests.processes import Process, alive, of_pids, still_running
 
 pytestmark = pytest.mark.skipif(
     sys.platform != "linux", reason="only Linux hands the orphans of daemons to a subreaper"
@@ -63,35 +63,25 @@ def keys(code: str) -> ProcessKeys:
     return ProcessKeys(command=(sys.executable, "-c", code))
 
 
-def processes(line: bytes | str) -> list[psutil.Process]:
-    found = [psutil.Process(pid) for pid in json.loads(line)]
+def processes(line: bytes | str) -> list[Process]:
+    found = of_pids(json.loads(line))
     assert len(found) == 6
     return found
 
 
-def still_there(processes: list[psutil.Process]) -> list[psutil.Process]:
-    """Those that have not ended within 20 seconds; made to, so that no test leaves one behind."""
-    _, alive = psutil.wait_procs(processes, timeout=20)
-    alive = [each for each in alive if each.is_running() and each.status() != psutil.STATUS_ZOMBIE]
-    for each in alive:
-        with contextlib.suppress(psutil.NoSuchProcess):
-            each.kill()
-    return alive
-
-
 @pytest.fixture
-def staying(tmp_path: Path) -> Iterator[tuple[LinePipe, list[psutil.Process]]]:
+def staying(tmp_path: Path) -> Iterator[tuple[LinePipe, list[Process]]]:
     """An agent that has started all sorts of daemons, and these."""
     pipe = LinePipe(keys(STAYING), tmp_path, None, tmp_path)
     yield pipe, processes(pipe.receive())
     pipe.close()
 
 
-def test_daemons_end_with_the_trial(staying: tuple[LinePipe, list[psutil.Process]]) -> None:
+def test_daemons_end_with_the_trial(staying: tuple[LinePipe, list[Process]]) -> None:
     pipe, started = staying
     assert set(descendants(pipe._process.pid)) >= {each.pid for each in started}
     pipe.close()
-    assert still_there(started) == []
+    assert still_running(started) == []
 
 
 def test_daemons_end_with_the_program_that_started_them(tmp_path: Path) -> None:
@@ -99,7 +89,7 @@ def test_daemons_end_with_the_program_that_started_them(tmp_path: Path) -> None:
         _, *daemons = json.loads(pipe.receive())
         with pytest.raises(ProcessEnded, match="ended with exit code 7"):
             pipe.receive()
-        assert [pid for pid in daemons if psutil.pid_exists(pid)] == []
+        assert [pid for pid in daemons if alive(pid)] == []
 
 
 HARNESS = """
@@ -134,20 +124,20 @@ def test_daemons_end_with_a_harness_that_is_killed(tmp_path: Path, forks: bool) 
         started = processes(line)
         os.kill(harness.pid, signal.SIGKILL)
         try:
-            assert still_there(started) == []
+            assert still_running(started) == []
         finally:
             if forks:
                 os.kill(int(child), signal.SIGKILL)
 
 
 def test_a_supervisor_that_its_agent_stopped_saves_nothing(
-    staying: tuple[LinePipe, list[psutil.Process]], monkeypatch: pytest.MonkeyPatch
+    staying: tuple[LinePipe, list[Process]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pipe, started = staying
     monkeypatch.setattr("pytest_webarena.agents.line_pipe._PATIENCE", 0.2)
     os.kill(pipe._process.pid, signal.SIGSTOP)
     pipe.close()
-    assert still_there(started) == []
+    assert still_running(started) == []
 
 
 def test_an_agent_does_not_outlive_a_supervisor_that_was_killed(tmp_path: Path) -> None:
@@ -156,7 +146,7 @@ def test_an_agent_does_not_outlive_a_supervisor_that_was_killed(tmp_path: Path) 
         agent = int(pipe.receive())
         with pytest.raises(ProcessEnded, match="signal SIGKILL"):
             pipe.receive()
-        assert not psutil.pid_exists(agent) or still_there([psutil.Process(agent)]) == []
+        assert still_running(of_pids([agent])) == []
 
 
 def test_what_it_does_to_its_group_it_does_not_do_to_its_supervisor(tmp_path: Path) -> None:

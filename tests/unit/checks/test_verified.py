@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import random
+import subprocess
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -374,3 +376,14 @@ def test_of_pages_the_last_one_counts_so_any_that_was_not_recorded_may_be_it(
     shown = request("GET", "/orders/?page=2", request_headers=PAGE)
     got = verdict(written, response(kind="NAVIGATE"), shown, unrecorded=(missing,))
     assert got.score == (1 if decided else None)
+
+
+def test_what_compiling_its_dependencies_says_is_no_error_of_a_judgement(tmp_path: Path) -> None:
+    """Some installers leave that to the first import, and a suite may have made errors of all warnings."""
+    code = (
+        "import warnings\nfrom pytest_webarena.checks.verified import package\n"
+        "warnings.simplefilter('error')\nprint(package._package().__name__)"
+    )
+    command = [sys.executable, "-X", f"pycache_prefix={tmp_path}", "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("webarena_verified.api\n", "")

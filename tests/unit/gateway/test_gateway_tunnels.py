@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from typing import TYPE_CHECKING
 
 import pytest
@@ -210,8 +211,10 @@ def test_tls_site_is_joined_raw_and_counts_as_unsafe(world: World) -> None:
 
 def test_dead_tls_site(world: World) -> None:
     session = world.session()
-    world.route(session, _free_port(), "shop.example", port=443)
-    status, _, body = connect(world.browser(session), "shop.example:443")
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))  # bound and not listening: nobody else gets the port, and nobody answers
+        world.route(session, unused.getsockname()[1], "shop.example", port=443)
+        status, _, body = connect(world.browser(session), "shop.example:443")
     assert status == 502
     assert b"shop.example" in body
     assert "shop.example" in session.upstream_error
@@ -273,13 +276,3 @@ def test_slow_reader_holds_back_the_other_side_of_a_websocket(world: World) -> N
             world.browser(session).get("http://foreign.test/")
     assert 0 < written < total / 2
     assert len(browser.exactly(total)) == total
-
-
-def _free_port() -> int:
-    import socket
-
-    with socket.socket() as sock:
-        sock.bind(("127.0.0.1", 0))
-        port = sock.getsockname()[1]
-        assert isinstance(port, int)
-        return port

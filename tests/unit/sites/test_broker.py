@@ -21,8 +21,9 @@ from pytest_webarena.errors import SiteError, TaskError, UsageError
 from pytest_webarena.sites.client.launcher import BrokerConfig, BrokerLauncher
 from pytest_webarena.sites.client.lease import BrokerClient, Lease
 from pytest_webarena.sites.protocol.report import BrokerReport
+from tests.processes import DEADLINE, alive, wait_until
 
-from .processes import DEADLINE, alive, number, wait_until
+from .processes import number
 
 
 def get(lease: Lease, url: str, method: str = "GET") -> str:

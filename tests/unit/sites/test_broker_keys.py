@@ -18,8 +18,7 @@ from pytest_webarena.sites.client.launcher import BrokerConfig, BrokerLauncher
 from pytest_webarena.sites.client.lease import BrokerClient, Lease
 from pytest_webarena.sites.protocol import keys
 from pytest_webarena.sites.protocol.messages import VERSION
-
-from .processes import DEADLINE, wait_until
+from tests.processes import DEADLINE, wait_until
 
 
 @pytest.fixture(scope="module")

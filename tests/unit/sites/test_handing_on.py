@@ -12,8 +12,7 @@ import pytest
 
 from pytest_webarena.sites.client.launcher import BrokerConfig, BrokerLauncher
 from pytest_webarena.sites.client.lease import BrokerClient, Lease
-
-from .processes import DEADLINE, wait_until
+from tests.processes import DEADLINE, wait_until
 
 APP = """
 import os, pathlib, subprocess, sys, threading

@@ -13,7 +13,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
 
 from pytest_webarena.errors import SiteError, TaskError, UsageError
@@ -21,8 +20,9 @@ from pytest_webarena.sites.backends.base import BackendContext, Replica
 from pytest_webarena.sites.backends.process import ProcessBackend
 from pytest_webarena.sites.catalogues.loading import load_catalogue
 from pytest_webarena.sites.catalogues.manifest import AppManifest, HttpReady, ProcessManifest
+from tests.processes import DEADLINE, Process, alive, everybody, of_command, wait_until
 
-from .processes import DEADLINE, alive, number, wait_until
+from .processes import number
 
 
 def get(replica: Replica, path: str = "/", method: str = "GET") -> str:
@@ -139,7 +139,7 @@ def test_a_reset_is_handed_a_spare_and_a_dead_one_is_not_missed(backend_run: Run
     async def work(backend: ProcessBackend) -> None:
         await backend.prepare(app)
         replica = await backend.start(app, "other-1")
-        parent = psutil.Process(number(get(replica), "parent"))
+        parent = Process(number(get(replica), "parent"))
         for _ in range(3):
             get(replica, "/add")
             wait_until(lambda: len(parent.children()) == 2)
@@ -271,7 +271,7 @@ def test_a_wsgi_app_can_have_readiness_checks_too(backend_run: Run, app: AppMani
     async def work(backend: ProcessBackend) -> None:
         await backend.prepare(app)
         await backend.start(replace(app, ready=(HttpReady(path="/", includes="host=tiny.test"),)), "tiny-1")
-        late = replace(app, ready=(HttpReady(path="/notfound", status=(200,)),), start_timeout=0.2)
+        late = replace(app, ready=(HttpReady(path="/notfound", status=(200,)),), start_timeout=2.0)
         with pytest.raises(SiteError, match=r"answered 404, expected 200; last log lines:\n.*404 Not Found"):
             await backend.start(late, "tiny-2")
 
@@ -306,21 +306,14 @@ def test_any_command_can_be_an_app(backend_run: Run, program: Callable[..., AppM
 
 async def pids(needle: str) -> list[str]:
     """Of the processes with ``needle`` in their command line, oldest first."""
-    found = []
-    for entry in sorted((entry for entry in os.listdir("/proc") if entry.isdigit()), key=int):
-        try:
-            if needle.encode() in Path(f"/proc/{entry}/cmdline").read_bytes() and alive(int(entry)):
-                found.append(entry)
-        except FileNotFoundError:
-            continue
-    return found
+    return [str(process.pid) for process in of_command(needle, everybody())]
 
 
 @pytest.mark.parametrize(
     ("kind", "message"),
     [
         ("exits", "it ended with exit code 1; last log lines:\n    starting as exits.*\n    bad configuration"),
-        ("elsewhere", "it was not ready within 0.5 s .*no connection to 127.0.0.1.*(last log lines|its log is empty)"),
+        ("elsewhere", "it was not ready within 1 s .*no connection to 127.0.0.1.*(last log lines|its log is empty)"),
     ],
 )
 def test_a_command_that_does_not_come_up(
@@ -328,7 +321,7 @@ def test_a_command_that_does_not_come_up(
 ) -> None:
     app = program(kind)
     if kind == "elsewhere":
-        app = replace(app, start_timeout=0.5)
+        app = replace(app, start_timeout=1.0)
 
     async def work(backend: ProcessBackend) -> None:
         await backend.prepare(app)

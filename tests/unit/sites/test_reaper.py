@@ -14,8 +14,7 @@ import pytest
 from pytest_webarena.sites.cleanup import private_directory as housekeeping
 from pytest_webarena.sites.cleanup import reaper
 from pytest_webarena.sites.cleanup.private_directory import ReaperProcess, make_directory, sweep
-
-from .processes import DEADLINE, wait_until
+from tests.processes import DEADLINE, of_group, wait_until
 
 SLEEPER = "import time; print('up', flush=True); time.sleep(60)"
 PARENT = f"import subprocess, sys; subprocess.run([sys.executable, '-S', '-c', {SLEEPER!r}])"
@@ -44,19 +43,6 @@ def spawn() -> Iterator[Spawn]:
         process.communicate()
 
 
-def group(leader: int) -> list[int]:
-    found = []
-    for entry in os.listdir("/proc"):
-        if entry.isdigit():
-            try:
-                fields = Path(f"/proc/{entry}/stat").read_text().rpartition(")")[2].split()
-            except OSError:
-                continue
-            if fields[0] != "Z" and int(fields[2]) == leader:
-                found.append(int(entry))
-    return found
-
-
 def test_a_process_is_known_by_more_than_its_number(spawn: Spawn) -> None:
     process = spawn()
     name = reaper.identity(process.pid)
@@ -81,12 +67,12 @@ def test_a_zombie_is_not_alive(spawn: Spawn) -> None:
 def test_a_group_is_killed_even_when_its_leader_has_gone(spawn: Spawn) -> None:
     leader = spawn(PARENT, session=True)
     name = reaper.identity(leader.pid)
-    assert len(group(leader.pid)) == 2
+    assert len(of_group(leader.pid)) == 2
     leader.kill()
     leader.wait()
-    assert len(group(leader.pid)) == 1
+    assert len(of_group(leader.pid)) == 1
     reaper.reap([("pid", name)])
-    assert group(leader.pid) == []
+    assert of_group(leader.pid) == []
 
 
 def test_a_recycled_number_is_left_alone(spawn: Spawn) -> None:
@@ -100,7 +86,7 @@ def test_processes_are_found_by_their_mark_however_deep(spawn: Spawn) -> None:
     marked = spawn(PARENT, mark="PYTEST_WEBARENA_RUN=abc", session=True)
     other = spawn(mark="PYTEST_WEBARENA_RUN=abcd")
     reaper.reap([("mark", "PYTEST_WEBARENA_RUN=abc")])
-    assert group(marked.pid) == []
+    assert of_group(marked.pid) == []
     assert other.poll() is None
 
 

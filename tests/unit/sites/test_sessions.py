@@ -18,9 +18,9 @@ from pytest_webarena.sites.catalogues.manifest import Account, AppManifest, Logi
 from pytest_webarena.sites.client.launcher import BrokerConfig, BrokerLauncher
 from pytest_webarena.sites.client.lease import BrokerClient, Lease
 from tests.forum import FORUM, SITES
+from tests.processes import DEADLINE
 
 from .pool_house import House, KeepingBackend, rest, run
-from .processes import DEADLINE
 
 STATE: dict[str, Any] = {"cookies": [], "origins": []}
 USERS = {name: Account(username=name, password="x") for name in ("ann", "bob")}

@@ -131,7 +131,7 @@ def test_a_hanging_agent_is_cut_off() -> None:
     episode, recorder, _ = run(lambda observation: time.sleep(30), session=session, seconds=0.3)
     assert episode.ending.reason == "time"
     assert recorder.steps == []
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 20
 
 
 def test_a_crashing_agent_ends_the_episode_with_its_error() -> None:

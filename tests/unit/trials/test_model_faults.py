@@ -82,15 +82,15 @@ def ending(fault: Answer, *, lasting: bool, api: str, stream: bool) -> str:
         "key_env": None,
         "api": api,
         "stream": stream,
-        "timeout": 0.3 if slow else 5,
-        "retries": {"attempts": 3, "first": 0.01, "longest": 0.05, "patience": 1},
+        "timeout": 30 if not slow else 0.2 if lasting else 1,  # within it the right reply must come on a busy machine
+        "retries": {"attempts": 3, "first": 0.01, "longest": 0.05, "patience": 60},
     }
     right = call("stop", answer="42")
     with tempfile.TemporaryDirectory() as folder, model_server([fault] if lasting else [fault, right]) as server:
         keys = {"kind": "model", "model": "m", "reply": "tools", "endpoint": {"base_url": server.url, **endpoint}}
         (Path(folder) / "m.yaml").write_text(json.dumps(keys))
         agent = resolve_agent("m", [Path(folder)])
-        plan = TrialPlan(task=TASK, agent=agent, trial=1, limits=EpisodeLimits(seconds=30), env_retries=0)
+        plan = TrialPlan(task=TASK, agent=agent, trial=1, limits=EpisodeLimits(seconds=90), env_retries=0)
         run = RunDir(Path(folder) / "run")
         record = run_trial(plan, Resources(), run.folder(TrialKey("t", "m", 1)))
         (attempt,) = (run.path / "trials").glob("*/attempt-1")

@@ -31,8 +31,10 @@ def test_every_observation_setting_can_be_written_and_read_back() -> None:
         "screenshot_full_page": True,
     })  # fmt: skip
     assert config.screenshot_size == (800, 600)
-    assert config.wants("screenshot", "set_of_marks")
-    assert not config.wants("html")
+    assert config.pictured("plain", "marked")
+    assert not config.pictured("plain")
+    assert config.needs("html", "marks")
+    assert not config.needs("html")
     plain = config.to_plain()
     changed = [name for name, value in ObservationConfig().to_plain().items() if plain[name] == value]
     assert changed == []  # everything was set to something that is no default

@@ -41,7 +41,7 @@ APP: Record[Mapping[str, Any]] = Record(
     [
         key(
             "backend",
-            Text("process, docker, external or module:class"),
+            Text("process, docker, external, one of an installed package or module:class"),
             "What runs it: `process`, `docker`, `external` (it runs elsewhere), or the class of another backend.",
             "backend: process",
         ),

@@ -42,7 +42,8 @@ APP: Record[Mapping[str, Any]] = Record(
         key(
             "backend",
             Text("process, docker, external, one of an installed package or module:class"),
-            "What runs it: `process`, `docker`, `external` (it runs elsewhere), or the class of another backend.",
+            "What runs it: `process`, `docker`, `external` (it runs elsewhere), or the name or class of another "
+            "backend ([packages](registries.md)).",
             "backend: process",
         ),
         key(

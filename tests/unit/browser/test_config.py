@@ -9,6 +9,7 @@ import pytest
 
 from pytest_webarena.browser.config import Geolocation, ObservationConfig, SessionConfig
 from pytest_webarena.browser.context import context_options
+from pytest_webarena.browser.observation.forms import BUILTIN
 from pytest_webarena.errors import UsageError
 
 
@@ -55,7 +56,7 @@ def test_digests_tell_settings_apart() -> None:
         ({1: 2}, "observation: no setting 1; "),
         (
             {"kinds": ["acessibility_tree"]},
-            "observation.kinds: expected one or more of accessibility_tree, html, screenshot, set_of_marks "
+            f"observation.kinds: expected one or more of {', '.join(BUILTIN)} "
             "(did you mean 'accessibility_tree'?), found ['acessibility_tree']",
         ),
         ({"kinds": []}, "observation.kinds: expected one or more of "),

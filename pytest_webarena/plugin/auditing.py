@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_webarena.errors import TaskFileError
+from pytest_webarena.plugin.catalogue import known_sites
 from pytest_webarena.plugin.stash import SETTINGS
 from pytest_webarena.results.gate import NOT_VALID, Ruling
 
@@ -110,7 +111,6 @@ def _oracle_runs(config: pytest.Config) -> int:
 
 
 def _load(config: pytest.Config, path: Path) -> tuple[Task, ...]:
-    from pytest_webarena.plugin.collection import known_sites
     from pytest_webarena.tasks import load_tasks
 
     try:

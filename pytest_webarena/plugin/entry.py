@@ -62,9 +62,9 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
     if not task_files.holds_tasks(file_path, parent):
         return None
     take_part(parent.config)
-    from pytest_webarena.plugin import collection
+    from pytest_webarena.plugin import suite_items
 
-    return collection.collect_task_file(file_path, parent)
+    return suite_items.collect_task_file(file_path, parent)
 
 
 @pytest.hookimpl(trylast=True)  # here, not in hooks: whoever registers such a hook later has the last word

@@ -88,7 +88,7 @@ def webarena_runtime(
     from pytest_webarena.browser.config import EngineConfig, SessionConfig
     from pytest_webarena.llm.ledger import LEDGER
     from pytest_webarena.llm_judge import placed
-    from pytest_webarena.plugin.collection import expected_visits
+    from pytest_webarena.plugin.planning import expected_visits
     from pytest_webarena.trials.runtime import Runtime, RuntimeConfig
 
     settings = settings_of(pytestconfig)

@@ -9,6 +9,7 @@ import pytest
 
 from pytest_webarena.errors import UsageError
 from pytest_webarena.plugin import (
+    catalogue,
     collection,
     planning,
     rescoring,
@@ -43,7 +44,7 @@ def prepare(config: pytest.Config) -> None:
         if settings.rescore is not None:
             rescoring.name_files(config, RunDir(settings.rescore))
         if config.getoption("--sites"):
-            collection.known_sites(config)  # a typo is told once, and before workers start
+            catalogue.known_sites(config)  # a typo is told once, and before workers start
         config.stash[ASKED] = resuming.asked(config)
         if settings.resume is not None and not xdist.is_worker(config):
             resuming.check(config, settings)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from pytest_webarena.errors import UsageError
-from pytest_webarena.plugin.stash import PLAN, SETTINGS
+from pytest_webarena.plugin.items import TaskItem
+from pytest_webarena.plugin.stash import CATALOGUE, PLAN, SETTINGS
 from pytest_webarena.results import TrialKey
 from pytest_webarena.results.plan import PlannedTrial, extend_plan
 
@@ -15,13 +16,11 @@ if TYPE_CHECKING:
 
     import pytest
 
-__all__ = ["check_keys", "make_plan", "record_plan"]
+__all__ = ["check_keys", "expected_visits", "make_plan", "record_plan"]
 
 
 def check_keys(items: Iterable[pytest.Item]) -> None:
     """`UsageError` when two items would be one trial: the second one would overwrite the record of the first."""
-    from pytest_webarena.plugin.collection import TaskItem
-
     known: dict[TrialKey, str] = {}
     for item in items:
         if isinstance(item, TaskItem) and (other := known.setdefault(item.key, item.nodeid)) != item.nodeid:
@@ -34,8 +33,6 @@ def check_keys(items: Iterable[pytest.Item]) -> None:
 
 def make_plan(config: pytest.Config, items: Iterable[pytest.Item]) -> None:
     """Note which trials are to be run. A task whose file says ``skip`` is not planned."""
-    from pytest_webarena.plugin.collection import TaskItem
-
     config.stash[PLAN] = tuple(
         PlannedTrial(key=item.key, sites=item.task.sites, node_id=item.nodeid)
         for item in items
@@ -48,3 +45,11 @@ def record_plan(config: pytest.Config, run: Path) -> None:
     if config.stash[SETTINGS].rescore is None:
         plan: tuple[PlannedTrial, ...] = config.stash.get(PLAN, ())
         extend_plan(run, plan)
+
+
+def expected_visits(config: pytest.Config, items: Iterable[pytest.Item]) -> Mapping[str, Mapping[str, int]]:
+    """Site to account to how many trials among ``items`` visit the site so."""
+    from pytest_webarena.trials.visits import count_visits
+
+    trials = [item.task for item in items if isinstance(item, TaskItem)]
+    return count_visits(trials, config.stash[CATALOGUE]) if CATALOGUE in config.stash else {}

@@ -15,6 +15,7 @@ from pytest_webarena.agents.registry import agent_id
 from pytest_webarena.errors import UsageError
 from pytest_webarena.llm.endpoint import Endpoint
 from pytest_webarena.llm_judge import judge_facts
+from pytest_webarena.plugin.items import TaskItem
 from pytest_webarena.results import RunDir, TrialKey
 from pytest_webarena.results.conditions import RESCORED, latest_judging, notes
 from pytest_webarena.results.plan import read_plan
@@ -23,7 +24,6 @@ from pytest_webarena.suites.published import SUITES
 
 if TYPE_CHECKING:
     from pytest_webarena.llm_judge import JudgeSettings
-    from pytest_webarena.plugin.collection import TaskItem
     from pytest_webarena.plugin.settings import Settings
 
 __all__ = ["StoredRun", "agent_ids", "files_of", "name_files", "note", "read_stored_run", "stored_trials"]
@@ -125,8 +125,6 @@ def stored_trials(
     items: Iterable[pytest.Item], run: RunDir, ids: Mapping[str, str]
 ) -> tuple[list[TaskItem], list[pytest.Item], int]:
     """Items whose trial has a record, the other items, and the number of records without an item."""
-    from pytest_webarena.plugin.collection import TaskItem
-
     kept: list[TaskItem] = []
     others: list[pytest.Item] = []
     folders = {path.name for path in run.trials.glob("*") if (path / "trial.json").is_file()}

@@ -26,7 +26,7 @@ from pytest_webarena.suites.published import SUITES
 if TYPE_CHECKING:
     from pytest_webarena.plugin.settings import Settings
 
-__all__ = ["asked", "check", "note", "take_over"]
+__all__ = ["asked", "check", "finished_trials", "note", "take_over"]
 
 _CHOOSE = (
     "--suite", "--select", "--one-per-template", "--shard", "-k", "-m", "--deselect", "--ignore", "--ignore-glob",
@@ -259,3 +259,12 @@ def _from_root(config: pytest.Config, argument: str) -> str:
 def _to_here(config: pytest.Config, argument: str) -> str:
     path, colons, item = argument.partition("::")
     return argument if path in SUITES else f"{config.rootpath / path}{colons}{item}"
+
+
+def finished_trials(run: RunDir) -> tuple[tuple[str, str, int, str, str], ...]:
+    """Trials of an earlier run that need not be run again, as `RunInfo.finished` holds them. Errors are run again."""
+    return tuple(
+        (record.key.task, record.key.agent, record.key.trial, record.task_digest, record.agent_digest)
+        for record in run.records()
+        if record.outcome != "error"
+    )

@@ -9,14 +9,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_webarena.errors import UsageError
+from pytest_webarena.plugin.items import TaskItem
+from pytest_webarena.plugin.rescoring import agent_ids, stored_trials
+from pytest_webarena.plugin.run_start import run_info
+from pytest_webarena.plugin.stash import LEFT_OUT, SETTINGS
 from pytest_webarena.results import RunDir, TrialKey
 
 if TYPE_CHECKING:
     import pytest
 
-    from pytest_webarena.plugin.collection import TaskItem
+    from pytest_webarena.plugin.items import TaskItem
 
-__all__ = ["Digests", "LeftOut", "Shard", "deselect", "finished_trials", "left_out", "parse_shard"]
+__all__ = ["Digests", "LeftOut", "Shard", "deselect", "left_out", "parse_shard"]
 
 
 class Digests(NamedTuple):
@@ -66,22 +70,9 @@ def parse_shard(text: str) -> Shard:
     return Shard(int(match[1]), int(match[2]))
 
 
-def finished_trials(run: RunDir) -> tuple[tuple[str, str, int, str, str], ...]:
-    """Trials of an earlier run that need not be run again, as `RunInfo.finished` holds them. Errors are run again."""
-    return tuple(
-        (record.key.task, record.key.agent, record.key.trial, record.task_digest, record.agent_digest)
-        for record in run.records()
-        if record.outcome != "error"
-    )
-
-
 def deselect(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Take other shards' and finished trials out of ``items``. All processes of a run come to the same list."""
     from pytest_webarena.agents import resolve_agent
-    from pytest_webarena.plugin.collection import TaskItem
-    from pytest_webarena.plugin.rescoring import agent_ids, stored_trials
-    from pytest_webarena.plugin.run_start import run_info
-    from pytest_webarena.plugin.stash import LEFT_OUT, SETTINGS
 
     settings = config.stash[SETTINGS]
     if settings.rescore is not None:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from pytest_webarena.errors import UsageError
-from pytest_webarena.plugin.collection import TaskFile, TaskItem
+from pytest_webarena.plugin.collection import TaskFile
+from pytest_webarena.plugin.items import TaskItem
 from pytest_webarena.plugin.stash import SETTINGS, SUITES
 from pytest_webarena.plugin.suite_options import shortened
 from pytest_webarena.plugin.xdist import is_worker
@@ -19,7 +20,13 @@ if TYPE_CHECKING:
 
     from pytest_webarena.tasks.model import Task
 
-__all__ = ["SuiteFile", "SuiteModule", "add_suites", "narrow"]
+__all__ = ["SuiteFile", "SuiteModule", "add_suites", "collect_task_file", "narrow"]
+
+
+def collect_task_file(file_path: Path, parent: pytest.Collector) -> TaskFile:
+    """The collector of a file that holds tasks: see `task_files.holds_tasks`."""
+    kind = SuiteFile if file_path.suffix == ".json" else TaskFile
+    return kind.from_parent(parent, path=file_path)
 
 
 class SuiteFile(TaskFile):

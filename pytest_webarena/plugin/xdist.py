@@ -86,7 +86,7 @@ def group_by_sites(config: pytest.Config, items: list[pytest.Item]) -> None:
     """
     if not getattr(config, "workerinput", {}).get(_SPREAD):
         return
-    from pytest_webarena.plugin.collection import TaskItem
+    from pytest_webarena.plugin.items import TaskItem
 
     places = [place for place, item in enumerate(items) if isinstance(item, TaskItem)]
     first: dict[tuple[str, ...], int] = {}

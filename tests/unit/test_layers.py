@@ -174,6 +174,74 @@ def test_rooms_import_only_from_rooms_above() -> None:
     assert not found, "\n".join(found)
 
 
+LAZY: dict[tuple[str, str], str] = {
+    (
+        "sites.cleanup.reaper",
+        "sites.backends.docker",
+    ): "the reaper is a script that starts with nothing but the "
+    "standard library, and asks for the engine's clean-up when there is something of it to remove",
+}
+"""Imports that close a circle and wait until they are needed, and why that is meant."""
+
+
+def knots(imports: list[Import]) -> list[frozenset[str]]:
+    """Groups of modules that import each other, directly or by way of others; imports for types alone don't count."""
+    modules = {module_name(path) for path in sources()}
+    graph: dict[str, set[str]] = {module: set() for module in modules}
+    for each in imports:
+        target = each.target.removeprefix("pytest_webarena.")
+        while target and target not in modules:
+            target = target.rpartition(".")[0]
+        if target and each.module and target != each.module and not (each.type_only or (each.module, target) in LAZY):
+            graph[each.module].add(target)
+    return [group for group in _strongly_connected(graph) if len(group) > 1]
+
+
+def _strongly_connected(graph: dict[str, set[str]]) -> list[frozenset[str]]:
+    """Kosaraju's algorithm."""
+    order: list[str] = []
+    seen: set[str] = set()
+
+    def visit(module: str) -> None:
+        seen.add(module)
+        for target in graph[module] - seen:
+            if target not in seen:
+                visit(target)
+        order.append(module)
+
+    for module in graph:
+        if module not in seen:
+            visit(module)
+    back: dict[str, set[str]] = {module: set() for module in graph}
+    for module, targets in graph.items():
+        for target in targets:
+            back[target].add(module)
+    groups: list[frozenset[str]] = []
+    placed: set[str] = set()
+    for module in reversed(order):
+        group: set[str] = set()
+        waiting = [module]
+        while waiting:
+            each = waiting.pop()
+            if each not in placed:
+                placed.add(each)
+                group.add(each)
+                waiting += back[each] - placed
+        if group:
+            groups.append(frozenset(group))
+    return groups
+
+
+def test_modules_form_no_knots() -> None:
+    found = [sorted(group) for group in knots(IMPORTS)]
+    assert not found, "\n".join(map(str, found))
+
+
+def test_a_knot_is_noticed() -> None:
+    there = Import(module="errors", target="pytest_webarena.tasks.loader.load_tasks", line=1, type_only=False)
+    assert any({"errors", "tasks.loader"} <= group for group in knots([*IMPORTS, there]))
+
+
 def test_third_party_packages_stay_in_their_rooms() -> None:
     found = misplaced(IMPORTS)
     assert not found, "\n".join(found)

@@ -18,7 +18,7 @@ from pytest_webarena.results.wording import printable
 if TYPE_CHECKING:
     from allure_commons.model2 import TestResult
 
-    from pytest_webarena.plugin.collection import TaskItem
+    from pytest_webarena.plugin.items import TaskItem
     from pytest_webarena.plugin.reporting.allure.identity import Identity
     from pytest_webarena.results import RunDir, TrialRecord
 

@@ -1,0 +1,87 @@
+"""What a task becomes for pytest: an item per agent and trial."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+
+from pytest_webarena.agents.registry import agent_id
+from pytest_webarena.errors import TaskFailed, TrialError
+from pytest_webarena.plugin import auditing
+from pytest_webarena.plugin.reporting import outcomes
+from pytest_webarena.plugin.stash import SETTINGS
+from pytest_webarena.results import TrialKey
+
+if TYPE_CHECKING:
+    from pytest_webarena.agents.audit_trials import AuditTrial
+    from pytest_webarena.plugin.collection import TaskFile
+    from pytest_webarena.tasks.model import Task
+
+__all__ = ["TaskItem"]
+
+
+class TaskItem(pytest.Function):
+    """One trial of one agent at one task."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.extra_keyword_matches.update(self.task.tags)
+        if self.task.known_issue:
+            self.extra_keyword_matches.add("known-issue")
+
+    @property
+    def task(self) -> Task:
+        """The task this item runs; in an audit with the solution that its agent replays."""
+        planned = self.planned
+        task: Task = self.function.task if planned is None else planned.task
+        return task
+
+    @property
+    def planned(self) -> AuditTrial | None:
+        """What ``--audit`` expects of this item; None in ordinary runs."""
+        return auditing.planned(self.function, self.agent_name, self.trial)
+
+    @property
+    def agent_name(self) -> str:
+        """The agent as ``--agent`` named it."""
+        name: str = self._params.get("webarena_agent_name", self.config.stash[SETTINGS].agents[0])
+        return name
+
+    @property
+    def trial(self) -> int:
+        """Which try this is, from 1."""
+        number: int = self._params.get("trial", 1)
+        return number
+
+    @property
+    def key(self) -> TrialKey:
+        """What identifies its trial in records."""
+        return TrialKey(self.task.id, agent_id(self.agent_name), self.trial)
+
+    @property
+    def _params(self) -> dict[str, Any]:
+        return self.callspec.params if hasattr(self, "callspec") else {}
+
+    def reportinfo(self) -> tuple[Path, int, str]:
+        """Where the task stands in its file; the last one heads a failure, above the intent."""
+        path, line = self.file.place(self.task)
+        return path, line - 1, f"{self.name} ({Path(self.file.shown_path(self.task)).name}:{line})"
+
+    @property
+    def file(self) -> TaskFile:
+        """The file or suite it is from."""
+        return cast("TaskFile", self.parent)
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException]) -> Any:  # type: ignore[override]
+        """A verdict or a sentence for what users should read; a traceback for the unexpected."""
+        if isinstance(excinfo.value, TaskFailed | TrialError):
+            error = excinfo.value
+            text = f"error ({error.cause}): {error}" if isinstance(error, TrialError) else str(error)
+            if self.task.known_issue:
+                text += f"\nknown issue of this task: {self.task.known_issue}"
+            style = self.config.getoption("tbstyle", "auto")
+            path = self.file.shown_path(self.task)
+            return outcomes.failure_text(text, path, self.task.location.line, style=style)
+        return super().repr_failure(excinfo)

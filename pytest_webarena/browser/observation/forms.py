@@ -101,9 +101,7 @@ async def _html(page: Page) -> Sequence[str]:
 
 
 async def _marks(page: Page) -> Sequence[str]:
-    from pytest_webarena.browser.observation.marking import mark_lines
-
-    return mark_lines(page.extraction)
+    return page.extraction.marked_lines
 
 
 def _pillow(where: str) -> None:

@@ -54,6 +54,7 @@ format: .venv/installed ## Put the code into Ruff's format and fix what can be f
 docs: .venv/installed ## Write the JSON schemas and the references of both formats anew
 	@$(BIN)/python -m pytest_webarena.tasks.reference
 	@$(BIN)/python -m pytest_webarena.sites.catalogues.reference
+	@$(BIN)/python -m pytest_webarena.browser.observation.reference
 
 wheel: .venv/installed ## Build the wheel into dist/
 	@$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -22,6 +22,7 @@ from pytest_webarena.actions import (
 )
 from pytest_webarena.agents.builtin import addressed, describe_step
 from pytest_webarena.tasks import digest
+from pytest_webarena.tasks.kinds import find_kind
 from pytest_webarena.tasks.model import Task
 
 if TYPE_CHECKING:
@@ -54,12 +55,6 @@ MUTANTS = {
 """Agents that must fail as well: each replays a solution that is wrong for its task."""
 AUDIT_AGENTS = (ORACLE, *NULL_FAMILY, *MUTANTS)
 
-_ANSWERS = frozenset({"answer", "string_match"})
-"""Kinds of checks that look at nothing but the answer."""
-_ANSWERLESS = frozenset({"url", "page", "state", "network", "url_match", "program_html"})
-"""Kinds of checks that can't tell one answer from another."""
-_PLACES = frozenset({"url", "page", "url_match", "program_html"})
-"""Kinds of checks that look at where the agent ends up, unless they open pages for the purpose."""
 _IDLE = (Stop, Scroll, Hover, Noop, Invalid)
 """Steps that only look, or end."""
 
@@ -97,7 +92,7 @@ def audit_trials(task: Task, family: Sequence[Task], *, oracle_runs: int = 2) ->
     found = [trial(ORACLE, "replaying the solution")]
     if task.skip:
         return tuple(found)
-    answered = any(kind not in _ANSWERLESS for kind in _kinds(task.checks))
+    answered = any(_may_hear(check) for check in _leaves(task.checks))
     for agent, manner in NULL_FAMILY.items():
         if agent == "null" or (answered and not (agent == "na" and is_unachievable(task))):
             found.append(trial(agent, manner))
@@ -127,9 +122,9 @@ def last_effective_step(task: Task) -> int | None:
     A task that can't be done has none.
     """
     solution = task.solution or ()
-    checks = [check for check in _leaves(task.checks) if check.kind not in _ANSWERS]
+    checks = [check for check in _leaves(task.checks) if not _only_hears(check)]
     at_end = any(_looks_at_place(check) for check in checks)
-    asks = len(checks) < len(list(_leaves(task.checks)))
+    asks = any("answer" in (_sights(check) or ()) for check in _leaves(task.checks))
     if not checks or is_unachievable(task) or (asks and task.mutates is not True and not at_end):
         return None
     active = [index for index, step in enumerate(solution) if not isinstance(step, _IDLE)]
@@ -195,12 +190,23 @@ def _leaves(checks: Sequence[TaskCheck]) -> Iterator[TaskCheck]:
             yield check
 
 
-def _kinds(checks: Sequence[TaskCheck]) -> set[str]:
-    return {check.kind for check in _leaves(checks)}
+def _sights(check: TaskCheck) -> Collection[str] | None:
+    """What decides a check, as its kind says; None when there is no telling."""
+    kind = find_kind(check.kind)
+    return kind.sights(check.spec) if kind is not None else None
+
+
+def _may_hear(check: TaskCheck) -> bool:
+    sights = _sights(check)
+    return sights is None or "answer" in sights
+
+
+def _only_hears(check: TaskCheck) -> bool:
+    return set(_sights(check) or ()) == {"answer"}
 
 
 def _only_answers(task: Task) -> bool:
-    return _kinds(task.checks) <= _ANSWERS
+    return all(map(_only_hears, _leaves(task.checks)))
 
 
 def is_unachievable(task: Task) -> bool:
@@ -209,12 +215,11 @@ def is_unachievable(task: Task) -> bool:
 
 
 def _is_data(check: TaskCheck) -> bool:
-    opens = getattr(check.spec, "open", None) is not None or getattr(check.spec, "opens", False)
-    return check.kind == "state" or (check.kind in ("page", "program_html") and opens)
+    return set(_sights(check) or ()) - {"answer"} == {"data"}
 
 
 def _looks_at_place(check: TaskCheck) -> bool:
-    return check.kind in _PLACES and not _is_data(check)
+    return "place" in (_sights(check) or ())
 
 
 def _may_change_data(step: Action) -> bool:

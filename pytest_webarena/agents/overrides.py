@@ -36,7 +36,7 @@ class Overrides:
 
     model: str | None = None
     observation: tuple[str, ...] = ()
-    """Kinds of observation, e.g. ``accessibility_tree``."""
+    """Forms of observation, e.g. ``accessibility_tree``."""
     limits: AgentLimits = field(default_factory=AgentLimits)
     options: tuple[tuple[str, Any], ...] = ()
     """Dotted keys of the definition and their values; a key that the definition's kind does not know goes to its

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import importlib.metadata
 import inspect
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -16,12 +15,12 @@ from pytest_webarena.agents.definitions import about_definition, define, read_de
 from pytest_webarena.agents.overrides import Overrides
 from pytest_webarena.agents.protocol import Agent, AgentDefinition, TaskView
 from pytest_webarena.browser.config import DialogPolicy
+from pytest_webarena.entry_points import AGENTS, offered
 from pytest_webarena.errors import TaskError, UsageError, closest
 from pytest_webarena.tasks.model import Task
 
 __all__ = ["BUILTIN", "agent_id", "known_agents", "resolve_agent"]
 
-_ENTRY_POINTS = "pytest_webarena.agents"
 _Make = Callable[[TaskView, Task], BuiltIn]
 
 BUILTIN: dict[str, tuple[_Make, str]] = {
@@ -39,8 +38,8 @@ def known_agents(directories: Sequence[Path]) -> dict[str, str]:
     known = {name: about for name, (_, about) in BUILTIN.items()}
     for path in _definition_files(directories):
         known.setdefault(path.stem, about_definition(path))
-    for entry in importlib.metadata.entry_points(group=_ENTRY_POINTS):
-        known.setdefault(entry.name, entry.value)
+    for entry, target in offered(AGENTS).items():
+        known.setdefault(entry, target)
     return known
 
 
@@ -49,7 +48,7 @@ def resolve_agent(name: str, directories: Sequence[Path] = (), overrides: Overri
 
     Looked up in this order: a path ending in ``.yaml``; ``module:attr`` or ``file.py:attr``; a YAML
     definition of that name in ``directories`` (the user's ``agents/`` first, then the shipped ones); a built-in;
-    an entry point of the group ``pytest_webarena.agents``. Raises `UsageError` that lists what exists.
+    an entry point of the group ``webarena.agents``. Raises `UsageError` that lists what exists.
     """
     if name.endswith((".yaml", ".yml")):
         return read_definition(Path(name), overrides)
@@ -82,9 +81,8 @@ def resolve_agent(name: str, directories: Sequence[Path] = (), overrides: Overri
             source=f"built-in: {MUTANTS[name]}",
             raises=(TaskError,),
         )
-    for entry in importlib.metadata.entry_points(group=_ENTRY_POINTS):
-        if entry.name == name:
-            return _from_object(entry.value, name, overrides)
+    if target := offered(AGENTS).get(name):
+        return _from_object(target, name, overrides)
     known = known_agents(directories)
     raise UsageError(f"--agent={name}: expected {_instead_of(name, known) or f'a known agent, {closest(name, known)}'}")
 

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+from pytest_webarena.browser.observation.forms import BUILTIN, PICTURES, Form, Need, Picture, form_names, the_form
 from pytest_webarena.browser.plain import (
     Reader,
     choice,
@@ -32,7 +33,6 @@ __all__ = [
     "Geolocation",
     "ImageFormat",
     "ObservationConfig",
-    "ObservationKind",
     "SessionConfig",
 ]
 
@@ -72,9 +72,6 @@ class Deadlines:
     """A context, the browser, Playwright: each."""
 
 
-ObservationKind = Literal["accessibility_tree", "html", "screenshot", "set_of_marks"]
-"""Forms of what an agent sees. ``set_of_marks`` is a screenshot with numbered boxes and the list of what is in them."""
-
 ExtractorName = Literal["fast", "exact"]
 ImageFormat = Literal["jpeg", "png", "webp"]
 
@@ -87,8 +84,8 @@ class ObservationConfig:
     Tabs, address, dialog, errors, focus and scroll position are always there.
     """
 
-    kinds: tuple[ObservationKind, ...] = ("accessibility_tree",)
-    """Any combination; each at most once."""
+    kinds: tuple[str, ...] = ("accessibility_tree",)
+    """Names of forms (`observation.forms`), in any combination; each at most once."""
     extractor: ExtractorName = "fast"
     """Who reads the page. ``exact``: the browser's own accessibility tree and layout; Chromium only. ``fast``: a script
     in the page, for what is shown only. Both print the same form."""
@@ -122,6 +119,7 @@ class ObservationConfig:
     """Images of the whole page instead of the viewport, marks included."""
 
     def __post_init__(self) -> None:
+        _ = self.forms  # an unknown one is an error now, not at the first look
         if self.compat and self.extractor != "exact":
             raise UsageError(
                 f"observation.compat: expected extractor exact with it, found {self.extractor}; set extractor: exact"
@@ -139,10 +137,9 @@ class ObservationConfig:
 
     def require(self) -> None:
         """`UsageError` when something it needs is not installed: Pillow for marks, a tokenizer for exact counts."""
-        if self.wants("set_of_marks"):
-            from pytest_webarena.browser.observation.drawing import require_pillow
-
-            require_pillow("observation.kinds set_of_marks")
+        for form in self.forms:
+            if form.require is not None:
+                form.require(f"observation.kinds {form.name}")
         if self.max_tokens is not None or self.max_obs_length is not None:
             from pytest_webarena.browser.observation.tokens import token_counter
 
@@ -157,9 +154,18 @@ class ObservationConfig:
         """Same for same settings."""
         return hashlib.sha256(json.dumps(self.to_plain(), sort_keys=True).encode()).hexdigest()[:16]
 
-    def wants(self, *kinds: ObservationKind) -> bool:
-        """Whether any of ``kinds`` is asked for."""
-        return any(kind in self.kinds for kind in kinds)
+    @property
+    def forms(self) -> tuple[Form, ...]:
+        """What is asked for. `UsageError` for a form that there is not."""
+        return tuple(map(the_form, self.kinds))
+
+    def needs(self, *needs: Need) -> bool:
+        """Whether any of these has to be read for the forms that are asked for."""
+        return any(need in form.needs for form in self.forms for need in needs)
+
+    def pictured(self, *pictures: Picture) -> bool:
+        """Whether any of these pictures is asked for; without arguments: any at all."""
+        return any(form.picture is not None and form.picture in (pictures or PICTURES) for form in self.forms)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -260,8 +266,14 @@ def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
     return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 
 
+def _kinds(value: Any) -> Any:
+    names = (value,) if isinstance(value, str) else value
+    shipped = isinstance(names, list | tuple) and all(isinstance(name, str) and name in BUILTIN for name in names)
+    return several(*(BUILTIN if shipped else form_names()))(value)  # installed packages are asked only for other names
+
+
 _OBSERVATION: dict[str, Reader] = {
-    "kinds": several(*get_args(ObservationKind)),
+    "kinds": _kinds,
     "extractor": choice(*get_args(ExtractorName)),
     "compat": flag,
     "current_viewport_only": flag,

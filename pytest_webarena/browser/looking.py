@@ -16,18 +16,21 @@ from pytest_webarena.browser.observation import Extraction, Extractor, Observati
 from pytest_webarena.browser.observation.budget import compose
 from pytest_webarena.browser.observation.exact import ExactExtractor
 from pytest_webarena.browser.observation.fast.extractor import FastExtractor
+from pytest_webarena.browser.observation.fast.worlds import LostWorld
+from pytest_webarena.browser.observation.forms import Form, Page, lines_of
 from pytest_webarena.browser.observation.images import Shot, capture
-from pytest_webarena.browser.observation.marking import mark_lines, marked
+from pytest_webarena.browser.observation.marking import marked
 from pytest_webarena.browser.tabs.address_guard import allowed_in_tab
 from pytest_webarena.browser.tabs.settle import settle
 from pytest_webarena.browser.tabs.tab import Tab
 from pytest_webarena.browser.tabs.tabs import Tabs
-from pytest_webarena.errors import BrowserError
+from pytest_webarena.errors import BrowserError, WebArenaError
 from pytest_webarena.evidence import LONGEST_PAGE, TabState, cut
 
 __all__ = ["look", "screenshot_of", "states_of", "unread"]
 
 T = TypeVar("T")
+_Read = tuple[Extraction, dict[str, tuple[str, ...]]]
 
 _TRIES = 3
 """How often a page that goes elsewhere while it is read is read again."""
@@ -45,21 +48,16 @@ async def look(
     if tab.dialogs.open is not None:
         return await _dialog_observation(tabs)
     try:
-        extraction = await _extract(tab, config, deadline, extractor)
+        extraction, lines = await _extract(tab, config, deadline, extractor)
         shot = await _shot(tab, config, deadline.left(config.deadlines.hang))
     except DialogOpened:
         return await _dialog_observation(tabs)
     infos = await _infos(tabs, extraction.title)
-    lines = {
-        "accessibility_tree": extraction.lines,
-        "html": extraction.html,
-        "set_of_marks": mark_lines(extraction) if observed.wants("set_of_marks") else (),
-    }
     width, height = _viewport(tab)
     image = shot.data if shot is not None else None
-    asked = observed.wants("screenshot")
+    asked = observed.pictured("plain")
     return Observation(
-        text=compose(tab_line(infos), {kind: lines[kind] for kind in observed.kinds if kind in lines}, observed),
+        text=compose(tab_line(infos), lines, observed),
         url=tab.url,
         title=extraction.title,
         tabs=infos,
@@ -67,7 +65,7 @@ async def look(
         scroll=extraction.scroll,
         viewport=(width, height),
         screenshot=image if asked else None,
-        marked=marked(shot, extraction, observed, width=width) if shot and observed.wants("set_of_marks") else None,
+        marked=marked(shot, extraction, observed, width=width) if shot and observed.pictured("marked") else None,
         for_record=image if config.record_screenshots and not asked else None,
     )
 
@@ -80,7 +78,7 @@ async def screenshot_of(tab: Tab, *, seconds: float) -> bytes:
 async def _shot(tab: Tab, config: SessionConfig, seconds: float) -> Shot | None:
     """One picture for all that needs one."""
     observed = config.observation
-    if observed.wants("screenshot", "set_of_marks"):
+    if observed.pictured():
         return await capture(tab, observed, seconds=seconds, scale=config.device_scale)
     return await capture(tab, ObservationConfig(), seconds=seconds) if config.record_screenshots else None
 
@@ -104,7 +102,8 @@ async def states_of(tabs: Tabs, *, seconds: float) -> tuple[TabState, ...]:
     )
 
 
-async def _extract(tab: Tab, config: SessionConfig, deadline: Deadline, extractor: Extractor) -> Extraction:
+async def _extract(tab: Tab, config: SessionConfig, deadline: Deadline, extractor: Extractor) -> _Read:
+    """What was read of one document, and the text of each form that has any."""
     limits = config.deadlines
     attempt = 0
     while True:
@@ -114,7 +113,7 @@ async def _extract(tab: Tab, config: SessionConfig, deadline: Deadline, extracto
         await tab.leave_refused(deadline.left(limits.hang))
         document, first = tab.document, tab.in_page.next_number
         try:
-            extraction = await _alive(tab, extractor.extract(tab, config.observation, seconds=deadline.left()), limits)
+            extraction, lines = await _alive(tab, _read(tab, config.observation, deadline, extractor), limits)
         except (PlaywrightError, ScriptFailed):
             if attempt == _TRIES:
                 raise
@@ -125,8 +124,37 @@ async def _extract(tab: Tab, config: SessionConfig, deadline: Deadline, extracto
             if tab.document == document or attempt == _TRIES:
                 tab.elements.update(extraction.elements)
                 tab.last_title = extraction.title
-                return extraction
+                return extraction, lines
         tab.in_page.discard(first)
+
+
+async def _read(tab: Tab, config: ObservationConfig, deadline: Deadline, extractor: Extractor) -> _Read:
+    extraction = await extractor.extract(tab, config, seconds=deadline.left())
+    page = _Page(tab, config, extraction, deadline)
+    found = {form.name: await _lines(form, page) for form in config.forms}
+    return extraction, {name: lines for name, lines in found.items() if lines is not None}
+
+
+async def _lines(form: Form, page: Page) -> tuple[str, ...] | None:
+    try:
+        return await lines_of(form, page)
+    except LostWorld as error:
+        raise PlaywrightError(str(error)) from error  # as any call that the page runs away from
+    except (PlaywrightError, DialogOpened, TabClosed, Unresponsive, WebArenaError):
+        raise
+    except Exception as error:  # somebody else's code, or a script of theirs
+        raise BrowserError(f"the observation form {form.name!r} failed: {type(error).__name__}: {error}") from error
+
+
+class _Page:
+    """`observation.forms.Page`: what a form may read."""
+
+    def __init__(self, tab: Tab, config: ObservationConfig, extraction: Extraction, deadline: Deadline) -> None:
+        self.url, self.config, self.extraction = tab.url, config, extraction
+        self._tab, self._deadline = tab, deadline
+
+    async def evaluate(self, function: str, *args: Any) -> Any:
+        return await self._tab.in_page.ask(function, *args, seconds=self._deadline.left())
 
 
 async def _alive(tab: Tab, work: Coroutine[Any, Any, T], limits: Deadlines) -> T:

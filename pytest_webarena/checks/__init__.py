@@ -7,7 +7,7 @@ built-in ones are one module each; others come from the entry point group ``weba
 from pytest_webarena.checks.bounded import CHECK_SECONDS, judge_all_bounded, judge_bounded
 from pytest_webarena.checks.grading import GRADINGS, ORIGINAL, REPAIRED, VERIFIED, Grading, find_grading
 from pytest_webarena.checks.judging import Signals, collect, judge, judge_all, signals
-from pytest_webarena.checks.kind import Judgement, Kind, Live, Page, Rows, State, View
+from pytest_webarena.checks.kind import Judgement, Kind, Live, Page, Rows, Sight, State, View
 from pytest_webarena.checks.verdict import CheckResult, Verdict
 from pytest_webarena.tasks.kinds import find_kind, kind_names, register
 
@@ -24,6 +24,7 @@ __all__ = [
     "Live",
     "Page",
     "Rows",
+    "Sight",
     "Signals",
     "State",
     "Verdict",

@@ -205,5 +205,6 @@ ANSWER: Kind[AnswerSpec] = Kind(
     form=FORM,
     judge=judge,
     category=_category,
+    looks_at=lambda spec: {"answer"},
     examples=('- answer: "84.97"', "- answer: {unachievable: the shop lists no phone number}"),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
@@ -12,7 +12,7 @@ from pytest_webarena.errors import Cause
 from pytest_webarena.evidence import Evidence, JsonValue, Probe
 from pytest_webarena.tasks.shapes import Shape
 
-__all__ = ["END", "Judgement", "Kind", "Live", "Page", "Rows", "State", "View", "no_phase"]
+__all__ = ["END", "Judgement", "Kind", "Live", "Page", "Rows", "Sight", "State", "View", "no_phase"]
 
 S = TypeVar("S")
 
@@ -20,6 +20,9 @@ State = int | Literal["end"]
 """A moment of a trial: after the step with this index, or at the end."""
 
 END: Literal["end"] = "end"
+
+Sight = Literal["answer", "place", "data", "requests"]
+"""What a judge can look at: what the agent said, where it went, what the sites hold, what its browser asked for."""
 
 
 class Page(Protocol):
@@ -156,11 +159,19 @@ class Kind(Generic[S]):
     """Whether judging looks at the bodies of responses, which are not kept otherwise; None: never."""
     reads_requests: bool = False
     """Whether judging looks at the requests that were made."""
+    looks_at: Callable[[S], Collection[Sight]] | None = None
+    """All that decides such a check, so that an audit tries what can make a difference to it and nothing else: other
+    answers where ``answer`` is among it, a solution without its last step that changes something where ``data`` or
+    ``place`` is. None: there is no telling, and the audit supposes neither."""
     make_ready: Callable[[S], object] | None = None
     """Load what ``judge`` takes long to load. Each trial is judged in a process of its own, which finds what was loaded
     before it began and takes what it loads itself with it when it ends. What it raises is of no account."""
     examples: tuple[str, ...] = field(default=())
     """YAML of whole checks, for the reference."""
+
+    def sights(self, spec: S) -> frozenset[Sight] | None:
+        """What decides such a check; None when there is no telling."""
+        return frozenset(self.looks_at(spec)) if self.looks_at else None
 
     def categorise(self, spec: S) -> str:
         """The category it gives its task; empty when it says nothing."""

@@ -252,5 +252,6 @@ NETWORK: Kind[NetworkSpec] = Kind(
     judge=judge,
     category=_category,
     reads_requests=True,
+    looks_at=lambda spec: {"requests"},
     examples=("- network: {method: POST, url: /basket/add/*, status: [200, 302]}",),
 )

@@ -213,5 +213,6 @@ PAGE: Kind[PageSpec] = Kind(
     phase=lambda spec: 1 if spec.open is None else 2,
     stateful=True,
     category=_category,
+    looks_at=lambda spec: {"place"} if spec.open is None else {"data"},
     examples=('- page: {open: /catalogue/kettle/reviews/, locate: css=.review-title, includes: "Drips"}',),
 )

@@ -316,6 +316,7 @@ STATE: Kind[StateSpec] = Kind(
     collect=collect,
     stateful=True,
     category=lambda spec: "content",
+    looks_at=lambda spec: {"data"},
     examples=(
         "- state: {sql: select count(*) from notes, equals: 1}",
         "- state: {api: /api/notes, at: '$.notes[0].title', equals: Tea}",

@@ -163,5 +163,6 @@ URL: Kind[UrlSpec] = Kind(
     judge=judge,
     stateful=True,
     category=lambda spec: "navigation",
+    looks_at=lambda spec: {"place"},
     examples=("- url: /accounts/orders/", "- url: [/basket/, /checkout/]"),
 )

@@ -20,19 +20,18 @@ __all__ = ["APPS", "EmbeddedApp", "get"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmbeddedApp:
-    """One app: where its code is, which sites it serves, which databases it keeps."""
+    """One app: the folder of its name, and what that needs. Its sites and databases are the catalogue's to say."""
 
     name: str
-    module: str
-    """Has ``create_app(data_dir) -> WSGI callable`` and ``seed(data_dir) -> None``."""
-    sites: tuple[str, ...]
-    """Names of the sites it serves."""
-    databases: Mapping[str, str]
-    """Database name to its SQLite file, relative to the data directory."""
     requires: tuple[str, ...] = ()
     """Importable packages it needs beyond the core dependencies."""
     extra: str = ""
     """The extra of this distribution that brings them."""
+
+    @property
+    def module(self) -> str:
+        """Has ``create_app(data_dir) -> WSGI callable`` and ``seed(data_dir) -> None``."""
+        return f"{__name__}.{self.name}"
 
     @property
     def available(self) -> bool:
@@ -69,20 +68,8 @@ def _importable(package: str) -> bool:
 
 
 _ALL = (
-    EmbeddedApp(
-        name="homepage",
-        module="pytest_webarena.embedded.homepage",
-        sites=("homepage",),
-        databases={"main": "main.sqlite3"},
-    ),
-    EmbeddedApp(
-        name="shop",
-        module="pytest_webarena.embedded.shop",
-        sites=("shopping", "shopping_admin"),
-        databases={"main": "main.sqlite3"},
-        requires=("django", "oscar"),
-        extra="shop",
-    ),
+    EmbeddedApp(name="homepage"),
+    EmbeddedApp(name="shop", requires=("django", "oscar"), extra="shop"),
 )
 
 APPS: Mapping[str, EmbeddedApp] = MappingProxyType({app.name: app for app in _ALL})

@@ -24,7 +24,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         app = get(arguments.app)
         with tempfile.TemporaryDirectory(prefix=f"webarena-{app.name}-") as scratch:
             directory = arguments.data or Path(scratch)
-            if arguments.reseed or any(not (directory / file).exists() for file in app.databases.values()):
+            if arguments.reseed or not directory.is_dir() or not any(directory.iterdir()):
                 app.seed(directory)
             _serve(app.name, app.create_app(directory), arguments.host, arguments.port, arguments.threads)
     except UsageError as error:

@@ -100,7 +100,7 @@ class TasksEnv(gymnasium.Env[dict[str, Any], "str | Action"]):
         self._steps = 0
         lines = {name: AnyText(_LINE) for name in ("goal", "url", "title", "error", "notes", "dialog")}
         spaces: dict[str, gymnasium.Space[Any]] = {**lines, "text": AnyText(_TEXT)}
-        self._pictured = seen.wants("screenshot", "set_of_marks")
+        self._pictured = seen.pictured()
         if self._pictured:
             width, height = self._picture_size(seen)
             spaces["screenshot"] = Box(0, 255, (height, width, 3), np.uint8)

@@ -268,8 +268,8 @@ def _add_agent_options(group: pytest.OptionGroup) -> None:
         "--observation",
         default=None,
         metavar="KINDS",
-        help="What agents are shown, in place of their own: accessibility_tree, html, screenshot, set_of_marks, "
-        "several with commas.",
+        help="What agents are shown, in place of their own: forms of observation, several with commas, e.g. "
+        "accessibility_tree,screenshot. An unknown one lists all.",
     )
     group.addoption(
         "--agent-option",

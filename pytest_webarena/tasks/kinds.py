@@ -12,16 +12,14 @@ A package adds kinds with the entry point group ``webarena.checks``::
 from __future__ import annotations
 
 import functools
-import importlib
+from collections.abc import Collection, Mapping
 from typing import Any, Protocol, runtime_checkable
 
+from pytest_webarena.entry_points import CHECKS, load, offered
 from pytest_webarena.errors import UsageError
 from pytest_webarena.tasks.shapes import Shape
 
-__all__ = ["BUILTIN", "ENTRY_POINTS", "CheckKind", "find_kind", "kind_names", "register"]
-
-ENTRY_POINTS = "webarena.checks"
-"""The entry point group that names further kinds."""
+__all__ = ["BUILTIN", "CheckKind", "find_kind", "kind_names", "register"]
 
 BUILTIN = {
     "answer": "pytest_webarena.checks.answer:ANSWER",
@@ -55,6 +53,9 @@ class CheckKind(Protocol):
     def stateful(self) -> bool:
         """Whether it may hold in one state of a trial and not in another, so that ``when`` means something."""
 
+    def sights(self, spec: Any) -> Collection[str] | None:
+        """What decides such a check: ``answer``, ``place``, ``data``, ``requests``; None when there is no telling."""
+
     def categorise(self, spec: Any) -> str:
         """The category that such a check gives its task; empty when it says nothing."""
 
@@ -82,18 +83,12 @@ def _find(name: str) -> CheckKind | None:
     target = BUILTIN.get(name) or _entry_points().get(name)  # installed packages are asked only for other names
     if target is None:
         return None
-    module, _, attribute = target.partition(":")
-    try:
-        kind = getattr(importlib.import_module(module), attribute)
-    except (ImportError, AttributeError) as error:
-        raise UsageError(f"the check kind {name!r} ({target}) can't be loaded: {error}") from error
+    kind = load(target, f"the check kind {name!r}")
     if not isinstance(kind, CheckKind):
         raise UsageError(f"expected {target} to be a kind of check (pytest_webarena.checks.Kind), found {kind!r}")
     return kind
 
 
 @functools.cache
-def _entry_points() -> dict[str, str]:
-    from importlib.metadata import entry_points
-
-    return {point.name: point.value for point in entry_points(group=ENTRY_POINTS)}
+def _entry_points() -> Mapping[str, str]:
+    return offered(CHECKS)

@@ -156,4 +156,6 @@ A package can add kinds of check; see `pytest_webarena.checks.Kind`, and name yo
 [project.entry-points."webarena.checks"]
 rubric = "my_package.rubric:RUBRIC"
 ```
+
+[Adding to it from a package](registries.md) shows a whole one, and what else packages can add.
 """

@@ -15,6 +15,8 @@ from pytest_webarena.agents.model.hosts import HostMap
 from pytest_webarena.agents.model.prompt import Prompt
 from pytest_webarena.agents.model.replies import ACTION_SCHEMA, Decision, ReplyForm, again, answered, decide
 from pytest_webarena.agents.protocol import Assignment, Reply
+from pytest_webarena.browser.config import ObservationConfig
+from pytest_webarena.browser.observation.forms import prompt_lines
 from pytest_webarena.errors import WebArenaError
 from pytest_webarena.evidence import StopReason, Usage
 from pytest_webarena.llm.client import BudgetSpent, ModelClient, OutOfTime, budget_error
@@ -63,7 +65,7 @@ class ModelAgent:
         self._limits = assignment.limits
         self._style = style
         self._client = client
-        sees = bool({"screenshot", "set_of_marks"} & set(style.kinds))
+        sees = ObservationConfig(kinds=style.kinds).pictured()
         self._inputs = tuple(self._image(each.data, each.media_type) for each in self._view.images if sees)
         self._hosts = HostMap(assignment.view.sites, style.host_names or {})
         self._exchanges = Exchanges(assignment.folder)
@@ -223,6 +225,7 @@ class ModelAgent:
             "grammar": style.grammar,
             "reply": style.form,
             "kinds": style.kinds,
+            "forms": prompt_lines(style.kinds),
             "reasoning": style.reasoning,
             "examples": examples(self._view.answer_format) if style.examples else (),
             "unachievable_hint": style.unachievable_hint,

@@ -138,9 +138,9 @@ def _tools(keys: ModelKeys, common: Common) -> list[dict[str, Any]]:
     from pytest_webarena.browser.grammars.tools import tools
 
     shown = ObservationConfig.from_plain(common.observation, where=common.where)
-    by_id = shown.wants("accessibility_tree", "html", "set_of_marks")
+    by_id = any(form.ids for form in shown.forms)
     targets: Literal["elements", "points", "both"] = "elements" if by_id else "points"
-    if by_id and shown.wants("screenshot"):
+    if by_id and shown.pictured("plain"):
         targets = "both"
     offered = tools(targets=targets, only=keys.tools)
     return [tool for tool in offered if keys.unachievable_hint or tool["name"] != "report_infeasible"]

@@ -38,10 +38,10 @@ class ExactExtractor:
             return Extraction(lines=(), title="", elements={}, focused="", scroll=Scroll())
         main = reading.layouts[0]
         rendered = RenderedTree(lines=(), elements={}, title=main.title, focused="")
-        if config.wants("set_of_marks") or (config.wants("accessibility_tree") and not config.compat):
+        if config.needs("marks") or (config.needs("tree") and not config.compat):
             rendered = render_tree(reading.trees, reading.layouts, config)
-        marks = rendered.marks if config.wants("set_of_marks") else {}
-        if config.compat and config.wants("accessibility_tree"):
+        marks = rendered.marks if config.needs("marks") else {}
+        if config.compat and config.needs("tree"):
             rendered = render_compat(reading.trees[main.frame_id], main, config)
         html = reading.html()
         return Extraction(
@@ -74,8 +74,8 @@ class _Reading:
     async def process(self, remote: RemoteFrame | None, window: Box | None) -> None:
         """Read the documents that one process renders, then those of processes inside it."""
         config = self._config
-        wants_html = config.wants("html")
-        wants_tree = config.wants("accessibility_tree", "set_of_marks")
+        wants_html = config.needs("html")
+        wants_tree = config.needs("tree", "marks")
         styles = SNAPSHOT_STYLES if wants_html else ()
         asked = [self._send(remote, _SNAPSHOT, {"computedStyles": list(styles)})]
         if wants_tree:
@@ -90,7 +90,7 @@ class _Reading:
             self._raw.append((raw, tuple(layouts)))
         if trees:
             self.trees[layouts[0].frame_id] = trees[0]["nodes"]
-        if config.compat and config.kinds == ("accessibility_tree",):
+        if config.compat and not config.needs("html", "marks"):
             return
         frames = [layout for layout in layouts[1:] if trees and self._shows(layout.window)]
         answers = await asyncio.gather(

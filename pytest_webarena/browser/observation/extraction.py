@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from pytest_webarena.browser.tabs.tab import Tab
 
 __all__ = ["Box", "ElementInfo", "Extraction", "Extractor", "RemoteFrame"]
+
+_ID = re.compile(r"\t*\[(\d+)\] ")
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +95,16 @@ class Extraction:
     """Lines of the ``html`` form, if it is asked for."""
     marks: Mapping[str, Box] = field(default_factory=dict)
     """For ``set_of_marks``: id to place in the viewport, of what can be acted on and shows."""
+
+    @property
+    def marked_lines(self) -> tuple[str, ...]:
+        """The accessibility tree's lines of what is marked, without indentation: same ids, same words."""
+        found = []
+        for line in self.lines:
+            match = _ID.match(line)
+            if match is not None and match[1] in self.marks:
+                found.append(line.lstrip("\t"))
+        return tuple(found)
 
 
 class Extractor(Protocol):

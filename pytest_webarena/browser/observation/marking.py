@@ -1,28 +1,15 @@
-"""Set of marks: which elements are marked, their list, and their boxes in the picture."""
+"""Set of marks: the boxes in the picture."""
 
 from __future__ import annotations
 
 import io
-import re
 
 from pytest_webarena.browser.config import ObservationConfig
 from pytest_webarena.browser.observation.drawing import Mark, draw_marks
 from pytest_webarena.browser.observation.extraction import Extraction
 from pytest_webarena.browser.observation.images import Shot
 
-__all__ = ["mark_lines", "marked"]
-
-_ID = re.compile(r"\t*\[(\d+)\] ")
-
-
-def mark_lines(extraction: Extraction) -> tuple[str, ...]:
-    """The accessibility tree's lines of what is marked, without indentation: same ids, same words."""
-    found = []
-    for line in extraction.lines:
-        match = _ID.match(line)
-        if match is not None and match[1] in extraction.marks:
-            found.append(line.lstrip("\t"))
-    return tuple(found)
+__all__ = ["marked"]
 
 
 def marked(shot: Shot, extraction: Extraction, config: ObservationConfig, *, width: float) -> bytes:

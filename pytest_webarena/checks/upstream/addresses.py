@@ -170,5 +170,6 @@ URL_MATCH: Kind[UrlMatchSpec] = Kind(
     form=FORM,
     judge=judge,
     category=_category,
+    looks_at=lambda spec: {"place"},
     examples=("- url_match: {reference_url: __GITLAB__/dashboard/todos}",),
 )

@@ -167,6 +167,7 @@ PROGRAM_HTML: Kind[ProgramSpec] = Kind(
     collect=collect,
     phase=_phase,
     category=_category,
+    looks_at=lambda spec: {"data"} if spec.opens else {"place"},
     examples=(
         "- program_html:\n    - url: last\n      locator: document.querySelector('#content').outerText\n"
         "      required_contents: {must_include: [Whole Foods, East Liberty]}",

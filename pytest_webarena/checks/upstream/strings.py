@@ -325,5 +325,6 @@ STRING_MATCH: Kind[StringSpec] = Kind(
     form=FORM,
     judge=judge,
     category=_category,
+    looks_at=lambda spec: {"answer"},
     examples=("- string_match: {must_include: [Hyatt Regency, 2.0km]}",),
 )

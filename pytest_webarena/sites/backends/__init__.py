@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from pytest_webarena import entry_points
+from pytest_webarena.entry_points import load, offered
 from pytest_webarena.errors import UsageError, closest
 
 if TYPE_CHECKING:
     from pytest_webarena.sites.backends.base import Backend, BackendContext
 
-__all__ = ["BACKENDS", "create_backend"]
+__all__ = ["BACKENDS", "backend_names", "create_backend", "is_backend"]
 
 BACKENDS: Mapping[str, str] = MappingProxyType(
     {
@@ -21,20 +22,30 @@ BACKENDS: Mapping[str, str] = MappingProxyType(
         "process": "pytest_webarena.sites.backends.process:ProcessBackend",
     }
 )
-"""Short names; a manifest may also say ``module:class``."""
+"""The names of ours; others come from the entry point group ``webarena.backends``, or are ``module:class``."""
+
+
+def backend_names() -> tuple[str, ...]:
+    """The names of all backends, ours first."""
+    return tuple(dict.fromkeys((*BACKENDS, *offered(entry_points.BACKENDS))))
+
+
+def is_backend(name: str) -> bool:
+    """Whether a manifest may name it so; what ``module:class`` stands for is seen when it is made."""
+    return name in BACKENDS or ":" in name or name in backend_names()
 
 
 def create_backend(name: str, context: BackendContext) -> Backend:
-    """Make the backend called ``name``, or the class at ``module:class``.
+    """Make the backend called ``name``, the one an installed package calls so, or the class at ``module:class``.
 
     Raises `UsageError` when there is no such backend or something it needs is not installed.
     """
-    target = BACKENDS.get(name, name)
-    module, colon, attribute = target.partition(":")
-    if not colon:
-        raise UsageError(f"there is no backend {name!r}; {closest(name, BACKENDS)}; or write module:class")
+    target = BACKENDS.get(name) or (name if ":" in name else offered(entry_points.BACKENDS).get(name))
+    if target is None:
+        raise UsageError(f"there is no backend {name!r}; {closest(name, backend_names())}; or write module:class")
+    make = load(target, f"the backend {name!r}")
     try:
-        backend: Backend = getattr(import_module(module), attribute)(context)
-    except (ImportError, AttributeError) as error:
-        raise UsageError(f"the backend {name!r} can't be loaded: {error}") from error
+        backend: Backend = make(context)
+    except ImportError as error:  # of what it talks to
+        raise UsageError(f"the backend {name!r} ({target}) can't be used: {error}") from error
     return backend

@@ -41,8 +41,9 @@ APP: Record[Mapping[str, Any]] = Record(
     [
         key(
             "backend",
-            Text("process, docker, external or module:class"),
-            "What runs it: `process`, `docker`, `external` (it runs elsewhere), or the class of another backend.",
+            Text("process, docker, external, one of an installed package or module:class"),
+            "What runs it: `process`, `docker`, `external` (it runs elsewhere), or the name or class of another "
+            "backend ([packages](registries.md)).",
             "backend: process",
         ),
         key(

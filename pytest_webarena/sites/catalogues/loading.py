@@ -15,7 +15,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from pytest_webarena.errors import Problem, UsageError, closest
-from pytest_webarena.sites.backends import BACKENDS
+from pytest_webarena.sites.backends import backend_names, is_backend
 from pytest_webarena.sites.catalogues.external import with_external_sites
 from pytest_webarena.sites.catalogues.format import APP, FILE, FORMAT_VERSION
 from pytest_webarena.sites.catalogues.manifest import (
@@ -174,8 +174,8 @@ def _app(name: str, source: _Source, reading: Reading) -> AppManifest | None:
 
 def _manifest(name: str, values: Mapping[str, Any], source: _Source, reading: Reading) -> AppManifest | None:
     backend = values["backend"]
-    if backend not in BACKENDS and ":" not in backend:
-        reading.problem(source.node, f"a backend ({', '.join(BACKENDS)} or module:class)", repr(backend))
+    if not is_backend(backend):
+        reading.problem(source.node, f"a backend ({', '.join(backend_names())} or module:class)", repr(backend))
         return None
     process, docker = values["process"], values["docker"]
     if process is not None and process.data:

@@ -188,7 +188,7 @@ class AppManifest:
     name: str
     sites: tuple[SiteManifest, ...]
     backend: str
-    """``process``, ``docker``, ``external``, or ``module:class`` of another `Backend`."""
+    """``process``, ``docker``, ``external``, what an entry point calls it, or ``module:class`` of another `Backend`."""
     users: Mapping[str, Account] = field(default_factory=dict)
     login: Mapping[str, LoginRecipe] = field(default_factory=dict)
     """Site name to recipe; sites without one need no sign-in."""

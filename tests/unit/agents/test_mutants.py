@@ -19,7 +19,9 @@ from pytest_webarena.agents.audit_trials import (
     audit_trials,
     last_effective_step,
 )
-from pytest_webarena.tasks import Task, load_tasks
+from pytest_webarena.checks import Judgement, Kind, Sight, View
+from pytest_webarena.tasks import Task, kinds, load_tasks
+from pytest_webarena.tasks.shapes import Text
 
 SITES = frozenset({"shop"})
 
@@ -90,6 +92,43 @@ def test_checks_of_published_benchmarks_count_as_what_they_look_at(family: Any) 
     assert last_effective_step(family(f"checks:\n  {place}\n{steps}")[0]) == 2
     assert last_effective_step(family(f"checks:\n  {opened}\n{steps}")[0]) == 1
     assert last_effective_step(family(f"checks:\n  {answer}\n{steps}")[0]) is None
+
+
+def kind_of_another_package(name: str, *sights: Sight, says: bool = True) -> Kind[str]:
+    def judge(spec: str, view: View) -> Judgement:
+        return Judgement.unknown(expected=spec, why="nobody asks")
+
+    return Kind(name=name, doc="Theirs.", form=Text(), judge=judge, looks_at=(lambda spec: sights) if says else None)
+
+
+@pytest.mark.parametrize(
+    ("kind", "asked"),
+    [
+        (kind_of_another_package("their_data", "data"), ["oracle", "null", SHORT, "oracle"]),
+        (kind_of_another_package("their_place", "place"), ["oracle", "null", SHORT, "oracle"]),
+        (kind_of_another_package("their_answer", "answer"), ["oracle", "null", "na", "echo", "dump", "oracle"]),
+        (
+            kind_of_another_package("their_rubric", "answer", "data"),  # may want either: no step need matter
+            ["oracle", "null", "na", "echo", "dump", MUTE, "oracle"],
+        ),
+        (
+            kind_of_another_package("their_secret", says=False),
+            ["oracle", "null", "na", "echo", "dump", SHORT, MUTE, "oracle"],
+        ),
+    ],
+    ids=lambda value: value.name if isinstance(value, Kind) else "",
+)
+def test_kinds_of_other_packages_count_as_what_they_look_at(
+    family: Any, monkeypatch: pytest.MonkeyPatch, kind: Kind[str], asked: list[str]
+) -> None:
+    monkeypatch.setitem(kinds._registered, kind.name, kind)
+    steps = STEPS.replace("- stop", "- stop: Tea")
+    assert agents(family(f"checks: [{{{kind.name}: x}}]\n{steps}")) == asked
+
+
+def test_every_kind_of_ours_says_what_it_looks_at_or_that_there_is_no_telling() -> None:
+    silent = {name for name in kinds.BUILTIN if getattr(kinds.find_kind(name), "looks_at", None) is None}
+    assert silent == {"python", "page_image_query", "verified"}
 
 
 def test_a_skipped_task_is_collected_once(family: Any) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from pytest_webarena.browser.config import Geolocation, ObservationConfig, SessionConfig
 from pytest_webarena.browser.context import context_options
+from pytest_webarena.browser.observation.forms import BUILTIN
 from pytest_webarena.errors import UsageError
 
 
@@ -31,8 +32,10 @@ def test_every_observation_setting_can_be_written_and_read_back() -> None:
         "screenshot_full_page": True,
     })  # fmt: skip
     assert config.screenshot_size == (800, 600)
-    assert config.wants("screenshot", "set_of_marks")
-    assert not config.wants("html")
+    assert config.pictured("plain", "marked")
+    assert not config.pictured("plain")
+    assert config.needs("html", "marks")
+    assert not config.needs("html")
     plain = config.to_plain()
     changed = [name for name, value in ObservationConfig().to_plain().items() if plain[name] == value]
     assert changed == []  # everything was set to something that is no default
@@ -53,7 +56,7 @@ def test_digests_tell_settings_apart() -> None:
         ({1: 2}, "observation: no setting 1; "),
         (
             {"kinds": ["acessibility_tree"]},
-            "observation.kinds: expected one or more of accessibility_tree, html, screenshot, set_of_marks "
+            f"observation.kinds: expected one or more of {', '.join(BUILTIN)} "
             "(did you mean 'accessibility_tree'?), found ['acessibility_tree']",
         ),
         ({"kinds": []}, "observation.kinds: expected one or more of "),

@@ -41,8 +41,6 @@ def test_shipped_catalogues_agree_with_the_embedded_apps(name: str) -> None:
     catalogue = load_catalogue(name)
     for app in catalogue.apps.values():
         embedded = APPS[app.name]
-        assert tuple(site.name for site in app.sites) == embedded.sites
-        assert {database.name: database.path for database in app.databases.values()} == dict(embedded.databases)
         assert app.process is not None
         assert app.process.factory == f"{embedded.module}:create_app"
 

@@ -36,20 +36,20 @@ class FastExtractor:
         html: tuple[str, ...] = ()
         marks: dict[str, Box] = {}
         try:
-            if config.wants("html"):
+            if config.needs("html"):
                 asked = {"viewport": config.html_viewport_only, "maxOptions": config.max_options, "rules": rules()}
                 found = await tab.in_page.markup(asked, seconds=seconds)
                 html = tuple(writable(found.text).split("\n"))
-            if config.wants("accessibility_tree", "set_of_marks") or not config.wants("html"):
+            if config.needs("tree", "marks") or not config.needs("html"):
                 found = await tab.in_page.read(options, seconds=seconds)
-            if config.wants("set_of_marks"):
+            if config.needs("marks"):
                 places = await tab.in_page.boxes(_ID.findall(found.text), seconds=seconds)
                 marks = {id: Box(*place) for id, place in places.items()}
         except LostWorld as error:
             raise PlaywrightError(str(error)) from error  # as any call that the page runs away from
         x, y, height, content = found.scroll
         return Extraction(
-            lines=tuple(writable(found.text).split("\n")) if config.wants("accessibility_tree", "set_of_marks") else (),
+            lines=tuple(writable(found.text).split("\n")) if config.needs("tree", "marks") else (),
             title=writable(found.title),
             elements={},  # ids are found again in the page itself: `InPage.locate`
             focused=found.focused,

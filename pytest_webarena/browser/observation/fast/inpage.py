@@ -149,6 +149,10 @@ class InPage:
         self._numbers.taken_until(found["next"], self._page)
         return Reading(text=found["text"], title=found["title"], focused="", scroll=tuple(found["scroll"]))
 
+    async def ask(self, function: str, *args: Any, seconds: float) -> Any:
+        """Result of a JavaScript function of somebody else's, called in the world beside the page's own scripts."""
+        return await self._world_of_page().call(f"(script, ...args) => ({function})(...args)", *args, seconds=seconds)
+
     async def boxes(self, ids: Sequence[str], *, seconds: float) -> dict[str, tuple[float, float, float, float]]:
         """Left, top, width and height in the viewport of those that can be acted on and show."""
         groups: dict[World, tuple[Host | None, dict[int, str]]] = {}

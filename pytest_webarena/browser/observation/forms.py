@@ -1,0 +1,202 @@
+"""The forms of what an agent is shown: one table, from which settings, prompts, extractors and docs read.
+
+**Adding a form**: a `Form` in `BUILTIN` and a module that makes its lines; then ``make docs``. Or, in a package of your
+own, a `Form` that the entry point group ``webarena.observations`` names. Either reads the page through `Page` alone.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
+
+from pytest_webarena.entry_points import OBSERVATIONS, load, offered
+from pytest_webarena.errors import BrowserError, UsageError, closest
+
+if TYPE_CHECKING:
+    from pytest_webarena.browser.config import ObservationConfig
+    from pytest_webarena.browser.observation.extraction import Extraction
+
+__all__ = [
+    "BUILTIN",
+    "PICTURES",
+    "Form",
+    "Need",
+    "Page",
+    "Picture",
+    "form_names",
+    "lines_of",
+    "prompt_lines",
+    "the_form",
+]
+
+Need = Literal["tree", "html", "marks"]
+"""What an extractor can read: the accessibility tree, the pruned markup, the tree with the places of its elements."""
+
+Picture = Literal["plain", "marked"]
+"""The page as it shows, or with a numbered box around each element that can be acted on."""
+
+PICTURES: tuple[Picture, ...] = get_args(Picture)
+
+
+class Page(Protocol):
+    """The page that is looked at, as far as a form may read it. The harness provides it."""
+
+    @property
+    def url(self) -> str:
+        """Its address."""
+
+    @property
+    def config(self) -> ObservationConfig:
+        """What the agent asked for."""
+
+    @property
+    def extraction(self) -> Extraction:
+        """What the extractor read: what the form `Form.needs`, and for every form title, focus and scroll position."""
+
+    async def evaluate(self, function: str, *args: Any) -> Any:
+        """Result of a JavaScript function in the main frame, called beside the page's own scripts. It must not change
+        the page. Arguments and result are plain data."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Form:
+    """One form of what an agent is shown: text, a picture, or both."""
+
+    name: str
+    """As in ``observation.kinds``."""
+    about: str
+    """What it is, in a line of Markdown."""
+    title: str = ""
+    """What stands above its text when there are several forms."""
+    prompt: str = ""
+    """What model agents are told of it."""
+    lines: Callable[[Page], Awaitable[Sequence[str]]] | None = None
+    """Makes its text; None for a picture alone. A page may go elsewhere meanwhile, then it is called again."""
+    may_be_empty: bool = False
+    """Whether no lines are an answer. Otherwise they are an error: an agent is never shown an empty page in silence."""
+    needs: frozenset[Need] = frozenset()
+    """What its lines are made from, if the extractor reads it."""
+    picture: Picture | None = None
+    """The picture that goes with it."""
+    ids: bool = False
+    """Whether its text or picture names elements by the extractor's ids, so that agents can act on them."""
+    require: Callable[[str], None] | None = None
+    """`UsageError` when what it needs is not installed; gets how the message begins."""
+
+    def __post_init__(self) -> None:
+        if self.lines is None and self.picture is None:
+            raise UsageError(f"the observation form {self.name!r}: expected lines or a picture, found neither")
+        if self.lines is not None and not self.title:
+            raise UsageError(f"the observation form {self.name!r}: expected a title for its text, found none")
+
+
+async def _tree(page: Page) -> Sequence[str]:
+    return page.extraction.lines
+
+
+async def _html(page: Page) -> Sequence[str]:
+    return page.extraction.html
+
+
+async def _marks(page: Page) -> Sequence[str]:
+    return page.extraction.marked_lines
+
+
+def _pillow(where: str) -> None:
+    from pytest_webarena.browser.observation.drawing import require_pillow
+
+    require_pillow(where)
+
+
+BUILTIN: Mapping[str, Form] = {
+    form.name: form
+    for form in (
+        Form(
+            name="accessibility_tree",
+            about="roles, names and states of what shows, one a line, in WebArena's form",
+            title="Accessibility tree:",
+            prompt="The page is given as a tree: each line has an element's id in brackets, its role and its text. "
+            "Use these ids.",
+            lines=_tree,
+            needs=frozenset({"tree"}),
+            ids=True,
+        ),
+        Form(
+            name="html",
+            about="the DOM without what doesn't show and what says nothing",
+            title="HTML:",
+            prompt="The page is given as shortened HTML with an id for each element. Use these ids.",
+            lines=_html,
+            may_be_empty=True,
+            needs=frozenset({"html"}),
+            ids=True,
+        ),
+        Form(
+            name="screenshot",
+            about="a picture of the viewport or the page",
+            prompt="The picture shows the page as it is on the screen now.",
+            picture="plain",
+        ),
+        Form(
+            name="set_of_marks",
+            about="the picture with numbered boxes, and the list of what is in them "
+            "(needs Pillow: `pip install 'pytest-webarena[marks]'`)",
+            title="Marks in the picture:",
+            prompt="In the picture each element that can be used has a numbered box. Use these numbers as ids; the "
+            "list below the address says what is in them.",
+            lines=_marks,
+            may_be_empty=True,
+            needs=frozenset({"marks"}),
+            picture="marked",
+            ids=True,
+            require=_pillow,
+        ),
+    )
+}
+
+
+def form_names() -> tuple[str, ...]:
+    """Names of all forms, the built-in ones first."""
+    return tuple(dict.fromkeys((*BUILTIN, *offered(OBSERVATIONS))))
+
+
+def the_form(name: str) -> Form:
+    """The form called ``name``; `UsageError` lists the known ones."""
+    return BUILTIN.get(name) or _installed(name)
+
+
+@functools.cache
+def _installed(name: str) -> Form:
+    target = offered(OBSERVATIONS).get(name)
+    if target is None:
+        raise UsageError(f"there is no observation form {name!r}; {closest(str(name), form_names())}")
+    form = load(target, f"the observation form {name!r}")
+    if not isinstance(form, Form) or form.name != name:
+        raise UsageError(f"expected {target} to be the observation form {name!r} (a Form of that name), found {form!r}")
+    return form
+
+
+async def lines_of(form: Form, page: Page) -> tuple[str, ...] | None:
+    """The form's text of a page; None for a picture alone. `BrowserError` names a form that gives none."""
+    if form.lines is None:
+        return None
+    lines = await form.lines(page)
+    if isinstance(lines, str) or not all(isinstance(line, str) for line in lines):
+        raise BrowserError(f"the observation form {form.name!r}: expected lines of text, found {lines!r:.80}")
+    if not lines and not form.may_be_empty:
+        raise BrowserError(
+            f"the observation form {form.name!r} gave no lines for {page.url}; expected at least one that says so when "
+            "there is nothing to show, or may_be_empty=True"
+        )
+    return tuple(lines)
+
+
+def prompt_lines(names: Iterable[str]) -> tuple[str, ...]:
+    """What model agents are told of the forms they are shown, in the table's order; a plain picture needs no word
+    beside a marked one."""
+    asked = set(names)
+    forms = [*(form for name, form in BUILTIN.items() if name in asked), *map(the_form, sorted(asked - set(BUILTIN)))]
+    marked = any(form.picture == "marked" for form in forms)
+    return tuple(form.prompt for form in forms if form.prompt and not (marked and form.picture == "plain"))

@@ -1,0 +1,130 @@
+"""The table of forms: what each says of itself, where it is read from, and that no page is empty in silence."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from pytest_webarena.browser.config import ObservationConfig
+from pytest_webarena.browser.observation import Extraction, Scroll, forms
+from pytest_webarena.browser.observation.budget import compose
+from pytest_webarena.browser.observation.forms import BUILTIN, Form, lines_of, prompt_lines, the_form
+from pytest_webarena.browser.observation.reference import DOCS_PATH, with_table
+from pytest_webarena.errors import BrowserError, UsageError
+
+READ = Extraction(lines=("[1] x",), html=("<p> x",), title="", elements={}, focused="", scroll=Scroll())
+
+
+class Page:
+    """A page that was read."""
+
+    url = "http://a.test/"
+    config = ObservationConfig()
+
+    def __init__(self, extraction: Extraction = READ) -> None:
+        self.extraction = extraction
+
+    async def evaluate(self, function: str, *args: Any) -> Any:
+        return [function, *args]
+
+
+async def outline(page: forms.Page) -> Sequence[str]:
+    found: list[str] = await page.evaluate("headings", 2)
+    return [str(each) for each in found]
+
+
+async def nothing(page: forms.Page) -> Sequence[str]:
+    return []
+
+
+OUTLINE = Form(name="outline", about="headings", title="Outline:", prompt="Headings.", lines=outline)
+NAMELESS = replace(OUTLINE, name="other")
+
+
+@pytest.fixture
+def installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A package with forms, as entry points name them."""
+    here = __name__
+    points = {"outline": f"{here}:OUTLINE", "wrong": f"{here}:NAMELESS", "gone": f"{here}:NO_SUCH"}
+    monkeypatch.setattr(forms, "offered", lambda group: points if group == "webarena.observations" else {})
+    forms._installed.cache_clear()
+    yield
+    forms._installed.cache_clear()
+
+
+@pytest.mark.parametrize("form", BUILTIN.values(), ids=lambda form: form.name)
+def test_every_form_says_all_that_is_asked_of_it(form: Form) -> None:
+    assert the_form(form.name) is form
+    assert form.about
+    assert form.prompt
+    assert prompt_lines([form.name]) == (form.prompt,)
+    assert form.lines is None or (form.title and form.needs)
+    assert ObservationConfig(kinds=(form.name,)).forms == (form,)
+
+
+def test_the_documentation_has_the_present_table() -> None:
+    page = DOCS_PATH.read_text("utf-8")
+    assert with_table(page) == page, "run: make docs"
+
+
+def test_a_form_of_another_package(installed: None) -> None:
+    config = ObservationConfig.from_plain({"kinds": ["html", "outline"]})
+    assert config.forms == (BUILTIN["html"], OUTLINE)
+    assert not config.pictured()
+    assert asyncio.run(lines_of(OUTLINE, Page())) == ("headings", "2")
+    text = compose("head", {"html": ("<p> x",), "outline": ("headings",)}, config)
+    assert text == "head\n\nHTML:\n<p> x\n\nOutline:\nheadings"
+    assert prompt_lines(config.kinds) == (BUILTIN["html"].prompt, "Headings.")
+    assert "outline" in forms.form_names()
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("outlin", "there is no observation form 'outlin'; did you mean 'outline'? known: accessibility_tree, "),
+        ("wrong", "to be the observation form 'wrong' (a Form of that name), found "),
+        ("gone", "the observation form 'gone' ("),
+    ],
+)
+def test_a_form_that_there_is_not(installed: None, name: str, message: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        ObservationConfig(kinds=(name,))
+    assert message in str(caught.value)
+
+
+def test_an_unknown_name_in_a_definition_lists_those_of_packages_too(installed: None) -> None:
+    with pytest.raises(UsageError, match=r"expected one or more of .*set_of_marks, outline.*found \['outlines'\]"):
+        ObservationConfig.from_plain({"kinds": ["outlines"]})
+
+
+def test_a_form_without_text_and_picture_is_none() -> None:
+    with pytest.raises(UsageError, match="form 'x': expected lines or a picture, found neither"):
+        Form(name="x", about="y")
+    with pytest.raises(UsageError, match="form 'x': expected a title for its text"):
+        Form(name="x", about="y", lines=nothing)
+
+
+def test_no_lines_are_an_error_that_names_the_form() -> None:
+    with pytest.raises(BrowserError, match=r"the observation form 'outline' gave no lines for http://a\.test/"):
+        asyncio.run(lines_of(replace(OUTLINE, lines=nothing), Page()))
+    with pytest.raises(BrowserError, match="'accessibility_tree' gave no lines"):
+        asyncio.run(lines_of(BUILTIN["accessibility_tree"], Page(replace(READ, lines=()))))
+    assert asyncio.run(lines_of(replace(OUTLINE, lines=nothing, may_be_empty=True), Page())) == ()
+    assert asyncio.run(lines_of(BUILTIN["screenshot"], Page())) is None
+
+
+def test_one_text_is_no_lines() -> None:
+    async def text(page: forms.Page) -> Any:
+        return "all of it"
+
+    with pytest.raises(BrowserError, match="'outline': expected lines of text, found 'all of it'"):
+        asyncio.run(lines_of(replace(OUTLINE, lines=text), Page()))
+
+
+def test_a_plain_picture_needs_no_word_beside_a_marked_one() -> None:
+    assert prompt_lines(["screenshot", "set_of_marks"]) == (BUILTIN["set_of_marks"].prompt,)
+    assert prompt_lines(["screenshot", "html"]) == (BUILTIN["html"].prompt, BUILTIN["screenshot"].prompt)

@@ -12,6 +12,7 @@ import pytest
 from pytest_webarena.agents.registry import agent_id
 from pytest_webarena.errors import TaskFailed, TaskFileError, TrialError, UsageError
 from pytest_webarena.plugin import auditing
+from pytest_webarena.plugin.policies import before_collection
 from pytest_webarena.plugin.reporting import outcomes
 from pytest_webarena.plugin.reporting.labels import behaviour_labels
 from pytest_webarena.plugin.runner import run_task
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
 __all__ = ["MISSING_SITES", "TaskFile", "TaskItem", "collect_task_file", "parametrize_tasks"]
 
+_WANTED: pytest.StashKey[tuple[str, Mapping[str, str]]] = pytest.StashKey()
+"""What was read: name or path of the catalogue, and addresses of sites elsewhere."""
 MISSING_SITES = "the catalogue has no site"
 """How the reason begins for which tasks of suites are skipped, those that were imported included."""
 
@@ -67,7 +70,7 @@ class TaskFile(pytest.Module):
 
     def load(self) -> Sequence[Task]:
         """The file's tasks. Raises `TaskFileError`, or `UsageError` when there is nothing to read."""
-        return load_tasks(self.path, sites=known_sites(self.config))
+        return load_tasks(self.path, sites=known_sites(self.config, self))
 
     def place(self, task: Task) -> tuple[Path, int]:
         """Path and line by which pytest knows a task."""
@@ -81,10 +84,10 @@ class TaskFile(pytest.Module):
         module = types.ModuleType(self.path.stem)
         try:
             tasks = self.load()
+            known = known_sites(self.config, self)
         except (TaskFileError, UsageError, pytest.UsageError) as error:
             raise self.CollectError(_relative_to_here(str(error), self.path)) from None
         labels = self.config.pluginmanager.hasplugin("allure_pytest")
-        known = known_sites(self.config)
         for task in tasks:
             missing = [site for site in task.leased if known is not None and site not in known]
             function = _as_function(task, allure_labels=labels, missing=missing, refused=refusal(task, self.config))
@@ -174,8 +177,8 @@ class TaskItem(pytest.Function):
         return super().repr_failure(excinfo)
 
 
-def known_sites(config: pytest.Config) -> Mapping[str, Collection[str]] | None:
-    """The catalogue's sites with the names of their accounts.
+def known_sites(config: pytest.Config, node: pytest.Collector | None = None) -> Mapping[str, Collection[str]] | None:
+    """The sites, with the names of their accounts, of the run's catalogue: that of the fixtures where ``node`` is.
 
     Read once. Raises `pytest.UsageError` for a bad catalogue, which ends the run at its start if it was named on the
     command line, and else is an error of each task file. None when a finished run is judged again: that
@@ -183,16 +186,30 @@ def known_sites(config: pytest.Config) -> Mapping[str, Collection[str]] | None:
     """
     if config.stash[SETTINGS].rescore is not None:
         return None
-    if SITES not in config.stash:
+    settings = config.stash[SETTINGS]
+    wanted: tuple[str, Mapping[str, str]] = settings.catalogue, settings.site_urls
+    if node is not None:
+        wanted = _wanted_catalogue(node)
+    if SITES not in config.stash or config.stash[_WANTED] != wanted:
         from pytest_webarena.sites.catalogues.loading import load_catalogue
 
         try:
-            settings = config.stash[SETTINGS]
-            config.stash[CATALOGUE] = load_catalogue(settings.catalogue, site_urls=settings.site_urls)
+            config.stash[CATALOGUE] = load_catalogue(wanted[0], site_urls=wanted[1])
             config.stash[SITES] = config.stash[CATALOGUE].accounts
+            config.stash[_WANTED] = wanted
         except UsageError as error:
             raise pytest.UsageError(str(error)) from None
     return config.stash[SITES]
+
+
+def _wanted_catalogue(node: pytest.Collector) -> tuple[str, Mapping[str, str]]:
+    name = before_collection(node, "webarena_catalogue")
+    if not isinstance(name, str | Path):
+        raise UsageError(
+            "fixture webarena_catalogue: expected the name of a catalogue or the path of a YAML file, which the "
+            f"broker, a process of its own, reads for itself; found {name!r}"
+        )
+    return str(name), before_collection(node, "webarena_site_urls")
 
 
 def expected_visits(config: pytest.Config, items: Iterable[pytest.Item]) -> Mapping[str, Mapping[str, int]]:
@@ -206,7 +223,7 @@ def expected_visits(config: pytest.Config, items: Iterable[pytest.Item]) -> Mapp
 def refusal(task: Task, config: pytest.Config) -> str:
     """Why this run must not run ``task``: its sites can't be reset, its images not be loaded; empty when it may."""
     settings = config.stash[SETTINGS]
-    if known_sites(config) is None:
+    if settings.rescore is not None:
         return ""
     catalogue = config.stash[CATALOGUE]
     if not settings.allow_unreset and (refused := why_not_lent(catalogue, task)):

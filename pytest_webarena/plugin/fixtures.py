@@ -27,9 +27,10 @@ if TYPE_CHECKING:
     from pytest_webarena.sites.client.lease import Lease
     from pytest_webarena.tasks import Task
     from pytest_webarena.trials.episode import EpisodeLimits
+    from pytest_webarena.trials.policies import AgentOf, RecordPolicy, SignIn
     from pytest_webarena.trials.rescoring import Rescorer
     from pytest_webarena.trials.run_info import RunInfo
-    from pytest_webarena.trials.runtime import AgentOf, RecordPolicy, Runtime, RuntimeConfig, SignIn
+    from pytest_webarena.trials.runtime import Runtime, RuntimeConfig
 
 
 # --- policies -------------------------------------------------------------------------------------------------------

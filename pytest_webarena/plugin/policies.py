@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pytest_webarena.agents.protocol import AgentDefinition
     from pytest_webarena.browser.config import SessionConfig
     from pytest_webarena.tasks.model import Task
-    from pytest_webarena.trials.runtime import AgentOf
+    from pytest_webarena.trials.policies import AgentOf
 
 __all__ = [
     "agents_of",

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from pytest_webarena.agents import AgentDefinition, resolve_agent
 from pytest_webarena.agents.overrides import Overrides
@@ -24,6 +24,7 @@ from pytest_webarena.sites.client.lease import BrokerClient, Lease
 from pytest_webarena.trials.collecting import WRITE_TIMEOUT
 from pytest_webarena.trials.logins import Logins
 from pytest_webarena.trials.plan import TrialPlan
+from pytest_webarena.trials.policies import AgentOf, RecordPolicy, SignIn
 from pytest_webarena.trials.renewal import renew_ended_session
 from pytest_webarena.trials.trial import run_trial
 
@@ -34,15 +35,7 @@ if TYPE_CHECKING:
     from pytest_webarena.trials.run_info import RunInfo
     from pytest_webarena.trials.stage import Stage
 
-__all__ = ["AgentOf", "RecordPolicy", "Runtime", "RuntimeConfig", "SignIn"]
-
-AgentOf = Callable[[str, "Task"], AgentDefinition]
-"""From an agent's name, as ``--agent`` gave it, and a task."""
-SignIn = Callable[["Lease", Mapping[str, str], Mapping[str, Any] | None], Mapping[str, Any] | None]
-"""From the lease, site to account, and the storage state that the catalogue's steps led to (None: nobody is signed in),
-the storage state to begin with."""
-RecordPolicy = Literal["all", "failures", "minimal"] | Callable[[TrialRecord], bool]
-"""Which trials keep screenshots and observations; a function says so of each."""
+__all__ = ["Runtime", "RuntimeConfig"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

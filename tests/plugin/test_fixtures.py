@@ -220,3 +220,37 @@ def test_directories_must_agree_on_the_broker(pytester: pytest.Pytester) -> None
     result = pytester.runpytest()
     result.assert_outcomes(passed=1, errors=1)
     result.stdout.fnmatch_lines(["*expected one wish for the sites of a run, found two for spares*"])
+
+
+ROOT = Path(__file__).parents[2]
+HERE = """
+def test_policies(webarena_config, webarena_site_urls):
+    assert webarena_config.session.locale == "en-US"
+    assert (webarena_config.sign_in, webarena_site_urls) == (None, {})
+"""
+THERE = """
+from types import SimpleNamespace
+from pytest_webarena.testing import make_task
+
+def test_policies(webarena_config, webarena_site_urls):
+    assert (webarena_config.session.locale, webarena_config.session.timezone) == ("en-GB", "Europe/London")
+    small = make_task("intent: x\\nsites: []\\ntags: [small-screen]\\nchecks: [{answer: x}]")
+    assert webarena_config.agent_of("null", small).viewport == (390, 844)
+    assert webarena_site_urls == {"homepage": "http://127.0.0.1:8000"}
+    state = webarena_config.sign_in(SimpleNamespace(sites=["homepage"]), {}, None)
+    assert [(cookie["name"], cookie["value"]) for cookie in state["cookies"]] == [("a", "b")]
+"""
+
+
+def test_this_repositorys_own_examples_work_and_do_nothing_unasked(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tasks = pytester.mkdir("tasks")
+    (pytester.path / "conftest.py").write_text((ROOT / "conftest.py").read_text())
+    (tasks / "conftest.py").write_text((ROOT / "tasks" / "conftest.py").read_text())
+    (tasks / "test_there.py").write_text(THERE)
+    pytester.makepyfile(test_here=HERE)  # a suite run from a checkout: the shipped tasks' locale is not for it
+    pytester.runpytest("test_here.py").assert_outcomes(passed=1)
+    monkeypatch.setenv("HOMEPAGE_URL", "http://127.0.0.1:8000")
+    monkeypatch.setenv("HOMEPAGE_COOKIE", "a=b")
+    pytester.runpytest("tasks").assert_outcomes(passed=1)

@@ -2,6 +2,11 @@
 
 Grammars (`browser/grammars`) turn an agent's text into these; `browser` executes them; a task's
 ``solution`` is written in them. They carry no behaviour, so that every room can speak of actions.
+
+>>> Type(Selector("css=#title"), "Rye", enter=True).kind
+'type'
+>>> Stop("42").answer, infeasible("no such page").answer
+('42', 'N/A')
 """
 
 from __future__ import annotations

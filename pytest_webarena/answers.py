@@ -1,4 +1,10 @@
-"""The forms an answer may have: plain text, or the typed response of WebArena-Verified; and the way between them."""
+"""The forms an answer may have: plain text, or the typed response of WebArena-Verified; and the way between them.
+
+>>> read_response('{"task_type": "navigate", "status": "not_found_error"}').status
+'NOT_FOUND_ERROR'
+>>> sorted(RESPONSE_SCHEMA["required"])
+['status', 'task_type']
+"""
 
 from __future__ import annotations
 

@@ -19,6 +19,12 @@
     TaskFailed(AssertionError)    the agent ran, the checks said no: a failed test, never an error
 
 A wrong answer is `TaskFailed`; everything else is a `WebArenaError`. Reports rely on that split.
+
+>>> try:
+...     raise SiteError("shopping did not answer")
+... except TrialError as error:
+...     print(error.cause, error)
+site shopping did not answer
 """
 
 from __future__ import annotations

@@ -2,6 +2,9 @@
 
 Collecting (live, with a browser and sites) and judging (pure) meet only here. Whatever a judge
 needs must be in an `Evidence`, so any stored run can be judged again without sites or browser.
+
+>>> (Usage(calls=1, input_tokens=900, cost=0.002) + Usage(calls=1, cost=None)).input_tokens
+900
 """
 
 from __future__ import annotations

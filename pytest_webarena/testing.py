@@ -29,6 +29,9 @@ def make_task(text: str, *, id: str = "task") -> Task:
     """A task from the YAML of one task, as it stands below ``tasks:``; its id may be left out.
 
     Raises `TaskFileError` as a task file would.
+
+    >>> make_task("intent: Say hi.\\nsites: []\\nchecks: [{answer: hi}]", id="greet").id
+    'greet'
     """
     body = textwrap.dedent(text).strip("\n")
     if not any(line.startswith("id:") for line in body.splitlines()):
@@ -54,6 +57,9 @@ def make_evidence(
     """What a trial would have recorded that ended on one tab.
 
     ``probes`` maps a check's path (``checks[0]``) to what it would have gathered at the end.
+
+    >>> make_evidence(url="http://shop.test/cart", html="<h1>Cart</h1>").tabs[0].url
+    'http://shop.test/cart'
     """
     return Evidence(
         answer=answer,
@@ -66,19 +72,33 @@ def make_evidence(
 
 
 def verdict(task: Task, evidence: Evidence) -> Verdict:
-    """What the task's checks say of ``evidence``."""
+    """What the task's checks say of ``evidence``.
+
+    >>> task = make_task("intent: x\\nsites: []\\nchecks: [{url: 'http://shop.test/cart'}]")
+    >>> verdict(task, make_evidence(url="http://shop.test/")).score
+    0.0
+    """
     return judge(task, evidence)
 
 
 def make_observation(text: str, *, url: str = "http://site.test/", title: str = "", error: str = "") -> Any:
-    """An `Observation` for feeding to an agent: ``text`` as the agent would see the page."""
+    """An `Observation` for feeding to an agent: ``text`` as the agent would see the page.
+
+    >>> make_observation("[1] button 'Buy'", error="there is no element 7").error
+    'there is no element 7'
+    """
     from pytest_webarena.browser.observation import Observation, TabInfo
 
     return Observation(text=text, url=url, title=title, tabs=(TabInfo(title=title, url=url, active=True),), error=error)
 
 
 class ScriptedAgent:
-    """Says what it is given, one reply per step, then stops: for tests of tasks and of this package."""
+    """Says what it is given, one reply per step, then stops: for tests of tasks and of this package.
+
+    >>> agent = ScriptedAgent("```click [1]```")
+    >>> agent.act(make_observation("…")), agent.act(make_observation("…")).kind
+    ('```click [1]```', 'stop')
+    """
 
     def __init__(self, *replies: Action | str) -> None:
         self._replies = list(replies)
@@ -91,7 +111,11 @@ class ScriptedAgent:
 def play(
     make: Callable[[TaskView], Any], pages: Sequence[str], *, intent: str = "", max_steps: int = 30
 ) -> list[Action]:
-    """Feed an agent these observation texts one by one; the actions it chose, read by the grammar if they are text."""
+    """Feed an agent these observation texts one by one; the actions it chose, read by the grammar if they are text.
+
+    >>> [action.kind for action in play(lambda task: ScriptedAgent("```click [1]```"), ["a page", "the next"])]
+    ['click', 'stop']
+    """
     agent = make(TaskView(intent=intent, max_steps=max_steps))
     parse = grammar("webarena").parse
     actions: list[Action] = []

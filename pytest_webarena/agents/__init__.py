@@ -1,6 +1,56 @@
-"""Anything that maps observations to actions: the protocol, the registry and the built-in agents."""
+"""Anything that maps observations to actions: the protocol, the registry and the built-in agents.
 
-from pytest_webarena.agents.protocol import Agent, AgentDefinition, Assignment, Reply, TaskView
-from pytest_webarena.agents.registry import resolve_agent
+An agent is any object with ``act``, made by what ``--agent=module:name`` names:
 
-__all__ = ["Agent", "AgentDefinition", "Assignment", "Reply", "TaskView", "resolve_agent"]
+>>> class Shopper:
+...     def __init__(self, task: TaskView) -> None:
+...         self.intent = task.intent
+...
+...     def act(self, observation: Observation) -> Reply:
+...         return Reply("```stop [done]```", thought=f"{self.intent} is all there was to do")
+>>> Shopper(TaskView(intent="Nothing")).act(None).thought
+'Nothing is all there was to do'
+
+Text is read by a grammar:
+
+>>> grammar("webarena").parse("I see it. ```click [42]```")
+Click(target=Element(id='42'), button='left', count=1, modifiers=())
+"""
+
+from pytest_webarena.agents.memory import Remembered
+from pytest_webarena.agents.protocol import (
+    Agent,
+    AgentDefinition,
+    AgentLimits,
+    Assignment,
+    InputImage,
+    Remembering,
+    Reply,
+    SelfDriving,
+    TaskView,
+)
+from pytest_webarena.agents.registry import known_agents, resolve_agent
+from pytest_webarena.browser.grammars import Grammar, grammar, grammars
+from pytest_webarena.browser.grammars.tools import parse_call, tools
+from pytest_webarena.browser.observation import Observation
+
+__all__ = [
+    "Agent",
+    "AgentDefinition",
+    "AgentLimits",
+    "Assignment",
+    "Grammar",
+    "InputImage",
+    "Observation",
+    "Remembered",
+    "Remembering",
+    "Reply",
+    "SelfDriving",
+    "TaskView",
+    "grammar",
+    "grammars",
+    "known_agents",
+    "parse_call",
+    "resolve_agent",
+    "tools",
+]

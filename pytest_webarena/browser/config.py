@@ -243,7 +243,9 @@ class SessionConfig:
         if self.geolocation is not None:
             found["geolocation"] = asdict(self.geolocation)
         if self.context_args:
-            found["context_args"] = {key: str(value) for key, value in sorted(self.context_args.items())}
+            found["context_args"] = {
+                key: "set" if key in _UNTOLD else str(value) for key, value in sorted(self.context_args.items())
+            }
         return {**_plain(found), "observation": self.observation.to_plain()}
 
 
@@ -289,6 +291,9 @@ _OBSERVATION: dict[str, Reader] = {
     "screenshot_quality": whole(1, 100),
     "screenshot_full_page": flag,
 }
+
+_UNTOLD = frozenset({"client_certificates", "extra_http_headers", "http_credentials", "storage_state"})
+"""Arguments of contexts that are secrets, or hold them: records say that there are some, and no more."""
 
 _SESSION: dict[str, Reader] = {
     "viewport": pair(whole(100, 10000), "x"),

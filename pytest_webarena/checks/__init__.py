@@ -2,10 +2,16 @@
 
 A kind of check is a `Kind`: how it is written in task files, what it collects, how it judges. The
 built-in ones are one module each; others come from the entry point group ``webarena.checks``.
+
+>>> find_grading("original").name
+'original'
+>>> "answer" in kind_names()
+True
 """
 
 from pytest_webarena.checks.bounded import CHECK_SECONDS, judge_all_bounded, judge_bounded
 from pytest_webarena.checks.grading import GRADINGS, ORIGINAL, REPAIRED, VERIFIED, Grading, find_grading
+from pytest_webarena.checks.images.captions import Captioner
 from pytest_webarena.checks.judging import Signals, collect, judge, judge_all, signals
 from pytest_webarena.checks.kind import Judgement, Kind, Live, Page, Rows, Sight, State, View
 from pytest_webarena.checks.verdict import CheckResult, Verdict
@@ -17,6 +23,7 @@ __all__ = [
     "ORIGINAL",
     "REPAIRED",
     "VERIFIED",
+    "Captioner",
     "CheckResult",
     "Grading",
     "Judgement",

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from pytest_webarena.errors import UsageError
+from pytest_webarena.plugin.policies import before_collection
 from pytest_webarena.plugin.stash import CATALOGUE, SETTINGS, SITES
 from pytest_webarena.sites.catalogues.external import why_not_lent
 from pytest_webarena.tasks.images import why_not_shown
@@ -17,9 +19,12 @@ if TYPE_CHECKING:
 
 __all__ = ["known_sites", "refusal"]
 
+_WANTED: pytest.StashKey[tuple[str, Mapping[str, str]]] = pytest.StashKey()
+"""What was read: name or path of the catalogue, and addresses of sites elsewhere."""
 
-def known_sites(config: pytest.Config) -> Mapping[str, Collection[str]] | None:
-    """The catalogue's sites with the names of their accounts.
+
+def known_sites(config: pytest.Config, node: pytest.Collector | None = None) -> Mapping[str, Collection[str]] | None:
+    """The sites, with the names of their accounts, of the run's catalogue: that of the fixtures where ``node`` is.
 
     Read once. Raises `pytest.UsageError` for a bad catalogue, which ends the run at its start if it was named on the
     command line, and else is an error of each task file. None when a finished run is judged again: that
@@ -27,22 +32,36 @@ def known_sites(config: pytest.Config) -> Mapping[str, Collection[str]] | None:
     """
     if config.stash[SETTINGS].rescore is not None:
         return None
-    if SITES not in config.stash:
+    settings = config.stash[SETTINGS]
+    wanted: tuple[str, Mapping[str, str]] = settings.catalogue, settings.site_urls
+    if node is not None:
+        wanted = _wanted_catalogue(node)
+    if SITES not in config.stash or config.stash[_WANTED] != wanted:
         from pytest_webarena.sites.catalogues.loading import load_catalogue
 
         try:
-            settings = config.stash[SETTINGS]
-            config.stash[CATALOGUE] = load_catalogue(settings.catalogue, site_urls=settings.site_urls)
+            config.stash[CATALOGUE] = load_catalogue(wanted[0], site_urls=wanted[1])
             config.stash[SITES] = config.stash[CATALOGUE].accounts
+            config.stash[_WANTED] = wanted
         except UsageError as error:
             raise pytest.UsageError(str(error)) from None
     return config.stash[SITES]
 
 
+def _wanted_catalogue(node: pytest.Collector) -> tuple[str, Mapping[str, str]]:
+    name = before_collection(node, "webarena_catalogue")
+    if not isinstance(name, str | Path):
+        raise UsageError(
+            "fixture webarena_catalogue: expected the name of a catalogue or the path of a YAML file, which the "
+            f"broker, a process of its own, reads for itself; found {name!r}"
+        )
+    return str(name), before_collection(node, "webarena_site_urls")
+
+
 def refusal(task: Task, config: pytest.Config) -> str:
     """Why this run must not run ``task``: its sites can't be reset, its images not be loaded; empty when it may."""
     settings = config.stash[SETTINGS]
-    if known_sites(config) is None:
+    if settings.rescore is not None:
         return ""
     catalogue = config.stash[CATALOGUE]
     if not settings.allow_unreset and (refused := why_not_lent(catalogue, task)):

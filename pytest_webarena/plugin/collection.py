@@ -54,7 +54,7 @@ class TaskFile(pytest.Module):
 
     def load(self) -> Sequence[Task]:
         """The file's tasks. Raises `TaskFileError`, or `UsageError` when there is nothing to read."""
-        return load_tasks(self.path, sites=known_sites(self.config))
+        return load_tasks(self.path, sites=known_sites(self.config, self))
 
     def place(self, task: Task) -> tuple[Path, int]:
         """Path and line by which pytest knows a task."""
@@ -68,10 +68,10 @@ class TaskFile(pytest.Module):
         module = types.ModuleType(self.path.stem)
         try:
             tasks = self.load()
+            known = known_sites(self.config, self)
         except (TaskFileError, UsageError, pytest.UsageError) as error:
             raise self.CollectError(_relative_to_here(str(error), self.path)) from None
         labels = self.config.pluginmanager.hasplugin("allure_pytest")
-        known = known_sites(self.config)
         for task in tasks:
             missing = [site for site in task.leased if known is not None and site not in known]
             function = _as_function(task, allure_labels=labels, missing=missing, refused=refusal(task, self.config))

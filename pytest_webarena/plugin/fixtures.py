@@ -6,8 +6,9 @@ a user's conftest still wins over both.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
@@ -17,14 +18,90 @@ from pytest_webarena.plugin.stash import SETTINGS, settings_of
 from pytest_webarena.plugin.xdist import worker_id
 
 if TYPE_CHECKING:
+    from pytest_webarena.agents import AgentDefinition
+    from pytest_webarena.browser.session import Session
+    from pytest_webarena.checks import Grading
+    from pytest_webarena.llm_judge import JudgeSettings
     from pytest_webarena.plugin.python_tests import WebArena
+    from pytest_webarena.plugin.worker import Worker
+    from pytest_webarena.sites.client.lease import Lease
+    from pytest_webarena.tasks import Task
     from pytest_webarena.trials.episode import EpisodeLimits
+    from pytest_webarena.trials.policies import AgentOf, RecordPolicy, SignIn
     from pytest_webarena.trials.rescoring import Rescorer
     from pytest_webarena.trials.run_info import RunInfo
-    from pytest_webarena.trials.runtime import Runtime
+    from pytest_webarena.trials.runtime import Runtime, RuntimeConfig
 
 
 # --- policies -------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="session")
+def webarena_catalogue(pytestconfig: pytest.Config) -> str:
+    """The sites: a shipped catalogue's name, or the path of a YAML file. Asked while tasks are collected."""
+    return settings_of(pytestconfig).catalogue
+
+
+@pytest.fixture(scope="session")
+def webarena_site_urls(pytestconfig: pytest.Config) -> dict[str, str]:
+    """Sites that run elsewhere, by name (``--site-url``). Asked while tasks are collected."""
+    return dict(settings_of(pytestconfig).site_urls)
+
+
+@pytest.fixture(scope="session")
+def webarena_broker_args() -> dict[str, Any]:
+    """How many replicas there are: ``max_replicas``, ``spares``, ``memory`` (bytes), ``pulls``; over the options'."""
+    return {}
+
+
+@pytest.fixture(scope="session")
+def webarena_docker_environment() -> dict[str, str]:
+    """Variables by which the broker's Docker client finds its engine, e.g. ``DOCKER_HOST``, over the environment's."""
+    return {}
+
+
+@pytest.fixture(scope="session")
+def webarena_lease_timeout(pytestconfig: pytest.Config) -> float:
+    """Seconds that a trial or a test waits for its sites (``--lease-timeout``)."""
+    return settings_of(pytestconfig).lease_timeout
+
+
+@pytest.fixture(scope="session")
+def webarena_sign_in() -> SignIn | None:
+    """A function from lease, users and the state that signs them in to the state to begin with; None: as it is."""
+    return None
+
+
+@pytest.fixture(scope="session")
+def webarena_agent(pytestconfig: pytest.Config) -> AgentOf:
+    """A function from an agent's name and a task to the definition by which the agent does the task."""
+    from pytest_webarena.plugin.policies import default_agents
+
+    return default_agents(pytestconfig)
+
+
+@pytest.fixture(scope="session")
+def webarena_grammar() -> Callable[[AgentDefinition, Task], str]:
+    """A function from an agent's definition and a task to the grammar by which its text replies are read."""
+    return lambda definition, task: definition.grammar
+
+
+@pytest.fixture(scope="session")
+def webarena_grading(pytestconfig: pytest.Config) -> Grading:
+    """The grading that counts (``--grading``), as `checks.find_grading` gives it."""
+    return settings_of(pytestconfig).grading
+
+
+@pytest.fixture(scope="session")
+def webarena_judge(pytestconfig: pytest.Config) -> JudgeSettings:
+    """The judge model and how it is asked (``--judge``, …)."""
+    return settings_of(pytestconfig).judge
+
+
+@pytest.fixture(scope="session")
+def webarena_record(pytestconfig: pytest.Config) -> RecordPolicy:
+    """Which trials keep their pictures: ``all``, ``failures``, ``minimal``, or a function that says so of a record."""
+    return settings_of(pytestconfig).record
 
 
 @pytest.fixture(scope="session")
@@ -65,17 +142,18 @@ def webarena_run(pytestconfig: pytest.Config) -> RunInfo:
     from pytest_webarena.plugin.planning import record_plan
     from pytest_webarena.plugin.run_start import run_info
 
+    settings = settings_of(pytestconfig)  # first: in a session of Python tests nobody may have asked before
     info = run_info(pytestconfig)
     record_plan(pytestconfig, info.run_dir)
-    if settings_of(pytestconfig).rescore is not None or (info.run_dir / "run.json").exists():
+    if settings.rescore is not None or (info.run_dir / "run.json").exists():
         return info  # what it says, it says already
     from pytest_webarena.plugin.run_facts import run_facts
 
     return replace(info, facts=run_facts(pytestconfig, info.facts))
 
 
-@pytest.fixture(scope="session")
-def webarena_runtime(
+@pytest.fixture
+def webarena_config(
     request: pytest.FixtureRequest,
     pytestconfig: pytest.Config,
     webarena_run: RunInfo,
@@ -83,33 +161,43 @@ def webarena_runtime(
     webarena_launch_args: dict[str, Any],
     webarena_context_args: dict[str, Any],
     webarena_limits: EpisodeLimits,
-) -> Iterator[Runtime]:
-    """This worker's broker client, browser and records, each made on first use."""
-    from pytest_webarena.browser.config import EngineConfig, SessionConfig
+    webarena_lease_timeout: float,
+    webarena_sign_in: SignIn | None,
+    webarena_agent: AgentOf,
+    webarena_grammar: Callable[[AgentDefinition, Task], str],
+    webarena_grading: Grading,
+    webarena_judge: JudgeSettings,
+    webarena_record: RecordPolicy,
+) -> RuntimeConfig:
+    """All policies as they hold where this test is: a conftest speaks for its own directory."""
+    from pytest_webarena.browser.config import EngineConfig
     from pytest_webarena.llm.ledger import LEDGER
     from pytest_webarena.llm_judge import placed
     from pytest_webarena.plugin.planning import expected_visits
-    from pytest_webarena.trials.runtime import Runtime, RuntimeConfig
+    from pytest_webarena.plugin.policies import agents_of, asks_for_context, check_record, session_config
+    from pytest_webarena.trials.runtime import RuntimeConfig
 
     settings = settings_of(pytestconfig)
-    shots = {"record_screenshots": settings.record != "minimal"}
-    try:
-        session = SessionConfig(**{**shots, **webarena_context_args})
-        session.observation.require()
-        if browser_name != "chromium" and session.observation.extractor == "exact":
-            raise UsageError(
-                "fixture webarena_context_args: expected --browser chromium for observations with the extractor exact, "
-                f"found {browser_name}"
-            )
-    except TypeError as error:
-        raise UsageError(f"fixture webarena_context_args: expected fields of SessionConfig: {error}") from None
-    config = RuntimeConfig(
+    session = session_config(
+        webarena_context_args,
+        request.getfixturevalue("browser_context_args") if asks_for_context(request.node) else {},
+        record_screenshots=webarena_record != "minimal",
+    )
+    if browser_name != "chromium" and session.observation.extractor == "exact":
+        raise UsageError(
+            "fixture webarena_context_args: expected --browser chromium for observations with the extractor exact, "
+            f"found {browser_name}"
+        )
+    check_record(webarena_record)
+    return RuntimeConfig(
         worker=worker_id(pytestconfig),
         limits=webarena_limits,
         env_retries=settings.env_retries,
-        lease_timeout=settings.lease_timeout,
+        lease_timeout=webarena_lease_timeout,
         write_timeout=settings.write_timeout,
         agent_directories=settings.agent_directories,
+        agent_of=agents_of(webarena_agent, webarena_grammar),
+        sign_in=webarena_sign_in,
         engine=EngineConfig(
             browser_name=browser_name,
             executable=settings.browser_executable,
@@ -117,22 +205,52 @@ def webarena_runtime(
             temp_dir=webarena_run.temp_dir,
         ),
         session=session,
-        grading=settings.grading,
+        grading=webarena_grading,
         answers=settings.answers,
-        judge=placed(settings.judge, webarena_run.run_dir),
+        judge=placed(webarena_judge, webarena_run.run_dir),
         check_timeout=settings.check_timeout,
         fetch_images=settings.fetch_images,
-        record=settings.record,
+        record=webarena_record,
         overrides=settings.overrides,
         models=replace(settings.models, ledger=webarena_run.run_dir / LEDGER),
         visits=expected_visits(pytestconfig, request.session.items),
     )
-    with Runtime(webarena_run, config) as runtime:
-        yield runtime
 
 
 @pytest.fixture(scope="session")
-def webarena_rescorer(pytestconfig: pytest.Config, webarena_run: RunInfo) -> Rescorer:
+def webarena_worker(webarena_run: RunInfo) -> Iterator[Worker]:
+    """What this process keeps from trial to trial: the broker's client, the browser, cookies."""
+    from pytest_webarena.plugin.worker import Worker
+
+    with Worker(webarena_run) as worker:
+        yield worker
+
+
+@pytest.fixture
+def webarena_runtime(
+    webarena_worker: Worker,
+    webarena_config: RuntimeConfig,
+    webarena_catalogue: str | Path,
+    webarena_site_urls: Mapping[str, str],
+    webarena_broker_args: dict[str, Any],
+    webarena_docker_environment: dict[str, str],
+) -> Runtime:
+    """This process's broker client, browser and records, by the policies that hold for this test."""
+    from pytest_webarena.plugin.policies import broker_order
+
+    order = broker_order(
+        catalogue=str(webarena_catalogue),
+        site_urls=webarena_site_urls,
+        broker_args=webarena_broker_args,
+        docker=webarena_docker_environment,
+    )
+    return webarena_worker.runtime(webarena_config, order)
+
+
+@pytest.fixture(scope="session")
+def webarena_rescorer(
+    pytestconfig: pytest.Config, webarena_run: RunInfo, webarena_grading: Grading, webarena_judge: JudgeSettings
+) -> Rescorer:
     """What stands in for the runtime when a finished run is judged again: no broker, no browser, no agents."""
     from pytest_webarena.llm.ledger import LEDGER
     from pytest_webarena.llm_judge import Judge, placed, standing
@@ -142,14 +260,14 @@ def webarena_rescorer(pytestconfig: pytest.Config, webarena_run: RunInfo) -> Res
 
     settings = settings_of(pytestconfig)
     judge = Judge(
-        placed(settings.judge, webarena_run.run_dir),
+        placed(webarena_judge, webarena_run.run_dir),
         replace(settings.models, ledger=webarena_run.run_dir / LEDGER),
         worker=worker_id(pytestconfig),
-        off=standing(settings.judge).off,
+        off=standing(webarena_judge).off,
     )
     run = RunDir(webarena_run.run_dir)
     return Rescorer(
-        run, grading=settings.grading, judge=judge, agents=agent_ids(settings), check_timeout=settings.check_timeout
+        run, grading=webarena_grading, judge=judge, agents=agent_ids(settings), check_timeout=settings.check_timeout
     )
 
 
@@ -167,6 +285,24 @@ def webarena(request: pytest.FixtureRequest, webarena_runtime: Runtime) -> Itera
 
     with lease_for_test(request, webarena_runtime) as access:
         yield access
+
+
+@pytest.fixture
+def webarena_lease(webarena: WebArena) -> Lease:
+    """The lease behind ``webarena``, for a test that brings its own browser or none: addresses, databases, traffic."""
+    return webarena.lease
+
+
+@pytest.fixture
+def webarena_session(webarena: WebArena, webarena_runtime: Runtime) -> Iterator[Session]:
+    """A trial's browser session on the leased sites, signed in and at the start page of the first: what agents get.
+
+    ``observe()`` gives what an agent would see, ``execute(action)`` does what it would do.
+    """
+    from pytest_webarena.plugin.python_tests import open_session
+
+    with open_session(webarena, webarena_runtime) as session:
+        yield session
 
 
 @pytest.fixture

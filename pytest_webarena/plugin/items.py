@@ -56,6 +56,12 @@ class TaskItem(pytest.Function):
         return number
 
     @property
+    def browser(self) -> str:
+        """The browser as ``--browser`` named it."""
+        name: str = self._params.get("browser_name", "chromium")
+        return name
+
+    @property
     def key(self) -> TrialKey:
         """What identifies its trial in records."""
         return TrialKey(self.task.id, agent_id(self.agent_name), self.trial)

@@ -21,11 +21,17 @@ __all__ = ["check_keys", "expected_visits", "make_plan", "record_plan"]
 
 def check_keys(items: Iterable[pytest.Item]) -> None:
     """`UsageError` when two items would be one trial: the second one would overwrite the record of the first."""
-    known: dict[TrialKey, str] = {}
+    known: dict[TrialKey, TaskItem] = {}
     for item in items:
-        if isinstance(item, TaskItem) and (other := known.setdefault(item.key, item.nodeid)) != item.nodeid:
+        if isinstance(item, TaskItem) and (other := known.setdefault(item.key, item)).nodeid != item.nodeid:
+            if (one := other.browser) != (two := item.browser):
+                raise UsageError(
+                    f"--browser: expected one browser for tasks, found {one} and {two}: records tell trials apart by "
+                    "task, agent and trial, and would mix them; run the tasks once with each --browser, each time "
+                    "with a --run-dir of its own"
+                )
             raise UsageError(
-                f"expected each trial once, found {other} and {item.nodeid}: both are trial {item.key.trial} of "
+                f"expected each trial once, found {other.nodeid} and {item.nodeid}: both are trial {item.key.trial} of "
                 f"{item.key.agent} at the task {item.key.task}, and records tell trials apart by these; give the tasks "
                 "different ids, or run their files apart (several tries of one task: --trials, not --count)"
             )

@@ -12,12 +12,13 @@ from pytest_webarena.errors import SiteMissing, UsageError, closest
 from pytest_webarena.trials.live import absolute_url
 
 if TYPE_CHECKING:
+    from pytest_webarena.browser.session import Session
     from pytest_webarena.evidence import RequestRecord
     from pytest_webarena.sites.backends.base import Rows
     from pytest_webarena.sites.client.lease import Lease
     from pytest_webarena.trials.runtime import Runtime
 
-__all__ = ["WebArena", "lease_for_test"]
+__all__ = ["WebArena", "lease_for_test", "open_session"]
 
 _USAGE = 'name the sites: @pytest.mark.webarena(sites=["homepage"])'
 
@@ -28,6 +29,16 @@ class WebArena:
     def __init__(self, lease: Lease, storage_state: Mapping[str, Any] | None) -> None:
         self._lease = lease
         self._storage_state = storage_state
+
+    @property
+    def lease(self) -> Lease:
+        """The use of the sites, until the test is over."""
+        return self._lease
+
+    @property
+    def storage_state(self) -> Mapping[str, Any] | None:
+        """Cookies and local storage that sign the users in; None when nobody is signed in."""
+        return self._storage_state
 
     @property
     def sites(self) -> dict[str, str]:
@@ -82,3 +93,12 @@ def lease_for_test(request: pytest.FixtureRequest, runtime: Runtime) -> Iterator
         pytest.skip(str(missing).partition("\n")[0])
     with lease:
         yield WebArena(lease, runtime.login_state(lease, users))
+
+
+@contextmanager
+def open_session(access: WebArena, runtime: Runtime) -> Iterator[Session]:
+    """A session as trials have it, on the sites leased for a test."""
+    config = runtime.session_config(access.lease, access.storage_state)
+    with runtime.engine().session(config) as session:
+        session.open_tabs([next(iter(access.lease.sites.values())).start])
+        yield session

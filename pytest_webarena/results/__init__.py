@@ -1,4 +1,14 @@
-"""What a run leaves behind: one folder per trial, and what can be derived from the folders."""
+"""What a run leaves behind: one folder per trial, and what can be derived from the folders.
+
+``RunDir(path).read()`` gives the records of a run, ``summarise`` what they come to, one summary per agent.
+
+>>> TrialKey("sum", "oracle", 1).folder
+'sum.oracle.1-7a177569'
+>>> summarise([])
+{}
+>>> tuple(round(bound, 2) for bound in wilson_interval(8, 10))
+(0.49, 0.94)
+"""
 
 from pytest_webarena.results.records import Attempt, JudgeRecord, TrialKey, TrialRecord
 from pytest_webarena.results.rundir import AttemptWriter, RunDir, TrialFolder

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from pytest_webarena.agents import AgentDefinition, resolve_agent
 from pytest_webarena.agents.overrides import Overrides
@@ -24,6 +24,7 @@ from pytest_webarena.sites.client.lease import BrokerClient, Lease
 from pytest_webarena.trials.collecting import WRITE_TIMEOUT
 from pytest_webarena.trials.logins import Logins
 from pytest_webarena.trials.plan import TrialPlan
+from pytest_webarena.trials.policies import AgentOf, RecordPolicy, SignIn
 from pytest_webarena.trials.renewal import renew_ended_session
 from pytest_webarena.trials.trial import run_trial
 
@@ -67,8 +68,12 @@ class RuntimeConfig:
     """Whether images of intents may be loaded from elsewhere than the task's sites."""
     write_timeout: float = WRITE_TIMEOUT
     """How long requests that may change a site are waited for after a trial's last step, in seconds."""
-    record: Literal["all", "failures", "minimal"] = "all"
+    record: RecordPolicy = "all"
     """Which trials keep screenshots and observations."""
+    agent_of: AgentOf | None = None
+    """The definition by which an agent does a task; None: the one that its name stands for, whatever the task."""
+    sign_in: SignIn | None = None
+    """What becomes of the cookies that accounts are signed in with; None: they are used as they are."""
     visits: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     """Site to account to how many trials of the run visit the site so (`visits.count_visits`)."""
 
@@ -83,14 +88,14 @@ class Runtime:
         self._client: BrokerClient | None = None
         self._engine: BrowserEngine | None = None
         self._agents: dict[str, AgentDefinition] = {}
-        self._judge = Judge(config.judge, config.models, worker=config.worker, off=standing(config.judge).off)
+        self._judge = _judge(config)
         self._logins = Logins(
             self.engine,
             lambda sites, holder: self._lend(sites, holder=holder),
             look=lambda sites: self._connected().look(sites),
             visits=config.visits,
             prepare=lambda visits, holder: self._connected().prepare(
-                visits, holder=holder, timeout=config.lease_timeout
+                visits, holder=holder, timeout=self._config.lease_timeout
             ),
         )
 
@@ -105,11 +110,20 @@ class Runtime:
             if self._client is not None:
                 self._client.close()
 
+    def adopt(self, config: RuntimeConfig) -> None:
+        """Go on with other settings, between trials; what is open stays open where they allow it."""
+        if config == self._config:
+            return
+        before, self._config = self._config, config
+        if config.engine != before.engine and self._engine is not None:
+            engine, self._engine = self._engine, None
+            engine.close()
+        if (config.judge, config.models) != (before.judge, before.models):
+            self._judge = _judge(config)
+
     def run(self, task: Task, agent: str, trial: int, *, node_id: str) -> TrialRecord:
         """Run one trial and write its record."""
-        if agent not in self._agents:
-            self._agents[agent] = resolve_agent(agent, self._config.agent_directories, self._config.overrides)
-        definition = self._agents[agent]
+        definition = (self._config.agent_of or self._named)(agent, task)
         self._run.describe(self._info.facts)
         memory: Memory | None = None
         if definition.memory is not None:
@@ -143,7 +157,9 @@ class Runtime:
     def settle(self, record: TrialRecord) -> None:
         """Drop what ``--record`` does not ask to keep, before the reports take their copies of what is left."""
         keep = self._config.record
-        if keep == "minimal" or (keep == "failures" and record.outcome == "passed"):
+        if keep == "all" or (keep == "failures" and record.outcome != "passed"):
+            return
+        if not callable(keep) or not keep(record):
             self._run.folder(record.key).drop_pictures()
 
     def lease(self, sites: Sequence[str], *, users: Mapping[str, str], holder: str) -> Lease:
@@ -171,7 +187,7 @@ class Runtime:
             self._config.session,
             proxy=lease.proxy if lease else None,
             harness_proxy=lease.harness_proxy if lease else None,
-            storage_state=storage_state,
+            storage_state=storage_state if storage_state is not None else self._config.session.storage_state,
         )
 
     def keeper(self, users: Mapping[str, str]) -> Callable[[Stage, StepRecord], str]:
@@ -180,4 +196,14 @@ class Runtime:
 
     def login_state(self, lease: Lease, users: Mapping[str, str]) -> Mapping[str, Any] | None:
         """Cookies of the accounts that the leased sites are visited with; None when nobody is signed in."""
-        return self._logins.state(lease, users)
+        state = self._logins.state(lease, users)
+        return state if self._config.sign_in is None else self._config.sign_in(lease, users, state)
+
+    def _named(self, agent: str, task: Task) -> AgentDefinition:
+        if agent not in self._agents:
+            self._agents[agent] = resolve_agent(agent, self._config.agent_directories, self._config.overrides)
+        return self._agents[agent]
+
+
+def _judge(config: RuntimeConfig) -> Judge:
+    return Judge(config.judge, config.models, worker=config.worker, off=standing(config.judge).off)

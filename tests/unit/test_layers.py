@@ -32,12 +32,12 @@ ORDER: tuple[tuple[str, ...], ...] = (
     ("llm_judge",),
     ("trials",),
     ("gym",),
-    ("testing", "plugin"),
+    ("testing", "fixtures", "reports", "plugin"),
     ("commands", "__main__"),
 )
 """The rooms from the ground up; those of one line may import each other."""
 
-PYTEST_SIDE = ("plugin*", "commands*", "testing")
+PYTEST_SIDE = ("plugin*", "commands*", "testing", "fixtures")
 
 ONLY_IN: dict[str, tuple[str, ...]] = {
     "pytest": PYTEST_SIDE,

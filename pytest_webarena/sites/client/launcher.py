@@ -30,6 +30,7 @@ from pytest_webarena.sites.cleanup.private_directory import (
     child_environment,
     make_directory,
 )
+from pytest_webarena.sites.client.order import read_order
 from pytest_webarena.sites.protocol import keys
 
 if TYPE_CHECKING:
@@ -193,6 +194,9 @@ class BrokerLauncher:
             "python_path": os.environ.get("PYTHONPATH"),
             "key": self._key,
         }
+        ordered = read_order(self.address)
+        environment = ordered.pop("environment", {})
+        settings |= ordered
         listener = self._listener.fileno()
         with self._lock, self.log.open("ab") as log:
             if self._stopping:
@@ -206,7 +210,7 @@ class BrokerLauncher:
                 bufsize=0,
                 pass_fds=[listener],
                 start_new_session=True,
-                env=child_environment(),
+                env=child_environment() | environment,
             )
         guard.add("wait", reaper.identity(self._broker.pid))
         with contextlib.suppress(OSError, ValueError):  # stopped meanwhile

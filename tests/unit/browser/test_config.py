@@ -118,3 +118,10 @@ def test_what_is_wrong_with_a_session(data: Any, message: str) -> None:
     with pytest.raises(UsageError) as caught:
         SessionConfig.from_plain(data)
     assert message in str(caught.value)
+
+
+def test_records_keep_no_secrets_of_a_context() -> None:
+    secrets = {"http_credentials": {"password": "hunter2"}, "extra_http_headers": {"Authorization": "hunter2"}}
+    plain = SessionConfig(context_args={**secrets, "color_scheme": "dark"}).to_plain()
+    assert "hunter2" not in json.dumps(plain)
+    assert plain["context_args"] == {"color_scheme": "dark", "extra_http_headers": "set", "http_credentials": "set"}

@@ -1,0 +1,49 @@
+"""What workers want of the broker, left where the launcher looks before it starts one: fixtures speak in workers."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pytest_webarena.errors import UsageError
+
+__all__ = ["place_order", "read_order"]
+
+
+def place_order(address: str, wanted: Mapping[str, Any]) -> None:
+    """Ask for a broker at ``address`` that is so, before anybody connects: fields of its settings, ``environment`` too.
+
+    A run has one broker, so all its workers and directories must want the same: `UsageError` for one that does not.
+    """
+    path = _order(address)
+    own = path.with_name(f"order-{os.getpid()}.json")
+    own.write_text(json.dumps(wanted, sort_keys=True))
+    own.chmod(0o600)
+    try:
+        os.link(own, path)  # whole, or not at all
+    except FileExistsError:
+        if (placed := read_order(address)) != json.loads(own.read_text()):
+            differing = sorted(name for name in {*placed, *wanted} if placed.get(name) != wanted.get(name))
+            raise UsageError(
+                f"expected one wish for the sites of a run, found two for {', '.join(differing)}: "
+                "override the fixtures of the catalogue, its sites and the broker in the conftest.py of the root "
+                "directory alone, or run the directories apart"
+            ) from None
+    finally:
+        own.unlink()
+
+
+def read_order(address: str) -> dict[str, Any]:
+    """What was asked for; nothing if nobody has asked."""
+    try:
+        order: dict[str, Any] = json.loads(_order(address).read_text())
+    except FileNotFoundError:
+        return {}
+    return order
+
+
+def _order(address: str) -> Path:
+    return Path(address).with_name("order.json")

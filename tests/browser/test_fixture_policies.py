@@ -1,0 +1,98 @@
+"""Fixtures that a conftest.py overrides, with nothing canned: sites, sign-in, agent, replicas, sessions of tests."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.inner import SUM_TASK, run_pytest
+
+pytestmark = [pytest.mark.browser, pytest.mark.usefixtures("browser_executable"), pytest.mark.timeout(300)]
+
+CONFTEST = """
+from dataclasses import replace
+import pytest
+from pytest_webarena.agents import resolve_agent
+
+@pytest.fixture(scope="session")
+def webarena_catalogue(pytestconfig):
+    return pytestconfig.rootpath / "mine.yaml"
+
+@pytest.fixture(scope="session")
+def webarena_broker_args():
+    return {"max_replicas": 1, "spares": 0}
+
+@pytest.fixture(scope="session")
+def webarena_sign_in():
+    def with_cookie(lease, users, state):
+        state = dict(state or {"origins": []})
+        cookie = {"name": "lang", "value": "eo", "domain": "homepage.test", "path": "/"}
+        return state | {"cookies": [*state.get("cookies", ()), cookie]}
+    return with_cookie
+
+@pytest.fixture(scope="session")
+def webarena_agent(webarena_agent):
+    def choose(name, task):
+        agent = webarena_agent(name, task)
+        if task.id != "shout":
+            return agent
+        return replace(resolve_agent("echo"), id=agent.id)
+    return choose
+
+@pytest.fixture(scope="session")
+def webarena_record():
+    return lambda record: record.key.task == "sum"
+"""
+TASKS = (
+    SUM_TASK
+    + """\
+  - id: shout
+    intent: Say this.
+    checks: [{answer: {exact: Say this.}}]
+"""
+)
+PYTHON_TESTS = """
+import pytest
+from pytest_webarena.actions import Goto
+
+@pytest.mark.webarena(sites=["homepage"], user="tobin.ashgrove")
+def test_session(webarena, webarena_lease, webarena_session):
+    assert webarena_lease is webarena.lease
+    assert webarena_lease.sites["homepage"].url == webarena.sites["homepage"]
+    assert webarena_session.observe().url.startswith("http://homepage.test")
+    outcome = webarena_session.execute(Goto("/account"))
+    assert not outcome.error
+    assert "tobin.ashgrove" in webarena_session.observe().text
+    cookies = {cookie["name"]: cookie["value"] for cookie in webarena_session.storage_state()["cookies"]}
+    assert cookies["lang"] == "eo"
+    assert any(cookie["name"] == "lang" for cookie in webarena.storage_state["cookies"])
+
+@pytest.mark.webarena(sites=["homepage"])
+def test_lease_without_a_browser(webarena_lease):
+    assert webarena_lease.query("homepage", "select count(*) from notes").rows
+"""
+
+
+def test_a_conftest_decides_about_sites_sign_in_agent_and_records(
+    tmp_path: Path, browser_executable: str | None
+) -> None:
+    (tmp_path / "conftest.py").write_text(CONFTEST)
+    (tmp_path / "mine.yaml").write_text("extends: embedded\napps: {}\n")
+    (tmp_path / "demo.tasks.yaml").write_text(TASKS)
+    (tmp_path / "test_sessions.py").write_text(PYTHON_TESTS)
+    arguments = [f"--browser-executable={browser_executable}"] if browser_executable else []
+    result = run_pytest(tmp_path, "--run-dir=run", "-v", *arguments)
+    result.assert_outcomes(passed=4)
+    records = {
+        record["key"]["task"]: (file.parent, record)
+        for file in (tmp_path / "run" / "trials").glob("*/trial.json")
+        for record in [json.loads(file.read_text())]
+    }
+    assert {task: record["key"]["agent"] for task, (_, record) in records.items()} == dict.fromkeys(
+        ("sum", "shout"), "oracle"
+    )
+    assert list(records["sum"][0].rglob("*.webp")) + list(records["sum"][0].rglob("*.jpg"))
+    assert not list(records["shout"][0].rglob("*.webp")) + list(records["shout"][0].rglob("*.jpg"))
+    assert "mine.yaml" in (tmp_path / "run" / "broker.log").read_text()

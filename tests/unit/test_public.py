@@ -1,0 +1,146 @@
+"""The perimeter: modules that users may import, the names in each, their examples; and that docs name no others."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import inspect
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.unit.test_layers import HEAVY, imported_with
+
+ROOT = Path(__file__).parents[2]
+
+PUBLIC: dict[str, str] = {
+    "actions": (
+        "AcceptDialog Action Back Check Click CloseTab DismissDialog Drag Element FocusTab Forward Goto Hover "
+        "Invalid NewTab Noop Note Point Press Reload Scroll Select Selector Stop Target Type Upload Wait "
+        "answers_dialogs as_record infeasible"
+    ),
+    "agents": (
+        "Agent AgentDefinition AgentLimits Assignment Grammar InputImage Observation Remembered Remembering Reply "
+        "SelfDriving TaskView grammar grammars known_agents parse_call resolve_agent tools"
+    ),
+    "answers": (
+        "ANSWER_FORMATS AnswerFormat AskedFormat RESPONSE_SCHEMA Response STATUSES TASK_TYPES UNACHIEVABLE "
+        "as_response as_text instructions read_response"
+    ),
+    "checks": (
+        "CHECK_SECONDS Captioner CheckResult GRADINGS Grading Judgement Kind Live ORIGINAL Page REPAIRED Rows "
+        "Signals State VERIFIED Verdict View collect find_grading find_kind judge judge_all judge_all_bounded "
+        "judge_bounded kind_names register signals"
+    ),
+    "errors": (
+        "AgentError BrowserError BudgetError Cause HarnessError JudgeError ModelError Problem RecordingError "
+        "SiteError SiteMissing TaskError TaskFailed TaskFileError TrialError UsageError WebArenaError closest "
+        "error_of recording unwritten"
+    ),
+    "evidence": (
+        "Evidence JsonValue LONGEST_PAGE LONGEST_REPLY LONGEST_TEXT Probe RequestRecord SCHEMA_VERSION StepRecord "
+        "StopReason TabState TargetRecord Unfinished Unrecorded Usage cut"
+    ),
+    "fixtures": (
+        "AgentDefinition AgentOf EpisodeLimits Geolocation Grading JudgeSettings Lease ObservationConfig "
+        "RecordPolicy Session SessionConfig SignIn Task TrialRecord WebArena"
+    ),
+    "gym": "ENV_ID TasksEnv",
+    "reports": "write_allure_results",
+    "results": (
+        "Attempt AttemptWriter JudgeRecord Rate RunDir Summary TrialFolder TrialKey TrialRecord summarise "
+        "wilson_interval"
+    ),
+    "tasks": (
+        "Address ApiRequest BrowserSetup Check Limits Location NodeLimits Report SetupStep SqlSetup Start Task "
+        "digest duplicate_ids load_tasks parse_tasks read_tasks resolve validate"
+    ),
+    "testing": "ScriptedAgent make_evidence make_observation make_task play verdict",
+}
+"""Modules and their names. To add a name is free; to take one away breaks somebody's project."""
+
+NEEDS_EXTRAS = {"gym"}
+TOLERANT = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+
+
+def module_of(name: str) -> object:
+    if name in NEEDS_EXTRAS:
+        pytest.importorskip("gymnasium")
+    return importlib.import_module(f"pytest_webarena.{name}")
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_the_names_of_public_modules_are_pinned(name: str) -> None:
+    module = module_of(name)
+    assert sorted(vars(module)["__all__"]) == sorted(PUBLIC[name].split())
+    for public in PUBLIC[name].split():
+        assert getattr(module, public) is not None
+
+
+@pytest.mark.parametrize("name", sorted(set(PUBLIC) - NEEDS_EXTRAS))
+def test_public_modules_are_light(name: str) -> None:
+    assert not set(HEAVY) & imported_with(name)
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_every_public_module_has_examples_and_they_run(name: str) -> None:
+    module = module_of(name)
+    finder = doctest.DocTestFinder(recurse=False)
+    examples = finder.find(module, name)
+    for public in PUBLIC[name].split():
+        thing = getattr(module, public)
+        if inspect.isclass(thing) or inspect.isfunction(thing):
+            home = sys.modules[thing.__module__]
+            examples += finder.find(thing, public, module=home, globs={**vars(module), **vars(home)})
+    assert any(test.examples for test in examples if test.name == name), "its docstring shows nothing"
+    runner = doctest.DocTestRunner(optionflags=TOLERANT)
+    for test in examples:
+        runner.run(test)
+    assert runner.summarize().failed == 0
+
+
+def test_every_helper_for_tests_has_an_example() -> None:
+    from pytest_webarena import testing
+
+    assert [name for name in testing.__all__ if ">>>" not in (getattr(testing, name).__doc__ or "")] == []
+
+
+def told(text: str) -> set[str]:
+    """Dotted names of this package in a text: those that readers import, not those that they run or edit."""
+    text = re.sub(r"python -m pytest_webarena[\w.]*", "", text)
+    return set(re.findall(r"\bpytest_webarena\.[a-z_]+(?:\.\w+)*", text))
+
+
+def is_public(dotted: str) -> bool:
+    module, _, name = dotted.removeprefix("pytest_webarena.").partition(".")
+    return module in PUBLIC and (not name or name in PUBLIC[module].split())
+
+
+def documents() -> list[Path]:
+    tracked = subprocess.run(
+        ["git", "-C", str(ROOT), "ls-files", "--", "docs", "README.md", "agents", "tasks", "conftest.py"],
+        capture_output=True,
+        text=True,
+        check=False,
+    ).stdout.split()
+    found = [ROOT / name for name in tracked] or [
+        *ROOT.glob("docs/**/*"),
+        ROOT / "README.md",
+        *ROOT.glob("agents/**/*"),
+    ]
+    return [path for path in found if path.suffix in (".md", ".py", ".yaml")]
+
+
+def test_docs_send_nobody_elsewhere() -> None:
+    found = [f"{path.relative_to(ROOT)}: {name}" for path in documents() for name in told(path.read_text("utf-8"))]
+    assert found, "there is something to look at"
+    assert [each for each in found if not is_public(each.partition(": ")[2])] == []
+
+
+def test_a_private_name_is_noticed() -> None:
+    text = "from pytest_webarena.agents.protocol import Reply; `pytest_webarena.agents.Reply`"
+    assert sorted(filter(is_public, told(text))) == ["pytest_webarena.agents.Reply"]
+    assert {name for name in told(text) if not is_public(name)} == {"pytest_webarena.agents.protocol"}

@@ -19,6 +19,7 @@ from pytest_webarena.plugin.xdist import worker_id
 if TYPE_CHECKING:
     from pytest_webarena.plugin.python_tests import WebArena
     from pytest_webarena.trials.episode import EpisodeLimits
+    from pytest_webarena.trials.options import TrialOptions
     from pytest_webarena.trials.rescoring import Rescorer
     from pytest_webarena.trials.run_info import RunInfo
     from pytest_webarena.trials.runtime import Runtime
@@ -86,7 +87,6 @@ def webarena_runtime(
 ) -> Iterator[Runtime]:
     """This worker's broker client, browser and records, each made on first use."""
     from pytest_webarena.browser.config import EngineConfig, SessionConfig
-    from pytest_webarena.llm.ledger import LEDGER
     from pytest_webarena.llm_judge import placed
     from pytest_webarena.plugin.collection import expected_visits
     from pytest_webarena.trials.runtime import Runtime, RuntimeConfig
@@ -106,9 +106,7 @@ def webarena_runtime(
     config = RuntimeConfig(
         worker=worker_id(pytestconfig),
         limits=webarena_limits,
-        env_retries=settings.env_retries,
         lease_timeout=settings.lease_timeout,
-        write_timeout=settings.write_timeout,
         agent_directories=settings.agent_directories,
         engine=EngineConfig(
             browser_name=browser_name,
@@ -117,14 +115,10 @@ def webarena_runtime(
             temp_dir=webarena_run.temp_dir,
         ),
         session=session,
-        grading=settings.grading,
-        answers=settings.answers,
+        options=_booked(settings.options, webarena_run),
         judge=placed(settings.judge, webarena_run.run_dir),
-        check_timeout=settings.check_timeout,
-        fetch_images=settings.fetch_images,
         record=settings.record,
         overrides=settings.overrides,
-        models=replace(settings.models, ledger=webarena_run.run_dir / LEDGER),
         visits=expected_visits(pytestconfig, request.session.items),
     )
     with Runtime(webarena_run, config) as runtime:
@@ -134,23 +128,28 @@ def webarena_runtime(
 @pytest.fixture(scope="session")
 def webarena_rescorer(pytestconfig: pytest.Config, webarena_run: RunInfo) -> Rescorer:
     """What stands in for the runtime when a finished run is judged again: no broker, no browser, no agents."""
-    from pytest_webarena.llm.ledger import LEDGER
     from pytest_webarena.llm_judge import Judge, placed, standing
     from pytest_webarena.plugin.rescoring import agent_ids
     from pytest_webarena.results import RunDir
     from pytest_webarena.trials.rescoring import Rescorer
 
     settings = settings_of(pytestconfig)
+    options = _booked(settings.options, webarena_run)
     judge = Judge(
         placed(settings.judge, webarena_run.run_dir),
-        replace(settings.models, ledger=webarena_run.run_dir / LEDGER),
+        options.models,
         worker=worker_id(pytestconfig),
         off=standing(settings.judge).off,
     )
     run = RunDir(webarena_run.run_dir)
-    return Rescorer(
-        run, grading=settings.grading, judge=judge, agents=agent_ids(settings), check_timeout=settings.check_timeout
-    )
+    return Rescorer(run, options=options, judge=judge, agents=agent_ids(settings))
+
+
+def _booked(options: TrialOptions, run: RunInfo) -> TrialOptions:
+    """With the run's ledger for its model calls."""
+    from pytest_webarena.llm.ledger import LEDGER
+
+    return replace(options, models=replace(options.models, ledger=run.run_dir / LEDGER))
 
 
 # --- for Python tests -----------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from pytest_webarena.checks import collect, signals
 from pytest_webarena.errors import SiteError
 from pytest_webarena.evidence import Evidence, Probe, RequestRecord, StepRecord, Unfinished
+from pytest_webarena.trials.options import WRITE_TIMEOUT
 
 if TYPE_CHECKING:
     from pytest_webarena.answers import AnswerFormat
@@ -17,10 +18,7 @@ if TYPE_CHECKING:
     from pytest_webarena.tasks.model import Check, Task
     from pytest_webarena.trials.stage import Stage
 
-__all__ = ["WRITE_TIMEOUT", "Collector", "require_answers"]
-
-WRITE_TIMEOUT = 10.0
-"""How long requests that may change a site are waited for after an episode, in seconds, unless said otherwise."""
+__all__ = ["Collector", "require_answers"]
 
 
 class Collector:

@@ -23,6 +23,7 @@ from pytest_webarena.evidence import TabState
 from pytest_webarena.results import RunDir, TrialKey, TrialRecord
 from pytest_webarena.testing import ScriptedAgent, make_task
 from pytest_webarena.trials.episode import EpisodeLimits
+from pytest_webarena.trials.options import TrialOptions
 from pytest_webarena.trials.plan import TrialPlan
 from pytest_webarena.trials.trial import run_trial
 
@@ -96,7 +97,9 @@ def run(
     raises: tuple[Any, ...] = (),
 ) -> TrialRecord:
     agent = AgentDefinition(id="a", make=lambda assignment: make(), digest="d", raises=raises)
-    plan = TrialPlan(task=TASK, agent=agent, trial=1, limits=EpisodeLimits(seconds=5), env_retries=retries)
+    plan = TrialPlan(
+        task=TASK, agent=agent, trial=1, limits=EpisodeLimits(seconds=5), options=TrialOptions(env_retries=retries)
+    )
     run_dir = RunDir(tmp_path)
     record = run_trial(plan, resources, run_dir.folder(TrialKey("t", "a", 1)))
     (kept,) = run_dir.records()
@@ -211,7 +214,9 @@ def test_an_interrupted_trial_leaves_a_trace(tmp_path: Path) -> None:
 def test_a_check_that_never_ends_is_an_error_of_the_task_and_names_the_check(tmp_path: Path) -> None:
     task = make_task("intent: x\nsites: []\nchecks: [{answer: {regex: '^(a+)+$'}}]", id="t")
     agent = AgentDefinition(id="a", make=lambda assignment: ScriptedAgent(Stop("a" * 60 + "!")), digest="d")
-    plan = TrialPlan(task=task, agent=agent, trial=1, limits=EpisodeLimits(seconds=5), check_timeout=1)
+    plan = TrialPlan(
+        task=task, agent=agent, trial=1, limits=EpisodeLimits(seconds=5), options=TrialOptions(check_timeout=1)
+    )
     record = run_trial(plan, FakeResources(), RunDir(tmp_path).folder(TrialKey("t", "a", 1)))
     assert (record.outcome, record.cause, len(record.attempts)) == ("error", "task", 1)
     assert record.message.startswith("no verdict: judging took longer than 1 s and was ended (--check-timeout)")

@@ -19,6 +19,7 @@ from pytest_webarena.plugin.xdist import worker_id
 if TYPE_CHECKING:
     from pytest_webarena.plugin.python_tests import WebArena
     from pytest_webarena.trials.episode import EpisodeLimits
+    from pytest_webarena.trials.executor import TrialExecutor
     from pytest_webarena.trials.options import TrialOptions
     from pytest_webarena.trials.rescoring import Rescorer
     from pytest_webarena.trials.run_info import RunInfo
@@ -143,6 +144,16 @@ def webarena_rescorer(pytestconfig: pytest.Config, webarena_run: RunInfo) -> Res
     )
     run = RunDir(webarena_run.run_dir)
     return Rescorer(run, options=options, judge=judge, agents=agent_ids(settings))
+
+
+@pytest.fixture(scope="session")
+def webarena_executor(request: pytest.FixtureRequest, pytestconfig: pytest.Config) -> Iterator[TrialExecutor]:
+    """Where trials are played: here, one after the other."""
+    from pytest_webarena.trials.executor import SerialExecutor
+
+    again = settings_of(pytestconfig).rescore is not None
+    with SerialExecutor(request.getfixturevalue("webarena_rescorer" if again else "webarena_runtime")) as executor:
+        yield executor
 
 
 def _booked(options: TrialOptions, run: RunInfo) -> TrialOptions:

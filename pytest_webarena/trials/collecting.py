@@ -61,6 +61,7 @@ class Collector:
         stage.check_sites(ask=stop_reason == "time")  # one that died or hangs must not look like an agent that failed
         requests = self._requests()
         tabs = stage.session.tabs()
+        signals = stage.session.signals
         if picture is not None:
             picture(stage.session.screenshot())
         probes = self._collect(self._checks if self._signals.end else (), "end")
@@ -73,6 +74,8 @@ class Collector:
             requests=requests,
             unrecorded=stage.unrecorded(),
             probes=(*self.probes, *probes),
+            signals=signals.since(),
+            lost_signals=signals.lost,
             sites=stage.live.sites,
             answer_format=answer_format,
         )

@@ -21,7 +21,7 @@ from pytest_webarena.browser.context import open_context
 from pytest_webarena.browser.faults import ActionFailed, DialogOpened, TabClosed, Unresponsive
 from pytest_webarena.browser.looking import look, screenshot_of, states_of, unread
 from pytest_webarena.browser.loop import Deadline
-from pytest_webarena.browser.messages import first_line, shorten
+from pytest_webarena.browser.messages import first_line
 from pytest_webarena.browser.observation import Observation
 from pytest_webarena.browser.own_pages import OwnPages, open_own_pages, remembered
 from pytest_webarena.browser.page_reading import read_address, read_tab
@@ -37,6 +37,7 @@ from pytest_webarena.browser.tabs.timers import KEEP_NOTE
 from pytest_webarena.browser.writes import holds_writes
 from pytest_webarena.errors import BrowserError
 from pytest_webarena.evidence import TabState, TargetRecord
+from pytest_webarena.text import shorten
 
 if TYPE_CHECKING:
     from pytest_webarena.browser.engine import BrowserEngine

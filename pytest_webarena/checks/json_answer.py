@@ -10,9 +10,10 @@ from typing import Any
 
 from pytest_webarena.checks.text import same_text
 from pytest_webarena.tasks.file_reading import INVALID, Invalid, Reading
-from pytest_webarena.tasks.nodes import Node, clip, near
+from pytest_webarena.tasks.nodes import Node, near
 from pytest_webarena.tasks.shapes import Json, Schema, Schemas, Shape
 from pytest_webarena.tasks.syntax import regex_fault
+from pytest_webarena.text import clip
 
 __all__ = ["SCHEMA", "explain_schema", "same_json", "same_number"]
 

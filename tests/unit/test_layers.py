@@ -18,7 +18,7 @@ import pytest_webarena.errors
 PACKAGE = Path(pytest_webarena.errors.__file__).parent
 
 ORDER: tuple[tuple[str, ...], ...] = (
-    ("errors", "actions", "answers", "evidence", "har", "secrets", "signals", "yaml_files"),
+    ("errors", "actions", "answers", "evidence", "har", "secrets", "signals", "text", "yaml_files"),
     ("tasks",),
     ("llm",),
     ("checks",),

@@ -10,9 +10,9 @@ from playwright.async_api import Dialog
 from playwright.async_api import Error as PlaywrightError
 
 from pytest_webarena.browser.config import DialogPolicy
-from pytest_webarena.browser.messages import shorten
 from pytest_webarena.browser.reports import PageEvent
 from pytest_webarena.browser.signal_log import TabSignals
+from pytest_webarena.text import shorten
 
 __all__ = ["Dialogs"]
 

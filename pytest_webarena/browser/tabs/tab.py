@@ -12,7 +12,7 @@ from playwright.async_api import CDPSession, FileChooser, Page, Request
 from playwright.async_api import Error as PlaywrightError
 
 from pytest_webarena.browser.faults import DialogOpened, PageCrashed, ScriptFailed, TabClosed, Unresponsive
-from pytest_webarena.browser.messages import first_line, shorten, writable
+from pytest_webarena.browser.messages import first_line, writable
 from pytest_webarena.browser.observation.extraction import ElementInfo
 from pytest_webarena.browser.observation.fast.inpage import InPage
 from pytest_webarena.browser.observation.fast.numbers import Numbers
@@ -23,6 +23,7 @@ from pytest_webarena.browser.tabs.cut_requests import Cuts
 from pytest_webarena.browser.tabs.dialogs import Dialogs
 from pytest_webarena.browser.tabs.navigation_events import Navigations
 from pytest_webarena.errors import BrowserError
+from pytest_webarena.text import shorten
 
 __all__ = ["Tab"]
 

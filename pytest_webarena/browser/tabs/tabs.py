@@ -13,12 +13,13 @@ from pytest_webarena.browser.acting.uploads import offered
 from pytest_webarena.browser.config import SessionConfig
 from pytest_webarena.browser.faults import PageCrashed, TabClosed, Unresponsive
 from pytest_webarena.browser.loop import Deadline
-from pytest_webarena.browser.messages import first_line, shorten
+from pytest_webarena.browser.messages import first_line
 from pytest_webarena.browser.reports import PageEvent
 from pytest_webarena.browser.signal_log import SignalLog
 from pytest_webarena.browser.tabs.dialogs import Dialogs
 from pytest_webarena.browser.tabs.tab import Tab
 from pytest_webarena.errors import BrowserError
+from pytest_webarena.text import shorten
 
 __all__ = ["Tabs"]
 

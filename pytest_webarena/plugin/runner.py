@@ -56,7 +56,7 @@ def run_task(request: pytest.FixtureRequest, browser_name: str) -> None:
     if item.planned is not None:
         record = as_expected(item.planned, record)  # from here on, "passed" is what the audit expects
         item.user_properties.append(("audit", record.outcome))
-    runtime.settle(record)
+    runtime.prune(record)
     report_trial(item, told, runtime.folder(told))
     message = printable(rerun_words(record) + record.message)
     if record.outcome == "failed":

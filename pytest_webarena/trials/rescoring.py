@@ -61,7 +61,7 @@ class Rescorer:
         """Where the files of a trial are."""
         return self._run.folder(record.key).path
 
-    def settle(self, record: TrialRecord) -> None:
+    def prune(self, record: TrialRecord) -> None:
         """Nothing: what was kept stays."""
 
     def _judged(self, task: Task, record: TrialRecord, attempt: Path) -> TrialRecord:

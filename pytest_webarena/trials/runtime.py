@@ -119,7 +119,7 @@ class Runtime:
         """Where the files of a trial are."""
         return self._run.folder(record.key).path
 
-    def settle(self, record: TrialRecord) -> None:
+    def prune(self, record: TrialRecord) -> None:
         """Drop what ``--record`` does not ask to keep, before the reports take their copies of what is left."""
         keep = self._config.record
         if keep == "minimal" or (keep == "failures" and record.outcome == "passed"):

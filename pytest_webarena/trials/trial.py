@@ -75,7 +75,7 @@ def _run_attempts(
             if broke > 1 and sites_stand_alone(plan, resources):
                 record = blamed(record, plan)
         if recalled is not None:
-            record = replace(record, memory=recalled.settle(judged=record.outcome != "error"))
+            record = replace(record, memory=recalled.keep(judged=record.outcome != "error"))
         attempts.append(
             Attempt(
                 number=writer.number,

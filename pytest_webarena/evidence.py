@@ -15,6 +15,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
 from pytest_webarena.answers import AnswerFormat, as_text
+from pytest_webarena.signals import Signal, TargetRecord, signal_from_json
 
 __all__ = [
     "LONGEST_PAGE",
@@ -35,9 +36,9 @@ __all__ = [
     "cut",
 ]
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 """2 added what a model said and cost to `StepRecord`; 3 the form of the answer, and bodies of responses; 4 what the
-record of requests had no room for."""
+record of requests had no room for; 5 signals."""
 
 LONGEST_TEXT = 100_000
 """Characters of any one text of an agent's that is recorded and judged, its answer included. Nobody who knows an answer
@@ -65,21 +66,6 @@ class TabState:
     html: str
     """The serialised DOM, not the source as sent."""
     active: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TargetRecord:
-    """The element an action hit, described so that another run can find it again."""
-
-    selector: str = ""
-    role: str = ""
-    name: str = ""
-    tag: str = ""
-    text: str = ""
-    """Visible text, at most 200 characters."""
-    x: float | None = None
-    y: float | None = None
-    """Centre in CSS pixels of the viewport."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -264,6 +250,10 @@ class Evidence:
     unrecorded: tuple[Unrecorded, ...] = ()
     """What is missing in ``requests``; empty when they are complete, and in evidence of older versions."""
     probes: tuple[Probe, ...] = ()
+    signals: tuple[Signal, ...] | None = None
+    """What the session recorded by itself, in order; None when nobody recorded, as in evidence of older versions."""
+    lost_signals: int = 0
+    """How many came after there was no more room for them."""
     sites: Mapping[str, str] = field(default_factory=dict)
     """Site name to base URL as the agent saw it, without a trailing slash."""
     answer_format: AnswerFormat = "text"
@@ -301,6 +291,8 @@ class Evidence:
             requests=tuple(_request(request) for request in data["requests"]),
             unrecorded=tuple(Unrecorded(**each) for each in data.get("unrecorded", ())),
             probes=tuple(Probe(**probe) for probe in data["probes"]),
+            signals=tuple(map(signal_from_json, signals)) if (signals := data.get("signals")) is not None else None,
+            lost_signals=data.get("lost_signals", 0),
             sites=dict(data["sites"]),
             answer_format=data.get("answer_format", "text"),
         )

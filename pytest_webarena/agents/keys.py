@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from pytest_webarena.errors import UsageError, closest
+from pytest_webarena.text import shorten
 
 __all__ = ["read_keys"]
 
@@ -118,5 +119,4 @@ def _words(hint: Any) -> str:
 
 
 def _shown(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 80 else f"{text[:77]}…"
+    return shorten(repr(value), 80)

@@ -13,10 +13,10 @@ from urllib.parse import urljoin, urlsplit
 
 from pytest_webarena.actions import Action, Goto, Press, Select, Type, answers_dialogs, as_record
 from pytest_webarena.browser.config import Deadlines, SessionConfig
-from pytest_webarena.browser.messages import shorten
 from pytest_webarena.browser.reports import PageReading
 from pytest_webarena.errors import BrowserError, SiteError, TaskError
 from pytest_webarena.sites.client.visitor import Answer, Visitor
+from pytest_webarena.text import shorten
 
 if TYPE_CHECKING:
     from pytest_webarena.browser.engine import BrowserEngine

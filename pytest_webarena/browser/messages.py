@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["first_line", "net_error", "shorten", "writable"]
+__all__ = ["first_line", "net_error", "writable"]
 
 _CALL = re.compile(r"^[A-Za-z]+\.[a-z_A-Z]+: ")
 _NET = re.compile(r"net::(ERR_[A-Z_0-9]+)")
@@ -71,16 +71,6 @@ def net_error(error: BaseException) -> str:
     code = match[match.lastindex or 1]
     code = _FIREFOX_NAMES.get(code, code)
     return f"{_NET_WORDS.get(code, 'the page could not be loaded')} ({code})"
-
-
-def shorten(text: str, length: int = 200) -> str:
-    """``text`` on one line, at most ``length`` characters.
-
-    >>> shorten("one\\n  two   three", 9)
-    'one two …'
-    """
-    line = " ".join(text.split())
-    return line if len(line) <= length else line[: length - 1] + "…"
 
 
 def writable(text: str) -> str:

@@ -11,7 +11,7 @@ from playwright.async_api import Error as PlaywrightError
 from pytest_webarena.browser.config import Deadlines
 from pytest_webarena.browser.faults import ScriptFailed, Unresponsive
 from pytest_webarena.browser.loop import Deadline
-from pytest_webarena.browser.messages import first_line, net_error, shorten, writable
+from pytest_webarena.browser.messages import first_line, net_error, writable
 from pytest_webarena.browser.reports import PageReading
 from pytest_webarena.browser.tabs.address_guard import RefusedAddress, resolve_address
 from pytest_webarena.browser.tabs.navigation import load
@@ -20,6 +20,7 @@ from pytest_webarena.browser.tabs.tab import Tab
 from pytest_webarena.browser.tabs.tabs import Tabs
 from pytest_webarena.errors import BrowserError, SiteError, TaskError
 from pytest_webarena.evidence import LONGEST_PAGE
+from pytest_webarena.text import shorten
 
 __all__ = ["read_address", "read_tab"]
 

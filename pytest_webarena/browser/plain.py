@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from pytest_webarena.errors import UsageError, closest
+from pytest_webarena.text import shorten
 
 __all__ = ["Reader", "choice", "flag", "number", "optional", "pair", "read_settings", "several", "text", "whole"]
 
@@ -131,5 +132,4 @@ def _near(value: object, known: Sequence[str]) -> str:
 
 
 def _shown(value: object) -> str:
-    shown = repr(value)
-    return shown if len(shown) <= 80 else shown[:79] + "…"
+    return shorten(repr(value), 80)

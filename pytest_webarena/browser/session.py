@@ -21,11 +21,12 @@ from pytest_webarena.browser.context import open_context
 from pytest_webarena.browser.faults import ActionFailed, DialogOpened, TabClosed, Unresponsive
 from pytest_webarena.browser.looking import look, screenshot_of, states_of, unread
 from pytest_webarena.browser.loop import Deadline
-from pytest_webarena.browser.messages import first_line, shorten
+from pytest_webarena.browser.messages import first_line
 from pytest_webarena.browser.observation import Observation
 from pytest_webarena.browser.own_pages import OwnPages, open_own_pages, remembered
 from pytest_webarena.browser.page_reading import read_address, read_tab
 from pytest_webarena.browser.reports import DownloadRecord, Outcome, PageEvent, PageReading
+from pytest_webarena.browser.signal_log import SignalLog
 from pytest_webarena.browser.tabs.downloads import Downloads
 from pytest_webarena.browser.tabs.first_page import open_first_page
 from pytest_webarena.browser.tabs.recovery import recover
@@ -36,6 +37,7 @@ from pytest_webarena.browser.tabs.timers import KEEP_NOTE
 from pytest_webarena.browser.writes import holds_writes
 from pytest_webarena.errors import BrowserError
 from pytest_webarena.evidence import TabState, TargetRecord
+from pytest_webarena.text import shorten
 
 if TYPE_CHECKING:
     from pytest_webarena.browser.engine import BrowserEngine
@@ -80,6 +82,8 @@ class Session:
         self._told = 0
         self._error = ""
         self._downloads = Downloads(self._events.append)
+        self.signals = SignalLog()
+        """What happened in its tabs since the first pages were asked for, whoever did it."""
         self._own: OwnPages | None = None
         self._sharing = False
         self._known: Mapping[str, Any] = config.storage_state or {}
@@ -192,7 +196,7 @@ class Session:
         self._lock = asyncio.Lock()
         self._context = await self._open()
         await self._context.add_init_script(KEEP_NOTE)
-        self._tabs_or_none = Tabs(self._context, self._config, self._events.append, self._downloads.begin)
+        self._tabs_or_none = Tabs(self._context, self._config, self._events.append, self._downloads.begin, self.signals)
         await self._tabs.sync()
 
     async def _open(self) -> BrowserContext:
@@ -224,6 +228,7 @@ class Session:
         return Deadline(self._limits.step * (1 - _RESERVE))
 
     async def _open_tabs(self, urls: Sequence[str]) -> None:
+        self.signals.restart()
         fresh = []
         for url in urls or ("about:blank",):
             tab = await self._tabs.open(current=False)

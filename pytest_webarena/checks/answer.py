@@ -11,9 +11,10 @@ from pytest_webarena.checks.json_answer import SCHEMA, explain_schema, same_json
 from pytest_webarena.checks.kind import Judgement, Kind, View
 from pytest_webarena.checks.text import ANY_TEXT, TEXT_FIELDS, TextMatch, judge_text, normalise, take_text, text_fault
 from pytest_webarena.tasks.file_reading import Reading
-from pytest_webarena.tasks.nodes import MapNode, clip
+from pytest_webarena.tasks.nodes import MapNode
 from pytest_webarena.tasks.record_shapes import Convert, Either, Field, Record
 from pytest_webarena.tasks.shapes import Bool, Fault, Json, Text
+from pytest_webarena.text import clip
 
 __all__ = ["ANSWER", "UNACHIEVABLE", "AnswerSpec", "Wanted", "says_unachievable"]
 

@@ -1,4 +1,11 @@
-"""Comparing JSON values, and the part of JSON schema that answers need."""
+"""Comparing JSON values, and the part of JSON schema that answers need.
+
+Not `jsonschema`, a dependency of development alone (its 4.26 needs four more packages, one of them compiled, and takes
+a third of a second to import in each process that judges): values that ``enum`` and ``const`` name are compared as
+answers are elsewhere, texts but for their form and numbers as the decimals they print as, so its own keywords would
+have to be replaced; and a keyword outside of this part is an error of the task file with its place, where a validator
+ignores it and a check with a misspelt keyword would let everything pass.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +17,10 @@ from typing import Any
 
 from pytest_webarena.checks.text import same_text
 from pytest_webarena.tasks.file_reading import INVALID, Invalid, Reading
-from pytest_webarena.tasks.nodes import Node, clip, near
+from pytest_webarena.tasks.nodes import Node, near
 from pytest_webarena.tasks.shapes import Json, Schema, Schemas, Shape
 from pytest_webarena.tasks.syntax import regex_fault
+from pytest_webarena.text import clip
 
 __all__ = ["SCHEMA", "explain_schema", "same_json", "same_number"]
 

@@ -16,8 +16,8 @@ from pytest_webarena.errors import BrowserError, JudgeError, SiteError, TaskErro
 from pytest_webarena.evidence import Evidence, Probe
 from pytest_webarena.tasks.kinds import find_kind
 from pytest_webarena.tasks.model import Check, Task
-from pytest_webarena.tasks.nodes import clip
 from pytest_webarena.tasks.placeholders import readable
+from pytest_webarena.text import clip
 
 __all__ = ["Signals", "Watch", "collect", "judge", "judge_all", "make_ready", "signals"]
 

@@ -16,11 +16,12 @@ from pytest_webarena.checks.urls import compile_glob, parse_url
 from pytest_webarena.evidence import Evidence, RequestRecord, Unrecorded
 from pytest_webarena.tasks.addresses import Address, AddressShape
 from pytest_webarena.tasks.file_reading import Reading
-from pytest_webarena.tasks.nodes import MapNode, clip
+from pytest_webarena.tasks.nodes import MapNode
 from pytest_webarena.tasks.record_shapes import Convert, Either, Field, ListOf, Record
 from pytest_webarena.tasks.setup_form import METHODS
 from pytest_webarena.tasks.shapes import Bool, Choice, Fault, Int, Text
 from pytest_webarena.tasks.syntax import REGEX
+from pytest_webarena.text import clip
 
 __all__ = ["NETWORK", "NetworkSpec"]
 

@@ -12,10 +12,11 @@ from pytest_webarena.errors import TaskError
 from pytest_webarena.evidence import JsonValue
 from pytest_webarena.tasks.addresses import Address, AddressShape
 from pytest_webarena.tasks.file_reading import Invalid, Reading
-from pytest_webarena.tasks.nodes import MapNode, Node, ScalarNode, clip
+from pytest_webarena.tasks.nodes import MapNode, Node, ScalarNode
 from pytest_webarena.tasks.record_shapes import Field, ListOf, Record
 from pytest_webarena.tasks.shapes import Choice, Fault, Int, Schema, Schemas, Shape, Text
 from pytest_webarena.tasks.syntax import LOCATE
+from pytest_webarena.text import clip
 
 __all__ = ["PAGE", "PageSpec"]
 

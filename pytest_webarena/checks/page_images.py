@@ -21,8 +21,8 @@ from pytest_webarena.checks.images.similarity import (
 from pytest_webarena.checks.images.spec import FORM, ImageQuery
 from pytest_webarena.checks.kind import Judgement, Kind, View
 from pytest_webarena.checks.upstream.parts import Part, judgement_of
-from pytest_webarena.tasks.nodes import clip
 from pytest_webarena.tasks.placeholders import resolve_placeholders
+from pytest_webarena.text import clip
 
 __all__ = ["PAGE_IMAGE_QUERY", "ImageQuery", "judge"]
 

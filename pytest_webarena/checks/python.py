@@ -13,9 +13,9 @@ from typing import Any
 from pytest_webarena.checks.kind import Judgement, Kind, View
 from pytest_webarena.errors import JudgeError
 from pytest_webarena.tasks.file_reading import Reading
-from pytest_webarena.tasks.nodes import clip
 from pytest_webarena.tasks.record_shapes import Convert, Either, Field, MapOf, Record
 from pytest_webarena.tasks.shapes import Fault, Json, Text
+from pytest_webarena.text import clip
 
 __all__ = ["PYTHON", "PythonSpec"]
 

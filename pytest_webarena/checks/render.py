@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING
 
-from pytest_webarena.tasks.nodes import clip
+from pytest_webarena.text import clip
 
 if TYPE_CHECKING:
     from pytest_webarena.checks.verdict import CheckResult, Verdict

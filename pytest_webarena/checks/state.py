@@ -17,11 +17,12 @@ from pytest_webarena.checks.text import ANY_TEXT, TEXT_FIELDS, TextMatch, judge_
 from pytest_webarena.evidence import JsonValue
 from pytest_webarena.tasks.addresses import Address, AddressShape, SiteShape
 from pytest_webarena.tasks.file_reading import Reading
-from pytest_webarena.tasks.nodes import MapNode, clip
+from pytest_webarena.tasks.nodes import MapNode
 from pytest_webarena.tasks.record_shapes import Convert, Either, Field, ListOf, Record
 from pytest_webarena.tasks.setup_form import REQUEST_FIELDS, ApiRequest, make_request, request_fault
 from pytest_webarena.tasks.shapes import Choice, Fault, Json, Text
 from pytest_webarena.tasks.syntax import QUERY
+from pytest_webarena.text import clip
 
 __all__ = ["STATE", "StateSpec"]
 

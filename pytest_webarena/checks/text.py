@@ -17,10 +17,11 @@ from typing import Any, Literal
 
 from pytest_webarena.checks.numbers import NumberToken, final_answer, numbers_in
 from pytest_webarena.tasks.file_reading import Reading
-from pytest_webarena.tasks.nodes import MapNode, clip
+from pytest_webarena.tasks.nodes import MapNode
 from pytest_webarena.tasks.record_shapes import Convert, Field, ListOf
 from pytest_webarena.tasks.shapes import Bool, Fault, Number, Text
 from pytest_webarena.tasks.syntax import REGEX
+from pytest_webarena.text import clip
 
 __all__ = [
     "ANY_TEXT",

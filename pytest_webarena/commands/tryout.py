@@ -17,6 +17,7 @@ from pytest_webarena.sites.client.launcher import BrokerConfig, BrokerLauncher
 from pytest_webarena.suites.loading import is_suite, load_suite
 from pytest_webarena.tasks import Task, load_tasks
 from pytest_webarena.trials.episode import EpisodeLimits
+from pytest_webarena.trials.options import TrialOptions
 from pytest_webarena.trials.run_info import RunInfo
 from pytest_webarena.trials.runtime import Runtime, RuntimeConfig
 from pytest_webarena.trials.tryout import Tryout, about, converse, tryout
@@ -80,7 +81,7 @@ def _config(options: argparse.Namespace) -> RuntimeConfig:
     return RuntimeConfig(
         worker="try",
         limits=EpisodeLimits(),
-        env_retries=0,
+        options=TrialOptions(env_retries=0),
         lease_timeout=300.0,
         agent_directories=(),
         engine=EngineConfig(executable=options.browser_executable, launch_args={"headless": not options.headed}),

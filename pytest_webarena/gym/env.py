@@ -28,8 +28,9 @@ from pytest_webarena.sites.catalogues.loading import load_catalogue
 from pytest_webarena.suites.loading import is_suite, load_suite
 from pytest_webarena.tasks import Task, load_tasks
 from pytest_webarena.tasks.placeholders import resolve_placeholders
-from pytest_webarena.trials.collecting import WRITE_TIMEOUT, Collector
+from pytest_webarena.trials.collecting import Collector
 from pytest_webarena.trials.episode import Episode, EpisodeLimits
+from pytest_webarena.trials.options import WRITE_TIMEOUT, TrialOptions
 from pytest_webarena.trials.outcome import decide
 from pytest_webarena.trials.stage import Stage, set_stage
 
@@ -83,7 +84,7 @@ class TasksEnv(gymnasium.Env[dict[str, Any], "str | Action"]):
         self._parse = find_grammar(grammar).parse
         self._tasks = _find_tasks(tasks, sites)
         self._limits = limits
-        self._write_timeout = write_timeout
+        self._options = TrialOptions(write_timeout=write_timeout)
         seen = observation or ObservationConfig()
         seen = seen if isinstance(seen, ObservationConfig) else ObservationConfig.from_plain(seen)
         seen = replace(seen, max_chars=min(seen.max_chars or _TEXT, _TEXT))
@@ -126,12 +127,12 @@ class TasksEnv(gymnasium.Env[dict[str, Any], "str | Action"]):
         self._steps, self._task = 0, task
         with ExitStack() as exits:
             self._stage = exits.enter_context(
-                set_stage(task, self._guest, holder=f"gym: {task.id}", write_timeout=self._write_timeout)
+                set_stage(task, self._guest, holder=f"gym: {task.id}", options=self._options)
             )
             self._stage.open_first_pages()
             self._episode_exits = exits.pop_all()
         stage = self._stage
-        collector = self._collector = Collector(task, stage, write_timeout=self._write_timeout)
+        collector = self._collector = Collector(task, stage, write_timeout=self._options.write_timeout)
 
         def stepped(step: StepRecord) -> None:
             self._steps = step.index + 1

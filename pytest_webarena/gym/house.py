@@ -18,6 +18,7 @@ from pytest_webarena.evidence import StepRecord
 from pytest_webarena.sites.client.launcher import BrokerConfig, BrokerLauncher
 from pytest_webarena.sites.client.lease import Lease
 from pytest_webarena.trials.episode import EpisodeLimits
+from pytest_webarena.trials.options import TrialOptions
 from pytest_webarena.trials.run_info import RunInfo
 from pytest_webarena.trials.runtime import Runtime, RuntimeConfig
 from pytest_webarena.trials.stage import Stage
@@ -52,7 +53,7 @@ class _House:
         config = RuntimeConfig(
             worker=f"gym-{os.getpid()}",
             limits=EpisodeLimits(seconds=math.inf),
-            env_retries=0,
+            options=TrialOptions(env_retries=0),
             lease_timeout=300.0,
             agent_directories=(),
             engine=EngineConfig(executable=key.executable, launch_args={"headless": not key.headed}),

@@ -66,6 +66,6 @@ def refusal(task: Task, config: pytest.Config) -> str:
     catalogue = config.stash[CATALOGUE]
     if not settings.allow_unreset and (refused := why_not_lent(catalogue, task)):
         return refused
-    if settings.fetch_images or not task.images:
+    if settings.options.fetch_images or not task.images:
         return ""
     return why_not_shown(task, {catalogue.sites[site].host for site in task.leased if site in catalogue.sites})

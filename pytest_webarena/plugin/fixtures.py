@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from pytest_webarena.sites.client.lease import Lease
     from pytest_webarena.tasks import Task
     from pytest_webarena.trials.episode import EpisodeLimits
+    from pytest_webarena.trials.executor import TrialExecutor
+    from pytest_webarena.trials.options import TrialOptions
     from pytest_webarena.trials.policies import AgentOf, RecordPolicy, SignIn
     from pytest_webarena.trials.rescoring import Rescorer
     from pytest_webarena.trials.run_info import RunInfo
@@ -89,7 +91,7 @@ def webarena_grammar() -> Callable[[AgentDefinition, Task], str]:
 @pytest.fixture(scope="session")
 def webarena_grading(pytestconfig: pytest.Config) -> Grading:
     """The grading that counts (``--grading``), as `checks.find_grading` gives it."""
-    return settings_of(pytestconfig).grading
+    return settings_of(pytestconfig).options.grading
 
 
 @pytest.fixture(scope="session")
@@ -171,7 +173,6 @@ def webarena_config(
 ) -> RuntimeConfig:
     """All policies as they hold where this test is: a conftest speaks for its own directory."""
     from pytest_webarena.browser.config import EngineConfig
-    from pytest_webarena.llm.ledger import LEDGER
     from pytest_webarena.llm_judge import placed
     from pytest_webarena.plugin.planning import expected_visits
     from pytest_webarena.plugin.policies import agents_of, asks_for_context, check_record, session_config
@@ -192,9 +193,7 @@ def webarena_config(
     return RuntimeConfig(
         worker=worker_id(pytestconfig),
         limits=webarena_limits,
-        env_retries=settings.env_retries,
         lease_timeout=webarena_lease_timeout,
-        write_timeout=settings.write_timeout,
         agent_directories=settings.agent_directories,
         agent_of=agents_of(webarena_agent, webarena_grammar),
         sign_in=webarena_sign_in,
@@ -205,14 +204,10 @@ def webarena_config(
             temp_dir=webarena_run.temp_dir,
         ),
         session=session,
-        grading=webarena_grading,
-        answers=settings.answers,
+        options=replace(_booked(settings.options, webarena_run), grading=webarena_grading),
         judge=placed(webarena_judge, webarena_run.run_dir),
-        check_timeout=settings.check_timeout,
-        fetch_images=settings.fetch_images,
         record=webarena_record,
         overrides=settings.overrides,
-        models=replace(settings.models, ledger=webarena_run.run_dir / LEDGER),
         visits=expected_visits(pytestconfig, request.session.items),
     )
 
@@ -252,23 +247,38 @@ def webarena_rescorer(
     pytestconfig: pytest.Config, webarena_run: RunInfo, webarena_grading: Grading, webarena_judge: JudgeSettings
 ) -> Rescorer:
     """What stands in for the runtime when a finished run is judged again: no broker, no browser, no agents."""
-    from pytest_webarena.llm.ledger import LEDGER
     from pytest_webarena.llm_judge import Judge, placed, standing
     from pytest_webarena.plugin.rescoring import agent_ids
     from pytest_webarena.results import RunDir
     from pytest_webarena.trials.rescoring import Rescorer
 
     settings = settings_of(pytestconfig)
+    options = _booked(settings.options, webarena_run)
     judge = Judge(
         placed(webarena_judge, webarena_run.run_dir),
-        replace(settings.models, ledger=webarena_run.run_dir / LEDGER),
+        options.models,
         worker=worker_id(pytestconfig),
         off=standing(webarena_judge).off,
     )
     run = RunDir(webarena_run.run_dir)
-    return Rescorer(
-        run, grading=webarena_grading, judge=judge, agents=agent_ids(settings), check_timeout=settings.check_timeout
-    )
+    return Rescorer(run, options=replace(options, grading=webarena_grading), judge=judge, agents=agent_ids(settings))
+
+
+@pytest.fixture
+def webarena_executor(request: pytest.FixtureRequest, pytestconfig: pytest.Config) -> Iterator[TrialExecutor]:
+    """Where trials are played: here, one after the other."""
+    from pytest_webarena.trials.executor import SerialExecutor
+
+    again = settings_of(pytestconfig).rescore is not None
+    with SerialExecutor(request.getfixturevalue("webarena_rescorer" if again else "webarena_runtime")) as executor:
+        yield executor
+
+
+def _booked(options: TrialOptions, run: RunInfo) -> TrialOptions:
+    """With the run's ledger for its model calls."""
+    from pytest_webarena.llm.ledger import LEDGER
+
+    return replace(options, models=replace(options.models, ledger=run.run_dir / LEDGER))
 
 
 # --- for Python tests -----------------------------------------------------------------------------------------------

@@ -89,7 +89,7 @@ def read_stored_run(config: pytest.Config) -> StoredRun | None:
 
 def note(run: RunDir, settings: Settings, argv: Sequence[str]) -> None:
     """Write down beside ``run.json`` how a run was judged again: the next time begins from there."""
-    grading = {"name": settings.grading.name, "without": list(settings.grading.left_out)}
+    grading = {"name": settings.options.grading.name, "without": list(settings.options.grading.left_out)}
     entry = {"at": round(time.time(), 3), "argv": list(argv), "grading": grading, "judge": judge_facts(settings.judge)}
     write_atomically(run.path / RESCORED, json.dumps([*notes(run.path / RESCORED), entry], indent=1))
 

@@ -1,4 +1,4 @@
-"""The body of every task item: asks the runtime for one trial and turns its record into a pytest outcome."""
+"""The body of every task item: has the executor play one trial and turns its record into a pytest outcome."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ from pytest_webarena.results.wording import printable, rerun_words
 
 if TYPE_CHECKING:
     from pytest_webarena.results import TrialRecord
+    from pytest_webarena.trials.executor import TrialExecutor
 
 __all__ = ["facts", "run_task"]
 
@@ -43,8 +44,9 @@ def run_task(request: pytest.FixtureRequest, browser_name: str) -> None:
     if not again and (refused := getattr(item.function, "refused", "")):
         _skip(item, refused)
     runtime = request.getfixturevalue("webarena_rescorer" if again else "webarena_runtime")  # lazy: neither is cheap
+    executor: TrialExecutor = request.getfixturevalue("webarena_executor")
     try:
-        record = runtime.run(item.task, item.agent_name, item.trial, node_id=item.nodeid)
+        record = executor.submit(item.task, item.agent_name, item.trial, node_id=item.nodeid).result()
     except SiteMissing as missing:
         _skip(item, printable(str(missing)))
     except OSError as error:  # of records alone: whatever else goes wrong has a record of its own
@@ -54,13 +56,13 @@ def run_task(request: pytest.FixtureRequest, browser_name: str) -> None:
     if item.planned is not None:
         record = as_expected(item.planned, record)  # from here on, "passed" is what the audit expects
         item.user_properties.append(("audit", record.outcome))
-    runtime.settle(record)
+    runtime.prune(record)
     report_trial(item, told, runtime.folder(told))
     message = printable(rerun_words(record) + record.message)
     if record.outcome == "failed":
         raise TaskFailed(message)
     if record.outcome == "error":
-        raise _ERRORS.get(record.cause, HarnessError)(message)
+        raise _ERRORS.get(record.cause or "", HarnessError)(message)
 
 
 def _skip(item: pytest.Item, reason: str) -> NoReturn:

@@ -14,7 +14,6 @@ import pytest
 from pytest_webarena.agents.overrides import Overrides, parse_option
 from pytest_webarena.agents.protocol import AgentDefinition, AgentLimits
 from pytest_webarena.agents.shipped import agent_directories
-from pytest_webarena.answers import AskedFormat
 from pytest_webarena.checks.grading import Grading, find_grading
 from pytest_webarena.errors import UsageError
 from pytest_webarena.llm.config import ModelSettings
@@ -28,6 +27,7 @@ from pytest_webarena.secrets import mark_environment
 from pytest_webarena.sites.catalogues.external import parse_site_urls
 from pytest_webarena.sites.catalogues.running import Pulls
 from pytest_webarena.trials.episode import EpisodeLimits
+from pytest_webarena.trials.options import TrialOptions
 
 __all__ = ["DEFAULT_AGENT", "Settings", "check_agents", "check_run_dir", "read_settings"]
 
@@ -49,24 +49,16 @@ class Settings:
     allow_unreset: bool
     pulls: Pulls
     """Which missing images are pulled."""
-    fetch_images: bool
-    """Whether images of intents may be loaded from elsewhere than the task's sites."""
     run_dir: Path | None
     max_steps: int
     time_limit: float
     stop_rule: Literal["paper", "upstream"]
-    grading: Grading
-    """The grading that counts, without the repairs that were switched off."""
-    answers: AskedFormat
-    """The form of answer to ask agents for."""
+    options: TrialOptions
+    """What holds for every trial."""
     judge: JudgeSettings
     """The judge model; its cache, unless asked for, is the run's to place."""
-    check_timeout: float
-    """Seconds that judging one check may take; 0: as long as it takes."""
-    env_retries: int
     replicas: int | None
     lease_timeout: float
-    write_timeout: float
     browser_executable: str | None
     record: Literal["all", "failures", "minimal"]
     resume: Path | None
@@ -79,8 +71,6 @@ class Settings:
     agent_directories: tuple[Path, ...]
     overrides: Overrides
     """What the flags change in agents' definitions."""
-    models: ModelSettings
-    """Budget, rate, cache and prices of model calls; the ledger's place is the run's to say."""
 
     @property
     def asks_for_agents(self) -> bool:
@@ -133,19 +123,27 @@ def read_settings(config: pytest.Config) -> Settings:
         site_urls=parse_site_urls(option("--site-url") or config.getini("webarena_site_urls")),
         allow_unreset=option("--allow-unreset"),
         pulls=_pulls(config),
-        fetch_images=option("--fetch-images"),
         run_dir=Path(run_dir or resume).absolute() if run_dir or resume else None,
         max_steps=option("--max-steps") or EpisodeLimits().steps,
         time_limit=option("--time-limit") or EpisodeLimits().seconds,
         stop_rule=option("--stop-rule") or "paper",
-        grading=_grading(config, stored),
-        answers=option("--answer-format") or "auto",
+        options=TrialOptions(
+            models=ModelSettings(
+                max_cost=option("--max-cost"),
+                requests_per_minute=option("--requests-per-minute"),
+                cache=_path(option("--model-cache")),
+                prices=_path(option("--prices")) or _own_prices(config),
+            ),
+            grading=_grading(config, stored),
+            answers=option("--answer-format") or "auto",
+            check_timeout=option("--check-timeout"),
+            fetch_images=option("--fetch-images"),
+            write_timeout=option("--write-timeout"),
+            env_retries=option("--env-retries"),
+        ),
         judge=read_judge(config, stored),
-        check_timeout=option("--check-timeout"),
-        env_retries=option("--env-retries"),
         replicas=option("--replicas"),
         lease_timeout=option("--lease-timeout"),
-        write_timeout=option("--write-timeout"),
         browser_executable=executable,
         record=option("--record"),
         resume=Path(resume).absolute() if resume else None,
@@ -169,12 +167,6 @@ def read_settings(config: pytest.Config) -> Settings:
                 cost=option("--max-trial-cost"),
             ),
             options=tuple(parse_option(text) for text in option("--agent-option")),
-        ),
-        models=ModelSettings(
-            max_cost=option("--max-cost"),
-            requests_per_minute=option("--requests-per-minute"),
-            cache=_path(option("--model-cache")),
-            prices=_path(option("--prices")) or _own_prices(config),
         ),
     )
 
@@ -217,12 +209,12 @@ def check_agents(settings: Settings, *, collecting: bool = False, browsers: Coll
     from pytest_webarena.agents import resolve_agent
 
     if not collecting:
-        settings.judge.check(settings.models)
+        settings.judge.check(settings.options.models)
     unused = dict.fromkeys(settings.overrides.names)
     for name in settings.agents:
         agent = resolve_agent(name, settings.agent_directories, settings.overrides)
         if not collecting:
-            agent.check(settings.models)
+            agent.check(settings.options.models)
             _check_browsers(name, agent, browsers)
         for used in agent.overridden:
             unused.pop(used, None)

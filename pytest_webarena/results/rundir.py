@@ -9,7 +9,8 @@
       trials/<slug>-<hash>/
         trial.json                 written last and atomically: its presence means "finished"
         started.json               who is (or was) at it, so that a crashed worker can be told from a missing trial
-        attempt-1/                 steps.jsonl network.jsonl evidence.json tabs/ observations/ shots/ inputs/
+        attempt-1/                 steps.jsonl signals.jsonl network.jsonl evidence.json
+                                   tabs/ observations/ shots/ inputs/
 
 One process owns one trial folder: there are no locks. Merging runs is a union of folders.
 """
@@ -22,16 +23,17 @@ import os
 import shutil
 import time
 import traceback
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from pytest_webarena.errors import HarnessError, UsageError, recording
 from pytest_webarena.evidence import LONGEST_PAGE, Evidence, StepRecord, cut
 from pytest_webarena.results.records import Attempt, TrialKey, TrialRecord
 from pytest_webarena.secrets import scrub, scrub_plain
+from pytest_webarena.signals import Signal
 
 if TYPE_CHECKING:
     from pytest_webarena.agents.protocol import InputImage
@@ -363,6 +365,11 @@ class AttemptWriter:
         with recording(path), path.open("a", encoding="utf-8", errors="surrogatepass") as file:
             file.write(scrub(json.dumps(scrub_plain(asdict(step)), default=str)) + "\n")
 
+    def signalled(self, signals: Sequence[Signal]) -> None:
+        """Append what the session has recorded since; `finish` writes it once more, with what came last."""
+        if signals:
+            _write_lines(self.path / "signals.jsonl", map(asdict, signals), mode="a")
+
     def remembered(self, before: str, after: str | None) -> None:
         """Keep what the agent was told of earlier trials, and what it leaves to later ones if that is something new."""
         for name, text in (("before", before), ("after", after)):
@@ -377,9 +384,9 @@ class AttemptWriter:
         """Keep the evidence. Steps are there already; pages and traffic get files of their own."""
         data = evidence.to_json()
         del data["steps"]
-        log = self.path / "network.jsonl"
-        with recording(log), log.open("w", encoding="utf-8", errors="surrogatepass") as file:
-            file.writelines(json.dumps(scrub_plain(request)) + "\n" for request in data.pop("requests"))
+        _write_lines(self.path / "network.jsonl", data.pop("requests"))
+        if (signals := data.pop("signals")) is not None:
+            _write_lines(self.path / "signals.jsonl", signals)
         for index, tab in enumerate(data["tabs"]):
             tab["html"] = self._write(f"tabs/{index}.html", scrub(tab["html"]).encode("utf-8", "surrogatepass"))
         write_atomically(self.path / "evidence.json", json.dumps(scrub_plain(data)))
@@ -395,6 +402,11 @@ class AttemptWriter:
         return name
 
 
+def _write_lines(path: Path, values: Iterable[Any], *, mode: Literal["w", "a"] = "w") -> None:
+    with recording(path), path.open(mode, encoding="utf-8", errors="surrogatepass") as file:
+        file.writelines(json.dumps(scrub_plain(value)) + "\n" for value in values)
+
+
 def _image_suffix(data: bytes) -> str:
     return "png" if data.startswith(b"\x89PNG") else "webp" if data[8:12] == b"WEBP" else "jpg"
 
@@ -405,6 +417,8 @@ def read_evidence(attempt: Path) -> Evidence:
         data = json.loads((attempt / "evidence.json").read_text(encoding="utf-8"))
         data["steps"] = _json_lines(attempt / "steps.jsonl")
         data["requests"] = _json_lines(attempt / "network.jsonl")
+        signals = attempt / "signals.jsonl"
+        data["signals"] = _json_lines(signals) if signals.exists() else None
         for tab in data["tabs"]:
             tab["html"] = (attempt / tab["html"]).read_text(encoding="utf-8", errors="surrogatepass")
     except OSError as error:

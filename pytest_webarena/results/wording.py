@@ -6,6 +6,7 @@ import re
 
 from pytest_webarena.evidence import StepRecord, Usage
 from pytest_webarena.results.records import JudgeRecord, MemoryUse, TrialRecord
+from pytest_webarena.text import shorten
 
 __all__ = [
     "CAUSE_WORDS",
@@ -69,8 +70,7 @@ def action_words(step: StepRecord) -> str:
         words.append(str(detail) if action.get("kind") in ("goto", "scroll") else repr(detail))
     if action.get("enter"):
         words.append("and Enter")
-    text = " ".join(" ".join(words).split())
-    return text if len(text) <= 100 else text[:99] + "…"
+    return shorten(" ".join(words), 100)
 
 
 def printable(text: str) -> str:

@@ -13,8 +13,8 @@ from pytest_webarena.suites.forms import Form
 from pytest_webarena.suites.loading import LoadedForms, load_forms
 from pytest_webarena.suites.writing import yaml_lines, yaml_scalar
 from pytest_webarena.tasks.addresses import parse_address
-from pytest_webarena.tasks.nodes import clip
 from pytest_webarena.tasks.reference import schema_text
+from pytest_webarena.text import clip
 
 __all__ = ["Written", "export", "render"]
 

@@ -10,7 +10,7 @@ from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import Any
 
 from pytest_webarena.errors import Problem
-from pytest_webarena.tasks.nodes import clip
+from pytest_webarena.text import clip
 
 __all__ = ["MAX_PROBLEMS", "Row", "TaskRows", "read_rows", "said"]
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from pytest_webarena.suites.selecting import evaluation_types, is_achievable, template_of
 from pytest_webarena.tasks.model import Task
+from pytest_webarena.text import shorten
 
 __all__ = ["distribution"]
 
@@ -44,8 +45,7 @@ def _table(title: str, counts: Counter[str]) -> Iterator[str]:
     yield title
     for name, count in sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])):
         bar = "█" * max(1, round(_BAR * count / most))
-        shown = name if len(name) <= width else name[: width - 1] + "…"
-        yield f"  {shown:<{width}} {count:>4} {count / total:>4.0%} {bar}".rstrip()
+        yield f"  {shorten(name, width):<{width}} {count:>4} {count / total:>4.0%} {bar}".rstrip()
 
 
 def _wrapped(label: str, parts: Iterable[str]) -> list[str]:

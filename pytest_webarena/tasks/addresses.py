@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from pytest_webarena.tasks.file_reading import INVALID, Invalid, Reading
-from pytest_webarena.tasks.nodes import MapNode, Node, clip, near
+from pytest_webarena.tasks.nodes import MapNode, Node, near
 from pytest_webarena.tasks.shapes import Fault, Schema, Schemas, Shape, Text
+from pytest_webarena.text import clip
 
 __all__ = ["SITE_NAME", "Address", "AddressShape", "SiteShape", "known_site_fault", "parse_address", "resolve"]
 

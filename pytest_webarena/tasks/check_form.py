@@ -7,9 +7,10 @@ from typing import Any
 from pytest_webarena.tasks.file_reading import INVALID, Entries, Invalid, Reading, shown
 from pytest_webarena.tasks.kinds import CheckKind, find_kind, kind_names
 from pytest_webarena.tasks.model import Check
-from pytest_webarena.tasks.nodes import ListNode, MapNode, Node, ScalarNode, clip, near
+from pytest_webarena.tasks.nodes import ListNode, MapNode, Node, ScalarNode, near
 from pytest_webarena.tasks.record_shapes import Field, described, field_schema
 from pytest_webarena.tasks.shapes import Choice, Number, Schema, Schemas, Shape
+from pytest_webarena.text import clip
 
 __all__ = ["CHECKS", "COMBINATORS", "MODIFIERS", "CheckList"]
 

@@ -7,9 +7,10 @@ from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from pytest_webarena.errors import Problem
-from pytest_webarena.tasks.nodes import PLAIN, QUOTED, RENDERED, ListNode, MapNode, Node, ScalarNode, clip, near
+from pytest_webarena.tasks.nodes import PLAIN, QUOTED, RENDERED, ListNode, MapNode, Node, ScalarNode, near
 from pytest_webarena.tasks.scalars import BOOLS, NULLS, json_scalar
 from pytest_webarena.tasks.templates import TemplateProblem, Variable, fill_text, undefined, whole_name
+from pytest_webarena.text import clip
 
 if TYPE_CHECKING:
     from pytest_webarena.tasks.model import Location

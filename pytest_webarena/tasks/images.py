@@ -9,8 +9,9 @@ from urllib.parse import urlsplit
 from pytest_webarena.tasks.addresses import known_site_fault, parse_address
 from pytest_webarena.tasks.file_reading import INVALID, Invalid, Reading
 from pytest_webarena.tasks.model import ImageSource, Task
-from pytest_webarena.tasks.nodes import Node, clip
+from pytest_webarena.tasks.nodes import Node
 from pytest_webarena.tasks.shapes import Schema, Schemas, Shape, Text
+from pytest_webarena.text import clip
 
 __all__ = ["SUFFIXES", "ImageShape", "not_fetched", "why_not_shown"]
 

@@ -13,10 +13,11 @@ from pytest_webarena.tasks.digest import digest
 from pytest_webarena.tasks.file_reading import Entries, Invalid, Reading, TooManyProblems, shown
 from pytest_webarena.tasks.format import BODY, DEFAULT_KEYS, FILE, FORMAT_VERSION, TASK
 from pytest_webarena.tasks.model import Task
-from pytest_webarena.tasks.nodes import DEFAULT_LIMITS, ListNode, MapNode, Node, NodeLimits, ScalarNode, clip, compose
+from pytest_webarena.tasks.nodes import DEFAULT_LIMITS, ListNode, MapNode, Node, NodeLimits, ScalarNode, compose
 from pytest_webarena.tasks.shapes import Int
 from pytest_webarena.tasks.task_shapes import ID
 from pytest_webarena.tasks.templates import NAME, Variable
+from pytest_webarena.text import clip
 
 __all__ = ["load_tasks", "parse_tasks", "read_tasks"]
 

@@ -14,6 +14,7 @@ import yaml
 from yaml import events
 
 from pytest_webarena.errors import Problem
+from pytest_webarena.text import clip
 
 __all__ = [
     "MAX_BYTES",
@@ -27,7 +28,6 @@ __all__ = [
     "Node",
     "NodeLimits",
     "ScalarNode",
-    "clip",
     "compose",
     "near",
 ]
@@ -318,13 +318,6 @@ def _position(before: str) -> tuple[int, int]:
     """Line and column, from 1, of what follows ``before``."""
     lines = re.split("\r\n|\r|\n", before)
     return len(lines), len(lines[-1]) + 1
-
-
-def clip(text: str, width: int = 60) -> str:
-    """``text`` on one line of at most ``width`` characters, fit for a message."""
-    flat = " ".join(text[: width * 8].split())
-    flat = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in flat)
-    return flat if len(flat) <= width else flat[: width - 1] + "…"
 
 
 def near(name: str, known: Any) -> str:

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from pytest_webarena.tasks.file_reading import INVALID, Entries, Invalid, Reading
-from pytest_webarena.tasks.nodes import PLAIN, ListNode, MapNode, Node, ScalarNode, clip
+from pytest_webarena.tasks.nodes import PLAIN, ListNode, MapNode, Node, ScalarNode
 from pytest_webarena.tasks.scalars import NULLS
 from pytest_webarena.tasks.shapes import Fault, Schema, Schemas, Shape, Text, filled_scalar
+from pytest_webarena.text import clip
 
 __all__ = ["REQUIRED", "Convert", "Either", "Field", "ListOf", "MapOf", "Record", "described", "field_schema"]
 

@@ -11,11 +11,12 @@ from pytest_webarena.actions import Action
 from pytest_webarena.tasks.addresses import Address, AddressShape, SiteShape
 from pytest_webarena.tasks.file_reading import INVALID, Invalid, Reading, shown
 from pytest_webarena.tasks.model import SetupStep
-from pytest_webarena.tasks.nodes import ListNode, MapNode, Node, clip, near
+from pytest_webarena.tasks.nodes import ListNode, MapNode, Node, near
 from pytest_webarena.tasks.record_shapes import Convert, Either, Field, MapOf, Record, field_schema
 from pytest_webarena.tasks.shapes import Choice, Fault, Int, Json, Schema, Schemas, Shape, Text
 from pytest_webarena.tasks.steps import BROWSER_STEPS
 from pytest_webarena.tasks.syntax import STATEMENT
+from pytest_webarena.text import clip
 
 __all__ = [
     "METHODS",

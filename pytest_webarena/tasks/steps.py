@@ -9,10 +9,11 @@ from pytest_webarena import actions
 from pytest_webarena.actions import Action, Selector
 from pytest_webarena.tasks.addresses import AddressShape
 from pytest_webarena.tasks.file_reading import INVALID, Invalid, Reading, shown
-from pytest_webarena.tasks.nodes import ListNode, MapNode, Node, ScalarNode, clip, near
+from pytest_webarena.tasks.nodes import ListNode, MapNode, Node, ScalarNode, near
 from pytest_webarena.tasks.record_shapes import REQUIRED, Convert, Either, Field, ListOf, MapOf, Record, field_schema
 from pytest_webarena.tasks.shapes import Choice, Int, Number, Schema, Schemas, Shape, Text
 from pytest_webarena.tasks.syntax import SELECTOR
+from pytest_webarena.text import clip
 
 __all__ = ["ANSWERED_STEPS", "BROWSER_STEPS", "STEPS", "Steps"]
 

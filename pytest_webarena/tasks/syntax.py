@@ -7,8 +7,9 @@ import warnings
 from collections.abc import Callable
 
 from pytest_webarena.tasks.file_reading import Reading
-from pytest_webarena.tasks.nodes import clip, near
+from pytest_webarena.tasks.nodes import near
 from pytest_webarena.tasks.shapes import Fault, Text
+from pytest_webarena.text import clip
 
 __all__ = ["LOCATE", "QUERY", "REGEX", "SELECTOR", "STATEMENT"]
 

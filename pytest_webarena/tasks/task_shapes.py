@@ -10,9 +10,10 @@ from pytest_webarena.tasks.addresses import SITE_NAME, SiteShape, known_site_fau
 from pytest_webarena.tasks.check_form import CheckList
 from pytest_webarena.tasks.file_reading import INVALID, Invalid, Reading, shown
 from pytest_webarena.tasks.model import Check, Limits
-from pytest_webarena.tasks.nodes import MapNode, Node, clip, near
+from pytest_webarena.tasks.nodes import MapNode, Node, near
 from pytest_webarena.tasks.record_shapes import Either, Field, ListOf, MapOf, Record
 from pytest_webarena.tasks.shapes import Fault, Int, Json, Number, Schema, Schemas, Shape, Text
+from pytest_webarena.text import clip
 
 __all__ = ["GRADING_LISTS", "ID", "LIMITS", "Accounts", "Fillings", "SiteNames", "reason_fault"]
 

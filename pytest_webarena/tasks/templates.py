@@ -13,8 +13,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pytest_webarena.tasks.nodes import Node, ScalarNode, clip, near
+from pytest_webarena.tasks.nodes import Node, ScalarNode, near
 from pytest_webarena.tasks.scalars import BOOLS
+from pytest_webarena.text import clip
 
 __all__ = ["FILTERS", "NAME", "TemplateProblem", "Variable", "fill_text", "whole_name"]
 

@@ -25,15 +25,13 @@ def sites_stand_alone(plan: TrialPlan, resources: Resources) -> bool:
     """
     task = plan.task
     try:
-        with set_stage(
-            task, resources, holder=f"{plan.holder}, without its agent", fetch_images=plan.fetch_images
-        ) as stage:
+        with set_stage(task, resources, holder=f"{plan.holder}, without its agent", options=plan.options) as stage:
             stage.open_first_pages()
-            evidence = Collector(task, stage, write_timeout=plan.write_timeout).finish(
+            evidence = Collector(task, stage, write_timeout=plan.options.write_timeout).finish(
                 answer="", stop_reason="answered", steps=(), answer_format=plan.answer_format
             )
             stage.check_sites(ask=True)
-        verdict = judge_bounded(task, evidence, grading=plan.grading)
+        verdict = judge_bounded(task, evidence, grading=plan.options.grading)
     except Exception:  # whatever it is: the blame would be a guess
         return False
     return not (verdict.inconclusive and verdict.cause == "site")
@@ -41,7 +39,7 @@ def sites_stand_alone(plan: TrialPlan, resources: Resources) -> bool:
 
 def blamed(record: TrialRecord, plan: TrialPlan) -> TrialRecord:
     """The record of an attempt on a site that broke, as a failure of the agent that broke it: by every grading."""
-    headline = headline_of(plan.task, plan.grading.name) or plan.grading.name
+    headline = headline_of(plan.task, plan.options.grading.name) or plan.options.grading.name
     known = gradings_of(plan.task)
     verdicts = {
         name: Verdict(

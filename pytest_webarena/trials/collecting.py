@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from pytest_webarena.checks import collect, signals
 from pytest_webarena.errors import SiteError
 from pytest_webarena.evidence import Evidence, Probe, RequestRecord, StepRecord, Unfinished
+from pytest_webarena.trials.options import WRITE_TIMEOUT
 
 if TYPE_CHECKING:
     from pytest_webarena.answers import AnswerFormat
@@ -17,10 +18,7 @@ if TYPE_CHECKING:
     from pytest_webarena.tasks.model import Check, Task
     from pytest_webarena.trials.stage import Stage
 
-__all__ = ["WRITE_TIMEOUT", "Collector", "require_answers"]
-
-WRITE_TIMEOUT = 10.0
-"""How long requests that may change a site are waited for after an episode, in seconds, unless said otherwise."""
+__all__ = ["Collector", "require_answers"]
 
 
 class Collector:
@@ -63,6 +61,7 @@ class Collector:
         stage.check_sites(ask=stop_reason == "time")  # one that died or hangs must not look like an agent that failed
         requests = self._requests()
         tabs = stage.session.tabs()
+        signals = stage.session.signals
         if picture is not None:
             picture(stage.session.screenshot())
         probes = self._collect(self._checks if self._signals.end else (), "end")
@@ -75,6 +74,8 @@ class Collector:
             requests=requests,
             unrecorded=stage.unrecorded(),
             probes=(*self.probes, *probes),
+            signals=signals.since(),
+            lost_signals=signals.lost,
             sites=stage.live.sites,
             answer_format=answer_format,
         )

@@ -5,23 +5,21 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
 from pytest_webarena.agents.definitions import observed_as
 from pytest_webarena.agents.protocol import AgentDefinition, AgentLimits
-from pytest_webarena.checks import CHECK_SECONDS, REPAIRED, Grading
 from pytest_webarena.checks.grading import answer_format
 from pytest_webarena.tasks.placeholders import readable
-from pytest_webarena.trials.collecting import WRITE_TIMEOUT
 from pytest_webarena.trials.episode import EpisodeLimits
+from pytest_webarena.trials.options import TrialOptions
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pytest_webarena.answers import AnswerFormat, AskedFormat
+    from pytest_webarena.answers import AnswerFormat
     from pytest_webarena.browser.session import SessionConfig
-    from pytest_webarena.llm.config import ModelSettings
     from pytest_webarena.llm_judge import JudgeSession
     from pytest_webarena.results.memory import Memory
     from pytest_webarena.tasks.model import Task
@@ -37,26 +35,14 @@ class TrialPlan:
     agent: AgentDefinition
     trial: int
     limits: EpisodeLimits
-    models: ModelSettings | None = None
-    """Budget, ledger and cache of model calls."""
-    grading: Grading = REPAIRED
-    """The grading that counts."""
-    answers: AskedFormat = "auto"
-    """The form of answer to ask the agent for."""
+    options: TrialOptions = field(default_factory=TrialOptions)
+    """What the run says about all of its trials."""
     asker: JudgeSession | None = None
     """The judge model; without one, what needs it is inconclusive."""
-    check_timeout: float = CHECK_SECONDS
-    """Seconds that judging one check may take; 0: as long as it takes."""
     temp_dir: Path | None = None
     """For files of agents that go with the run."""
     memory: Memory | None = None
     """What the agent keeps from trial to trial, if its definition asks for that."""
-    fetch_images: bool = False
-    """Whether images of intents may be loaded from elsewhere than the task's sites."""
-    write_timeout: float = WRITE_TIMEOUT
-    """How long requests that may change a site are waited for after the last step, in seconds."""
-    env_retries: int = 1
-    """How often an environment error is tried again, each time on a fresh replica."""
     node_id: str = ""
     worker: str = ""
     since: float = math.inf
@@ -71,7 +57,7 @@ class TrialPlan:
     @property
     def answer_format(self) -> AnswerFormat:
         """The form of answer that the agent is asked for."""
-        return answer_format(self.task, self.grading, self.answers)
+        return answer_format(self.task, self.options.grading, self.options.answers)
 
     @property
     def effective_limits(self) -> EpisodeLimits:

@@ -60,6 +60,8 @@ class Recorder:
         self._collector = collector
         self._stage = stage
         self._progress = progress
+        self._signals = 0
+        """How many are written."""
 
     def observed(self, index: int, observation: Observation) -> tuple[str, str]:
         """Keep what the agent is shown: see `AttemptWriter.observed`."""
@@ -68,6 +70,9 @@ class Recorder:
     def stepped(self, step: StepRecord) -> None:
         """A step is over."""
         self._writer.stepped(step)
+        signals = self._stage.session.signals.since(self._signals)
+        self._signals += len(signals)
+        self._writer.signalled(signals)
         self._progress.steps = step.index + 1
         if step.usage is not None:
             self._progress.usage = step.usage + (self._progress.usage or Usage())

@@ -53,7 +53,7 @@ class Recollection:
         self._left = said
         writer.remembered(self.begun.text, said)
 
-    def settle(self, *, judged: bool) -> MemoryUse:
+    def keep(self, *, judged: bool) -> MemoryUse:
         """Keep what the attempt left for later trials, if it was ``judged``; for its record, which comes after that."""
         left, problem = self._left, self._problem
         self._left, self._problem, self.usage = None, "", None

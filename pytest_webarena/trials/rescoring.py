@@ -9,7 +9,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from pytest_webarena.checks import CHECK_SECONDS, Grading, judge_all_bounded
+from pytest_webarena.checks import judge_all_bounded
 from pytest_webarena.errors import TrialError
 from pytest_webarena.llm_judge import Judge
 from pytest_webarena.results.records import TrialKey, TrialRecord
@@ -17,6 +17,7 @@ from pytest_webarena.results.rundir import RunDir, read_evidence
 from pytest_webarena.secrets import scrub, scrub_plain
 from pytest_webarena.tasks.model import Task
 from pytest_webarena.tasks.placeholders import readable
+from pytest_webarena.trials.options import TrialOptions
 from pytest_webarena.trials.outcome import Decided, decide
 
 __all__ = ["Rescorer"]
@@ -30,22 +31,10 @@ _TASK = ("category", "template", "tags")
 class Rescorer:
     """Stands in for a worker's `Runtime` when a finished run is judged again."""
 
-    def __init__(
-        self,
-        run: RunDir,
-        *,
-        grading: Grading,
-        judge: Judge,
-        agents: Mapping[str, str],
-        check_timeout: float = CHECK_SECONDS,
-    ) -> None:
-        """``agents``: the name that ``--agent`` was given to the id that records have.
-
-        ``check_timeout``: seconds that judging one check may take; 0: as long as it takes.
-        """
-        self._check_timeout = check_timeout
+    def __init__(self, run: RunDir, *, options: TrialOptions, judge: Judge, agents: Mapping[str, str]) -> None:
+        """``agents``: the name that ``--agent`` was given to the id that records have."""
         self._run = run
-        self._grading = grading
+        self._options = options
         self._judge = judge
         self._agents = agents
 
@@ -72,7 +61,7 @@ class Rescorer:
         """Where the files of a trial are."""
         return self._run.folder(record.key).path
 
-    def settle(self, record: TrialRecord) -> None:
+    def prune(self, record: TrialRecord) -> None:
         """Nothing: what was kept stays."""
 
     def _judged(self, task: Task, record: TrialRecord, attempt: Path) -> TrialRecord:
@@ -80,7 +69,7 @@ class Rescorer:
             evidence = read_evidence(attempt)
         except (ValueError, KeyError, TypeError) as error:
             raise _NothingCollected from error
-        session = self._judge.session(record.key.folder)
+        session, options = self._judge.session(record.key.folder), self._options
         began = time.monotonic()
         facts = {name: getattr(task, name) for name in _TASK}
         intent = readable(task.intent, task.leased, evidence.sites)
@@ -88,7 +77,7 @@ class Rescorer:
         cleared: dict[str, Any] = {"score": None, "verdict": None, "verdicts": {}, "grading": ""}
         try:
             verdicts = judge_all_bounded(
-                task, evidence, headline=self._grading, asker=session, seconds=self._check_timeout
+                task, evidence, headline=options.grading, asker=session, seconds=options.check_timeout
             )
             name, verdict = next(iter(verdicts.items()))
             if not verdict.grading and record.grading:  # the task knows one verdict, whatever it is asked for

@@ -11,18 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_webarena.agents import AgentDefinition, resolve_agent
 from pytest_webarena.agents.overrides import Overrides
-from pytest_webarena.answers import AskedFormat
 from pytest_webarena.browser.engine import BrowserEngine, EngineConfig
 from pytest_webarena.browser.session import SessionConfig
-from pytest_webarena.checks import CHECK_SECONDS
-from pytest_webarena.checks.grading import REPAIRED, Grading
-from pytest_webarena.llm.config import ModelSettings
 from pytest_webarena.llm_judge import Judge, JudgeSettings, standing
 from pytest_webarena.results import RunDir, TrialKey, TrialRecord
 from pytest_webarena.results.memory import Memory, memory_folder
 from pytest_webarena.sites.client.lease import BrokerClient, Lease
-from pytest_webarena.trials.collecting import WRITE_TIMEOUT
 from pytest_webarena.trials.logins import Logins
+from pytest_webarena.trials.options import TrialOptions
 from pytest_webarena.trials.plan import TrialPlan
 from pytest_webarena.trials.policies import AgentOf, RecordPolicy, SignIn
 from pytest_webarena.trials.renewal import renew_ended_session
@@ -45,7 +41,6 @@ class RuntimeConfig:
     worker: str
     """``main``, ``gw0``, …"""
     limits: EpisodeLimits
-    env_retries: int
     lease_timeout: float
     """Seconds."""
     agent_directories: tuple[Path, ...]
@@ -54,20 +49,10 @@ class RuntimeConfig:
     """What all trials' browser contexts have in common."""
     overrides: Overrides = field(default_factory=Overrides)
     """What the command line changes in agents' definitions."""
-    models: ModelSettings = field(default_factory=ModelSettings)
-    """Budget, ledger and cache of model calls."""
-    grading: Grading = REPAIRED
-    """The grading that counts."""
-    answers: AskedFormat = "auto"
-    """The form of answer to ask agents for."""
+    options: TrialOptions = field(default_factory=TrialOptions)
+    """What holds for every trial."""
     judge: JudgeSettings = field(default_factory=JudgeSettings)
     """The judge model."""
-    check_timeout: float = CHECK_SECONDS
-    """Seconds that judging one check may take; 0: as long as it takes."""
-    fetch_images: bool = False
-    """Whether images of intents may be loaded from elsewhere than the task's sites."""
-    write_timeout: float = WRITE_TIMEOUT
-    """How long requests that may change a site are waited for after a trial's last step, in seconds."""
     record: RecordPolicy = "all"
     """Which trials keep screenshots and observations."""
     agent_of: AgentOf | None = None
@@ -118,7 +103,7 @@ class Runtime:
         if config.engine != before.engine and self._engine is not None:
             engine, self._engine = self._engine, None
             engine.close()
-        if (config.judge, config.models) != (before.judge, before.models):
+        if (config.judge, config.options.models) != (before.judge, before.options.models):
             self._judge = _judge(config)
 
     def run(self, task: Task, agent: str, trial: int, *, node_id: str) -> TrialRecord:
@@ -134,16 +119,10 @@ class Runtime:
             agent=definition,
             trial=trial,
             limits=self._config.limits,
-            models=self._config.models,
-            grading=self._config.grading,
-            answers=self._config.answers,
+            options=self._config.options,
             asker=self._judge.session(TrialKey(task.id, definition.id, trial).folder),
-            check_timeout=self._config.check_timeout,
             temp_dir=self._info.agents_dir or self._info.temp_dir,
             memory=memory,
-            fetch_images=self._config.fetch_images,
-            write_timeout=self._config.write_timeout,
-            env_retries=self._config.env_retries,
             node_id=node_id,
             worker=self._config.worker,
             since=self._info.facts.get("started", math.inf),
@@ -154,7 +133,7 @@ class Runtime:
         """Where the files of a trial are."""
         return self._run.folder(record.key).path
 
-    def settle(self, record: TrialRecord) -> None:
+    def prune(self, record: TrialRecord) -> None:
         """Drop what ``--record`` does not ask to keep, before the reports take their copies of what is left."""
         keep = self._config.record
         if keep == "all" or (keep == "failures" and record.outcome != "passed"):
@@ -206,4 +185,4 @@ class Runtime:
 
 
 def _judge(config: RuntimeConfig) -> Judge:
-    return Judge(config.judge, config.models, worker=config.worker, off=standing(config.judge).off)
+    return Judge(config.judge, config.options.models, worker=config.worker, off=standing(config.judge).off)

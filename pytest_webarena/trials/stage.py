@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 from pytest_webarena.actions import answers_dialogs
 from pytest_webarena.errors import TrialError
 from pytest_webarena.sites.catalogues.external import EXTERNAL
-from pytest_webarena.trials.collecting import WRITE_TIMEOUT, require_answers
+from pytest_webarena.trials.collecting import require_answers
 from pytest_webarena.trials.images import load_images
 from pytest_webarena.trials.live import LiveTrial, absolute_url
+from pytest_webarena.trials.options import TrialOptions
 from pytest_webarena.trials.setup import run_setup
 
 if TYPE_CHECKING:
@@ -122,16 +123,15 @@ def set_stage(
     timed: Callable[[str], AbstractContextManager[None]] = lambda name: nullcontext(),
     tailor: Callable[[SessionConfig], SessionConfig] = lambda config: config,
     self_driving: bool = False,
-    fetch_images: bool = False,
-    write_timeout: float = WRITE_TIMEOUT,
+    options: TrialOptions | None = None,
 ) -> Iterator[Stage]:
     """Lease, sign in, open a context, prepare; everything is given back at the end.
 
     ``timed`` is entered with ``lease``, ``session`` and ``setup`` around each part; ``tailor`` fits the agent's
-    browser context to the agent. One that is ``self_driving`` gets a browser of its own. ``fetch_images`` allows to
-    load the intent's images from elsewhere than the task's sites. ``write_timeout`` is how long the set-up's last
-    requests are waited for, in seconds.
+    browser context to the agent. One that is ``self_driving`` gets a browser of its own. ``options`` say where the
+    intent's images may be loaded from, and how long the set-up's last requests are waited for.
     """
+    options = options if options is not None else TrialOptions()
     with ExitStack() as exits:
         lease: Lease | None = None
         state: Mapping[str, Any] | None = None
@@ -153,13 +153,14 @@ def set_stage(
         if task.setup and lease is not None:
             with timed("setup"):
                 run_setup(task.setup, lease, live, _visits(task, resources, lease))
-                require_answers(lease.writes_over(write_timeout), write_timeout, "the last step of its set-up")
+                patience = options.write_timeout
+                require_answers(lease.writes_over(patience), patience, "the last step of its set-up")
         yield Stage(
             session=session,
             live=live,
             lease=lease,
             start=_start_urls(task, live),
-            images=load_images(task, live, fetch=fetch_images),
+            images=load_images(task, live, fetch=options.fetch_images),
             driven=driven,
             keeper=resources.keeper(task.user) if lease is not None else None,
         )

@@ -59,7 +59,8 @@ def _run_attempts(
     plan: TrialPlan, resources: Resources, folder: TrialFolder, recalled: Recollection | None
 ) -> TrialRecord:
     attempts: list[Attempt] = []
-    broke, retries, patient = 0, plan.env_retries, replace(plan, write_timeout=plan.write_timeout * PATIENCE)
+    broke, retries = 0, plan.options.env_retries
+    patience = replace(plan.options, write_timeout=plan.options.write_timeout * PATIENCE)
     while True:
         writer = folder.begin(worker=plan.worker, node_id=plan.node_id, task=plan.facts())
         try:
@@ -70,11 +71,11 @@ def _run_attempts(
         if record.cause == "site" and _acted(record, plan):
             broke += 1
             retries = max(retries, 1)  # only another attempt can tell whether it was the agent
-            plan = patient  # a site that is slow to save is not broken
+            plan = replace(plan, options=patience)  # a site that is slow to save is not broken
             if broke > 1 and sites_stand_alone(plan, resources):
                 record = blamed(record, plan)
         if recalled is not None:
-            record = replace(record, memory=recalled.settle(judged=record.outcome != "error"))
+            record = replace(record, memory=recalled.keep(judged=record.outcome != "error"))
         attempts.append(
             Attempt(
                 number=writer.number,
@@ -112,7 +113,11 @@ def _attempt(
             writer.finish(evidence)
             with progress.timed("judge"):
                 progress.verdicts = judge_all_bounded(
-                    plan.task, evidence, headline=plan.grading, asker=plan.asker, seconds=plan.check_timeout
+                    plan.task,
+                    evidence,
+                    headline=plan.options.grading,
+                    asker=plan.asker,
+                    seconds=plan.options.check_timeout,
                 )
             assert progress.verdict is not None
             ending = progress.episode.ending if progress.episode is not None else None
@@ -150,8 +155,7 @@ def _gather(
                 timed=progress.timed,
                 tailor=plan.tailored,
                 self_driving=plan.agent.self_driving,
-                fetch_images=plan.fetch_images,
-                write_timeout=plan.write_timeout,
+                options=plan.options,
             )
         )
         progress.replicas, progress.sites = stage.replicas, stage.live.sites
@@ -160,7 +164,7 @@ def _gather(
         if external := stage.external_sites:
             progress.environment["external_sites"] = external
         writer.given(stage.images)
-        collector = Collector(task, stage, write_timeout=plan.write_timeout)
+        collector = Collector(task, stage, write_timeout=plan.options.write_timeout)
         recorder = Recorder(writer, collector, stage, progress)
         with stage.blaming_sites(), progress.timed("episode"):
             stage.open_first_pages()
@@ -192,7 +196,7 @@ def _run_agent(
     key = TrialKey(plan.task.id, plan.agent.id, plan.trial).folder
     assignment = Assignment(
         view=view, task=plan.task, trial=plan.trial, attempt=writer.number, key=key, folder=writer.path,
-        temp_dir=plan.temp_dir, limits=plan.agent_limits, worker=plan.worker or "main", models=plan.models,
+        temp_dir=plan.temp_dir, limits=plan.agent_limits, worker=plan.worker or "main", models=plan.options.models,
     )  # fmt: skip
     spending = _spending(plan, key)
     parse: Callable[[str], Any] = grammar(plan.agent.grammar).parse
@@ -234,8 +238,8 @@ def _run_agent(
 
 def _spending(plan: TrialPlan, trial: str) -> Spending | None:
     """Where to book what the agent says it used; None for those whose calls are booked as they are made."""
-    agent, models = plan.agent, plan.models
-    if agent.kind == "model" or models is None or models.ledger is None:
+    agent, models = plan.agent, plan.options.models
+    if agent.kind == "model" or models.ledger is None:
         return None
     spending = Spending(models, models.ledger, trial=trial, model=agent.model or agent.id, worker=plan.worker or "main")
     spending.check()

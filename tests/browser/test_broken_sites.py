@@ -18,6 +18,7 @@ from pytest_webarena.sites.client.launcher import BrokerConfig, BrokerLauncher
 from pytest_webarena.sites.client.lease import BrokerClient, Lease
 from pytest_webarena.testing import ScriptedAgent, make_task
 from pytest_webarena.trials.episode import EpisodeLimits
+from pytest_webarena.trials.options import TrialOptions
 from pytest_webarena.trials.plan import TrialPlan
 from pytest_webarena.trials.trial import run_trial
 from tests.frail import write_catalogue
@@ -62,7 +63,11 @@ def attempt(engine: BrowserEngine, client: BrokerClient, quick: Deadlines, tmp_p
         task = make_task(f"intent: Add a note.\nsites: [frail]\nchecks: {checks}", id="frail")
         agent = AgentDefinition(id="a", make=lambda assignment: ScriptedAgent(*actions, Stop("done")), digest="d")
         plan = TrialPlan(
-            task=task, agent=agent, trial=1, limits=limits or EpisodeLimits(steps=9, seconds=60), env_retries=retries
+            task=task,
+            agent=agent,
+            trial=1,
+            limits=limits or EpisodeLimits(steps=9, seconds=60),
+            options=TrialOptions(env_retries=retries),
         )
         return run_trial(plan, Resources(), RunDir(tmp_path).folder(TrialKey("frail", "a", 1)))
 

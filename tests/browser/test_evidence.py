@@ -29,6 +29,7 @@ from pytest_webarena.sites.client.launcher import BrokerConfig, BrokerLauncher
 from pytest_webarena.tasks import Task
 from pytest_webarena.testing import ScriptedAgent, make_task
 from pytest_webarena.trials.episode import EpisodeLimits
+from pytest_webarena.trials.options import TrialOptions
 from pytest_webarena.trials.plan import TrialPlan
 from pytest_webarena.trials.run_info import RunInfo
 from pytest_webarena.trials.runtime import Runtime, RuntimeConfig
@@ -130,7 +131,7 @@ def runtime(
         config = RuntimeConfig(
             worker="main",
             limits=EpisodeLimits(seconds=60),
-            env_retries=0,
+            options=TrialOptions(env_retries=0),
             lease_timeout=60,
             agent_directories=(),
             engine=EngineConfig(executable=browser_executable, temp_dir=temp),
@@ -161,8 +162,7 @@ def run(runtime: Runtime, tmp_path: Path) -> Run:
             agent=agent,
             trial=1,
             limits=EpisodeLimits(seconds=60),
-            write_timeout=write_timeout,
-            env_retries=0,
+            options=TrialOptions(write_timeout=write_timeout, env_retries=0),
         )
         return run_trial(plan, runtime, RunDir(tmp_path).folder(TrialKey(task.id, "a", 1)))
 

@@ -56,7 +56,7 @@ class CannedRuntime:
         )
         return folder.finish(record, since=self.info.facts["started"])
 
-    def settle(self, record):
+    def prune(self, record):
         pass
 
     def folder(self, record):

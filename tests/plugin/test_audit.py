@@ -40,7 +40,7 @@ class CannedRuntime:
         folder.finish(record)
         return record
 
-    def settle(self, record):
+    def prune(self, record):
         pass
 
     def folder(self, record):

@@ -9,6 +9,7 @@ from typing import Literal
 
 from pytest_webarena.actions import Action, Invalid
 from pytest_webarena.llm.messages import Message
+from pytest_webarena.text import shorten
 
 __all__ = ["HistoryKeys", "Policy", "Turn", "described", "memory_request", "summary_request"]
 
@@ -59,14 +60,14 @@ _SHOWN = 200
 def described(action: Action, raw: str, page: str) -> str:
     """The action as the model wrote it, and what its element was, e.g. ``click [4] where [4] is link 'Cart'``."""
     if isinstance(action, Invalid):
-        return f"none: the reply {_short(raw)!r} was no action. {action.reason}"
+        return f"none: the reply {shorten(raw, _SHOWN)!r} was no action. {action.reason}"
     fenced = _FENCED.search(raw)
-    text = _short(fenced[1].strip() if fenced else raw.strip())
+    text = shorten(fenced[1].strip() if fenced else raw.strip(), _SHOWN)
     match = _ID.search(text) or re.search(r'"element": ?"(\d+)"', text)
     if match is None:
         return text
     line = re.search(rf"^\s*\[{match[1]}\] (.+)$", page, re.MULTILINE)
-    return f"{text} where [{match[1]}] is {_short(line[1])}" if line else text
+    return f"{text} where [{match[1]}] is {shorten(line[1], _SHOWN)}" if line else text
 
 
 def summary_request(intent: str, summary: str, turns: Sequence[Turn]) -> tuple[Message, ...]:
@@ -106,11 +107,6 @@ def _steps(turns: Sequence[Turn]) -> str:
     return "\n".join(
         f"{turn.number}. at {turn.url}: {turn.action}"
         + (f" (had no effect: {turn.error})" if turn.error else "")
-        + (f" -- because: {_short(turn.thought)}" if turn.thought else "")
+        + (f" -- because: {shorten(turn.thought, _SHOWN)}" if turn.thought else "")
         for turn in turns
     )
-
-
-def _short(text: str) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"

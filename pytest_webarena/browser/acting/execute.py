@@ -45,13 +45,14 @@ from pytest_webarena.browser.acting.uploads import allowed_files, file_dialog, h
 from pytest_webarena.browser.config import Deadlines
 from pytest_webarena.browser.faults import ActionFailed, ScriptFailed
 from pytest_webarena.browser.loop import Deadline
-from pytest_webarena.browser.messages import first_line, shorten
+from pytest_webarena.browser.messages import first_line
 from pytest_webarena.browser.tabs.address_guard import RefusedAddress
 from pytest_webarena.browser.tabs.navigation import go_through_history, go_to, reload
 from pytest_webarena.browser.tabs.settle import wait_for_change
 from pytest_webarena.browser.tabs.tab import Tab
 from pytest_webarena.browser.tabs.tabs import Tabs
 from pytest_webarena.evidence import TargetRecord
+from pytest_webarena.text import shorten
 
 __all__ = ["Performed", "perform"]
 

@@ -11,11 +11,12 @@ from pytest_webarena.actions import Element, Point, Selector, Target
 from pytest_webarena.browser.acting import scripts
 from pytest_webarena.browser.faults import ActionFailed, ScriptFailed
 from pytest_webarena.browser.loop import Deadline
-from pytest_webarena.browser.messages import first_line, shorten
+from pytest_webarena.browser.messages import first_line
 from pytest_webarena.browser.observation.extraction import ElementInfo, RemoteFrame
 from pytest_webarena.browser.observation.fast.inpage import Located, role_and_name
 from pytest_webarena.browser.tabs.tab import Tab, script_value
 from pytest_webarena.evidence import TargetRecord
+from pytest_webarena.text import shorten
 
 __all__ = ["OBJECT_GROUP", "HitPoint", "TargetOnPage", "find_target"]
 

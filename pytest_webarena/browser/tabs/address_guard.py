@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from urllib.parse import parse_qs, urljoin, urlsplit
 
+from pytest_webarena.text import shorten
+
 __all__ = ["RefusedAddress", "allowed_in_tab", "failed_address", "resolve_address"]
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
@@ -60,23 +62,19 @@ def resolve_address(url: str, base: str) -> str:
     scheme = _SCHEME.match(url)
     if scheme and not _HOST.fullmatch(url):
         if scheme[0].lower() not in ("http:", "https:"):
-            raise RefusedAddress(f"{_short(url)} can't be opened: only http and https addresses can")
+            raise RefusedAddress(f"{shorten(url, 100)} can't be opened: only http and https addresses can")
     elif url.startswith(("/", "?", "#")):
         if not base.lower().startswith(("http://", "https://")):
-            raise RefusedAddress(f"{_short(url)} is no full address and the tab shows no site; give http://…")
+            raise RefusedAddress(f"{shorten(url, 100)} is no full address and the tab shows no site; give http://…")
         url = urljoin(base, url)
     elif _HOST.fullmatch(url):
         url = f"http://{url}"
     else:
-        raise RefusedAddress(f"{_short(url)} is no address; give a full one (http://…) or a path (/…)")
+        raise RefusedAddress(f"{shorten(url, 100)} is no address; give a full one (http://…) or a path (/…)")
     try:
         if not urlsplit(url).hostname:
             raise ValueError("no host name")
         _ = urlsplit(url).port
     except ValueError as error:
-        raise RefusedAddress(f"{_short(url)} is no address: {error}") from error
+        raise RefusedAddress(f"{shorten(url, 100)} is no address: {error}") from error
     return url
-
-
-def _short(url: str) -> str:
-    return url if len(url) <= 100 else url[:99] + "…"

@@ -10,8 +10,9 @@ from playwright.async_api import Dialog
 from playwright.async_api import Error as PlaywrightError
 
 from pytest_webarena.browser.config import DialogPolicy
-from pytest_webarena.browser.messages import shorten
 from pytest_webarena.browser.reports import PageEvent
+from pytest_webarena.browser.signal_log import TabSignals
+from pytest_webarena.text import shorten
 
 __all__ = ["Dialogs"]
 
@@ -28,9 +29,12 @@ _NAMES = {
 class Dialogs:
     """Sees every dialog the moment it opens: with a listener attached, a page waits until it is answered."""
 
-    def __init__(self, policy: DialogPolicy, report: Callable[[PageEvent], None]) -> None:
+    def __init__(self, policy: DialogPolicy, report: Callable[[PageEvent], None], signals: TabSignals) -> None:
         self._policy = policy
         self._report = report
+        self._signals = signals
+        self._number = 0
+        """Of the latest dialog, in the signals."""
         self._answering: set[asyncio.Task[None]] = set()
         self._count = 0
         self._unanswered: Dialog | None = None
@@ -59,6 +63,7 @@ class Dialogs:
     def on_dialog(self, dialog: Dialog) -> None:
         """Playwright's event; must not raise."""
         self._count += 1
+        self._number = self._signals.dialog_opened(dialog.type, dialog.message, dialog.default_value)
         if self._draining:
             self._answer(dialog, accept=True)
         elif self._policy == "hold" or self.looping:
@@ -71,6 +76,9 @@ class Dialogs:
 
     def on_closed(self, event: object = None) -> None:
         """The browser's word that it is closed, whoever answered it; must not raise."""
+        if isinstance(event, dict):
+            said = str(event.get("userInput") or "")
+            self._signals.dialog_closed(accepted=bool(event.get("result")), text=said)
         self._unanswered = None
         self.opened.clear()
 
@@ -88,7 +96,7 @@ class Dialogs:
         self.opened.clear()
         if dialog is not None:
             self._tell(dialog, "accepted" if accept else "dismissed")
-            await _respond(dialog, accept=accept, text=text)
+            await self._respond(dialog, accept=accept, text=text)
 
     def drain(self) -> None:
         """From now on answer everything without a report, so that a script in a loop can be stopped between two."""
@@ -110,9 +118,15 @@ class Dialogs:
         self._report(PageEvent(kind="dialog", text=f"{name}{said}; it was {answered}.", url=page.url if page else ""))
 
     def _answer(self, dialog: Dialog, *, accept: bool) -> None:
-        task = asyncio.ensure_future(_respond(dialog, accept=accept))
+        task = asyncio.ensure_future(self._respond(dialog, accept=accept))
         self._answering.add(task)
         task.add_done_callback(self._answering.discard)
+
+    async def _respond(self, dialog: Dialog, *, accept: bool, text: str | None = None) -> None:
+        number = self._number
+        await _respond(dialog, accept=accept, text=text)
+        said = (dialog.default_value if text is None else text) if accept and dialog.type == "prompt" else ""
+        self._signals.dialog_closed(accepted=accept, text=said, number=number)  # not every browser says so itself
 
 
 async def _respond(dialog: Dialog, *, accept: bool, text: str | None = None) -> None:

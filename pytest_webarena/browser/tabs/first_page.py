@@ -9,12 +9,13 @@ from playwright.async_api import Error as PlaywrightError
 from pytest_webarena.browser.config import Deadlines
 from pytest_webarena.browser.faults import DialogOpened, TabClosed, Unresponsive
 from pytest_webarena.browser.loop import Deadline
-from pytest_webarena.browser.messages import first_line, net_error, shorten
+from pytest_webarena.browser.messages import first_line, net_error
 from pytest_webarena.browser.tabs.address_guard import RefusedAddress, resolve_address
 from pytest_webarena.browser.tabs.navigation import load
 from pytest_webarena.browser.tabs.settle import settle
 from pytest_webarena.browser.tabs.tab import Tab
 from pytest_webarena.errors import SiteError, TaskError
+from pytest_webarena.text import shorten
 
 __all__ = ["open_first_page"]
 

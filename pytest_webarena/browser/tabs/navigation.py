@@ -13,10 +13,11 @@ from playwright.async_api import Response
 from pytest_webarena.browser.config import Deadlines
 from pytest_webarena.browser.faults import ActionFailed, ScriptFailed, Unresponsive
 from pytest_webarena.browser.loop import Deadline
-from pytest_webarena.browser.messages import first_line, net_error, shorten
+from pytest_webarena.browser.messages import first_line, net_error
 from pytest_webarena.browser.tabs.address_guard import resolve_address
 from pytest_webarena.browser.tabs.cut_requests import CUT
 from pytest_webarena.browser.tabs.tab import Tab
+from pytest_webarena.text import shorten
 
 __all__ = ["go_through_history", "go_to", "load", "reload"]
 

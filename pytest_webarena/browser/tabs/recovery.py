@@ -6,10 +6,10 @@ from playwright.async_api import Error as PlaywrightError
 
 from pytest_webarena.browser.faults import ScriptFailed, TabClosed, Unresponsive
 from pytest_webarena.browser.loop import Deadline
-from pytest_webarena.browser.messages import shorten
 from pytest_webarena.browser.reports import PageEvent
 from pytest_webarena.browser.tabs.tab import Tab
 from pytest_webarena.browser.tabs.tabs import Tabs
+from pytest_webarena.text import shorten
 
 __all__ = ["recover"]
 

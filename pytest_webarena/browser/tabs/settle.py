@@ -12,13 +12,13 @@ from playwright.async_api import Request
 from pytest_webarena.browser.config import Deadlines
 from pytest_webarena.browser.faults import ActionFailed, ScriptFailed, Unresponsive
 from pytest_webarena.browser.loop import Deadline
-from pytest_webarena.browser.messages import shorten
 from pytest_webarena.browser.reports import PageEvent
 from pytest_webarena.browser.tabs.cut_requests import CUT
 from pytest_webarena.browser.tabs.navigation import reload
 from pytest_webarena.browser.tabs.tab import Tab
 from pytest_webarena.browser.tabs.timers import PENDING
 from pytest_webarena.errors import BrowserError
+from pytest_webarena.text import shorten
 
 __all__ = ["settle", "wait_for_change"]
 

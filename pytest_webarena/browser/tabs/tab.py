@@ -12,16 +12,18 @@ from playwright.async_api import CDPSession, FileChooser, Page, Request
 from playwright.async_api import Error as PlaywrightError
 
 from pytest_webarena.browser.faults import DialogOpened, PageCrashed, ScriptFailed, TabClosed, Unresponsive
-from pytest_webarena.browser.messages import first_line, shorten, writable
+from pytest_webarena.browser.messages import first_line, writable
 from pytest_webarena.browser.observation.extraction import ElementInfo
 from pytest_webarena.browser.observation.fast.inpage import InPage
 from pytest_webarena.browser.observation.fast.numbers import Numbers
 from pytest_webarena.browser.reports import PageEvent
+from pytest_webarena.browser.signal_log import TabSignals
 from pytest_webarena.browser.tabs.address_guard import allowed_in_tab, failed_address
 from pytest_webarena.browser.tabs.cut_requests import Cuts
 from pytest_webarena.browser.tabs.dialogs import Dialogs
 from pytest_webarena.browser.tabs.navigation_events import Navigations
 from pytest_webarena.errors import BrowserError
+from pytest_webarena.text import shorten
 
 __all__ = ["Tab"]
 
@@ -34,8 +36,9 @@ _WAITED_FOR = frozenset({"document", "script", "stylesheet", "xhr", "fetch"})
 class Tab:
     """One page. All calls to it go through `run`, which ends by its deadline whatever the page does."""
 
-    def __init__(self, page: Page, dialogs: Dialogs, report: Callable[[PageEvent], None]) -> None:
+    def __init__(self, page: Page, dialogs: Dialogs, report: Callable[[PageEvent], None], signals: TabSignals) -> None:
         self.page = page
+        self._signals = signals
         self.dialogs = dialogs
         self.document = 0
         """Counts the documents shown, so that ids of an earlier one are never used on a later one."""
@@ -80,6 +83,8 @@ class Tab:
         self._gone: asyncio.Future[Exception] = asyncio.get_running_loop().create_future()
         page.on("crash", lambda _: self._end(PageCrashed(f"the process that rendered {shorten(page.url)} crashed")))
         page.on("close", lambda _: self._end(TabClosed("the tab is closed")))
+        page.on("framenavigated", lambda frame: signals.shows(frame.url) if frame == page.main_frame else None)
+        signals.shows(page.url)  # a window may have come to one before it was told of
         page.on("request", self._on_request)
         page.on("requestfinished", self._on_request_over)
         page.on("requestfailed", self._on_request_failed)
@@ -124,6 +129,7 @@ class Tab:
         if not self._is_chromium and url != self.page.url:
             self.arrivals += url != self.url
             self._told, self._seen = self.page.url, url
+            self._signals.shows(url)
 
     async def ask_address(self, seconds: float) -> None:
         """Have the page say its address."""

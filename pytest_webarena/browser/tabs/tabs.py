@@ -13,11 +13,13 @@ from pytest_webarena.browser.acting.uploads import offered
 from pytest_webarena.browser.config import SessionConfig
 from pytest_webarena.browser.faults import PageCrashed, TabClosed, Unresponsive
 from pytest_webarena.browser.loop import Deadline
-from pytest_webarena.browser.messages import first_line, shorten
+from pytest_webarena.browser.messages import first_line
 from pytest_webarena.browser.reports import PageEvent
+from pytest_webarena.browser.signal_log import SignalLog
 from pytest_webarena.browser.tabs.dialogs import Dialogs
 from pytest_webarena.browser.tabs.tab import Tab
 from pytest_webarena.errors import BrowserError
+from pytest_webarena.text import shorten
 
 __all__ = ["Tabs"]
 
@@ -31,11 +33,13 @@ class Tabs:
         config: SessionConfig,
         report: Callable[[PageEvent], None],
         on_download: Callable[[Download], None],
+        signals: SignalLog | None = None,
     ) -> None:
         self._context = context
         self._config = config
         self._report = report
         self._on_download = on_download
+        self._signals = signals if signals is not None else SignalLog()  # of pages that nobody wants to know about
         self._tabs: list[Tab] = []
         self._popups: list[Tab] = []
         self._current: Tab | None = None
@@ -164,8 +168,9 @@ class Tabs:
             raise BrowserError("a tab could not be closed: the browser no longer answers") from error
 
     def _register(self, page: Page) -> Tab:
-        dialogs = Dialogs(self._config.dialogs, self._report)
-        tab = Tab(page, dialogs, self._report)
+        signals = self._signals.of_tab()
+        dialogs = Dialogs(self._config.dialogs, self._report, signals)
+        tab = Tab(page, dialogs, self._report, signals)
         page.on("download", self._on_download)
         # With a listener no file dialog of the system opens, where nobody could answer it.
         page.on("filechooser", lambda chooser: self._on_file_dialog(tab, chooser))
@@ -201,4 +206,4 @@ class Tabs:
                 tab.dialogs.on_dialog(dialog)
                 return
         # Of a page that is only being opened, or closed: nobody is there to read it.
-        Dialogs("accept", lambda event: None).on_dialog(dialog)
+        Dialogs("accept", lambda event: None, SignalLog().of_tab()).on_dialog(dialog)

@@ -10,6 +10,7 @@ from urllib.parse import quote, urlparse
 from pytest_webarena.checks.kind import Live
 from pytest_webarena.checks.upstream.calls import LAST_URL, Call
 from pytest_webarena.errors import SiteError, TaskError
+from pytest_webarena.text import shorten
 
 __all__ = ["KnowsAccounts", "address_of", "post_url", "text_of"]
 
@@ -117,4 +118,4 @@ def _fetch(live: Live, path: str, headers: Mapping[str, str], body: str | None =
 
 def _short(value: object) -> str:
     text = value if isinstance(value, str) else json.dumps(value)
-    return text if len(text) <= 120 else f"{text[:120]}…"
+    return shorten(text, 120)

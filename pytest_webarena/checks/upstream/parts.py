@@ -10,10 +10,10 @@ from pytest_webarena.checks.kind import Judgement, View
 from pytest_webarena.checks.upstream.numeric import is_comparison
 from pytest_webarena.errors import Cause
 from pytest_webarena.tasks.file_reading import Reading
-from pytest_webarena.tasks.nodes import clip
 from pytest_webarena.tasks.placeholders import resolve_placeholders
 from pytest_webarena.tasks.record_shapes import Field, ListOf
 from pytest_webarena.tasks.shapes import Choice, Fault, Text
+from pytest_webarena.text import clip
 
 __all__ = ["COMPARISONS", "DIALECT", "TEXTS", "Dialect", "Part", "judgement_of", "resolved"]
 

@@ -8,9 +8,10 @@ from typing import Any
 from pytest_webarena.checks.upstream.calls import CallError, Gives, parse_call
 from pytest_webarena.checks.upstream.parts import COMPARISONS, DIALECT, TEXTS, Dialect
 from pytest_webarena.tasks.file_reading import Reading
-from pytest_webarena.tasks.nodes import MapNode, clip
+from pytest_webarena.tasks.nodes import MapNode
 from pytest_webarena.tasks.record_shapes import Convert, Either, Field, ListOf, Record
 from pytest_webarena.tasks.shapes import Fault, Shape, Text
+from pytest_webarena.text import clip
 
 __all__ = ["FORM", "LAST", "Contents", "Corrected", "ProgramSpec", "Target"]
 

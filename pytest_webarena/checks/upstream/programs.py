@@ -14,7 +14,7 @@ from pytest_webarena.checks.upstream.parts import Part, judgement_of, resolved
 from pytest_webarena.checks.upstream.program_spec import FORM, LAST, Contents, ProgramSpec, Target
 from pytest_webarena.checks.upstream.strings import ask
 from pytest_webarena.checks.upstream.text import ALTERNATIVE, equals, includes
-from pytest_webarena.tasks.nodes import clip
+from pytest_webarena.text import clip
 
 __all__ = ["PROGRAM_HTML", "as_python", "found_value"]
 

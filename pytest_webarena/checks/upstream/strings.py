@@ -17,10 +17,11 @@ from pytest_webarena.checks.upstream.text import ALTERNATIVE, clean, equals, inc
 from pytest_webarena.errors import JudgeError
 from pytest_webarena.evidence import Evidence
 from pytest_webarena.tasks.file_reading import Reading
-from pytest_webarena.tasks.nodes import MapNode, clip
+from pytest_webarena.tasks.nodes import MapNode
 from pytest_webarena.tasks.placeholders import resolve_placeholders
 from pytest_webarena.tasks.record_shapes import Either, Field, Record
 from pytest_webarena.tasks.shapes import Choice, Fault, Text
+from pytest_webarena.text import clip
 
 __all__ = ["STOP_WORDS", "STRING_MATCH", "StringSpec", "ask", "original_answer"]
 

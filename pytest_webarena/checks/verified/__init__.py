@@ -14,7 +14,7 @@ from pytest_webarena.checks.kind import Judgement, Kind, View
 from pytest_webarena.checks.verified.form import FORM, NETWORK, VerifiedSpec
 from pytest_webarena.checks.verified.package import EvaluatorResult, PackageMissing, evaluate, load_package
 from pytest_webarena.evidence import Evidence, RequestRecord
-from pytest_webarena.tasks.nodes import clip
+from pytest_webarena.text import clip
 
 __all__ = ["VERIFIED", "VerifiedSpec"]
 

@@ -72,14 +72,13 @@ def header(config: pytest.Config) -> str | None:
     if settings.audit:
         return f"webarena: audit of tasks · sites {settings.catalogue}"
     if settings.rescore is not None:
-        line = f"webarena: judging {_shorter(settings.rescore)} again · grading {settings.grading}"
+        line = f"webarena: judging {_shorter(settings.rescore)} again · grading {settings.options.grading}"
         return "\n".join([line, *(f"webarena: {line.text}" for line in judge_lines(settings.judge))])
     if not settings.agents_given:
         return None
     agents = ", ".join(settings.agents)
-    line = (
-        f"webarena: agent {agents} · trials {settings.trials} · sites {settings.catalogue} · grading {settings.grading}"
-    )
+    graded = settings.options.grading
+    line = f"webarena: agent {agents} · trials {settings.trials} · sites {settings.catalogue} · grading {graded}"
     return "\n".join([line, *(f"webarena: {line.text}" for line in judge_lines(settings.judge))])
 
 
@@ -102,7 +101,7 @@ def write_summary(reporter: TerminalReporter, controller: Controller) -> None:
     lines += grading_lines(controller.records, run.path)
     if controller.broker_report is not None:
         lines += site_lines(controller.broker_report)
-    lines += budget_lines(read_ledger(run.path / LEDGER), reporter.config.stash[SETTINGS].models)
+    lines += budget_lines(read_ledger(run.path / LEDGER), reporter.config.stash[SETTINGS].options.models)
     lines += judge_lines(reporter.config.stash[SETTINGS].judge)
     if reporter.config.stash[SETTINGS].rescore is not None:
         lines += rescored_lines(controller.records, since=controller.started)

@@ -12,6 +12,7 @@ from pytest_webarena.errors import SiteError, TaskError
 from pytest_webarena.evidence import JsonValue
 from pytest_webarena.sites.backends.base import Rows
 from pytest_webarena.sites.backends.digest import TooMuch, digest, entries
+from pytest_webarena.text import shorten
 
 __all__ = ["files_digest", "query_sqlite", "state_digest", "state_listing"]
 
@@ -80,7 +81,7 @@ def query_sqlite(path: Path, sql: str, *, write: bool) -> Rows:
         if code is not None and code & 0xFF in _NOT_THE_STATEMENT:
             raise SiteError(f"the database {path.name} can't be used: {error}") from error
         took = f" (after {_QUERY_SECONDS:g} s)" if code == sqlite3.SQLITE_INTERRUPT else ""
-        raise TaskError(f"the SQL statement failed: {error}{took}: {_short(sql)}") from error
+        raise TaskError(f"the SQL statement failed: {error}{took}: {shorten(sql)}") from error
     finally:
         connection.close()
 
@@ -95,15 +96,10 @@ def _run(connection: sqlite3.Connection, sql: str, *, write: bool) -> Rows:
         return Rows(columns=(), rows=())
     rows = cursor.fetchmany(_MAX_ROWS + 1)
     if len(rows) > _MAX_ROWS:
-        raise TaskError(f"the SQL statement gave more than {_MAX_ROWS} rows; add a LIMIT: {_short(sql)}")
+        raise TaskError(f"the SQL statement gave more than {_MAX_ROWS} rows; add a LIMIT: {shorten(sql)}")
     columns = tuple(column[0] for column in cursor.description or ())
     return Rows(columns=columns, rows=tuple(tuple(_plain(value) for value in row) for row in rows))
 
 
 def _plain(value: Any) -> JsonValue:
     return f"base64:{base64.b64encode(value).decode()}" if isinstance(value, bytes) else value
-
-
-def _short(sql: str) -> str:
-    text = " ".join(sql.split())
-    return text if len(text) <= 200 else f"{text[:200]}…"

@@ -123,7 +123,7 @@ class Fleet:
         self._forget_broken(slot)
         self._changed()
 
-    async def settle(self, slot: Slot, lease: str, unsafe: str) -> str:
+    async def take_back(self, slot: Slot, lease: str, unsafe: str) -> str:
         """Take a replica back; why it is dirty, or empty when it is proved clean.
 
         ``unsafe`` says why its traffic may have changed it. A dirty one is reset in the background.

@@ -130,12 +130,12 @@ class Pool:
             return {}
         lease.released = True
         # A task of its own, so that a caller who is cancelled half-way leaves nothing half released.
-        return await asyncio.shield(self._background(self._settle(lease, unsafe)))
+        return await asyncio.shield(self._background(self._take_back(lease, unsafe)))
 
-    async def _settle(self, lease: PoolLease, unsafe: Mapping[str, str]) -> Mapping[str, str]:
+    async def _take_back(self, lease: PoolLease, unsafe: Mapping[str, str]) -> Mapping[str, str]:
         reasons = {}
         for app, slot in lease.slots.items():
-            if reason := await self._fleets[app].settle(slot, lease.id, unsafe.get(app, "")):
+            if reason := await self._fleets[app].take_back(slot, lease.id, unsafe.get(app, "")):
                 reasons[app] = reason
         return reasons
 
@@ -156,7 +156,7 @@ class Pool:
         lease.released = True
         for other, slot in lease.slots.items():
             if other != app:
-                await self._fleets[other].settle(slot, lease.id, unsafe.get(other, ""))
+                await self._fleets[other].take_back(slot, lease.id, unsafe.get(other, ""))
         return await self._fleets[app].keep(lease.slots[app], lease.id)
 
     async def query(self, lease: PoolLease, app: str, database: str, sql: str, *, write: bool) -> Rows:

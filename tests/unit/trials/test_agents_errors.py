@@ -84,7 +84,7 @@ class InAsyncAct(InAct):
 def run(tmp_path: Path, make: Callable[[], Any], **more: Any) -> tuple[TrialRecord, FakeResources]:
     agent = AgentDefinition(id="a", make=lambda assignment: make(), digest="d", **more)
     memory = Memory(tmp_path / "memory") if agent.memory else None
-    plan = TrialPlan(task=TASK, agent=agent, trial=1, limits=EpisodeLimits(seconds=60), env_retries=1, memory=memory)
+    plan = TrialPlan(task=TASK, agent=agent, trial=1, limits=EpisodeLimits(seconds=60), memory=memory)
     resources = FakeResources()
     return run_trial(plan, resources, RunDir(tmp_path).folder(TrialKey("t", "a", 1))), resources
 
@@ -130,7 +130,7 @@ def test_what_is_raised_when_it_is_cut_off_leaves_the_verdict(tmp_path: Path) ->
             raise SystemExit(3)
 
     agent = AgentDefinition(id="a", make=lambda assignment: Stuck(), digest="d")
-    plan = TrialPlan(task=TASK, agent=agent, trial=1, limits=EpisodeLimits(seconds=0.2), env_retries=1)
+    plan = TrialPlan(task=TASK, agent=agent, trial=1, limits=EpisodeLimits(seconds=0.2))
     record = run_trial(plan, FakeResources(), RunDir(tmp_path).folder(TrialKey("t", "a", 1)))
     assert (record.outcome, record.stop_reason, len(asked)) == ("failed", "time", 1)
 
@@ -227,6 +227,6 @@ def test_the_session_is_the_one_that_fails(tmp_path: Path) -> None:
             return __import__("contextlib").nullcontext(Broken())
 
     agent = AgentDefinition(id="a", make=lambda assignment: InAct(ValueError()), digest="d")
-    plan = TrialPlan(task=TASK, agent=agent, trial=1, limits=EpisodeLimits(), env_retries=1)
+    plan = TrialPlan(task=TASK, agent=agent, trial=1, limits=EpisodeLimits())
     record = run_trial(plan, Resources(), RunDir(tmp_path).folder(TrialKey("t", "a", 1)))
     assert (record.outcome, record.cause, len(record.attempts)) == ("error", "browser", 2)

@@ -20,6 +20,7 @@ from pytest_webarena.results.export import results_csv
 from pytest_webarena.results.statistics import summarise
 from pytest_webarena.testing import ScriptedAgent, make_task
 from pytest_webarena.trials.episode import EpisodeLimits
+from pytest_webarena.trials.options import TrialOptions
 from pytest_webarena.trials.plan import TrialPlan
 from pytest_webarena.trials.trial import run_trial
 
@@ -90,7 +91,7 @@ class Resources:
 def run(tmp_path: Path, site: Site, *, retries: int = 1, agent: Any = None) -> TrialRecord:
     definition = AgentDefinition(id="a", make=lambda assignment: agent or ScriptedAgent(Stop("42")), digest="d")
     limits = EpisodeLimits(seconds=5 if agent is None else 0.2)
-    plan = TrialPlan(task=TASK, agent=definition, trial=1, limits=limits, env_retries=retries)
+    plan = TrialPlan(task=TASK, agent=definition, trial=1, limits=limits, options=TrialOptions(env_retries=retries))
     run_dir = RunDir(tmp_path)
     record = run_trial(plan, Resources(site), run_dir.folder(TrialKey("t", "a", 1)))
     (kept,) = run_dir.records()

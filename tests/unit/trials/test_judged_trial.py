@@ -12,6 +12,7 @@ from pytest_webarena.llm_judge import Judge, JudgeSettings
 from pytest_webarena.results import RunDir, TrialKey, TrialRecord, summarise
 from pytest_webarena.testing import ScriptedAgent, make_task
 from pytest_webarena.trials.episode import EpisodeLimits
+from pytest_webarena.trials.options import TrialOptions
 from pytest_webarena.trials.plan import TrialPlan
 from pytest_webarena.trials.trial import run_trial
 from tests.model_server import model_server, say
@@ -28,7 +29,12 @@ TASK = make_task(
 def run(folder: Path, judge: Judge) -> TrialRecord:
     agent = AgentDefinition(id="a", make=lambda assignment: ScriptedAgent(Stop("The zip is poor")), digest="d")
     plan = TrialPlan(
-        task=TASK, agent=agent, trial=1, limits=EpisodeLimits(seconds=5), asker=judge.session("t.a.1"), env_retries=0
+        task=TASK,
+        agent=agent,
+        trial=1,
+        limits=EpisodeLimits(seconds=5),
+        asker=judge.session("t.a.1"),
+        options=TrialOptions(env_retries=0),
     )
     record = run_trial(plan, FakeResources(), RunDir(folder).folder(TrialKey("t", "a", 1)))
     (kept,) = RunDir(folder).records()

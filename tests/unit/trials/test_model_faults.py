@@ -19,6 +19,7 @@ from pytest_webarena.browser.config import SessionConfig
 from pytest_webarena.browser.observation import Observation, TabInfo
 from pytest_webarena.results import RunDir, TrialKey
 from pytest_webarena.trials.episode import EpisodeLimits
+from pytest_webarena.trials.options import TrialOptions
 from pytest_webarena.trials.plan import TrialPlan
 from pytest_webarena.trials.trial import run_trial
 from tests.model_server import Answer, call, fail, model_server, say
@@ -90,7 +91,9 @@ def ending(fault: Answer, *, lasting: bool, api: str, stream: bool) -> str:
         keys = {"kind": "model", "model": "m", "reply": "tools", "endpoint": {"base_url": server.url, **endpoint}}
         (Path(folder) / "m.yaml").write_text(json.dumps(keys))
         agent = resolve_agent("m", [Path(folder)])
-        plan = TrialPlan(task=TASK, agent=agent, trial=1, limits=EpisodeLimits(seconds=90), env_retries=0)
+        plan = TrialPlan(
+            task=TASK, agent=agent, trial=1, limits=EpisodeLimits(seconds=90), options=TrialOptions(env_retries=0)
+        )
         run = RunDir(Path(folder) / "run")
         record = run_trial(plan, Resources(), run.folder(TrialKey("t", "m", 1)))
         (attempt,) = (run.path / "trials").glob("*/attempt-1")

@@ -17,6 +17,7 @@ from pytest_webarena.llm.config import ModelSettings
 from pytest_webarena.llm.ledger import read_ledger
 from pytest_webarena.results import RunDir, TrialKey, TrialRecord
 from pytest_webarena.trials.episode import EpisodeLimits
+from pytest_webarena.trials.options import TrialOptions
 from pytest_webarena.trials.plan import TrialPlan
 from pytest_webarena.trials.trial import run_trial
 
@@ -61,7 +62,11 @@ def models(tmp_path: Path) -> ModelSettings:
 def run(tmp_path: Path, models: ModelSettings, trial: int, agent: str = "mine", make: Any = Spender) -> TrialRecord:
     definition = AgentDefinition(id=agent, make=make, digest="d", kind="process")
     plan = TrialPlan(
-        task=TASK, agent=definition, trial=trial, limits=EpisodeLimits(steps=9), models=models, env_retries=0
+        task=TASK,
+        agent=definition,
+        trial=trial,
+        limits=EpisodeLimits(steps=9),
+        options=TrialOptions(models=models, env_retries=0),
     )
     return run_trial(plan, Resources(), RunDir(tmp_path / "run").folder(TrialKey("t", agent, trial)))
 

@@ -18,11 +18,14 @@ import pytest
 
 from pytest_webarena.actions import Stop
 from pytest_webarena.agents import AgentDefinition
+from pytest_webarena.browser.signal_log import SignalLog
 from pytest_webarena.errors import BrowserError, RecordingError, TaskError
 from pytest_webarena.evidence import TabState
 from pytest_webarena.results import RunDir, TrialKey, TrialRecord
+from pytest_webarena.results.rundir import read_evidence
 from pytest_webarena.testing import ScriptedAgent, make_task
 from pytest_webarena.trials.episode import EpisodeLimits
+from pytest_webarena.trials.options import TrialOptions
 from pytest_webarena.trials.plan import TrialPlan
 from pytest_webarena.trials.trial import run_trial
 
@@ -31,6 +34,7 @@ TASK = make_task("intent: How many?\nsites: []\nchecks: [{answer: {number: 42}}]
 
 class FakeSession:
     browser_version = "fake 1"
+    signals = SignalLog()
     environment: ClassVar[dict[str, Any]] = {"os": "fake"}
 
     def open_tabs(self, urls: Any) -> None: ...
@@ -96,7 +100,9 @@ def run(
     raises: tuple[Any, ...] = (),
 ) -> TrialRecord:
     agent = AgentDefinition(id="a", make=lambda assignment: make(), digest="d", raises=raises)
-    plan = TrialPlan(task=TASK, agent=agent, trial=1, limits=EpisodeLimits(seconds=5), env_retries=retries)
+    plan = TrialPlan(
+        task=TASK, agent=agent, trial=1, limits=EpisodeLimits(seconds=5), options=TrialOptions(env_retries=retries)
+    )
     run_dir = RunDir(tmp_path)
     record = run_trial(plan, resources, run_dir.folder(TrialKey("t", "a", 1)))
     (kept,) = run_dir.records()
@@ -109,6 +115,28 @@ def test_a_right_answer_passes(tmp_path: Path) -> None:
     assert (record.outcome, record.score, record.answer, record.steps) == ("passed", 1.0, "42", 1)
     assert record.browser == "fake 1"
     assert {"lease", "session", "episode", "collect", "judge", "total"} <= set(record.seconds)
+
+
+@pytest.mark.parametrize("broken", [False, True])
+def test_what_the_session_signalled_is_kept_however_the_trial_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, broken: bool
+) -> None:
+    def tabs(session: FakeSession) -> tuple[TabState, ...]:
+        log.of_tab().shows("http://a.test/late")
+        if broken:
+            raise BrowserError("it crashed")
+        return ()
+
+    log = SignalLog()
+    log.of_tab().shows("http://a.test/")
+    monkeypatch.setattr(FakeSession, "signals", log)
+    monkeypatch.setattr(FakeSession, "tabs", tabs)
+    record = run(tmp_path, FakeResources(), retries=0)
+    attempt = RunDir(tmp_path).folder(record.key).path / "attempt-1"
+    lines = (attempt / "signals.jsonl").read_text().splitlines()
+    urls = [json.loads(line)["url"] for line in lines]
+    assert urls == (["http://a.test/"] if broken else ["http://a.test/", "http://a.test/late"])
+    assert broken or read_evidence(attempt).signals == log.since()
 
 
 def test_a_wrong_answer_fails_with_the_verdict(tmp_path: Path) -> None:
@@ -211,7 +239,9 @@ def test_an_interrupted_trial_leaves_a_trace(tmp_path: Path) -> None:
 def test_a_check_that_never_ends_is_an_error_of_the_task_and_names_the_check(tmp_path: Path) -> None:
     task = make_task("intent: x\nsites: []\nchecks: [{answer: {regex: '^(a+)+$'}}]", id="t")
     agent = AgentDefinition(id="a", make=lambda assignment: ScriptedAgent(Stop("a" * 60 + "!")), digest="d")
-    plan = TrialPlan(task=task, agent=agent, trial=1, limits=EpisodeLimits(seconds=5), check_timeout=1)
+    plan = TrialPlan(
+        task=task, agent=agent, trial=1, limits=EpisodeLimits(seconds=5), options=TrialOptions(check_timeout=1)
+    )
     record = run_trial(plan, FakeResources(), RunDir(tmp_path).folder(TrialKey("t", "a", 1)))
     assert (record.outcome, record.cause, len(record.attempts)) == ("error", "task", 1)
     assert record.message.startswith("no verdict: judging took longer than 1 s and was ended (--check-timeout)")

@@ -25,6 +25,7 @@ from pytest_webarena.results.wording import (
     seconds_words,
     usage_words,
 )
+from pytest_webarena.text import shorten
 
 if TYPE_CHECKING:
     from pytest_webarena.checks.verdict import CheckResult
@@ -139,7 +140,7 @@ def _reasons(record: TrialRecord) -> str:
     first = missed[0]
     lines = [f"{first.kind}: {first.why or 'does not hold'}"]
     lines += [
-        f"{name:<9}{_short(text)}" for name, text in (("expected", first.expected), ("actual", first.actual)) if text
+        f"{name:<9}{shorten(text)}" for name, text in (("expected", first.expected), ("actual", first.actual)) if text
     ]
     if len(missed) > 1:
         more = len(missed) - 1
@@ -153,11 +154,6 @@ def _missed(check: CheckResult) -> Iterator[CheckResult]:
         return
     below = [each for child in check.children for each in _missed(child)]
     yield from below or [check]
-
-
-def _short(text: str) -> str:
-    text = " ".join(text.split())
-    return text if len(text) <= 200 else text[:199] + "…"
 
 
 def _description(trial: Reported) -> Iterator[str]:

@@ -1,0 +1,38 @@
+"""What a run says about all of its trials alike: read once, carried whole, from the command line to the last hand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from pytest_webarena.answers import AskedFormat
+from pytest_webarena.checks import CHECK_SECONDS, REPAIRED, Grading
+from pytest_webarena.llm.config import ModelSettings
+
+__all__ = ["WRITE_TIMEOUT", "TrialOptions"]
+
+WRITE_TIMEOUT = 10.0
+"""How long requests that may change a site are waited for after an episode, in seconds, unless said otherwise."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrialOptions:
+    """What holds for every trial of a run, whoever plays it.
+
+    What lies between the settings and a trial hands this object on as it is. So an option more is a field here, a line
+    where the settings are read, and its use.
+    """
+
+    models: ModelSettings = field(default_factory=ModelSettings)
+    """Budget, rate, cache and prices of model calls; the ledger's place is the run's to say."""
+    grading: Grading = REPAIRED
+    """The grading that counts, without the repairs that were switched off."""
+    answers: AskedFormat = "auto"
+    """The form of answer to ask agents for."""
+    check_timeout: float = CHECK_SECONDS
+    """Seconds that judging one check may take; 0: as long as it takes."""
+    fetch_images: bool = False
+    """Whether images of intents may be loaded from elsewhere than the task's sites."""
+    write_timeout: float = WRITE_TIMEOUT
+    """How long requests that may change a site are waited for after a trial's last step, in seconds."""
+    env_retries: int = 1
+    """How often an environment error is tried again, each time on a fresh replica."""

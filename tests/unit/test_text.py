@@ -1,0 +1,41 @@
+"""Text for messages."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import pytest_webarena
+from pytest_webarena.text import clip, shorten
+
+PACKAGE = Path(pytest_webarena.__file__).parent
+OWN_WAYS = {
+    "text.py": "the way of all others",
+    "agents/wire.py": "of bytes, quoted as they came",
+    "browser/observation/markup.py": "what agents are shown, to the letter",
+    "plugin/reporting/allure/steps.py": "keeps its lines",
+}
+
+
+@pytest.mark.parametrize(
+    ("text", "length", "shown"),
+    [("", 3, ""), ("abc", 3, "abc"), ("abcd", 3, "ab…"), (" a\n\t b ", 9, "a b"), ("a\u00a0b", 9, "a b")],
+)
+def test_a_text_is_shown_on_one_line_of_its_length(text: str, length: int, shown: str) -> None:
+    assert shorten(text, length) == clip(text, length) == shown
+
+
+def test_what_cannot_be_printed_is_marked_where_it_may_be_anything() -> None:
+    assert clip("a\x1b[2Jb\u200b") == "a\N{REPLACEMENT CHARACTER}[2Jb\N{REPLACEMENT CHARACTER}"
+
+
+def test_texts_are_shortened_in_one_place() -> None:
+    cutting = re.compile(r"""\[:[^]\n]*\]\}?(" ?\+ ?"|…| \+ "…)""")
+    found = {
+        str(path.relative_to(PACKAGE))
+        for path in PACKAGE.rglob("*.py")
+        if "_shipped" not in path.parts and cutting.search(path.read_text("utf-8"))
+    }
+    assert found == set(OWN_WAYS)

@@ -1,0 +1,193 @@
+"""What every executor of trials holds to. Another one joins by a line in `EXECUTORS`."""
+
+from __future__ import annotations
+
+import pickle
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from pytest_webarena.errors import SiteMissing
+from pytest_webarena.results import TrialKey, TrialRecord
+from pytest_webarena.tasks.model import Task
+from pytest_webarena.testing import make_task
+from pytest_webarena.trials.executor import SerialExecutor, TrialExecutor, TrialRunner
+
+SECONDS = 60
+"""More than anything here takes: what goes on for longer never ends."""
+
+
+class Runner:
+    """Plays trials by what their task is called; keeps who played them."""
+
+    def __init__(self) -> None:
+        self.played: list[tuple[str, str, int, str]] = []
+        self.gate = threading.Event()
+        self.waiting = threading.Event()
+
+    def run(self, task: Task, agent: str, trial: int, *, node_id: str) -> TrialRecord:
+        self.played.append((task.id, agent, trial, node_id))
+        match task.id:
+            case "gone":
+                raise SiteMissing("the site is not there")
+            case "full":
+                raise OSError("no space left")
+            case "interrupted":
+                raise KeyboardInterrupt
+            case "held":
+                self.waiting.set()
+                assert self.gate.wait(SECONDS)
+        outcome: Any = {"wrong": "failed", "broken": "error"}.get(task.id, "passed")
+        return TrialRecord(key=TrialKey(task.id, agent, trial), outcome=outcome)
+
+
+class OneThread:
+    """The smallest executor that does not play its trials in the thread that submits them."""
+
+    def __init__(self, runner: TrialRunner) -> None:
+        self._runner, self._pool = runner, ThreadPoolExecutor(1)
+
+    def submit(self, task: Task, agent: str, trial: int, *, node_id: str = "") -> Future[TrialRecord]:
+        return self._pool.submit(self._runner.run, task, agent, trial, node_id=node_id)
+
+    def close(self, *, cancel: bool = False) -> None:
+        self._pool.shutdown(cancel_futures=cancel)
+
+    def __enter__(self) -> OneThread:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:
+        self.close(cancel=kind is not None)
+
+
+@dataclass(frozen=True)
+class Kind:
+    make: Callable[[TrialRunner], TrialExecutor]
+    at_once: bool = False
+    """Whether a trial is over when its submission is: then there is never one that has not begun."""
+
+
+EXECUTORS = {"serial": Kind(SerialExecutor, at_once=True), "one thread": Kind(OneThread)}
+
+
+@pytest.fixture(params=EXECUTORS)
+def kind(request: pytest.FixtureRequest) -> Kind:
+    return EXECUTORS[request.param]
+
+
+@pytest.fixture
+def runner() -> Iterator[Runner]:
+    runner = Runner()
+    yield runner
+    runner.gate.set()  # whatever a test that failed has left waiting
+
+
+@pytest.fixture
+def executor(kind: Kind, runner: Runner) -> Iterator[TrialExecutor]:
+    executor = kind.make(runner)
+    yield executor
+    runner.gate.set()
+    executor.close(cancel=True)
+
+
+def task(id: str) -> Task:
+    return make_task("intent: x\nsites: []\nchecks: [{answer: x}]", id=id)
+
+
+def test_a_trial_is_told_what_it_is_and_its_record_comes_back(executor: TrialExecutor, runner: Runner) -> None:
+    record = executor.submit(task("a"), "mine", 2, node_id="tasks.yaml::a").result(SECONDS)
+    assert record.key == TrialKey("a", "mine", 2)
+    assert runner.played == [("a", "mine", 2, "tasks.yaml::a")]
+
+
+def test_trials_begin_in_the_order_of_their_submission(executor: TrialExecutor, runner: Runner) -> None:
+    ids = [f"t{number}" for number in range(20)]
+    futures = [executor.submit(task(id), "mine", 1) for id in ids]
+    wait(futures, SECONDS)
+    assert [id for id, *_ in runner.played] == ids
+    assert [future.result(SECONDS).key.task for future in futures] == ids
+
+
+@pytest.mark.parametrize(("id", "outcome"), [("wrong", "failed"), ("broken", "error")])
+def test_a_trial_that_went_wrong_has_a_record_like_any_other(executor: TrialExecutor, id: str, outcome: str) -> None:
+    assert executor.submit(task(id), "mine", 1).result(SECONDS).outcome == outcome
+
+
+@pytest.mark.parametrize(("id", "error"), [("gone", SiteMissing), ("full", OSError)])
+def test_that_there_is_no_record_is_an_exception_of_one_future(
+    executor: TrialExecutor, id: str, error: type[Exception]
+) -> None:
+    without, other = executor.submit(task(id), "mine", 1), executor.submit(task("a"), "mine", 1)
+    with pytest.raises(error):
+        without.result(SECONDS)
+    assert other.result(SECONDS).outcome == "passed"
+
+
+def test_an_interrupt_reaches_who_submits_or_waits_and_ends_nothing_else(executor: TrialExecutor) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        executor.submit(task("interrupted"), "mine", 1).result(SECONDS)
+    assert executor.submit(task("a"), "mine", 1).result(SECONDS).outcome == "passed"
+
+
+def test_a_trial_is_cancelled_before_it_begins_or_not_at_all(
+    kind: Kind, executor: TrialExecutor, runner: Runner
+) -> None:
+    if kind.at_once:
+        future = executor.submit(task("a"), "mine", 1)
+        assert not future.cancel()
+        assert future.result(SECONDS).outcome == "passed"
+        return
+    under_way, later = executor.submit(task("held"), "mine", 1), executor.submit(task("a"), "mine", 1)
+    assert runner.waiting.wait(SECONDS)
+    assert not under_way.cancel()
+    assert later.cancel()
+    runner.gate.set()
+    assert under_way.result(SECONDS).outcome == "passed"
+    executor.close()
+    assert [id for id, *_ in runner.played] == ["held"]
+
+
+@pytest.mark.parametrize("cancel", [False, True])
+def test_closing_leaves_every_future_done(kind: Kind, executor: TrialExecutor, runner: Runner, cancel: bool) -> None:
+    ids = ["a", "b"] if kind.at_once else ["held", "b"]
+    futures = [executor.submit(task(id), "mine", 1) for id in ids]
+    over = threading.Event()
+    futures[1].add_done_callback(lambda future: over.set())
+    closing = threading.Thread(target=executor.close, kwargs={"cancel": cancel})
+    if not kind.at_once:
+        assert runner.waiting.wait(SECONDS)
+    closing.start()
+    if not kind.at_once and cancel:
+        assert over.wait(SECONDS)
+    runner.gate.set()
+    closing.join(SECONDS)
+    assert all(future.done() for future in futures)
+    assert futures[0].result(0).outcome == "passed"
+    assert futures[1].cancelled() is (cancel and not kind.at_once)
+
+
+def test_no_trial_is_taken_after_closing(executor: TrialExecutor, runner: Runner) -> None:
+    executor.close()
+    executor.close()
+    with pytest.raises(RuntimeError):
+        executor.submit(task("a"), "mine", 1)
+    assert runner.played == []
+
+
+def test_leaving_a_block_closes(kind: Kind, runner: Runner) -> None:
+    with kind.make(runner) as executor:
+        future = executor.submit(task("a"), "mine", 1)
+    assert future.done()
+    with pytest.raises(RuntimeError):
+        executor.submit(task("a"), "mine", 1)
+
+
+def test_what_goes_in_and_comes_out_can_be_sent_elsewhere() -> None:
+    sent = task("a")
+    record = Runner().run(sent, "mine", 1, node_id="")
+    assert pickle.loads(pickle.dumps(sent)).digest == sent.digest
+    assert pickle.loads(pickle.dumps(record)) == record

@@ -32,7 +32,7 @@ ORDER: tuple[tuple[str, ...], ...] = (
     ("llm_judge",),
     ("trials",),
     ("gym",),
-    ("testing", "fixtures", "reports", "plugin"),
+    ("testing", "extending", "fixtures", "reports", "plugin"),
     ("commands", "__main__"),
 )
 """The rooms from the ground up; those of one line may import each other."""

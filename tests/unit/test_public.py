@@ -32,7 +32,7 @@ PUBLIC: dict[str, str] = {
     ),
     "checks": (
         "CHECK_SECONDS Captioner CheckResult GRADINGS Grading Judgement Kind Live ORIGINAL Page REPAIRED Rows "
-        "Signals State VERIFIED Verdict View collect find_grading find_kind judge judge_all judge_all_bounded "
+        "Sight Signals State VERIFIED Verdict View collect find_grading find_kind judge judge_all judge_all_bounded "
         "judge_bounded kind_names register signals"
     ),
     "errors": (
@@ -43,6 +43,10 @@ PUBLIC: dict[str, str] = {
     "evidence": (
         "Evidence JsonValue LONGEST_PAGE LONGEST_REPLY LONGEST_TEXT Probe RequestRecord SCHEMA_VERSION StepRecord "
         "StopReason TabState TargetRecord Unfinished Unrecorded Usage cut"
+    ),
+    "extending": (
+        "AppManifest Backend BackendContext Bool Choice Convert Either Fault Form Int Json KeepingBackend KeepsLogs "
+        "ListOf MapOf Number Page PausingBackend Record Replica Rows Text WatchingBackend"
     ),
     "fixtures": (
         "AgentDefinition AgentOf EpisodeLimits Geolocation Grading JudgeSettings Lease ObservationConfig "

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 
 from pytest_webarena.actions import Action, Click, Element, Stop
-from pytest_webarena.agents import TaskView
-from pytest_webarena.browser.observation import Observation
+from pytest_webarena.agents import Observation, TaskView
 
 __all__ = ["Borrower"]
 

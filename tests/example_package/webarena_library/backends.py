@@ -8,8 +8,7 @@ from dataclasses import replace
 from urllib.parse import parse_qs
 
 from pytest_webarena.errors import TaskError
-from pytest_webarena.sites.backends.base import BackendContext, Replica, Rows
-from pytest_webarena.sites.catalogues.manifest import AppManifest
+from pytest_webarena.extending import AppManifest, BackendContext, Replica, Rows
 
 __all__ = ["LibraryBackend"]
 

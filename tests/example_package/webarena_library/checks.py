@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pytest_webarena.checks import Judgement, Kind, Live, View
-from pytest_webarena.tasks.shapes import Text
+from pytest_webarena.extending import Text
 
 __all__ = ["BORROWED"]
 

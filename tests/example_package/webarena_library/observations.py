@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pytest_webarena.browser.observation.forms import Form, Page
+from pytest_webarena.extending import Form, Page
 
 __all__ = ["SHELF"]
 

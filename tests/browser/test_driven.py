@@ -16,10 +16,11 @@ from playwright.sync_api import Browser, Error, Page, Playwright, sync_playwrigh
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
-from pytest_webarena.browser.config import Geolocation, SessionConfig
+from pytest_webarena.browser.config import EngineConfig, Geolocation, SessionConfig
 from pytest_webarena.browser.driven import Begun, Driven, Ended, Navigated, open_driven
 from pytest_webarena.browser.engine import BrowserEngine
 from pytest_webarena.browser.session import Session
+from pytest_webarena.errors import BrowserError
 from tests.browser.conftest import QUICK, Web
 
 if TYPE_CHECKING:
@@ -290,3 +291,20 @@ def test_the_end(engine: BrowserEngine, web: Web, playwright: Playwright) -> Non
     assert mine
     _, alive = psutil.wait_procs(mine, timeout=5)
     assert not [process for process in alive if process.status() != psutil.STATUS_ZOMBIE]
+
+
+def test_a_driver_that_ended_is_replaced_for_the_next_trial(browser_executable: str | None, web: Web) -> None:
+    config = SessionConfig(proxy=web.proxy, deadlines=QUICK)
+    with BrowserEngine(EngineConfig(executable=browser_executable)) as engine:
+        before = psutil.Process().children(recursive=True)
+        with open_driven(engine, config) as (session, _):
+            session.open_tabs(["http://a.test/"])
+            started = (each for each in psutil.Process().children(recursive=True) if each not in before)
+            driver = next(each for each in started if "node" in each.name())
+            driver.kill()
+            driver.wait(10)
+            with pytest.raises(BrowserError):
+                session.observe()
+        with open_driven(engine, config) as (session, _):
+            session.open_tabs(["http://a.test/"])
+            assert session.observe().title == "start"

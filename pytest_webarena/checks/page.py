@@ -94,7 +94,8 @@ FORM: Record[PageSpec] = Record(
             doc=(
                 "Which page: `current`, as the agent left it, or an address that is opened in a browser context of the "
                 "harness's own (with the agent's cookies, local storage and IndexedDB) and closed again. A page that "
-                "answers with an error status fails."
+                "answers with a status from 400 on fails, one with a server error (500 and above) is inconclusive, "
+                "unless `status` says what it must be."
             ),
             example="- page: {open: /accounts/orders/, includes: Coffee Grinder}",
         ),
@@ -180,6 +181,9 @@ def judge(spec: PageSpec, view: View) -> Judgement:
     texts: list[str] = value["texts"]
     status: int | None = value["status"]
     actual = _shown(texts, spec) if not spec.status else f"status {status}"
+    if spec.status is None and status is not None and status >= 500:  # what it would show can't be told
+        why = f"{value['url']} failed with status {status}"
+        return Judgement.unknown(expected=expected, actual=f"status {status}", why=why, cause="site")
     if status is not None and (status != spec.status if spec.status else status >= 400):
         why = f"{value['url']} answered with status {status}"
         return Judgement.of(False, expected=expected, actual=f"status {status}", why=why)

@@ -50,11 +50,12 @@ def shows(*texts: str, status: int | None = 200) -> FakeLive:
         ("{locate: css=input, exact: '', count: 1}", shows(""), True, ""),
         (
             "{open: /x, includes: tea}",
-            shows("tea", status=500),
+            shows("tea", status=404),
             False,
-            "http://shopping.test/ answered with status 500",
+            "http://shopping.test/ answered with status 404",
         ),
         ("{open: /x, status: 404}", shows("tea", status=404), True, ""),
+        ("{open: /x, status: 500}", shows("tea", status=500), True, ""),
         ("{open: /x, status: 404}", shows("tea", status=200), False, "http://shopping.test/ answered with status 200"),
         ("{includes: tea}", shows("a page about tea", status=None), True, ""),
     ],
@@ -137,3 +138,10 @@ def test_the_gateways_own_words_in_the_current_tab_meet_no_condition(condition: 
     live = FakeLive(page=lambda open, locate: FakePage(refused="a.test is not one of this task's sites."))
     got = live_result(f"page: {{{condition}}}", live)
     assert (got.passed, got.actual) == (False, "no page of a site")
+
+
+@pytest.mark.parametrize("check", ["page: {C}", "not: {page: {C}}"])
+def test_a_page_that_the_site_fails_to_give_decides_nothing(check: str) -> None:
+    for condition in ("includes: milk", "excludes: milk"):
+        got = live_result(check.replace("C", f"open: /x, {condition}"), shows("oops", status=503))
+        assert (got.passed, (got.children or (got,))[0].cause) == (None, "site")

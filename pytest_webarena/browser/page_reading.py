@@ -9,7 +9,7 @@ from dataclasses import replace
 from playwright.async_api import Error as PlaywrightError
 
 from pytest_webarena.browser.config import Deadlines
-from pytest_webarena.browser.faults import ScriptFailed, Unresponsive
+from pytest_webarena.browser.faults import DialogOpened, ScriptFailed, Unresponsive
 from pytest_webarena.browser.loop import Deadline
 from pytest_webarena.browser.messages import first_line, net_error, shorten, writable
 from pytest_webarena.browser.reports import PageReading
@@ -76,7 +76,13 @@ async def read_address(
         except Unresponsive as error:
             raise BrowserError(f"a check reads {url}: {error}") from error
         status = response.status if response is not None else None
-        return await read_tab(tab, locate, prepare, limits, deadline, status=status, wait=_LATE)
+        try:
+            return await read_tab(tab, locate, prepare, limits, deadline, status=status, wait=_LATE)
+        except DialogOpened:
+            shown = f"a dialog is open: {tab.dialogs.describe() or 'it has just been answered'}"
+            return PageReading(url=tab.url, status=status, texts=(), error=shown)
+        except Unresponsive as error:
+            raise BrowserError(f"a check reads {tab.url}: {error}") from error
     finally:
         with contextlib.suppress(BrowserError):
             await tabs.close_all()
@@ -92,10 +98,12 @@ async def read_tab(
     status: int | None = None,
     wait: float = 0.0,
 ) -> PageReading:
-    """Read what ``tab`` shows. Changes nothing but what ``prepare`` does; a preparation that throws ends them."""
-    dialog = tab.dialogs.describe()
-    if dialog is not None:
-        return PageReading(url=tab.url, status=status, texts=(), error=f"a dialog is open: {dialog}")
+    """Read what ``tab`` shows. Changes nothing but what ``prepare`` does; a preparation that throws ends them.
+
+    Raises as `Tab.run`: `DialogOpened` where a dialog hides the page, `Unresponsive`.
+    """
+    if tab.dialogs.open is not None:
+        raise DialogOpened
     seconds = deadline.left(limits.hang)
     error = ""
     try:
@@ -110,8 +118,6 @@ async def read_tab(
         reading = await _read(tab, locate, seconds, wait)
     except ScriptFailed as failure:
         reading, error = PageReading(url=tab.url, status=None, texts=()), error or str(failure)
-    except Unresponsive as failure:
-        raise BrowserError(f"a check reads {tab.url}: {failure}") from failure
     if (size := sum(map(len, reading.texts))) > LONGEST_PAGE:
         raise TaskError(f"expected at most {LONGEST_PAGE:,} characters to judge on {tab.url}, found {size:,}")
     return replace(reading, status=status, error=error)

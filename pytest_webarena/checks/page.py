@@ -149,7 +149,9 @@ FORM: Record[PageSpec] = Record(
     rule=_fault,
     doc=(
         "Conditions on a page; all that are given must hold. Where JavaScript of `locate` or `prepare` throws, or a "
-        "dialog hides the page, the check is inconclusive, whatever its conditions."
+        "dialog hides a page that was opened, the check is inconclusive, whatever its conditions. A current page that "
+        "can't be read at the end because it keeps opening dialogs or runs scripts without end meets no condition, "
+        "nor does `not` make one of it."
     ),
 )
 
@@ -163,7 +165,7 @@ def collect(spec: PageSpec, live: Live) -> JsonValue:
             raise TaskError(f"expected a site of this trial ({', '.join(live.sites)}), found {spec.open.site!r}")
     page = live.read_page(open=url, locate=spec.locate, prepare=spec.prepare)
     value: dict[str, JsonValue] = {"url": page.url, "status": page.status, "texts": list(page.texts)}
-    return value | {name: said for name in ("error", "refused") if (said := getattr(page, name))}
+    return value | {name: said for name in ("error", "hidden", "refused") if (said := getattr(page, name, ""))}
 
 
 def judge(spec: PageSpec, view: View) -> Judgement:
@@ -176,8 +178,12 @@ def judge(spec: PageSpec, view: View) -> Judgement:
     value: Any = view.probe.value
     if error := value.get("error"):  # neither that something is there nor that it isn't can be told
         return Judgement.unknown(expected=expected, why=f"{value['url']} could not be read: {error}")
+    if hidden := value.get("hidden"):
+        why = f"{value['url']} can't be looked at as it was left: {hidden}"
+        return Judgement.unknown(expected=expected, actual="a page that can't be read", why=why, cause="agent")
     if refused := value.get("refused"):
-        return Judgement.of(False, expected=expected, actual="no page of a site", why=f"at {value['url']}: {refused}")
+        why = f"at {value['url']}: {refused}"
+        return Judgement.unknown(expected=expected, actual="no page of a site", why=why, cause="agent")
     texts: list[str] = value["texts"]
     status: int | None = value["status"]
     actual = _shown(texts, spec) if not spec.status else f"status {status}"

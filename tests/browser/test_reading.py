@@ -168,3 +168,33 @@ def test_the_final_state_of_all_tabs(session: Session, web: Web) -> None:
         ("http://a.test/b", "B", False),
     ]
     assert '<p id="p">made by script' in states[0].html
+
+
+LEAVING = {
+    "dialogs": "while (true) alert('no')",
+    "dialogs again and again": "setInterval(() => { while (true) alert('no') }, 0)",
+    "a dialog per moment": "setInterval(() => alert('no'), 0)",
+    "questions": "while (!confirm('yes?')) {}",
+    "a script": "for (;;) {}",
+    "a script again and again": "setInterval(() => { for (;;) {} }, 0)",
+}
+
+
+@pytest.mark.parametrize("policy", ["hold", "accept"])
+@pytest.mark.parametrize("leaving", LEAVING)
+def test_what_a_page_does_without_end_is_no_error_of_the_check(
+    open_session: Callable[..., Session], web: Web, leaving: str, policy: str
+) -> None:
+    """It is stopped, and read as it is; or it is said that it can't be looked at. An agent gains by neither."""
+    session = open_session(dialogs=policy)
+    session.open_tabs([web.put("/", PAGE)])
+    start = f"js=setTimeout(() => {{ {LEAVING[leaving]} }}, 0), 1"
+    assert session.read_page(open=None, locate=start).texts == ("1",)
+    [state] = session.tabs()
+    assert state.url == "http://a.test/"
+    for _ in range(2):
+        reading = session.read_page(open=None, locate="css=h1")
+        assert (reading.texts, reading.hidden == "") in ((("Head & line",), True), ((), False))
+        assert reading.error == ""
+    if "again" not in leaving:
+        assert reading.texts == ("Head & line",)

@@ -95,7 +95,8 @@ FORM: Record[PageSpec] = Record(
                 "Which page: `current`, as the agent left it, or an address that is opened in a browser context of the "
                 "harness's own (with the agent's cookies, local storage and IndexedDB) and closed again. A page that "
                 "answers with a status from 400 on fails, one with a server error (500 and above) is inconclusive, "
-                "unless `status` says what it must be."
+                "unless `status` says what it must be. It is read once its scripts and fetches are answered, at the "
+                "latest 10 s after it began to arrive."
             ),
             example="- page: {open: /accounts/orders/, includes: Coffee Grinder}",
         ),
@@ -106,7 +107,9 @@ FORM: Record[PageSpec] = Record(
             default_text="the whole page",
             doc=(
                 "Which part: a Playwright selector, or `js=` and a JavaScript expression that returns a text, "
-                "a list of texts or null. Inputs give their value, other elements their visible text."
+                "a list of texts or null. Inputs give their value, other elements their visible text. The whole page "
+                "is all visible text, that in open shadow roots and in iframes of the same origin included, after the "
+                "text around it."
             ),
             example="- page: {locate: 'css=input#title', exact: Quiet enough}",
         ),

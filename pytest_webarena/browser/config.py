@@ -64,6 +64,8 @@ class Deadlines:
     """How long a page has to stay unchanged after an action to count as at rest."""
     settle: float = 3.0
     """Until a page that has arrived is left alone, even if it keeps changing."""
+    answers: float = 10.0
+    """The same for a page that a check opened: until its requests are answered."""
     selector: float = 5.0
     """Until the element of a selector target shows up and can be used."""
     hang: float = 8.0

@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import os
 from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, TypeVar
 
 from playwright.async_api import Browser, BrowserType, Playwright, async_playwright
@@ -32,6 +34,10 @@ __all__ = ["BrowserEngine", "EngineConfig"]
 T = TypeVar("T")
 
 logger = logging.getLogger("pytest_webarena.browser")
+
+_GUARD = Path(__file__).parent / "launching" / "driver_guard.cjs"
+_DRIVER_ANSWERS = 5.0
+"""How long the driver may take for a trifle before it is given up, in seconds."""
 
 
 class BrowserEngine:
@@ -113,10 +119,12 @@ class BrowserEngine:
             return self._browser
 
     async def playwright(self) -> Playwright:
-        """Playwright's driver (on the loop), started on first use."""
+        """Playwright's driver (on the loop), started on first use; another one when the last one is gone."""
         if self._launching is None:
             self._launching = asyncio.Lock()
         async with self._launching:
+            if self._playwright is not None and await self._driver_is_gone():
+                self._playwright = None
             return await self._driver()
 
     async def discard(self, browser: Browser) -> None:
@@ -144,7 +152,7 @@ class BrowserEngine:
             if temp is not None:
                 make_temp_dir(temp)
             env = dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(temp.resolve())) if temp is not None else {}
-            self._thread = LoopThread("pytest-webarena-browser", env)
+            self._thread = LoopThread("pytest-webarena-browser", {**env, "NODE_OPTIONS": _node_options()})
         return self._thread
 
     async def _launch(self) -> Browser:
@@ -169,10 +177,10 @@ class BrowserEngine:
         return self._playwright
 
     async def _driver_is_gone(self) -> bool:
-        """Whether the driver no longer answers; asked only after a launch failed."""
+        """Whether the driver no longer answers. One that has ended says so at once; a busy one gets its time."""
         assert self._playwright is not None
         try:
-            async with asyncio.timeout(2.0):
+            async with asyncio.timeout(_DRIVER_ANSWERS):
                 request = await self._playwright.request.new_context()
                 await request.dispose()
         except (PlaywrightError, TimeoutError):
@@ -221,6 +229,12 @@ class BrowserEngine:
             with contextlib.suppress(PlaywrightError, TimeoutError):
                 async with asyncio.timeout(seconds):
                     await self._playwright.stop()
+
+
+def _node_options() -> str:
+    """Those of the environment, and ours: what a page stores must not be able to end the driver."""
+    guard = str(_GUARD).replace("\\", "\\\\").replace('"', '\\"')
+    return f'{os.environ.get("NODE_OPTIONS", "")} --require "{guard}"'.strip()
 
 
 def _launch_error(choice: BrowserChoice, error: PlaywrightError) -> BrowserError:

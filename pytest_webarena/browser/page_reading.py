@@ -9,7 +9,7 @@ from dataclasses import replace
 from playwright.async_api import Error as PlaywrightError
 
 from pytest_webarena.browser.config import Deadlines
-from pytest_webarena.browser.faults import ScriptFailed, Unresponsive
+from pytest_webarena.browser.faults import DialogOpened, ScriptFailed, Unresponsive
 from pytest_webarena.browser.loop import Deadline
 from pytest_webarena.browser.messages import first_line, net_error, writable
 from pytest_webarena.browser.reports import PageReading
@@ -27,7 +27,36 @@ __all__ = ["read_address", "read_tab"]
 _LATE = 1.0
 """How much longer a fresh page is given to show a first match, in seconds: it has come to rest before."""
 
-_PAGE_TEXT = "() => document.body ? document.body.innerText : document.documentElement.textContent"
+# What is drawn, as far as scripts can reach: also what is in open shadow roots and in frames of the same site, after
+# the text around them. `innerText` of what is not drawn would be all of its text.
+_PAGE_TEXT = r"""() => {
+  const texts = [];
+  const inner = root => {
+    for (const el of root.querySelectorAll('*')) {
+      const shadow = el.shadowRoot;
+      if (shadow) {
+        for (const child of shadow.childNodes) {
+          if (child.nodeType === 1) {
+            if (child.checkVisibility()) texts.push(child.innerText ?? child.textContent);
+          } else if (child.nodeType === 3 && el.checkVisibility()) {
+            texts.push(child.data);
+          }
+        }
+        inner(shadow);
+      } else if (['iframe', 'frame'].includes(el.localName) && el.getClientRects().length) {
+        let framed = null;
+        try { framed = el.contentDocument; } catch { /* of another site */ }
+        if (framed) page(framed);
+      }
+    }
+  };
+  const page = document => {
+    texts.push(document.body ? document.body.innerText : document.documentElement?.textContent);
+    inner(document);
+  };
+  page(document);
+  return texts.filter(text => text && text.trim()).join('\n');
+}"""
 
 _TEXT_OF = r"""
 const textOf = el => {
@@ -65,6 +94,8 @@ async def read_address(
     except RefusedAddress as error:
         raise TaskError(f"a check opens a page: {error}") from error
     tab = await tabs.open()
+    # What a page shows before the answers to its own requests have come is neither what is there nor what isn't.
+    patient = replace(limits, settle=max(limits.settle, limits.answers))
     try:
         seconds = deadline.left(limits.navigation)
         try:
@@ -73,11 +104,17 @@ async def read_address(
             reason = net_error(error) or shorten(first_line(error))
             raise SiteError(f"a check opens {url}: expected a page within {seconds:.3g} s, found: {reason}") from error
         try:
-            await settle(tab, limits, deadline)
+            await settle(tab, patient, deadline)
         except Unresponsive as error:
             raise BrowserError(f"a check reads {url}: {error}") from error
         status = response.status if response is not None else None
-        return await read_tab(tab, locate, prepare, limits, deadline, status=status, wait=_LATE)
+        try:
+            return await read_tab(tab, locate, prepare, patient, deadline, status=status, wait=_LATE)
+        except DialogOpened:
+            shown = f"a dialog is open: {tab.dialogs.describe() or 'it has just been answered'}"
+            return PageReading(url=tab.url, status=status, texts=(), error=shown)
+        except Unresponsive as error:
+            raise BrowserError(f"a check reads {tab.url}: {error}") from error
     finally:
         with contextlib.suppress(BrowserError):
             await tabs.close_all()
@@ -93,10 +130,12 @@ async def read_tab(
     status: int | None = None,
     wait: float = 0.0,
 ) -> PageReading:
-    """Read what ``tab`` shows. Changes nothing but what ``prepare`` does; a preparation that throws ends them."""
-    dialog = tab.dialogs.describe()
-    if dialog is not None:
-        return PageReading(url=tab.url, status=status, texts=(), error=f"a dialog is open: {dialog}")
+    """Read what ``tab`` shows. Changes nothing but what ``prepare`` does; a preparation that throws ends them.
+
+    Raises as `Tab.run`: `DialogOpened` where a dialog hides the page, `Unresponsive`.
+    """
+    if tab.dialogs.open is not None:
+        raise DialogOpened
     seconds = deadline.left(limits.hang)
     error = ""
     try:
@@ -111,8 +150,6 @@ async def read_tab(
         reading = await _read(tab, locate, seconds, wait)
     except ScriptFailed as failure:
         reading, error = PageReading(url=tab.url, status=None, texts=()), error or str(failure)
-    except Unresponsive as failure:
-        raise BrowserError(f"a check reads {tab.url}: {failure}") from failure
     if (size := sum(map(len, reading.texts))) > LONGEST_PAGE:
         raise TaskError(f"expected at most {LONGEST_PAGE:,} characters to judge on {tab.url}, found {size:,}")
     return replace(reading, status=status, error=error)

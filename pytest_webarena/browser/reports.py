@@ -69,7 +69,9 @@ class PageReading:
     value: JsonValue = None
     """Result of a ``js=`` locator as it came from the page."""
     error: str = ""
-    """What a ``js=`` locator or a preparation threw in the page, or the dialog that hides it: then what was read of it
-    says nothing."""
+    """What a ``js=`` locator or a preparation threw in the page, or the dialog that hides one that a check opened: then
+    what was read of it says nothing."""
+    hidden: str = ""
+    """Why the current tab can't be looked at as the agent left it: a dialog, a script without end."""
     refused: str = ""
     """Why there is no page of a site, for the current tab: what the gateway said in its place."""

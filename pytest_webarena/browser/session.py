@@ -29,7 +29,7 @@ from pytest_webarena.browser.reports import DownloadRecord, Outcome, PageEvent, 
 from pytest_webarena.browser.signal_log import SignalLog
 from pytest_webarena.browser.tabs.downloads import Downloads
 from pytest_webarena.browser.tabs.first_page import open_first_page
-from pytest_webarena.browser.tabs.recovery import recover
+from pytest_webarena.browser.tabs.recovery import calm, recover
 from pytest_webarena.browser.tabs.settle import settle
 from pytest_webarena.browser.tabs.tab import Tab
 from pytest_webarena.browser.tabs.tabs import Tabs
@@ -60,6 +60,8 @@ _LOOKS = 3
 _POPUP = 5.0
 """How long a window that a page asked for is waited for, in seconds. A slower one becomes a tab when it comes."""
 
+_CALMING = 2.0
+"""How long a page that could not be read at the end may stay busy until it is stopped, in seconds."""
 _RESERVE = 0.25
 """Share of a step's time kept for getting a page back that has stopped answering."""
 
@@ -86,6 +88,10 @@ class Session:
         """What happened in its tabs since the first pages were asked for, whoever did it."""
         self._own: OwnPages | None = None
         self._sharing = False
+        self._over = False
+        """Whether the tabs were read as they are at the end."""
+        self._hidden: tuple[Tab, str] | None = None
+        """The tab that could not be looked at then, and why."""
         self._known: Mapping[str, Any] = config.storage_state or {}
         """What the context remembered when its pages were last asked."""
 
@@ -137,7 +143,8 @@ class Session:
     def tabs(self) -> tuple[TabState, ...]:
         """All tabs with their serialised DOM. A page that doesn't answer has an empty one.
 
-        For the end of an episode: dialogs that are held open are dismissed first, for their pages can't be read.
+        For the end of an episode: dialogs are dismissed from then on, and a current page that opens them without end,
+        or runs a script without end, is stopped, for it can't be read otherwise.
         """
         return self._call(self._states(), self._limits.step, "reading the tabs")
 
@@ -365,14 +372,18 @@ class Session:
 
     async def _states(self) -> tuple[TabState, ...]:
         await self._tabs.sync()
+        self._over = True
         for tab in self._tabs:
             await tab.dialogs.answer(accept=False)
+            tab.dialogs.drain(accept=False)
+        tab = self._tabs.current
+        self._hidden = (tab, why) if (why := await calm(tab, seconds=self._limits.hang)) else None
         return await states_of(self._tabs, seconds=self._limits.hang)
 
     async def _read(self, open: str | None, locate: str | None, prepare: tuple[str, ...]) -> PageReading:
         await self._tabs.sync()
         if open is None:
-            return await read_tab(self._tabs.current, locate, prepare, self._limits, Deadline(self._limits.step))
+            return await self._read_current(locate, prepare)
         here = self._tabs.current.url
         try:
             tabs = (self._own or await self._open_own()).tabs
@@ -380,6 +391,25 @@ class Session:
         finally:
             if not self._sharing:
                 await self._close_own()
+
+    async def _read_current(self, locate: str | None, prepare: tuple[str, ...]) -> PageReading:
+        """What the agent's page shows. That it can't be looked at is its own doing, and is told as what it is."""
+        tab, why = self._tabs.current, ""
+        if self._hidden is not None and self._hidden[0] is tab:
+            return PageReading(url=tab.url, status=None, texts=(), hidden=self._hidden[1])
+        for again in (False, True):
+            try:
+                return await read_tab(tab, locate, prepare, self._limits, Deadline(self._limits.step))
+            except DialogOpened:
+                why = f"a dialog is open: {tab.dialogs.describe() or 'it has just been answered'}"
+            except Unresponsive as failure:
+                if not self._over:
+                    raise BrowserError(f"a check reads {tab.url}: {failure}") from failure
+                why = "it ran scripts without end"
+            if again or not self._over:
+                break
+            await calm(tab, seconds=_CALMING)
+        return PageReading(url=tab.url, status=None, texts=(), hidden=why)
 
     async def _holds_writes(self, seconds: float) -> bool:
         return await holds_writes(self._tabs, seconds)

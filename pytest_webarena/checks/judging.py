@@ -198,17 +198,18 @@ class _Judging:
         probed = {probe.state for probe in evidence.probes if isinstance(probe.state, int)}
         self.states: tuple[State, ...] = (*sorted(steps | probed), END)
 
-    def check(self, check: Check, state: State | None = None) -> CheckResult:
-        """The result of one check, in ``state`` if a check around it has chosen one."""
+    def check(self, check: Check, state: State | None = None, *, negated: bool = False) -> CheckResult:
+        """The result of one check, in ``state`` if a check around it has chosen one; ``negated`` by a ``not`` around
+        it, or any odd number of them."""
         if check.when == "any_step" and state is None:
-            return self.best(check)
+            return self.best(check, negated)
         if check.children:
-            return self.combined(check, state)
-        return self.leaf(check, END if state is None else state)
+            return self.combined(check, state, negated)
+        return self.leaf(check, END if state is None else state, negated)
 
-    def best(self, check: Check) -> CheckResult:
+    def best(self, check: Check, negated: bool) -> CheckResult:
         """The state in which the check does best; unknown when a state that might do better is unknown."""
-        results = [self.check(check, state) for state in self.states]
+        results = [self.check(check, state, negated=negated) for state in self.states]
         known = [result for result in results if result.score is not None]
         unknown = [result for result in results if result.score is None]
         best = max(known, key=lambda result: result.score or 0.0, default=None)
@@ -218,8 +219,9 @@ class _Judging:
             return replace(best, state="any state", why=f"{best.why} (nor after any of the steps)" if best.why else "")
         return unknown[0]
 
-    def combined(self, check: Check, state: State | None) -> CheckResult:
-        children = tuple(self.check(child, state) for child in check.children)
+    def combined(self, check: Check, state: State | None, negated: bool) -> CheckResult:
+        negated ^= check.kind == "not"
+        children = tuple(self.check(child, state, negated=negated) for child in check.children)
         bounds = [_bounds(child) for child in children]
         combine: Callable[[Sequence[float]], float] = math.prod
         if check.kind == "any":
@@ -231,7 +233,7 @@ class _Judging:
         expected = {"all": "all of these", "any": "one of these", "not": "the contrary of this"}[check.kind]
         return self.result(check, Judgement(score=score, expected=expected), state, children)
 
-    def leaf(self, check: Check, state: State) -> CheckResult:
+    def leaf(self, check: Check, state: State, negated: bool) -> CheckResult:
         kind = _kind(check)
         if kind is None:
             why = f"no kind of check called '{check.kind}' is installed"
@@ -253,6 +255,9 @@ class _Judging:
         except Exception as error:  # no verdict about the agent may come from a fault of a check
             why = clip(f"judging raised {type(error).__name__}: {error}", 200)
             judgement = Judgement.unknown(expected=str(check.spec), why=why)
+        if judgement.score is None and judgement.cause == "agent":
+            # Nobody may gain by hiding what is looked at: neither this nor its contrary counts as met.
+            judgement = replace(judgement, score=1.0 if negated else 0.0)
         return self.result(check, judgement, state if kind.stateful else END)
 
     def result(

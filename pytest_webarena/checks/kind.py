@@ -45,6 +45,10 @@ class Page(Protocol):
         """Why the page could not be read as asked: a script that threw, a dialog in the way; empty when it could."""
 
     @property
+    def hidden(self) -> str:
+        """Why the current tab can't be looked at, which is the doing of whoever left it so; empty when it can."""
+
+    @property
     def refused(self) -> str:
         """Why the current tab shows no page of a site: its address was refused; empty when it shows one."""
 
@@ -114,7 +118,7 @@ class Judgement:
     actual: str = ""
     why: str = ""
     cause: Cause | None = None
-    """Of no score: whose fault that is; None for the task's."""
+    """Of no score: whose fault that is; None for the task's. The agent's: it is not met, and its contrary neither."""
 
     @classmethod
     def of(cls, holds: bool, *, expected: str, actual: str = "", why: str = "") -> Judgement:

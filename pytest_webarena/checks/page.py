@@ -95,7 +95,9 @@ FORM: Record[PageSpec] = Record(
             doc=(
                 "Which page: `current`, as the agent left it, or an address that is opened in a browser context of the "
                 "harness's own (with the agent's cookies, local storage and IndexedDB) and closed again. A page that "
-                "answers with an error status fails."
+                "answers with a status from 400 on fails, one with a server error (500 and above) is inconclusive, "
+                "unless `status` says what it must be. It is read once its scripts and fetches are answered, at the "
+                "latest 10 s after it began to arrive."
             ),
             example="- page: {open: /accounts/orders/, includes: Coffee Grinder}",
         ),
@@ -106,7 +108,9 @@ FORM: Record[PageSpec] = Record(
             default_text="the whole page",
             doc=(
                 "Which part: a Playwright selector, or `js=` and a JavaScript expression that returns a text, "
-                "a list of texts or null. Inputs give their value, other elements their visible text."
+                "a list of texts or null. Inputs give their value, other elements their visible text. The whole page "
+                "is all visible text, that in open shadow roots and in iframes of the same origin included, after the "
+                "text around it."
             ),
             example="- page: {locate: 'css=input#title', exact: Quiet enough}",
         ),
@@ -149,7 +153,9 @@ FORM: Record[PageSpec] = Record(
     rule=_fault,
     doc=(
         "Conditions on a page; all that are given must hold. Where JavaScript of `locate` or `prepare` throws, or a "
-        "dialog hides the page, the check is inconclusive, whatever its conditions."
+        "dialog hides a page that was opened, the check is inconclusive, whatever its conditions. A current page that "
+        "can't be read at the end because it keeps opening dialogs or runs scripts without end meets no condition, "
+        "nor does `not` make one of it."
     ),
 )
 
@@ -163,7 +169,7 @@ def collect(spec: PageSpec, live: Live) -> JsonValue:
             raise TaskError(f"expected a site of this trial ({', '.join(live.sites)}), found {spec.open.site!r}")
     page = live.read_page(open=url, locate=spec.locate, prepare=spec.prepare)
     value: dict[str, JsonValue] = {"url": page.url, "status": page.status, "texts": list(page.texts)}
-    return value | {name: said for name in ("error", "refused") if (said := getattr(page, name))}
+    return value | {name: said for name in ("error", "hidden", "refused") if (said := getattr(page, name, ""))}
 
 
 def judge(spec: PageSpec, view: View) -> Judgement:
@@ -176,11 +182,18 @@ def judge(spec: PageSpec, view: View) -> Judgement:
     value: Any = view.probe.value
     if error := value.get("error"):  # neither that something is there nor that it isn't can be told
         return Judgement.unknown(expected=expected, why=f"{value['url']} could not be read: {error}")
+    if hidden := value.get("hidden"):
+        why = f"{value['url']} can't be looked at as it was left: {hidden}"
+        return Judgement.unknown(expected=expected, actual="a page that can't be read", why=why, cause="agent")
     if refused := value.get("refused"):
-        return Judgement.of(False, expected=expected, actual="no page of a site", why=f"at {value['url']}: {refused}")
+        why = f"at {value['url']}: {refused}"
+        return Judgement.unknown(expected=expected, actual="no page of a site", why=why, cause="agent")
     texts: list[str] = value["texts"]
     status: int | None = value["status"]
     actual = _shown(texts, spec) if not spec.status else f"status {status}"
+    if spec.status is None and status is not None and status >= 500:  # what it would show can't be told
+        why = f"{value['url']} failed with status {status}"
+        return Judgement.unknown(expected=expected, actual=f"status {status}", why=why, cause="site")
     if status is not None and (status != spec.status if spec.status else status >= 400):
         why = f"{value['url']} answered with status {status}"
         return Judgement.of(False, expected=expected, actual=f"status {status}", why=why)

@@ -146,7 +146,8 @@ FORM: Record[StateSpec] = Record(
             default_text="none",
             doc=(
                 "A request to the site, sent with the session's cookies: `/path`, `site:/path`, or a mapping with the "
-                "[keys of a request](#keys-of-a-request). A server error (500 and above) is inconclusive."
+                "[keys of a request](#keys-of-a-request). A server error (500 and above) is inconclusive, and so is a "
+                "response that is not JSON where a part or a value of it is asked for."
             ),
             example="- state: {api: /api/notes, at: '$.notes[*].title', includes: Tea}",
         ),
@@ -242,7 +243,8 @@ def _judge_response(spec: StateSpec, api: ApiRequest, expected: str, status: int
     except (ValueError, RecursionError):
         if spec.at == "$" and spec.text and not (spec.equals or spec.count):
             return _verdict(spec, expected, [body], [body])
-        return Judgement.of(False, expected=expected, actual=clip(body, 80), why="the response is not JSON")
+        why = "the response is not JSON, so that nobody can say what is in it"  # nor what is not
+        return Judgement.unknown(expected=expected, actual=clip(body, 80), why=why)
     found = find(spec.at, document)
     return _verdict(spec, expected, found, [_text(each) for each in found])
 

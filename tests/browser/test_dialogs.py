@@ -90,7 +90,7 @@ def test_an_open_dialog_does_not_hold_up_other_tabs(open_session: OpenSession, w
         session.execute(FocusTab(0))
         assert session.observe().dialog == "confirm 'Sure?'"
         reading = session.read_page(open=None, locate="css=#out")
-        assert (reading.texts, reading.error) == ((), "a dialog is open: confirm 'Sure?'")
+        assert (reading.texts, reading.hidden) == ((), "a dialog is open: confirm 'Sure?'")
         states = session.tabs()  # the end: it is dismissed, so that the page can be kept
         assert [state.url for state in states] == ["http://a.test/", "about:blank"]
         assert '<p id="out">false</p>' in states[0].html

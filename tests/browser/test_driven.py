@@ -14,12 +14,13 @@ from playwright.sync_api import Browser, Error, Page, Playwright, sync_playwrigh
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
-from pytest_webarena.browser.config import Geolocation, SessionConfig
+from pytest_webarena.browser.config import EngineConfig, Geolocation, SessionConfig
 from pytest_webarena.browser.driven import Begun, Driven, Ended, Navigated, open_driven
 from pytest_webarena.browser.engine import BrowserEngine
 from pytest_webarena.browser.session import Session
+from pytest_webarena.errors import BrowserError
 from tests.browser.conftest import QUICK, Web
-from tests.processes import Process, descendants, listening, of_command, still_running, wait_until
+from tests.processes import Process, descendants, kill, listening, name_of, of_command, still_running, wait_until
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -286,3 +287,18 @@ def test_the_end(engine: BrowserEngine, web: Web, playwright: Playwright) -> Non
         browser.close()
     assert mine
     assert still_running(mine) == []
+
+
+def test_a_driver_that_ended_is_replaced_for_the_next_trial(browser_executable: str | None, web: Web) -> None:
+    config = SessionConfig(proxy=web.proxy, deadlines=QUICK)
+    with BrowserEngine(EngineConfig(executable=browser_executable)) as engine:
+        before = descendants()
+        with open_driven(engine, config) as (session, _):
+            session.open_tabs(["http://a.test/"])
+            driver = next(each for each in descendants() if each not in before and "node" in name_of(each))
+            kill([driver])
+            with pytest.raises(BrowserError):
+                session.observe()
+        with open_driven(engine, config) as (session, _):
+            session.open_tabs(["http://a.test/"])
+            assert session.observe().title == "start"

@@ -166,7 +166,26 @@ def test_a_tab_that_hangs_does_not_keep_them(session: Session, web: Web) -> None
     assert session.read_page(open="/out", locate=recall).texts == ("who=bob", "abc")
 
 
-@pytest.mark.parametrize("value", ["new Blob(['x'])", "(() => { const loop = []; loop.push(loop); return loop })()"])
+CIRCLES = (
+    "(() => { const loop = []; loop.push(loop); return loop })()",
+    "(() => { const o = {}; o.o = o; return o })()",
+)
+
+
+@pytest.mark.parametrize("value", CIRCLES)
+def test_a_circle_in_a_database_does_not_end_the_driver(session: Session, web: Web, value: str) -> None:
+    """Nothing beside it that would make Playwright write it in its own way, which knows of circles."""
+    web.put("/in", STORE.replace(", when: new Date(0)", "").replace("VALUE", value))
+    web.put("/out", "<title>out</title>")
+    session.open_tabs(["http://a.test/in"])
+    shows(session, "stored")
+    for _ in range(2):
+        reading = session.read_page(open="/out", locate="js=[document.cookie, localStorage.token]")
+        assert reading.texts == ("who=ada", "abc")
+    assert session.observe().title == "stored"
+
+
+@pytest.mark.parametrize("value", ["new Blob(['x'])", *CIRCLES])
 def test_databases_that_can_not_be_copied_keep_nothing_else_back(session: Session, web: Web, value: str) -> None:
     reading = stored(session, web, value).read_page(open="/out", locate="js=[document.cookie, localStorage.token]")
     assert reading.texts == ("who=ada", "abc")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,9 +12,10 @@ import pytest
 from pytest_webarena.actions import Goto, NewTab, Scroll
 from pytest_webarena.browser.session import Session
 from pytest_webarena.errors import BrowserError, SiteError, TaskError
+from tests.browser.conftest import QUICK
 
 if TYPE_CHECKING:
-    from tests.browser.conftest import Web
+    from tests.browser.conftest import Request, Web
 
 Show = Callable[[str], Session]
 PAGE = """<title>T</title><h1>Head &amp; line</h1><p class=x>One</p><p class=x>Two <b>bold</b></p><p hidden>Hidden</p>
@@ -168,3 +171,85 @@ def test_the_final_state_of_all_tabs(session: Session, web: Web) -> None:
         ("http://a.test/b", "B", False),
     ]
     assert '<p id="p">made by script' in states[0].html
+
+
+LEAVING = {
+    "dialogs": "while (true) alert('no')",
+    "dialogs again and again": "setInterval(() => { while (true) alert('no') }, 0)",
+    "a dialog per moment": "setInterval(() => alert('no'), 0)",
+    "questions": "while (!confirm('yes?')) {}",
+    "a script": "for (;;) {}",
+    "a script again and again": "setInterval(() => { for (;;) {} }, 0)",
+}
+
+
+@pytest.mark.parametrize("policy", ["hold", "accept"])
+@pytest.mark.parametrize("leaving", LEAVING)
+def test_what_a_page_does_without_end_is_no_error_of_the_check(
+    open_session: Callable[..., Session], web: Web, leaving: str, policy: str
+) -> None:
+    """It is stopped, and read as it is; or it is said that it can't be looked at. An agent gains by neither."""
+    session = open_session(dialogs=policy)
+    session.open_tabs([web.put("/", PAGE)])
+    start = f"js=setTimeout(() => {{ {LEAVING[leaving]} }}, 0), 1"
+    assert session.read_page(open=None, locate=start).texts == ("1",)
+    [state] = session.tabs()
+    assert state.url == "http://a.test/"
+    for _ in range(2):
+        reading = session.read_page(open=None, locate="css=h1")
+        assert (reading.texts, reading.hidden == "") in ((("Head & line",), True), ((), False))
+        assert reading.error == ""
+    if "again" not in leaving:
+        assert reading.texts == ("Head & line",)
+
+
+def test_a_fresh_page_is_read_when_its_requests_are_answered(open_session: Callable[..., Session], web: Web) -> None:
+    """However long that takes: what it shows until then is less than what is there."""
+    session = open_session(deadlines=replace(QUICK, settle=0.2, answers=20.0, step=30.0))
+    answered = threading.Event()
+
+    def late(request: Request) -> object:
+        assert answered.wait(20)
+        return "milk"
+
+    web.put("/late", late)  # type: ignore[arg-type]
+    web.put("/list", "<ul><li>bread</ul><script>fetch('/late').then(answer => answer.text()).then(text => {"
+            "document.querySelector('ul').append(Object.assign(document.createElement('li'), {textContent: text}))"
+            "})</script>")  # fmt: skip
+    session.open_tabs([web.put("/", PAGE)])
+    timer = threading.Timer(2.0, answered.set)
+    timer.start()
+    assert session.read_page(open="/list", locate="css=li").texts == ("bread", "milk")
+    timer.join()
+
+
+def test_a_fresh_page_whose_requests_never_end_is_read_all_the_same(
+    open_session: Callable[..., Session], web: Web
+) -> None:
+    session = open_session(deadlines=replace(QUICK, settle=0.2, answers=0.5))
+    over = threading.Event()
+    web.put("/poll", lambda request: str(over.wait(20)))
+    web.put("/list", "<ul><li>bread</ul><script>fetch('/poll')</script>")
+    session.open_tabs([web.put("/", PAGE)])
+    assert session.read_page(open="/list", locate="css=li").texts == ("bread",)
+    over.set()
+
+
+NESTED = """<style>p {color: red}</style><p>light</p><div id=host><b slot=x>slotted</b></div>
+<iframe srcdoc="<p>framed</p><div id=inner></div><script>
+  inner.attachShadow({mode: 'open'}).innerHTML = '<p>framed shadow</p>'</script>"></iframe>
+<iframe hidden srcdoc="<p>hidden frame</p>"></iframe><div id=away hidden></div><script>
+const fill = (host, html) => { const root = host.attachShadow({mode: 'open'}); root.innerHTML = html; return root }
+const root = fill(host, '<style>p {color: blue}</style><p>shadow</p><p hidden>hidden shadow</p><slot name=x></slot>' +
+  '<div id=deep></div> bare')
+fill(root.getElementById('deep'), '<p>deep shadow</p>')
+fill(away, '<p>away</p> away')
+</script>"""
+
+
+@pytest.mark.parametrize("fresh", [True, False])
+def test_the_whole_page_is_what_is_drawn_of_it(show: Show, fresh: bool) -> None:
+    reading = show(NESTED).read_page(open="http://a.test/" if fresh else None, locate=None)
+    lines = [line.strip() for line in reading.texts[0].splitlines() if line.strip()]
+    shown = {"light", "slotted", "shadow", "bare", "deep shadow", "framed", "framed shadow"}
+    assert (lines[0], set(lines)) == ("light", shown)

@@ -39,6 +39,7 @@ class Dialogs:
         self._count = 0
         self._unanswered: Dialog | None = None
         self._draining = False
+        self._draining_accepts = True
         self.opened = asyncio.Event()
         """Set while a dialog is open that nobody will answer by itself."""
 
@@ -65,7 +66,7 @@ class Dialogs:
         self._count += 1
         self._number = self._signals.dialog_opened(dialog.type, dialog.message, dialog.default_value)
         if self._draining:
-            self._answer(dialog, accept=True)
+            self._answer(dialog, accept=self._draining_accepts)
         elif self._policy == "hold" or self.looping:
             self._unanswered = dialog
             self.opened.set()
@@ -98,13 +99,13 @@ class Dialogs:
             self._tell(dialog, "accepted" if accept else "dismissed")
             await self._respond(dialog, accept=accept, text=text)
 
-    def drain(self) -> None:
+    def drain(self, *, accept: bool = True) -> None:
         """From now on answer everything without a report, so that a script in a loop can be stopped between two."""
-        self._draining = True
+        self._draining, self._draining_accepts = True, accept
         dialog, self._unanswered = self._unanswered, None
         self.opened.clear()
         if dialog is not None:
-            self._answer(dialog, accept=True)
+            self._answer(dialog, accept=accept)
 
     def drained(self) -> None:
         """Back to the policy."""

@@ -1,17 +1,26 @@
-"""Gets a page back that has stopped answering: stops its script, or puts an empty tab in its place."""
+"""Gets a page back that has stopped answering: stops its script, or puts an empty tab in its place.
+
+After an episode a page is never replaced: what it shows is what is judged."""
 
 from __future__ import annotations
 
+import contextlib
+
 from playwright.async_api import Error as PlaywrightError
 
-from pytest_webarena.browser.faults import ScriptFailed, TabClosed, Unresponsive
+from pytest_webarena.browser.faults import PageCrashed, ScriptFailed, TabClosed, Unresponsive
 from pytest_webarena.browser.loop import Deadline
 from pytest_webarena.browser.reports import PageEvent
 from pytest_webarena.browser.tabs.tab import Tab
 from pytest_webarena.browser.tabs.tabs import Tabs
 from pytest_webarena.text import shorten
 
-__all__ = ["recover"]
+__all__ = ["calm", "recover"]
+
+_STOPS = 3
+"""How often a script that starts anew is stopped after an episode."""
+_STOPPING = 1.0
+"""How long each of these may take, in seconds."""
 
 
 async def recover(tabs: Tabs, tab: Tab, *, seconds: float) -> PageEvent:
@@ -44,3 +53,32 @@ async def recover(tabs: Tabs, tab: Tab, *, seconds: float) -> PageEvent:
         tab.dialogs.drained()
     what = "kept opening dialogs" if looping else "stopped responding: it ran a script without end"
     return PageEvent(kind="script_stopped", text=f"The page {what}; its script was stopped.", url=url)
+
+
+async def calm(tab: Tab, *, seconds: float) -> str:
+    """Make ``tab`` readable once the episode is over; why it is not, or nothing.
+
+    Its dialogs are dismissed from now on, the moment they open. A script that has no end, or no end of dialogs, is
+    stopped a few times over; before, a page that is merely busy gets ``seconds``.
+    """
+    tab.dialogs.drain(accept=False)
+    with contextlib.suppress(PlaywrightError, PageCrashed, TabClosed):  # whoever reads it will see
+        for patience in (min(1.0, seconds), seconds):
+            if not tab.dialogs.looping and await _answers(tab, patience):
+                return ""
+        for _ in range(_STOPS):
+            if tab.is_observable:
+                with contextlib.suppress(Unresponsive):
+                    await tab.send("Runtime.terminateExecution", seconds=_STOPPING)
+            if await _answers(tab, _STOPPING):
+                return ""
+        return "it kept opening dialogs" if tab.dialogs.looping else "it ran scripts without end"
+    return ""
+
+
+async def _answers(tab: Tab, seconds: float) -> bool:
+    try:
+        await tab.evaluate("() => 1", seconds=seconds, what="asking the page")
+    except (Unresponsive, ScriptFailed):  # the order to stop may hit the question itself
+        return False
+    return True

@@ -140,6 +140,8 @@ def _look(query: ImageQuery, live: Live) -> dict[str, Any]:
         return {"asked": url, "error": str(error), "cause": error.cause}
     except ValueError as error:  # a call that is none of the table
         return {"asked": url, "error": f"{query.eval_image_url}: {error}", "cause": "task"}
+    if page.hidden:
+        return {"asked": address or LAST, "landed": page.url, "error": page.hidden, "cause": "agent"}
     found: dict[str, Any] = json.loads(page.texts[0]) if page.texts else {"error": "the page could not be read"}
     if "error" in found:
         return {"asked": address or LAST, "landed": page.url, "error": found["error"]}

@@ -70,6 +70,8 @@ def _read(target: Target, live: Live, address: str | None) -> Reading:
     source = locator_source(locator) if locator else PAGE_SOURCE
     source = helper_source(call) if call is not None else source
     page = live.read_page(open=address, locate=source, prepare=target.prep_actions if locator else ())
+    if page.hidden:
+        return {"landed": page.url, "error": page.hidden, "cause": "agent"}
     if not page.texts:  # a script that could not even be read
         return {"landed": page.url, "found": ["error", "no value"]}
     found = json.loads(page.texts[0])

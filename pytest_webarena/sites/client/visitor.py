@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import codecs
 import http.client
+import ipaddress
 import json
+import re
 import time
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from http.cookiejar import Cookie, CookieJar
+from http.cookiejar import Cookie, CookieJar, DefaultCookiePolicy
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 from urllib.request import Request
@@ -39,8 +43,8 @@ class Answer:
 
     @property
     def text(self) -> str:
-        """The body as text."""
-        return self.data.decode("utf-8", "replace")
+        """The body as text, by the charset it names; without the mark of byte order that may stand before it."""
+        return self.data.decode(_charset(self.headers), "replace").removeprefix("\ufeff")
 
 
 class Visitor:
@@ -52,7 +56,7 @@ class Visitor:
         self.url = url
         self._proxy = urlsplit(proxy) if proxy else None
         self._timeout = timeout
-        self._jar = CookieJar()
+        self._jar = CookieJar(_AsBrowsers())
         for cookie in (state or {}).get("cookies", ()):
             self._jar.set_cookie(_cookie(cookie))
 
@@ -104,6 +108,7 @@ class Visitor:
             data = self._body(response)
             self._jar.extract_cookies(response, request)
             found = {name.lower(): value for name, value in response.getheaders()}
+            data = _decoded(data, found.get("content-encoding", ""))
             return Answer(url=url, status=response.status, headers=found, data=data)
         except (OSError, http.client.HTTPException, ValueError) as error:
             raise SiteError(
@@ -139,6 +144,55 @@ class Visitor:
             tunnel.set_tunnel(host, port or 443)
             return tunnel, origin
         return http.client.HTTPConnection(at, proxy.port, timeout=self._timeout), f"http://{parts.netloc}{origin}"
+
+
+class _AsBrowsers(DefaultCookiePolicy):
+    """Sends ``Secure`` cookies where browsers do: by HTTPS, and to this machine itself, which nobody listens in on."""
+
+    def return_ok_secure(self, cookie: Cookie, request: Request) -> bool:
+        return not cookie.secure or request.type == "https" or _is_this_machine(urlsplit(request.full_url).hostname)
+
+
+def _is_this_machine(host: str | None) -> bool:
+    """Whether it is localhost, a name below it, or an address of the loopback.
+
+    >>> [_is_this_machine(host) for host in ("shop.localhost", "127.3.2.1", "::1", "shop.test", "localhost.test")]
+    [True, True, True, False, False]
+    """
+    name = (host or "").lower().removesuffix(".")
+    if name == "localhost" or name.endswith(".localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(name).is_loopback
+    except ValueError:
+        return False
+
+
+def _decoded(data: bytes, encoding: str) -> bytes:
+    """The content of a body that was sent compressed, whether asked for or not. `ValueError` if it can't be had."""
+    for each in reversed([name.strip().lower() for name in encoding.split(",")]):
+        if not data or each not in ("gzip", "x-gzip", "deflate"):
+            break  # nothing to undo, or nothing known: it is for the reader to make something of it
+        # 47: gzip or zlib, whichever it begins like. Some servers send deflate without zlib's frame.
+        bare = each == "deflate" and (data[0] & 15 != 8 or int.from_bytes(data[:2], "big") % 31)
+        inflating = zlib.decompressobj(-15 if bare else 47)
+        try:
+            data = inflating.decompress(data, LONGEST_ANSWER + 1)
+        except zlib.error as error:
+            raise ValueError(f"a body that is not {each}: {error}") from None
+        if len(data) > LONGEST_ANSWER:
+            raise ValueError(f"more than {LONGEST_ANSWER:,} bytes")
+        if not inflating.eof:
+            raise ValueError(f"a body of {each} that breaks off")
+    return data
+
+
+def _charset(headers: Mapping[str, str]) -> str:
+    named = re.search(r"charset\s*=\s*[\"']?([\w.:-]+)", headers.get("content-type", ""), re.IGNORECASE)
+    try:
+        return codecs.lookup(named[1]).name if named else "utf-8"
+    except LookupError:
+        return "utf-8"
 
 
 def _token(answer: Answer, recipe: ApiRecipe) -> str:

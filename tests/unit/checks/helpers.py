@@ -57,6 +57,7 @@ class FakePage:
     status: int | None = 200
     texts: Sequence[str] = ()
     error: str = ""
+    hidden: str = ""
     refused: str = ""
 
 

@@ -50,11 +50,12 @@ def shows(*texts: str, status: int | None = 200) -> FakeLive:
         ("{locate: css=input, exact: '', count: 1}", shows(""), True, ""),
         (
             "{open: /x, includes: tea}",
-            shows("tea", status=500),
+            shows("tea", status=404),
             False,
-            "http://shopping.test/ answered with status 500",
+            "http://shopping.test/ answered with status 404",
         ),
         ("{open: /x, status: 404}", shows("tea", status=404), True, ""),
+        ("{open: /x, status: 500}", shows("tea", status=500), True, ""),
         ("{open: /x, status: 404}", shows("tea", status=200), False, "http://shopping.test/ answered with status 200"),
         ("{includes: tea}", shows("a page about tea", status=None), True, ""),
     ],
@@ -133,7 +134,31 @@ def test_a_page_that_could_not_be_read_decides_nothing(condition: str, around: s
 
 
 @pytest.mark.parametrize("condition", ["includes: served", "excludes: tea", "locate: css=a, count: 0"])
-def test_the_gateways_own_words_in_the_current_tab_meet_no_condition(condition: str) -> None:
-    live = FakeLive(page=lambda open, locate: FakePage(refused="a.test is not one of this task's sites."))
-    got = live_result(f"page: {{{condition}}}", live)
-    assert (got.passed, got.actual) == (False, "no page of a site")
+@pytest.mark.parametrize("around", ["{}", "not: {{{}}}", "not: {{any: [{{{}}}, {{answer: {{exact: no}}}}]}}"])
+@pytest.mark.parametrize(
+    ("page", "seen"),
+    [
+        (FakePage(refused="a.test is not one of this task's sites."), "no page of a site"),
+        (FakePage(hidden="it kept opening dialogs"), "a page that can't be read"),
+    ],
+)
+def test_a_current_page_that_the_agent_left_unreadable_meets_no_condition_nor_its_contrary(
+    page: FakePage, seen: str, around: str, condition: str
+) -> None:
+    got = live_result(around.format(f"page: {{{condition}}}"), FakeLive(page=lambda open, locate: page))
+    assert got.passed is False
+    while got.children:
+        got = got.children[0]
+    assert got.actual == seen
+
+
+def test_the_contrary_of_the_contrary_of_an_unreadable_page_is_not_met_either() -> None:
+    live = FakeLive(page=lambda open, locate: FakePage(hidden="it kept opening dialogs"))
+    assert live_result("not: {not: {page: {includes: tea}}}", live).passed is False
+
+
+@pytest.mark.parametrize("check", ["page: {C}", "not: {page: {C}}"])
+def test_a_page_that_the_site_fails_to_give_decides_nothing(check: str) -> None:
+    for condition in ("includes: milk", "excludes: milk"):
+        got = live_result(check.replace("C", f"open: /x, {condition}"), shows("oops", status=503))
+        assert (got.passed, (got.children or (got,))[0].cause) == (None, "site")

@@ -62,7 +62,13 @@ def test_sql(check: str, live: FakeLive, why: str) -> None:
         ("at: '$.z', equals: 1", answers({}), 0, "no values; one is wanted"),
         ("at: '$.z', count: 0", answers({}), 1, ""),
         ("at: '$[*].t', includes: tea", answers([{"t": "milk"}, {"t": "Tea"}]), 1, ""),
-        ("equals: 1", answers("oops"), 0, "the response is not JSON"),
+        ("equals: 1", answers("oops"), None, "the response is not JSON, so that nobody can say what is in it"),
+        (
+            "at: '$.z', count: 0",
+            answers("oops"),
+            None,
+            "the response is not JSON, so that nobody can say what is in it",
+        ),
         ("includes: hello", answers("hello there"), 1, ""),
         ("equals: 1", answers({}, 404), 0, "it answered {}"),
         ("equals: 1", answers({}, 503), None, "the site failed with status 503"),
@@ -71,6 +77,11 @@ def test_sql(check: str, live: FakeLive, why: str) -> None:
 def test_api(check: str, live: FakeLive, score: float | None, why: str) -> None:
     got = live_result(f"state: {{api: /api/x, {check}}}", live)
     assert (got.score, got.why) == (score, why)
+
+
+def test_the_contrary_of_what_nobody_could_read_is_no_pass() -> None:
+    check = "not: {state: {api: /api/x, at: '$.items', includes: milk}}"
+    assert live_result(check, answers("<h1>Sign in</h1>")).passed is None
 
 
 def test_a_status_alone_is_a_condition() -> None:

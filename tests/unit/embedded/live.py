@@ -22,6 +22,7 @@ class Page:
     status: int | None
     texts: Sequence[str]
     error: str = ""
+    hidden: str = ""
     refused: str = ""
 
 

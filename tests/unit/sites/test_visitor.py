@@ -3,17 +3,32 @@
 from __future__ import annotations
 
 import contextlib
+import gzip
 import http.server
 import json
 import threading
+import zlib
 from collections.abc import Iterator
 
 import pytest
 
 from pytest_webarena.errors import SiteError
 from pytest_webarena.sites.catalogues.manifest import ApiRecipe
-from pytest_webarena.sites.client.visitor import Visitor
+from pytest_webarena.sites.client.visitor import LONGEST_ANSWER, Visitor
 
+SAID = '{"name": "Zoë"}'
+_BARE = zlib.compressobj(wbits=-15)
+BODIES: dict[str, tuple[bytes, dict[str, str]]] = {
+    "/gzip": (gzip.compress(SAID.encode()), {"Content-Encoding": "gzip"}),
+    "/deflate": (zlib.compress(SAID.encode()), {"Content-Encoding": "deflate"}),
+    "/bare": (_BARE.compress(SAID.encode()) + _BARE.flush(), {"Content-Encoding": "deflate"}),
+    "/twice": (gzip.compress(zlib.compress(SAID.encode())), {"Content-Encoding": "deflate, gzip"}),
+    "/marked": (SAID.encode("utf-8-sig"), {}),
+    "/latin": (SAID.encode("latin-1"), {"Content-Type": 'application/json; charset="ISO-8859-1"'}),
+    "/cut": (gzip.compress(SAID.encode())[:-9], {"Content-Encoding": "gzip"}),
+    "/wrong": (b"hello", {"Content-Encoding": "gzip"}),
+    "/bomb": (gzip.compress(bytes(LONGEST_ANSWER + 1)), {"Content-Encoding": "gzip"}),
+}
 BEARER = {"Authorization": "Bearer {token}"}
 
 
@@ -39,6 +54,13 @@ def site() -> Iterator[str]:
                 self.send_header("Content-Length", "10")
                 self.end_headers()
                 self.wfile.write(b"x")
+            elif self.path in BODIES:
+                data, headers = BODIES[self.path]
+                self.send_response(200)
+                for header in headers.items():
+                    self.send_header(*header)
+                self.end_headers()
+                self.wfile.write(data)
             elif self.path == "/round":
                 self.send_response(302)
                 self.send_header("Location", "/round")
@@ -133,3 +155,24 @@ def test_an_answer_without_end_or_measure_is_none(site: str, path: str, found: s
     timeout = 1.0 if path == "/stream" else 30.0
     with pytest.raises(SiteError, match=f"GET {site}{path}: expected an answer within .*{found}"):
         Visitor(site, proxy=None, timeout=timeout).call("GET", path)
+
+
+@pytest.mark.parametrize("path", ["/gzip", "/deflate", "/bare", "/twice", "/marked", "/latin"])
+def test_bodies_are_read_however_they_were_sent(site: str, path: str) -> None:
+    assert Visitor(site, proxy=None).call("GET", path).text == SAID
+
+
+@pytest.mark.parametrize(("path", "found"), [("/cut", "breaks off"), ("/wrong", "is not gzip"), ("/bomb", "more than")])
+def test_a_body_that_can_not_be_read_is_a_fault_of_the_site(site: str, path: str, found: str) -> None:
+    with pytest.raises(SiteError, match=found):
+        Visitor(site, proxy=None).call("GET", path)
+
+
+@pytest.mark.parametrize(
+    ("host", "sent"),
+    [("shop.localhost", True), ("localhost", True), ("127.0.0.1", True), ("[::1]", True), ("shop.test", False)],
+)
+def test_secure_cookies_go_where_a_browser_sends_them(site: str, host: str, sent: bool) -> None:
+    cookie = {"name": "who", "value": "ada", "domain": host, "path": "/", "secure": True}
+    visitor = Visitor(f"http://{host}", proxy=site, state={"cookies": [cookie]})
+    assert visitor.call("GET", "/me").text.endswith("who=ada" if sent else "None")

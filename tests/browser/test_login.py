@@ -236,9 +236,9 @@ def test_sites_may_give_a_new_session_id_with_each_answer(
     """And refuse the old one: what an agent gets is the one that came with the last look at it."""
     now = {"id": 0}
 
-    def new_id(body: str, **headers: str) -> Reply:
+    def new_id(body: str, status: int = 200, **headers: str) -> Reply:
         now["id"] += 1
-        return web.reply(body, Set_Cookie=f"ticket={now['id']}; Path=/; HttpOnly", **headers)
+        return web.reply(body, status, Set_Cookie=f"ticket={now['id']}; Path=/; HttpOnly", **headers)
 
     def sign_in(request: Request) -> Reply | str:
         return FORM if request.method == "GET" else new_id("", status=302, Location="/account")

@@ -167,8 +167,8 @@ FORM: Record[StateSpec] = Record(
             default_text="none",
             doc=(
                 "The result is this one value; of a query with several columns, a list is its one row. Numbers compare "
-                "by value, also when the database gives them as text (`1000.0`, `1e3`, not `1_000`); texts must be equal "
-                "character for character."
+                "by value, also when the database gives them as text (`1000.0`, `1e3`, not `1_000`); texts must be "
+                "equal character for character."
             ),
             example='- state: {sql: "select title, stars from reviews where id = 7", equals: [Quiet enough, 4]}',
         ),

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import html
 import json
+import re
 import runpy
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -23,7 +25,9 @@ if TYPE_CHECKING:
     from pytest_webarena.browser.session import Session
     from pytest_webarena.sites.catalogues.manifest import Account, LoginRecipe
 
-__all__ = ["SignIn", "login", "login_headers", "verify"]
+__all__ = ["SignIn", "glance", "login", "login_headers", "verify"]
+
+_TAG = re.compile(r"<[^>]*>")
 
 
 class SignIn:
@@ -82,8 +86,7 @@ def login(
                 raise SiteError(
                     f"{who}: step {number} of {len(recipe.steps)} ({_name(step)}): {outcome.error}\n{_where(session)}"
                 )
-        _verify(session, recipe, account, url, who)
-        return session.storage_state()
+        return _proved(session, recipe, account, url, who)
 
 
 def verify(
@@ -99,8 +102,57 @@ def verify(
     """Make sure that ``state`` still signs ``account`` in; the state after looking. `SiteError` when it does not."""
     config = SessionConfig(proxy=proxy, storage_state=state, deadlines=deadlines or Deadlines())
     with engine.session(config) as session:
-        _verify(session, recipe, account, url, _who(recipe, account))
-        return session.storage_state()
+        return _proved(session, recipe, account, url, _who(recipe, account))
+
+
+def glance(
+    recipe: LoginRecipe, account: Account, *, url: str, proxy: str | None, state: Mapping[str, Any]
+) -> Mapping[str, Any] | None:
+    """``state`` as one plain request for the check's page leaves it; None when the answer raises doubts.
+
+    Without a browser, so in milliseconds. That it raises none is no proof: what scripts of the page do is not seen.
+    """
+    if recipe.kind == "header":
+        return state
+    check, fill = recipe.check, _texts(account)
+    expected = urljoin(f"{url}/", fill(check.path))
+    visitor = Visitor(url, proxy=proxy, state=state)
+    try:
+        answer = visitor.call("GET", expected)
+    except SiteError:
+        return None
+    elsewhere = not check.redirects and not _same_place(answer.url, expected)
+    if elsewhere or answer.status >= 400 or _bare(fill(check.includes)) not in _bare(answer.text):
+        return None
+    return _with_cookies(state, visitor.state()["cookies"])
+
+
+def _proved(session: Session, recipe: LoginRecipe, account: Account, url: str, who: str) -> dict[str, Any]:
+    """The state after the check's page was seen: sites may give a new session id with each answer, and end the old."""
+    with session.own_pages():
+        _verify(session, recipe, account, url, who)
+        return session.storage_state(own=True)
+
+
+def _bare(text: str) -> str:
+    return "".join(html.unescape(_TAG.sub("", text)).split())
+
+
+def _with_cookies(state: Mapping[str, Any], cookies: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
+    def key(cookie: Mapping[str, Any]) -> tuple[str, str, str]:
+        return cookie["name"], str(cookie["domain"]).removeprefix("."), cookie["path"]
+
+    after = {key(cookie): cookie for cookie in cookies}
+    before = state.get("cookies", ())
+    if {key(cookie): cookie["value"] for cookie in before} == {key: each["value"] for key, each in after.items()}:
+        return state
+    kept = [
+        cookie if cookie["value"] == after[key(cookie)]["value"] else {**cookie, **after[key(cookie)]}
+        for cookie in before
+        if key(cookie) in after
+    ]
+    known = set(map(key, before))
+    return {**state, "cookies": [*kept, *(cookie for name, cookie in after.items() if name not in known)]}
 
 
 def _who(recipe: LoginRecipe, account: Account) -> str:

@@ -33,7 +33,7 @@ class OwnPages:
 
     def __init__(self, engine: BrowserEngine, context: BrowserContext, config: SessionConfig) -> None:
         self._engine = engine
-        self._context = context
+        self.context = context
         self._seconds = config.deadlines.close
         self.tabs = Tabs(context, config, lambda event: None, lambda download: None)
 
@@ -41,10 +41,10 @@ class OwnPages:
         """End the context, or give the browser up with it."""
         try:
             async with asyncio.timeout(self._seconds):
-                await self._context.close()
+                await self.context.close()
         except (PlaywrightError, TimeoutError):
-            if self._context.browser is not None:
-                await self._engine.discard(self._context.browser)
+            if self.context.browser is not None:
+                await self._engine.discard(self.context.browser)
 
 
 async def remembered(context: BrowserContext, before: State, *, seconds: float) -> dict[str, Any]:

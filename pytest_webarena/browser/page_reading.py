@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -26,6 +27,9 @@ __all__ = ["read_address", "read_tab"]
 
 _LATE = 1.0
 """How much longer a fresh page is given to show a first match, in seconds: it has come to rest before."""
+
+_NO_PAGE = re.compile(r"Download is starting|ERR_ABORTED|NS_BINDING_ABORTED")
+"""What browsers say when the answer came, but gives them nothing to show: the address is not a page's."""
 
 # What is drawn, as far as scripts can reach: also what is in open shadow roots and in frames of the same site, after
 # the text around them. `innerText` of what is not drawn would be all of its text.
@@ -102,6 +106,11 @@ async def read_address(
             response = await load(tab, url, seconds)
         except (PlaywrightError, Unresponsive) as error:
             reason = net_error(error) or shorten(first_line(error))
+            if _NO_PAGE.search(str(error)):
+                raise TaskError(
+                    f"a check opens {url}: expected a page, found a download or an answer without content; "
+                    "checks of kind state look at such answers (api)"
+                ) from error
             raise SiteError(f"a check opens {url}: expected a page within {seconds:.3g} s, found: {reason}") from error
         try:
             await settle(tab, patient, deadline)

@@ -178,9 +178,12 @@ class Session:
         """Wait until no page has a request under way that may change a site; whether one still has, after that time."""
         return self._call(self._holds_writes(seconds), seconds + self._limits.step, "waiting for requests")
 
-    def storage_state(self) -> dict[str, Any]:
-        """Cookies and local storage, for `SessionConfig.storage_state` of another session."""
-        return self._call(self._storage_state(), self._limits.context, "reading the storage state")
+    def storage_state(self, *, own: bool = False) -> dict[str, Any]:
+        """Cookies and local storage, for `SessionConfig.storage_state` of another session.
+
+        ``own``: those of the pages that `read_page` opened in the present block of `own_pages`, if it has.
+        """
+        return self._call(self._storage_state(own), self._limits.context, "reading the storage state")
 
     def sign_in(self, state: Mapping[str, Any]) -> None:
         """Take over the cookies of a storage state; pages that are open see them with their next request."""
@@ -425,9 +428,10 @@ class Session:
         if own is not None:
             await own.close()
 
-    async def _storage_state(self) -> dict[str, Any]:
-        assert self._context is not None
-        state: Mapping[str, Any] = await self._context.storage_state()
+    async def _storage_state(self, own: bool) -> dict[str, Any]:
+        context = self._own.context if own and self._own is not None else self._context
+        assert context is not None
+        state: Mapping[str, Any] = await context.storage_state()
         return dict(state)
 
     async def _add_cookies(self, state: Mapping[str, Any]) -> None:

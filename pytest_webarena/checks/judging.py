@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from pytest_webarena.actions import Stop
@@ -99,7 +98,9 @@ def collect(checks: Sequence[Check], live: Live, *, state: State) -> tuple[Probe
             raise
         except TrialError as error:
             probes.append(Probe(check=check.path, state=state, error=str(error) or type(error).__name__))
-        except Exception as error:  # a kind of somebody else's may fail in any way
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # a kind of somebody else's may fail in any way, or leave by pytest.skip or exit
             probes.append(Probe(check=check.path, state=state, error=f"{type(error).__name__}: {error}"))
         else:
             probes.append(Probe(check=check.path, state=state, value=value))
@@ -111,8 +112,12 @@ def make_ready(task: Task) -> None:
     for check, _ in _leaves(task.every_check):
         kind = _kind(check)
         if kind is not None and kind.make_ready is not None:
-            with suppress(Exception):
+            try:
                 kind.make_ready(check.spec)
+            except KeyboardInterrupt:
+                raise
+            except BaseException:  # a module of the user's may even call sys.exit or pytest.importorskip
+                continue
 
 
 def judge(
@@ -250,9 +255,9 @@ class _Judging:
         )
         try:
             judgement = kind.judge(check.spec, view)
-        except JudgeError:
+        except (JudgeError, KeyboardInterrupt):
             raise
-        except Exception as error:  # no verdict about the agent may come from a fault of a check
+        except BaseException as error:  # no verdict about the agent may come from a fault of a check
             why = clip(f"judging raised {type(error).__name__}: {error}", 200)
             judgement = Judgement.unknown(expected=str(check.spec), why=why)
         if judgement.score is None and judgement.cause == "agent":

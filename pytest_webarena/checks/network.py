@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -120,7 +121,9 @@ FORM: Record[NetworkSpec] = Record(
             default_text="any",
             doc=(
                 "A text that the request's body includes, or [conditions on the text](#conditions-on-text) of it. "
-                "Form fields are decoded first, one `name=value` per line."
+                "Form fields are decoded first, one `name=value` per line; line ends within values are written "
+                "`\\n`. Other fields' values may include such a text, too: `regex: '(?m)^stars=4$'` means the field "
+                "alone."
             ),
             example="- network: {method: POST, url: /reviews/, body: stars=4}",
         ),
@@ -221,8 +224,11 @@ def _at(pattern: str, url: str) -> bool:
     ]
 
 
+_LINE_END = re.compile(r"\r\n|\r|\n")
+
+
 def _body(request: RequestRecord) -> str:
-    """The body as text; form fields decoded, one a line."""
+    """The body as text; form fields decoded, one a line: a value's own line ends must not begin another field."""
     body = request.request_body or ""
     if body.startswith("base64:"):
         try:
@@ -231,7 +237,7 @@ def _body(request: RequestRecord) -> str:
             return ""
     kinds = [value for name, value in request.request_headers if name.lower() == "content-type"]
     if kinds and kinds[0].lower().startswith("application/x-www-form-urlencoded"):
-        return "\n".join(unquote_plus(pair) for pair in body.split("&"))
+        return "\n".join(_LINE_END.sub(r"\\n", unquote_plus(pair)) for pair in body.split("&"))
     return body
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
@@ -168,7 +169,8 @@ FORM: Record[StateSpec] = Record(
             default_text="none",
             doc=(
                 "The result is this one value; of a query with several columns, a list is its one row. Numbers compare "
-                "by value, also when the database gives them as text; texts must be equal character for character."
+                "by value, also when the database gives them as text (`1000.0`, `1e3`, not `1_000`); texts must be "
+                "equal character for character."
             ),
             example='- state: {sql: "select title, stars from reviews where id = 7", equals: [Quiet enough, 4]}',
         ),
@@ -272,6 +274,9 @@ def _verdict(spec: StateSpec, expected: str, found: Sequence[Any], texts: list[s
     return Judgement.of(True, expected=expected, actual=actual)
 
 
+_PLAIN_NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
+
+
 def same_value(actual: Any, wanted: Any) -> bool:
     """Whether a stored value is the wanted one: lenient between numbers and their texts, strict between texts.
 
@@ -295,7 +300,9 @@ def same_value(actual: Any, wanted: Any) -> bool:
 def _as_number(value: Any) -> Decimal | None:
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
-    text = value.strip() if isinstance(value, str) else repr(value)
+    text = value.strip(" \t\r\n") if isinstance(value, str) else repr(value)
+    if isinstance(value, str) and _PLAIN_NUMBER.fullmatch(text) is None:  # Decimal also takes 1_000 and other digits
+        return None
     try:
         number = Decimal(text) if len(text) < 100 else None
     except InvalidOperation:

@@ -14,7 +14,7 @@ import pytest
 
 from pytest_webarena.plugin import fixtures, options, task_files, xdist
 from pytest_webarena.plugin.reporting import outcomes, traces
-from pytest_webarena.plugin.stash import CONTROLLER, RUN, SETTINGS, START, WAKE, take_part
+from pytest_webarena.plugin.stash import CONTROLLER, PASSED_OVER, RUN, SETTINGS, START, WAKE, take_part
 
 MARKER = (
     "webarena(sites, user, **facts): on Python tests: sites to lease and the accounts to sign in with; "
@@ -107,8 +107,25 @@ def pytest_xdist_node_collection_finished(node: Any, ids: list[str]) -> None:
         controller.expect(ids)
 
 
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if xdist.is_worker(session.config):
+        xdist.send_passed_over(session.config)
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    asked = SETTINGS in config.stash or config.args_source is config.ArgsSource.ARGS
+    if asked and (files := sorted(set(config.stash.get(PASSED_OVER, ())))):
+        count = f"{len(files)} YAML file{'s' * (len(files) > 1)}"
+        terminalreporter.write_line(
+            f"webarena: {count} passed over: {', '.join(files)} (a list 'tasks' in which no entry has an 'intent'; "
+            "`webarena validate` says what is wrong with a task file)",
+            yellow=True,
+        )
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
+    xdist.read_passed_over(node)
     if refusal := xdist.read_refusal(node):
         take_part(node.config)
         node.config.stash[CONTROLLER].refusal = refusal

@@ -22,6 +22,7 @@ __all__ = [
     "CATALOGUE",
     "CONTROLLER",
     "LEFT_OUT",
+    "PASSED_OVER",
     "PLAN",
     "RUN",
     "SETTINGS",
@@ -51,6 +52,8 @@ RUN: pytest.StashKey[RunInfo] = pytest.StashKey()
 """Everywhere: where the broker listens and where records go."""
 LEFT_OUT: pytest.StashKey[LeftOut] = pytest.StashKey()
 """Where items are collected, once any were left out: how many, and why."""
+PASSED_OVER: pytest.StashKey[list[str]] = pytest.StashKey()
+"""Once there are any: YAML files with a list ``tasks`` that nobody claimed. With xdist known late."""
 
 PLAN: pytest.StashKey[tuple[PlannedTrial, ...]] = pytest.StashKey()
 """Where items are collected, once they are: the trials that are to be run."""

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pytest_webarena.plugin.stash import LEFT_OUT, PLAN, RUN
+from pytest_webarena.plugin.stash import LEFT_OUT, PASSED_OVER, PLAN, RUN
 from pytest_webarena.trials.run_info import RunInfo
 
 if TYPE_CHECKING:
@@ -20,12 +20,14 @@ __all__ = [
     "group_by_sites",
     "is_worker",
     "read_left_out",
+    "read_passed_over",
     "read_plan",
     "read_refusal",
     "receive",
     "scheduler",
     "send",
     "send_left_out",
+    "send_passed_over",
     "send_plan",
     "send_refusal",
     "worker_id",
@@ -35,6 +37,7 @@ _INPUT = "webarena"
 _KEY = "webarena_key"
 """The worker's own key to the broker: see `sites.keys`. Through the pipe that execnet made the worker with."""
 _LEFT_OUT = "webarena_left_out"
+_PASSED_OVER = "webarena_passed_over"
 _PLAN = "webarena_plan"
 _REFUSAL = "webarena_refusal"
 _SPREAD = "webarena_spread"
@@ -111,6 +114,18 @@ def read_left_out(node: Any) -> LeftOut | None:
 
     told = getattr(node, "workeroutput", {}).get(_LEFT_OUT)
     return LeftOut(**told) if told is not None else None
+
+
+def send_passed_over(config: pytest.Config) -> None:
+    """In a worker about to end: tell the controller which files nobody claimed."""
+    if PASSED_OVER in config.stash:
+        config.workeroutput[_PASSED_OVER] = config.stash[PASSED_OVER]  # type: ignore[attr-defined]
+
+
+def read_passed_over(node: Any) -> None:
+    """In the controller: note what a worker that has ended passed over. All workers say the same."""
+    if told := getattr(node, "workeroutput", {}).get(_PASSED_OVER):
+        node.config.stash[PASSED_OVER] = told
 
 
 def send_plan(config: pytest.Config) -> None:

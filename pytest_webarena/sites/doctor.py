@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from pytest_webarena.errors import SiteError
+from pytest_webarena.sites.catalogues.data_folders import data_problem
 from pytest_webarena.sites.catalogues.external import EXTERNAL
 from pytest_webarena.sites.catalogues.manifest import AppManifest
 
@@ -89,6 +90,9 @@ def _disk(storage: str) -> Diagnosis:
 
 def _process(app: AppManifest) -> Diagnosis:
     process = app.process
+    if process is not None and process.data and (problem := data_problem(process.data)):
+        text = f"expected data of which each replica can have a copy, found {problem}"
+        return Diagnosis(subject=app.name, state="missing", text=text, app=app.name)
     if process is None or not process.factory:
         return Diagnosis(subject=app.name, state="ok", text="a program of this machine")
     module = process.factory.partition(":")[0]

@@ -67,6 +67,8 @@ MODIFIERS = (
         doc=(
             "In which states it may hold: `end`, when the agent has stopped, or `any_step`, after any one of its "
             "actions or at the end. On `all` and `any` it means: all of it in one and the same state. "
+            "On `not`: there was a state in which it did not hold; that it never held is "
+            "`not: {url: /milk, when: any_step}`. "
             "Only for checks of the browser's and the sites' state (`url`, `page`, `state`). "
             "A `page` that is opened after each step is a visit of the agent's account: what a site shows only once, "
             "or marks as read, is better asked for with `state`."

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from pytest_webarena.browser.login import login, login_headers, verify
+from pytest_webarena.browser.login import glance, login, login_headers, verify
 from pytest_webarena.errors import SiteError, TaskError, closest
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ Prepare = Callable[[Visits, str], "Lease | None"]
 """A lease for a holder on which to sign some of the visitors in, before all later replicas start; None: no need."""
 
 _FRESH = 300.0
-"""Seconds for which a session that worked is trusted to work still."""
+"""Seconds for which a session that worked is trusted to work still, as long as nothing speaks against it."""
 
 
 @dataclass(slots=True)
@@ -56,9 +56,10 @@ class Logins:
 
     Where sessions are portable, signing in happens on a replica of its own that is handed back at once: it leaves no
     trace on the replica that a trial gets. That is why `prepare` comes before the trial's own lease, which must not be
-    held while waiting for another one. A state that has not been used for some minutes is looked at before it is used,
-    on the trial's own lease, and made anew when the site has ended it. So is, once, whether another replica of a site
-    accepts a session at all: one that keeps its sessions in its database would show the agent the sign-in form.
+    held while waiting for another one. Each trial that gets a kept state asks the site first, by one plain request on
+    its own lease. When the answer raises doubts or the last look was some minutes ago, a browser looks, and the state
+    is made anew when the site has ended it. So it does, once, whether another replica of a site accepts a session at
+    all: one that keeps its sessions in its database would show the agent the sign-in form.
 
     Where sessions are not portable, accounts are signed in on a replica that later ones start from, if the run's
     ``visits`` are worth it; else on the trial's own lease, each time.
@@ -185,14 +186,17 @@ class Logins:
             self._keep(site, user, self._sign_in(site, user, lease))
         else:
             self._send_headers(lease, site, self._headers_of(site, user))
-            if site.name not in self._accepting:
-                state = self._looked_at(kept.state, site, user, lease)
-                self._accepting[site.name] = state is kept.state
-                if state is not kept.state:
+            first = site.name not in self._accepting
+            if not first and (state := self._glanced_at(kept.state, kept.proved, site, user, lease)) is not None:
+                kept.state = state
+                return state
+            state, good = self._looked_at(kept.state, site, user, lease)
+            if first:
+                self._accepting[site.name] = good
+                if not good:
                     self._of(lease).states[key] = state
                     return state
-            if self._clock() - kept.proved > _FRESH or _expired(kept.state):
-                self._keep(site, user, self._looked_at(kept.state, site, user, lease))
+            self._keep(site, user, state)
         return self._states[key].state
 
     def _from_the_start(self, site: SiteAccess, user: str, lease: Lease) -> Mapping[str, Any] | None:
@@ -202,8 +206,9 @@ class Logins:
             self._asked.discard(site.name)  # an old replica, or there is one to be made again
             return None
         proof = site.name, user, stored.number
-        if self._clock() - self._proved.get(proof, -_FRESH) < _FRESH and not _expired(stored.state):
-            return stored.state
+        proved = self._proved.get(proof)
+        if proved is not None and (state := self._glanced_at(stored.state, proved, site, user, lease)) is not None:
+            return state
         assert site.login is not None
         try:
             state = verify(
@@ -222,15 +227,26 @@ class Logins:
         self._proved[proof] = self._clock()
         return state
 
-    def _looked_at(self, state: Mapping[str, Any], site: SiteAccess, user: str, lease: Lease) -> Mapping[str, Any]:
-        """``state``, or another one where the site no longer accepts it."""
+    def _glanced_at(
+        self, state: Mapping[str, Any], proved: float, site: SiteAccess, user: str, lease: Lease
+    ) -> Mapping[str, Any] | None:
+        """``state``, seen to work at the time ``proved``, as it is now; None when a browser has to look at it again."""
+        assert site.login is not None
+        if self._clock() - proved > _FRESH or _expired(state):
+            return None
+        return glance(site.login, site.users[user], url=site.url, proxy=lease.harness_proxy, state=state)
+
+    def _looked_at(
+        self, state: Mapping[str, Any], site: SiteAccess, user: str, lease: Lease
+    ) -> tuple[Mapping[str, Any], bool]:
+        """``state`` after looking, or another one where the site no longer accepts it; whether it did."""
         assert site.login is not None
         account = site.users[user]
         try:
-            verify(self._engine(), site.login, account, url=site.url, proxy=lease.harness_proxy, state=state)
+            url, proxy = site.url, lease.harness_proxy
+            return verify(self._engine(), site.login, account, url=url, proxy=proxy, state=state), True
         except SiteError:
-            return self._sign_in(site, user, lease)
-        return state
+            return self._sign_in(site, user, lease), False
 
     def _keep(self, site: SiteAccess, user: str, state: Mapping[str, Any]) -> None:
         self._states[site.name, user] = _Kept(state, self._clock())

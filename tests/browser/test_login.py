@@ -15,7 +15,7 @@ import pytest
 from pytest_webarena.actions import Click, Selector, Type
 from pytest_webarena.browser.config import Deadlines
 from pytest_webarena.browser.engine import BrowserEngine
-from pytest_webarena.browser.login import login, login_headers
+from pytest_webarena.browser.login import glance, login, login_headers
 from pytest_webarena.browser.session import Session
 from pytest_webarena.errors import SiteError
 from pytest_webarena.evidence import StepRecord
@@ -223,12 +223,68 @@ def test_a_session_that_the_site_has_ended_is_renewed_before_it_is_used(engine: 
 
     assert [ticket(), ticket()] == ["t1", "t1"]
     tickets.append("somebody else's")
-    assert ticket() == "t1"  # used a moment ago: not looked at again
+    assert ticket() == "t3"  # though t1 was good a moment ago
     now.time = 1000.0
-    assert ticket() == "t3"
-    now.time = 2000.0
     assert ticket() == "t3"  # looked at, and still good
     assert logins.ended(lease, "forum", {}, {"cookies": [], "origins": []})
+
+
+@pytest.mark.parametrize("kind", ["form", "script"])
+def test_sites_may_give_a_new_session_id_with_each_answer(
+    engine: BrowserEngine, web: Web, open_session: Callable[..., Session], tmp_path: Path, kind: Any
+) -> None:
+    """And refuse the old one: what an agent gets is the one that came with the last look at it."""
+    now = {"id": 0}
+
+    def new_id(body: str, status: int = 200, **headers: str) -> Reply:
+        now["id"] += 1
+        return web.reply(body, status, Set_Cookie=f"ticket={now['id']}; Path=/; HttpOnly", **headers)
+
+    def sign_in(request: Request) -> Reply | str:
+        return FORM if request.method == "GET" else new_id("", status=302, Location="/account")
+
+    def account(request: Request) -> Reply | str:
+        held = request.headers.get("Cookie", "").removeprefix("ticket=")
+        return new_id("<header>Signed in as <b>ada</b></header>") if held == str(now["id"]) else "<header>guest"
+
+    web.put("/login", sign_in)
+    web.put("/account", account)
+    (tmp_path / "signing.py").write_text("def sign_in(site):\n    site.call('POST', '/login')\n")
+    script = LoginRecipe(kind="script", site="forum", check=CHECK, script=f"{tmp_path}/signing.py:sign_in")
+    logins = Logins(lambda: engine, lambda sites, holder: pytest.fail("no lease"))
+    lease: Any = LeaseOfA(web, RECIPE if kind == "form" else script)
+    for _ in range(4):  # just made, looked at by a browser, by a plain request, and after an agent used the last one
+        state = logins.state(lease, {})
+        assert state is not None
+        assert [cookie["value"] for cookie in state["cookies"]] == [str(now["id"])]
+    session = open_session(storage_state=state)
+    assert session.read_page(open="http://a.test/account", locate="css=header").texts == ("Signed in as ada",)
+    made_anew = logins.state(lease, {})
+    assert made_anew is not None
+    assert made_anew["cookies"][0]["value"] == str(now["id"])
+
+
+@pytest.mark.parametrize(
+    ("page", "check", "doubts"),
+    [
+        ("<p>Hello <b>a&amp;d</b>\n a", CHECK, False),
+        ("<p>Hello", CHECK, True),
+        ("<p>Hello", replace(CHECK, includes=""), False),
+        ("", replace(CHECK, includes="", path="/gone"), True),
+        ("", replace(CHECK, includes="", path="/sent-on"), True),
+        ("Hello a&d a", replace(CHECK, path="/sent-on", redirects=True), False),
+    ],
+)
+def test_a_glance_raises_doubts_where_a_browser_would_see_something_else(
+    web: Web, page: str, check: LoginCheck, doubts: bool
+) -> None:
+    web.put("/account", page)
+    web.put("/sent-on", web.reply(status=302, Location="/account"))
+    recipe = replace(RECIPE, check=replace(check, includes=check.includes and "Hello a&d a"))
+    cookie = {"name": "t", "value": "1", "domain": "a.test", "path": "/"}
+    state = {"cookies": [cookie], "origins": [{"origin": "http://a.test"}]}
+    found = glance(recipe, ADA, url="http://a.test", proxy=web.proxy, state=state)
+    assert found is (None if doubts else state)
 
 
 def test_a_session_from_the_replicas_start_is_looked_at_once_and_made_anew_when_it_is_over(
@@ -270,11 +326,11 @@ def test_a_session_from_the_replicas_start_is_looked_at_once_and_made_anew_when_
 
     first = lease()
     assert [ticket(first), ticket(lease()), ticket(first)] == ["t0", "t0", "t0"]
-    assert visits == ["looked"]
+    assert visits == ["looked"] * 2  # by a browser, and for the second replica by a plain request
     good.clear()  # the site has ended it, in the middle of a trial
-    assert logins.renew(first, "forum", {})["cookies"][0]["value"] == ticket(first) == "t1"
+    assert logins.renew(first, "forum", {})["cookies"][0]["value"] == ticket(first) == "t2"
     good.clear()
-    assert ticket(lease()) == "t4"  # the next trial looks, and signs in by itself
+    assert ticket(lease()) == f"t{len(visits) - 2}"  # the next trial looks, and signs in by itself
     assert told == [("forum", "ada", 1)]
 
 

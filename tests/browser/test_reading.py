@@ -133,6 +133,14 @@ def test_redirects_and_errors_are_reported(session: Session, web: Web) -> None:
         session.read_page(open="https://a.test/", locate=None)
 
 
+def test_an_address_that_gives_no_page_is_the_tasks_fault(session: Session, web: Web) -> None:
+    web.file("/dl", "hello", "application/octet-stream", Content_Disposition="attachment; filename=x.bin")
+    web.put("/204", web.reply(status=204))
+    for path in ("/dl", "/204"):
+        with pytest.raises(TaskError, match=f"a check opens http://a.test{path}: expected a page, found a download or"):
+            session.read_page(open=f"http://a.test{path}", locate=None)
+
+
 def test_what_arrives_late_is_found(calm: Session, web: Web) -> None:
     web.put("/", "<script>setTimeout(() => document.body.innerHTML = '<p>late</p>', 400)</script>")
     assert calm.read_page(open="http://a.test/", locate="css=p").texts == ("late",)

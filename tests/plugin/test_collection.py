@@ -6,6 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
+from pytest_webarena.tasks.validate import validate
+
 
 def ids(result: pytest.RunResult) -> list[str]:
     return [line for line in result.outlines if "::" in line and " " not in line]
@@ -33,6 +35,61 @@ def test_only_task_files_are_claimed(canned: pytest.Pytester, make_tasks: Callab
     for name, text in files.items():
         (canned.path / name).write_text(text)
     assert collect(canned) == ["tasks/demo.yaml::one[chromium]"]
+
+
+ONE = "sites: [], intent: Say ok., checks: [{answer: ok}]"
+STYLES = {
+    "flow": f"tasks:\n  - {{id: ID, {ONE}}}\n",
+    "all_flow": f"{{defaults: {{sites: []}}, tasks: [{{id: ID, {ONE}}}]}}\n",
+    "quoted": '"tasks":\n  - "id": ID\n    "intent": Say ok.\n    "sites": []\n    "checks": [{answer: ok}]\n',
+    "spaced": "tasks :\n  - ? id\n    : ID\n    ? 'intent'\n    : Say ok.\n    sites: []\n    checks: [{answer: ok}]\n",
+    "late": "#" + "x" * 70_000 + f"\ndefaults: {{sites: []}}\ntasks:\n- {{id: ID, {ONE}}}\n",
+    "far": f"tasks:\n- id: ID\n  sites: []\n  checks: [{{answer: ok}}]  #{'x' * 70_000}\n  intent: Say ok.\n",
+    "marked": f"\ufeff%YAML 1.1\n---\ntasks:\n- {{id: ID, {ONE}}}\n",
+}
+
+
+def test_a_folder_gives_the_same_tasks_as_validating_it_however_they_are_written(canned: pytest.Pytester) -> None:
+    folder = canned.path / "suite"
+    folder.mkdir()
+    for style, text in STYLES.items():
+        (folder / f"{style}.yaml").write_text(text.replace("ID", style), encoding="utf-8")
+    report = validate([folder])
+    assert report.valid, report.problems
+    found = collect(canned, "suite")
+    assert sorted(found) == sorted(f"suite/{task.id}.yaml::{task.id}[chromium]" for task in report.tasks)
+    assert len(found) == len(STYLES)
+
+
+def test_a_broken_file_that_was_meant_to_hold_tasks_is_an_error_not_left_out(canned: pytest.Pytester) -> None:
+    (canned.path / "torn.yaml").write_text('"tasks":\n  - {id: torn, intent: Say ok., checks: [{answer: ok}\n')
+    result = canned.runpytest(".")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["*torn.yaml:*"])
+
+
+FOREIGN = {
+    "Taskfile.yml": "version: 3\ntasks:\n  build: {desc: 'the intent: build', cmds: [make]}\n",
+    "pipeline.yaml": "kind: Pipeline\nspec:\n  tasks:\n    - name: a\n      intent: none\n",
+    "play.yml": "- hosts: all\n  tasks:\n    - {name: a, intent: b}\n",
+    "text.yaml": "text: |\n  tasks:\n    - intent: none\n",
+    "template.yaml": "a: {{ tasks }}\nb: {% if %}\n",
+}
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "1")])
+def test_lists_of_tasks_that_nobody_claims_are_named(canned: pytest.Pytester, workers: tuple[str, ...]) -> None:
+    folder = canned.path / "suite"
+    folder.mkdir()
+    for name, text in FOREIGN.items():
+        (folder / name).write_text(text)
+    result = canned.runpytest("suite", *workers)
+    result.assert_outcomes()
+    result.stdout.no_fnmatch_line("*passed over*")
+    (folder / "typo.yaml").write_text("tasks:\n  - {id: typo, intnt: Say ok., checks: [{answer: ok}]}\n")
+    result = canned.runpytest("suite", *workers)
+    result.stdout.fnmatch_lines(["webarena: 1 YAML file passed over: suite/typo.yaml (*'intent'*"])
+    canned.runpytest(*workers).stdout.no_fnmatch_line("*passed over*")  # of a project that has nothing to do with us
 
 
 def test_ini_globs_and_explicit_names_claim_files_that_do_not_look_like_tasks(canned: pytest.Pytester) -> None:

@@ -15,6 +15,7 @@ from pytest_webarena.sites.backends.forking import ForkedReplica, ForkServer
 from pytest_webarena.sites.backends.forkserver import ForkOrder, LoadOrder
 from pytest_webarena.sites.backends.processes import CommandReplica, log_tail, start_command
 from pytest_webarena.sites.backends.ready import wait_ready
+from pytest_webarena.sites.catalogues.data_folders import data_problem
 from pytest_webarena.sites.catalogues.manifest import AppManifest, PortReady, ProcessManifest
 
 __all__ = ["ProcessBackend"]
@@ -44,11 +45,11 @@ class ProcessBackend:
         """Load a WSGI app into a fork server; look whether a command's data are there."""
         process = _process(app)
         self._folder(app).mkdir(parents=True, exist_ok=True)
+        if process.data and (problem := await asyncio.to_thread(data_problem, process.data)):
+            raise UsageError(f"the app {app.name!r} can't start with the data in {process.data}: found {problem}")
         if process.factory:
             await self._server(app)
         elif process.data:
-            if not Path(process.data).is_dir():
-                raise UsageError(f"the app {app.name!r} starts with the data in {process.data}, which is no directory")
             digest = await asyncio.to_thread(files_digest, Path(process.data))
             self._seeds[app.name] = digest or process.data
 
@@ -69,6 +70,8 @@ class ProcessBackend:
         """Kill the replica and have later ones start with its data."""
         running = _running(replica)
         await running.stop()
+        if problem := await asyncio.to_thread(data_problem, running.data_dir):
+            raise SiteError(f"the data of {replica.id} can't be kept: found {problem}")
         async with self._locks.setdefault(app.name, asyncio.Lock()):
             edition = self._kept.get(app.name, (0, Path()))[0] + 1
             data = self._folder(app) / f"kept-{edition}"

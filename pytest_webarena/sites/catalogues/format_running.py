@@ -101,7 +101,14 @@ PROCESS: Record[ProcessManifest] = Record(
     [
         key("factory", TARGET, "Makes the WSGI app from its data.", "factory: shop.app:create_app", default=""),
         key("seed", TARGET, "Fills an empty data directory, once per run.", "seed: shop.data:seed", default=""),
-        key("data", Text(), "Directory that replicas start with a copy of.", "data: fixtures/shop", default=""),
+        key(
+            "data",
+            Text(),
+            "Directory that replicas start with a copy of. Links in it have to be relative and stay inside; FIFOs, "
+            "sockets and devices can't be copied.",
+            "data: fixtures/shop",
+            default="",
+        ),
         key(
             "on_fork",
             TARGET,

@@ -175,7 +175,7 @@ SITE: Record[Mapping[str, Any]] = Record(
             HOST,
             "What the browser calls it; the same in every run. Required, but for sites with a `url`. Browsers take "
             "hosts below `.localhost` for secure contexts, as if they came by https: for pages that need the "
-            "clipboard, crypto or service workers.",
+            "clipboard or crypto. Service workers stay blocked there, too.",
             "host: shopping.test",
             default="",
         ),

@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 
 from pytest_webarena.errors import Problem, UsageError, closest
 from pytest_webarena.sites.backends import backend_names, is_backend
+from pytest_webarena.sites.catalogues.data_folders import data_problem
 from pytest_webarena.sites.catalogues.external import with_external_sites
 from pytest_webarena.sites.catalogues.format import APP, FILE, FORMAT_VERSION
 from pytest_webarena.sites.catalogues.manifest import (
@@ -60,7 +61,7 @@ def looks_like_catalogue(path: Path) -> bool:
 def problems_of(path: Path) -> tuple[Problem, ...]:
     """Everything that is wrong with a catalogue file."""
     try:
-        read_catalogue(path.absolute())
+        read_catalogue(path.absolute(), thorough=True)
     except CatalogueError as error:
         return tuple(_as_given(problem, path) for problem in error.problems)
     except UsageError as error:  # of what it extends, and the like
@@ -93,8 +94,8 @@ def load_catalogue(name_or_path: str | Path, *, site_urls: Mapping[str, str] = M
     return with_external_sites(catalogue, site_urls) if site_urls else catalogue
 
 
-def read_catalogue(name_or_path: str | Path) -> Catalogue:
-    """The same, without sites that run elsewhere."""
+def read_catalogue(name_or_path: str | Path, *, thorough: bool = False) -> Catalogue:
+    """The same, without sites that run elsewhere. ``thorough``: also look at the data that apps start with."""
     path = _find(str(name_or_path), Path())
     sources = _sources(path, 0)
     reading = Reading(str(path))
@@ -105,6 +106,8 @@ def read_catalogue(name_or_path: str | Path) -> Catalogue:
             _check_names(app, apps, source.node, reading)
             apps[name] = app
     _check_dependencies(apps, sources, reading)
+    if thorough:
+        _check_data(apps, sources, reading)
     _complain(reading.problems)
     return Catalogue(name=path.stem, path=path, apps=apps)
 
@@ -242,6 +245,12 @@ def _docker(docker: DockerManifest, folder: Path) -> DockerManifest:
 
 def _file(name: str, folder: Path) -> str:
     return str((folder / Path(name).expanduser()).absolute())
+
+
+def _check_data(apps: Mapping[str, AppManifest], sources: Mapping[str, _Source], reading: Reading) -> None:
+    for name, app in apps.items():
+        if app.process is not None and app.process.data and (problem := data_problem(app.process.data)):
+            reading.problem(sources[name].entries["process"][1], "data of which each replica can have a copy", problem)
 
 
 def _check_names(app: AppManifest, others: Mapping[str, AppManifest], node: Node, reading: Reading) -> None:

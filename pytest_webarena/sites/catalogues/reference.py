@@ -28,7 +28,12 @@ _TITLES: tuple[tuple[str, Record[Any], str], ...] = (
     ("Keys of an app", APP, "An app is what runs, is leased and is reset. It serves one or more sites."),
     ("Keys of a site", SITE, "A site is one host name that agents visit."),
     ("Keys of `sign_in`", LOGIN, "One of `steps` (with `path`), `headers`, `state` and `script`; always a `check`."),
-    ("Keys of `sign_in.check`", LOGIN_CHECK, "Looked at after signing in, and before a kept session is used again."),
+    (
+        "Keys of `sign_in.check`",
+        LOGIN_CHECK,
+        "Looked at after signing in, and asked for before a kept session is used again: "
+        "see [sites.md](sites.md#signing-in).",
+    ),
     ("Keys of `api`", API, ""),
     ("Keys of an account", ACCOUNT, "All of them are public test data."),
     ("Keys of a database", DATABASE, "One of the first four says where the data are."),

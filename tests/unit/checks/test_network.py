@@ -135,3 +135,12 @@ def test_what_was_cut_off_a_body_may_decide(check: str, passed: bool | None) -> 
         f"network: {check.replace('{', '{method: POST, ', 1)}", evidence(url="http://shopping.test/", requests=(long,))
     )
     assert got.passed is passed
+
+
+@pytest.mark.parametrize("end", ["%0A", "%0D", "%0D%0A"])
+def test_a_value_can_not_pretend_to_be_another_field(end: str) -> None:
+    sent = request("POST", "/comment", body=f"text=hello{end}stars=5&stars=1", request_headers=FORM)
+    seen = evidence(url="http://shopping.test/", requests=(sent,))
+    assert not result("network: {method: POST, body: {regex: '(?m)^stars=5$'}}", seen).passed
+    assert result("network: {method: POST, body: {regex: '(?m)^stars=1$'}}", seen).passed
+    assert result(r"network: {method: POST, body: {regex: '(?m)^text=hello\\nstars=5$'}}", seen).passed

@@ -5,12 +5,14 @@ from __future__ import annotations
 import sys
 import types
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pytest_webarena import errors
 from pytest_webarena.checks import judge
+from pytest_webarena.checks.bounded import judge_bounded
 from pytest_webarena.errors import JudgeError
 from pytest_webarena.evidence import Evidence
 
@@ -90,6 +92,7 @@ def test_a_function_that_fails_is_no_verdict(function: str, why: str) -> None:
         errors.UsageError("no"),
         pytest.skip.Exception("no"),
         pytest.exit.Exception("no"),
+        pytest.xfail.Exception("no"),
         SystemExit(0),
         GeneratorExit(),
     ],
@@ -103,6 +106,26 @@ def test_whatever_a_function_raises_is_the_tasks_fault(error: BaseException) -> 
     got = judge(task("- python: my_checks:raising"), evidence())
     assert (got.passed, got.cause) == (None, "task")
     assert f"my_checks:raising raised {type(error).__name__}" in got.results[0].why
+
+
+@pytest.mark.parametrize(
+    "leaving", ["sys.exit(0)", "pytest.importorskip('no_such_module')", "pytest.exit('no')", "pytest.xfail('no')"]
+)
+@pytest.mark.parametrize("in_function", [True, False])
+def test_no_check_ends_or_skips_its_trial(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, leaving: str, in_function: bool
+) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    function = f"def no(recorded):\n    {leaving if in_function else 'return True'}\n"
+    (tmp_path / "leaving_checks.py").write_text(
+        f"import sys\nimport pytest\n{function}{'' if in_function else leaving}\n"
+    )
+    try:
+        got = judge_bounded(task("- python: leaving_checks:no"), evidence(), seconds=60)
+    finally:
+        sys.modules.pop("leaving_checks", None)
+    assert (got.passed, got.cause) == (None, "task")
+    assert "leaving_checks:no raised " in got.results[0].why
 
 
 def test_a_judge_may_say_that_it_could_not_judge() -> None:

@@ -137,6 +137,11 @@ def test_what_was_not_read_is_inconclusive() -> None:
         ({"a": 1}, {"a": 1, "b": 2}, False),
         ("nan", "nan", True),
         ("inf", 1e308, False),
+        ("1_000", 1000, False),
+        ("\u0663", 3, False),
+        ("\uff13", 3, False),
+        (" 1e3\n", 1000, True),
+        ("-.50", -0.5, True),
     ],
 )
 def test_same_value(actual: Any, wanted: Any, same: bool) -> None:

@@ -6,6 +6,7 @@ import asyncio
 import os
 import re
 import signal
+import socket
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Coroutine
@@ -18,8 +19,9 @@ import pytest
 from pytest_webarena.errors import SiteError, TaskError, UsageError
 from pytest_webarena.sites.backends.base import BackendContext, Replica
 from pytest_webarena.sites.backends.process import ProcessBackend
-from pytest_webarena.sites.catalogues.loading import load_catalogue
+from pytest_webarena.sites.catalogues.loading import load_catalogue, problems_of
 from pytest_webarena.sites.catalogues.manifest import AppManifest, HttpReady, ProcessManifest
+from pytest_webarena.sites.doctor import examine
 from tests.processes import DEADLINE, Process, alive, everybody, of_command, wait_until
 
 from .processes import number
@@ -276,6 +278,59 @@ def test_a_wsgi_app_can_have_readiness_checks_too(backend_run: Run, app: AppMani
             await backend.start(late, "tiny-2")
 
     backend_run(work)
+
+
+def _fifo(path: Path) -> None:
+    os.mkfifo(path)
+
+
+def _socket(path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as made:
+        made.bind(os.path.relpath(path))
+
+
+BAD_DATA: dict[str, Callable[[Path], object]] = {
+    "a link to /": lambda path: path.symlink_to("/"),
+    "a link to ../../outside": lambda path: path.symlink_to("../../outside"),
+    "a link to ../../data/inner": lambda path: path.symlink_to("../../data/inner"),
+    "a link to up/outside": lambda path: path.symlink_to("up/outside"),
+    "a FIFO": _fifo,
+    "a socket": _socket,
+}
+
+
+@pytest.mark.parametrize("kind", BAD_DATA)
+def test_data_that_replicas_would_share_are_refused(
+    backend_run: Run, program: Callable[..., AppManifest], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    data = tmp_path / "data"
+    (data / "sub").mkdir(parents=True)
+    (tmp_path / "outside").mkdir()
+    (data / "inner").write_text("")
+    (data / "sub" / "good").symlink_to("../inner")
+    (data / "gone").symlink_to("later")
+    app = program("slow")
+    assert app.process is not None
+    app = replace(app, process=replace(app.process, data=str(data)))
+    text = "apps:\n  shop:\n    backend: process\n    sites: {shop: {host: shop.test}}\n    ready: [{http: /}]\n"
+    catalogue = tmp_path / "sites.yaml"
+    catalogue.write_text(text + "    process: {command: [x], data: data}\n")
+    assert problems_of(catalogue) == ()
+    if "up" in kind:
+        (tmp_path / "data" / "sub" / "up").symlink_to("../../")
+    monkeypatch.chdir(data)  # the path of a socket must be short
+    BAD_DATA[kind](data / "sub" / "bad")
+
+    async def work(backend: ProcessBackend) -> None:
+        with pytest.raises(UsageError, match=f"the data in {data}: found {data}/sub/(bad|up), {kind[:6]}"):
+            await backend.prepare(app)
+
+    backend_run(work)
+    (problem,) = problems_of(catalogue)
+    assert (problem.line, problem.expected) == (6, "data of which each replica can have a copy")
+    (diagnosis,) = (found for found in examine([app]) if found.subject == app.name)
+    assert diagnosis.state == "missing"
+    assert kind[:6] in diagnosis.text
 
 
 def test_any_command_can_be_an_app(backend_run: Run, program: Callable[..., AppManifest], tmp_path: Path) -> None:

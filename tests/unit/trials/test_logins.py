@@ -33,7 +33,9 @@ class Sites:
         self.shared = shared
         self.lease: FakeLease | None = None
         self.made_by: list[FakeLease] = []
-        self.looks = 0
+        self.looks = self.glances = 0
+        self.over = False
+        """Whether the site has ended all sessions."""
         recipe = SimpleNamespace(headers={})
         self.site: Any = SimpleNamespace(
             name="todo", url="http://todo.test", login=recipe, users={"emma": "emma"}, default_user="emma",
@@ -42,6 +44,7 @@ class Sites:
         monkeypatch.setattr(logins, "login_headers", lambda recipe, account: {})
         monkeypatch.setattr(logins, "login", self._login)
         monkeypatch.setattr(logins, "verify", self._verify)
+        monkeypatch.setattr(logins, "glance", self._glance)
         self.logins = Logins(
             lambda: None,  # type: ignore[arg-type,return-value]
             self._lend,
@@ -67,17 +70,38 @@ class Sites:
         self.made_by.append(self.lease)
         return {"cookies": [{"made_on": self.lease}]}
 
-    def _verify(self, engine: Any, recipe: Any, account: Any, *, state: Any, **where: Any) -> None:
+    def _verify(self, engine: Any, recipe: Any, account: Any, *, state: Any, **where: Any) -> Any:
         self.looks += 1
-        if not self.shared and state["cookies"] != [{"made_on": self.lease}]:
+        if self.over or (not self.shared and state["cookies"] != [{"made_on": self.lease}]):
             raise SiteError("signing in to todo as emma: expected http://todo.test/ to open, found /login")
+        return state
+
+    def _glance(self, recipe: Any, account: Any, *, state: Any, **where: Any) -> Any:
+        self.glances += 1
+        return None if self.over else state
 
 
 def test_replicas_that_accept_each_others_sessions_share_one(monkeypatch: pytest.MonkeyPatch) -> None:
     sites = Sites(monkeypatch, shared=True)
     cookies = [sites.trial()[1] for _ in range(3)]
     assert cookies == [sites.made_by[0]] * 3
-    assert (len(sites.made_by), sites.looks) == (1, 1)  # looked at once, not for each trial
+    assert (len(sites.made_by), sites.looks, sites.glances) == (1, 1, 2)  # a browser looked once, not for each trial
+
+
+def test_a_session_that_ended_a_moment_ago_is_no_trials_session(monkeypatch: pytest.MonkeyPatch) -> None:
+    sites = Sites(monkeypatch, shared=True)
+    sites.trial()
+    sites.over = True
+    lease, cookie = sites.trial()
+    assert cookie is lease  # made anew
+
+
+def test_cookies_past_their_time_are_looked_at_before_they_are_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    sites = Sites(monkeypatch, shared=True)
+    monkeypatch.setattr(logins, "_expired", lambda state: True)
+    for _ in range(3):
+        sites.trial()
+    assert (sites.looks, sites.glances) == (3, 0)
 
 
 def test_a_session_that_another_replica_refuses_is_made_on_each(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,8 +10,10 @@
         │   └── SiteMissing       the site is not on this machine: its tasks are skipped, not failed
         ├── BrowserError          cause "browser": launch, crash, protocol
         ├── ModelError            cause "model": the model endpoint
-        │   └── BudgetError       the run's budget for it was spent before the trial began
+        │   ├── BudgetError       the run's budget for it was spent before the trial began
+        │   └── DeclaredError     an agent says so of its own model: nobody else has seen it
         ├── AgentError            cause "agent": the agent raised, hung or broke its protocol
+        │   └── AgentAbsent       nobody takes the task at the agent's address
         ├── JudgeError            cause "judge": a judge could not reach a verdict
         ├── TaskError             cause "task": set-up steps or checks that can't work
         └── HarnessError          cause "harness": a fault of this package
@@ -30,15 +32,18 @@ from pathlib import Path
 from typing import ClassVar, Literal
 
 __all__ = [
+    "AgentAbsent",
     "AgentError",
     "BrowserError",
     "BudgetError",
     "Cause",
+    "DeclaredError",
     "HarnessError",
     "JudgeError",
     "ModelError",
     "Problem",
     "RecordingError",
+    "Shortfall",
     "SiteError",
     "SiteMissing",
     "TaskError",
@@ -54,6 +59,10 @@ __all__ = [
 ]
 
 Cause = Literal["site", "browser", "model", "agent", "judge", "task", "harness"]
+
+Shortfall = Literal["", "declared", "budget"]
+"""Why a gate counts an error as a trial not passed: the agent itself ``declared`` it, or its money (the run's
+``budget``) was spent before. What an agent says of itself must never make its rate better."""
 
 
 class WebArenaError(Exception):
@@ -94,6 +103,7 @@ class TrialError(WebArenaError):
     cause: ClassVar[Cause] = "harness"
     again: ClassVar[bool] = True
     """Whether another attempt could end better."""
+    shortfall: ClassVar[Shortfall] = ""
 
 
 class SiteError(TrialError):
@@ -124,12 +134,25 @@ class BudgetError(ModelError):
     """The run's budget for model calls was spent before the trial could begin."""
 
     again = False
+    shortfall = "budget"
+
+
+class DeclaredError(ModelError):
+    """The agent said that its model can't be had. It may be so; nobody else has seen it."""
+
+    shortfall = "declared"
 
 
 class AgentError(TrialError):
     """The agent raised, hung or broke its protocol."""
 
     cause = "agent"
+
+
+class AgentAbsent(AgentError):
+    """Nobody listens where the agent should take its task: being away is the agent's own doing, or looks like it."""
+
+    shortfall = "declared"
 
 
 class JudgeError(TrialError):

@@ -13,7 +13,7 @@ from pytest_webarena.agents.protocol import Assignment, TaskView
 from pytest_webarena.agents.worker import AgentCrashed, AgentTimeout, AgentWorker
 from pytest_webarena.browser.grammars import grammar
 from pytest_webarena.checks import judge_all_bounded
-from pytest_webarena.errors import Cause, HarnessError, RecordingError, SiteMissing, TrialError
+from pytest_webarena.errors import Cause, HarnessError, RecordingError, Shortfall, SiteMissing, TrialError
 from pytest_webarena.evidence import Evidence, Usage, cut
 from pytest_webarena.results.records import Attempt, Outcome, TrialKey, TrialRecord
 from pytest_webarena.secrets import scrub_plain
@@ -106,6 +106,7 @@ def _attempt(
     outcome: Outcome = "error"
     cause: Cause | None = None
     message, again = "", True
+    shortfall: Shortfall = ""
     with progress.timed("total"):
         try:
             evidence = _gather(plan, resources, writer, progress, recalled)
@@ -124,12 +125,13 @@ def _attempt(
         except SiteMissing:
             raise
         except TrialError as error:
-            cause, message, again = error.cause, str(error), error.again
+            cause, message, again, shortfall = error.cause, str(error), error.again, error.shortfall
         except Exception as error:  # a bug of ours must not look like a failed task, nor end the run
             cause, message = "harness", _unexpected(error)
             with suppress(RecordingError):
                 writer.note_traceback(error)
-    return _record(plan, progress, outcome, cause, message, started), again
+    record = _record(plan, progress, outcome, cause, message, started)
+    return replace(record, shortfall=shortfall), again
 
 
 def _gather(
@@ -214,7 +216,9 @@ def _run_agent(
         if stage.driven is not None:
             episode = run_self_driven(stage.session, stage.driven, worker, limits=limits, recorder=recorder)
             if spending is not None and episode.usage is not None:
-                spending.spend(episode.usage)
+                ending = spending.spend(episode.usage)
+                if ending is not None and ending.reason == "agent_crash":
+                    episode = replace(episode, ending=ending)
         else:
             episode = run_episode(
                 stage.session, worker, parse=parse, limits=limits, recorder=recorder,

@@ -59,6 +59,7 @@ def _run_attempts(
     plan: TrialPlan, resources: Resources, folder: TrialFolder, recalled: Recollection | None
 ) -> TrialRecord:
     attempts: list[Attempt] = []
+    longest = 0.0
     broke, retries, patient = 0, plan.env_retries, replace(plan, write_timeout=plan.write_timeout * PATIENCE)
     while True:
         writer = folder.begin(worker=plan.worker, node_id=plan.node_id, task=plan.facts())
@@ -71,7 +72,8 @@ def _run_attempts(
             broke += 1
             retries = max(retries, 1)  # only another attempt can tell whether it was the agent
             plan = patient  # a site that is slow to save is not broken
-            if broke > 1 and sites_stand_alone(plan, resources):
+            longest = max(longest, _use(record))
+            if broke > 1 and sites_stand_alone(plan, resources, times=broke, seconds=longest):
                 record = blamed(record, plan)
         if recalled is not None:
             record = replace(record, memory=recalled.settle(judged=record.outcome != "error"))
@@ -90,6 +92,12 @@ def _run_attempts(
         )
         if record.cause not in RETRIED_CAUSES or not again or len(attempts) > retries:
             return folder.finish(record, since=plan.since)
+
+
+def _use(record: TrialRecord) -> float:
+    """For how many seconds the attempt had its sites."""
+    parts = record.seconds
+    return max(0.0, parts.get("total", 0.0) - parts.get("lease", 0.0) - parts.get("judge", 0.0))
 
 
 def _acted(record: TrialRecord, plan: TrialPlan) -> bool:

@@ -191,12 +191,28 @@ def _judge_json(spec: AnswerSpec, answer: str) -> str:
     """Why the answer is not the JSON that is wanted; empty when it is."""
     fenced = re.search(r"```(?:json)?\s*\n?(.*?)```", answer, re.DOTALL | re.IGNORECASE)
     try:
-        value = json.loads((fenced.group(1) if fenced else answer).strip(), parse_constant=_no_number)
+        text = (fenced.group(1) if fenced else answer).strip()
+        value = json.loads(text, parse_constant=_no_number, object_pairs_hook=_each_once)
+    except _Ambiguous as error:
+        return str(error)
     except (ValueError, RecursionError):
         return "it is not JSON"
     if spec.json and not same_json(value, spec.json.value, any_order=spec.any_order):
         return "the values differ"
     return explain_schema(value, spec.schema) if spec.schema is not None else ""
+
+
+class _Ambiguous(Exception):
+    """Which key an object has twice."""
+
+
+def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Readers differ in which of two values they take, so an answer with both says neither."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        twice = next(name for number, (name, _) in enumerate(pairs) if name in dict(pairs[:number]))
+        raise _Ambiguous(f"it has the key {clip(json.dumps(twice), 80)} more than once, so it says several things")
+    return found
 
 
 def _no_number(word: str) -> Any:

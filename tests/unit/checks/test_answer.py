@@ -111,6 +111,8 @@ def test_numbers_of_the_intent_do_not_count() -> None:
         ("{json: {a: 1, b: [x, Y]}}", '{"b": ["X", "y."], "a": 1.0}', ""),
         ("{json: {a: 1}}", 'Here:\n```json\n{"a": 1}\n```\n', ""),
         ("{json: {a: 1}}", '{"a": 1, "b": 2}', "the values differ"),
+        ("{json: {a: 1}}", '{"a": 2, "a": 1}', 'it has the key "a" more than once, so it says several things'),
+        ("{json: [{a: 1}]}", '[{"a": 1, "a": 1}]', 'it has the key "a" more than once, so it says several things'),
         ("{json: [1, 2]}", "[2, 1]", "the values differ"),
         ("{json: [[1, 2], 3], any_order: true}", "[3, [2, 1]]", ""),
         ("{json: [1, 1, 2], any_order: true}", "[1, 2, 2]", "the values differ"),

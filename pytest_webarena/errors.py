@@ -7,7 +7,8 @@
     ├── TaskFileError             a task file that can't be used; lists every problem found
     └── TrialError                the trial could not be carried out; ``cause`` says whose fault it is
         ├── SiteError             cause "site": provisioning, reset, crash, query
-        │   └── SiteMissing       the site is not on this machine: its tasks are skipped, not failed
+        │   ├── SiteMissing       the site is not on this machine: its tasks are skipped, not failed
+        │   └── SiteBusy          its database is locked, and may soon be free
         ├── BrowserError          cause "browser": launch, crash, protocol
         ├── ModelError            cause "model": the model endpoint
         │   ├── BudgetError       the run's budget for it was spent before the trial began
@@ -44,6 +45,7 @@ __all__ = [
     "Problem",
     "RecordingError",
     "Shortfall",
+    "SiteBusy",
     "SiteError",
     "SiteMissing",
     "TaskError",
@@ -116,6 +118,10 @@ class SiteMissing(SiteError):
     """What a site needs is not there: its image, an engine. Its tasks are skipped with this text as the reason."""
 
     again = False
+
+
+class SiteBusy(SiteError):
+    """The app is at work in its database, which nobody else can use meanwhile: asked again later, it may answer."""
 
 
 class BrowserError(TrialError):

@@ -132,6 +132,7 @@ def test_a_site_that_restarts_itself_is_waited_for(world: World) -> None:
         browser.send(f"GET {HOME}/ HTTP/1.1\r\nHost: h\r\n\r\n".encode())
         while not world.requests(session):  # it has been refused at least once, or will be
             pass
+        sock.settimeout(10)  # for the accept; nothing comes if nobody asks again
         sock.listen()
         with sock.accept()[0] as connection:
             assert connection.recv(65536).startswith(b"GET / ")

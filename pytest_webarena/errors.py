@@ -7,11 +7,14 @@
     ├── TaskFileError             a task file that can't be used; lists every problem found
     └── TrialError                the trial could not be carried out; ``cause`` says whose fault it is
         ├── SiteError             cause "site": provisioning, reset, crash, query
-        │   └── SiteMissing       the site is not on this machine: its tasks are skipped, not failed
+        │   ├── SiteMissing       the site is not on this machine: its tasks are skipped, not failed
+        │   └── SiteBusy          its database is locked, and may soon be free
         ├── BrowserError          cause "browser": launch, crash, protocol
         ├── ModelError            cause "model": the model endpoint
-        │   └── BudgetError       the run's budget for it was spent before the trial began
+        │   ├── BudgetError       the run's budget for it was spent before the trial began
+        │   └── DeclaredError     an agent says so of its own model: nobody else has seen it
         ├── AgentError            cause "agent": the agent raised, hung or broke its protocol
+        │   └── AgentAbsent       nobody takes the task at the agent's address
         ├── JudgeError            cause "judge": a judge could not reach a verdict
         ├── TaskError             cause "task": set-up steps or checks that can't work
         └── HarnessError          cause "harness": a fault of this package
@@ -36,15 +39,19 @@ from pathlib import Path
 from typing import ClassVar, Literal
 
 __all__ = [
+    "AgentAbsent",
     "AgentError",
     "BrowserError",
     "BudgetError",
     "Cause",
+    "DeclaredError",
     "HarnessError",
     "JudgeError",
     "ModelError",
     "Problem",
     "RecordingError",
+    "Shortfall",
+    "SiteBusy",
     "SiteError",
     "SiteMissing",
     "TaskError",
@@ -60,6 +67,10 @@ __all__ = [
 ]
 
 Cause = Literal["site", "browser", "model", "agent", "judge", "task", "harness"]
+
+Shortfall = Literal["", "declared", "budget"]
+"""Why a gate counts an error as a trial not passed: the agent itself ``declared`` it, or its money (the run's
+``budget``) was spent before. What an agent says of itself must never make its rate better."""
 
 
 class WebArenaError(Exception):
@@ -100,6 +111,7 @@ class TrialError(WebArenaError):
     cause: ClassVar[Cause] = "harness"
     again: ClassVar[bool] = True
     """Whether another attempt could end better."""
+    shortfall: ClassVar[Shortfall] = ""
 
 
 class SiteError(TrialError):
@@ -112,6 +124,10 @@ class SiteMissing(SiteError):
     """What a site needs is not there: its image, an engine. Its tasks are skipped with this text as the reason."""
 
     again = False
+
+
+class SiteBusy(SiteError):
+    """The app is at work in its database, which nobody else can use meanwhile: asked again later, it may answer."""
 
 
 class BrowserError(TrialError):
@@ -130,12 +146,25 @@ class BudgetError(ModelError):
     """The run's budget for model calls was spent before the trial could begin."""
 
     again = False
+    shortfall = "budget"
+
+
+class DeclaredError(ModelError):
+    """The agent said that its model can't be had. It may be so; nobody else has seen it."""
+
+    shortfall = "declared"
 
 
 class AgentError(TrialError):
     """The agent raised, hung or broke its protocol."""
 
     cause = "agent"
+
+
+class AgentAbsent(AgentError):
+    """Nobody listens where the agent should take its task: being away is the agent's own doing, or looks like it."""
+
+    shortfall = "declared"
 
 
 class JudgeError(TrialError):

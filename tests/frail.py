@@ -34,6 +34,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if path == "/blunt":
             self.close_connection = True
             return
+        if path == "/restart":
+            self.answer("restarting")
+            self.wfile.flush()
+            os.execv(sys.executable, [sys.executable, *sys.argv])
         if path == "/lie-down":
             down = True
         if down:
@@ -54,7 +58,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def log_message(self, *args): pass
 
 with contextlib.closing(sqlite3.connect(database)) as notes, notes:
-    notes.execute("create table notes (title text)")
+    notes.execute("create table if not exists notes (title text)")
 http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
 """
 CATALOGUE = """

@@ -34,7 +34,7 @@ from pytest_webarena.agents.wire import (
     task_message,
 )
 from pytest_webarena.browser.config import DialogPolicy
-from pytest_webarena.errors import AgentError, ModelError, UsageError
+from pytest_webarena.errors import AgentAbsent, AgentError, ModelError, UsageError
 from pytest_webarena.evidence import StopReason
 from pytest_webarena.tasks.model import Task
 
@@ -180,7 +180,7 @@ class _HttpDriver:
             data = self._endpoint.post(task)
         except EndpointFailed as error:
             if error.unreachable:
-                raise AgentError(f"the agent did not take the task: {error}") from None
+                raise AgentAbsent(f"the agent did not take the task: {error}") from None
             raise
         return _answer(read_reply(data))
 

@@ -29,7 +29,7 @@ from pytest_webarena.agents.wire import (
     remember_message,
     task_message,
 )
-from pytest_webarena.errors import AgentError, ModelError, UsageError
+from pytest_webarena.errors import AgentAbsent, AgentError, ModelError, UsageError
 from pytest_webarena.secrets import mark
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ class EndpointFailed(Exception):
     """The endpoint can't be reached or gives no reply that can be used; the text says what was seen."""
 
     unreachable = False
-    """Whether nothing was even listening."""
+    """Whether nothing was even listening, at any try: who hangs up and is gone then has heard the task."""
 
 
 class Endpoint:
@@ -95,14 +95,14 @@ class Endpoint:
     def post(self, message: Mapping[str, Any], *, timeout: float | None = None, retries: int | None = None) -> bytes:
         """The body of the answer. Each message carries what makes it safe to repeat: its trial and its step."""
         body = encode(message)
-        unreachable = False
+        unreachable = True
         tries = 1 + (self._keys.retries if retries is None else retries)
         for number in range(1, tries + 1):
             wait: float | None = None
             try:
                 status, wait, data = self._once(body, timeout or self._keys.timeout)
             except (OSError, http.client.HTTPException) as error:
-                unreachable = isinstance(error, ConnectionRefusedError | socket.gaierror)
+                unreachable &= isinstance(error, ConnectionRefusedError | socket.gaierror)
                 seen = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
             else:
                 unreachable = False
@@ -171,7 +171,7 @@ class HttpAgent:
     def act(self, observation: Observation) -> Reply:
         """The endpoint's reply.
 
-        `AgentError` when it can't even be given the task: nobody is there, which says nothing about the agent. Whoever
+        `AgentAbsent` when it can't even be given the task: nobody is there, which says nothing about the agent. Whoever
         is there and refuses the task, or fails later, is an agent that crashed: `EndpointFailed`.
         """
         if not self._step:
@@ -179,7 +179,7 @@ class HttpAgent:
                 self._endpoint.post(self._task)
             except EndpointFailed as error:
                 if error.unreachable:
-                    raise AgentError(f"the agent did not take the task: {error}") from None
+                    raise AgentAbsent(f"the agent did not take the task: {error}") from None
                 raise
         message = observation_message(observation, trial=self._trial, step=self._step)
         self._step += 1

@@ -22,6 +22,7 @@ from pytest_webarena.agents.code import contents, imported_files
 from pytest_webarena.agents.kinds import Common, Kind
 from pytest_webarena.agents.line_pipe import LinePipe
 from pytest_webarena.agents.memory import Remembered
+from pytest_webarena.agents.own_files import refuse_answers
 from pytest_webarena.agents.protocol import AgentDefinition, Assignment, IsolationTier, Reply
 from pytest_webarena.agents.sandbox import BUBBLEWRAP, Place, check, read_host
 from pytest_webarena.agents.wire import (
@@ -121,10 +122,11 @@ class ProcessKeys:
         return [*contents(base, self.own_files), *scripts]
 
     def check(self, base: Path) -> None:
-        """`UsageError` when a file beside the definition is missing."""
+        """`UsageError` when a file beside the definition is missing, or is none that an agent may be given."""
         for name in self.own_files:
             if not (base / name).exists():
                 raise UsageError(f"command: expected a file at {base / name}, found none")
+        refuse_answers(base, self.own_files)
 
     def check_program(self, where: str) -> None:
         """`UsageError` when there is no such program on this machine, or no sandbox can be made for it."""

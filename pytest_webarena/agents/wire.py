@@ -41,7 +41,7 @@ from pytest_webarena import actions
 from pytest_webarena.actions import Action, Element, Invalid, Point, Selector, Stop, Target
 from pytest_webarena.agents.memory import Remembered
 from pytest_webarena.agents.protocol import Reply
-from pytest_webarena.errors import ModelError, closest
+from pytest_webarena.errors import DeclaredError, closest
 from pytest_webarena.evidence import Usage
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ def encode(message: Mapping[str, Any]) -> bytes:
 def read_reply(data: bytes) -> Reply:
     """The action, or the text in the definition's grammar, that a reply holds, with what it used.
 
-    `ProtocolBroken` when it is no message at all, `ModelError` when the agent says that its model can't be had. An
+    `ProtocolBroken` when it is no message at all, `DeclaredError` when the agent says that its model can't be had. An
     action that is none is an `Invalid` one: the agent is told and may try again.
     """
     message = _message(data, _REPLIES)
@@ -210,7 +210,7 @@ def _message(data: bytes, kinds: Sequence[str]) -> dict[str, Any]:
 def _given_up(message: Mapping[str, Any]) -> Exception:
     said = str(message.get("message") or "no reason given")[:500]
     if message.get("cause") == "model":
-        return ModelError(f"the agent's model can't be had: {said}")
+        return DeclaredError(f"the agent's model can't be had: {said}")
     return ProtocolBroken(f"the agent gave up: {said}")
 
 

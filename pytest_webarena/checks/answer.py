@@ -34,6 +34,8 @@ _SAYS = re.compile(
     rf"(?:{'|'.join(map(re.escape, sorted(UNACHIEVABLE, key=len, reverse=True)))})"
     r"(?:$|\s*[:;,.!(\[]|\s+-|-\s|\s+(?:because|since|as)\b)"
 )
+_AROUND = "\"'* "
+"""What may be around it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +105,8 @@ FORM: Any = Either(
                     "The task can't be done, for this reason, and the agent must say so: it answers with "
                     + ", ".join(f"`{form}`" for form in ("N/A", *UNACHIEVABLE[1:]))
                     + " (in any case), alone or followed by punctuation and a reason of its own, as in "
-                    "`N/A: there is no such page`. The reason given here is not compared."
+                    "`N/A: there is no such page`. The reason given here is not compared. Where another answer is "
+                    "right, one that begins so is wrong, whatever it says besides."
                 ),
                 example="- answer: {unachievable: the shop lists no phone number}",
             ),
@@ -151,7 +154,7 @@ def says_unachievable(answer: str) -> bool:
     >>> says_unachievable("N/A: no such page"), says_unachievable("Impossible Burger")
     (True, False)
     """
-    return _SAYS.match(normalise(answer).strip("\"'* ")) is not None
+    return _SAYS.match(normalise(answer).strip(_AROUND)) is not None
 
 
 def judge(spec: AnswerSpec, view: View) -> Judgement:
@@ -171,21 +174,46 @@ def judge(spec: AnswerSpec, view: View) -> Judgement:
     why = judge_text(spec.text, answer, question=view.intent).why if spec.text else ""
     if not why and (spec.json or spec.schema is not None):
         why = _judge_json(spec, answer)
-    if why and says_unachievable(answer):
+    if says_unachievable(answer) and (why or not _wants_refusal(spec.text, answer, view.intent)):
         why = "the agent said that the task can't be done, but it can"
     return Judgement.of(not why, expected=expected, actual=actual, why=why)
+
+
+def _wants_refusal(wanted: TextMatch, answer: str, question: str) -> bool:
+    """Whether an answer that declares the task undoable holds by these very words, as where "N/A" is what a page says.
+
+    If what follows them holds by itself, the answer says two things at once, and would be right whichever is.
+    """
+    said = _SAYS.match(text := normalise(answer).strip(_AROUND))
+    return said is not None and bool(judge_text(wanted, text[said.end() :], question=question).why)
 
 
 def _judge_json(spec: AnswerSpec, answer: str) -> str:
     """Why the answer is not the JSON that is wanted; empty when it is."""
     fenced = re.search(r"```(?:json)?\s*\n?(.*?)```", answer, re.DOTALL | re.IGNORECASE)
     try:
-        value = json.loads((fenced.group(1) if fenced else answer).strip(), parse_constant=_no_number)
+        text = (fenced.group(1) if fenced else answer).strip()
+        value = json.loads(text, parse_constant=_no_number, object_pairs_hook=_each_once)
+    except _Ambiguous as error:
+        return str(error)
     except (ValueError, RecursionError):
         return "it is not JSON"
     if spec.json and not same_json(value, spec.json.value, any_order=spec.any_order):
         return "the values differ"
     return explain_schema(value, spec.schema) if spec.schema is not None else ""
+
+
+class _Ambiguous(Exception):
+    """Which key an object has twice."""
+
+
+def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Readers differ in which of two values they take, so an answer with both says neither."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        twice = next(name for number, (name, _) in enumerate(pairs) if name in dict(pairs[:number]))
+        raise _Ambiguous(f"it has the key {clip(json.dumps(twice), 80)} more than once, so it says several things")
+    return found
 
 
 def _no_number(word: str) -> Any:

@@ -11,6 +11,10 @@ from typing import Protocol
 
 __all__ = ["ResponseSink", "Route", "UpstreamConnection", "end_writing", "reset"]
 
+_RESTART = 5.0
+"""Seconds that a replica whose port is closed is given to open it again: apps restart themselves, e.g. for settings to
+take effect. Nothing has been sent then, so asking again is safe."""
+_PAUSE = 0.05
 _LINGER_NONE = struct.pack("ii", 1, 0)
 
 
@@ -46,6 +50,8 @@ class Route:
         """Field lines that every request gets, in place of those of the same name."""
         self.open = True
         self.transports: set[asyncio.Transport] = set()
+        self._down = False
+        """Whether its port stayed closed for too long; then nobody waits again until it has opened."""
         self._idle: list[UpstreamConnection] = []
 
     def __str__(self) -> str:
@@ -80,14 +86,31 @@ class Route:
         with contextlib.suppress(ValueError):
             self._idle.remove(connection)
 
+    def gone(self) -> None:
+        """Its replica has died: there is nothing to wait for."""
+        self._down = True
+
     async def connect(self, timeout: float) -> UpstreamConnection:
-        """A new connection. `OSError` or `TimeoutError` (after ``timeout`` seconds) when there is none to be had."""
+        """A new connection. `OSError` or `TimeoutError` (after ``timeout`` seconds) when there is none to be had.
+
+        A port that was open and is closed now is tried for some seconds.
+        """
         loop = asyncio.get_running_loop()
+        ends = loop.time() + min(_RESTART, timeout / 2)
         async with asyncio.timeout(timeout):
-            _, connection = await loop.create_connection(
-                lambda: UpstreamConnection(self), self.upstream_host, self.upstream_port
-            )
-        return connection
+            while True:
+                try:
+                    _, connection = await loop.create_connection(
+                        lambda: UpstreamConnection(self), self.upstream_host, self.upstream_port
+                    )
+                except ConnectionRefusedError:
+                    if self._down or not self.open or loop.time() >= ends:
+                        self._down = True
+                        raise
+                    await asyncio.sleep(_PAUSE)
+                else:
+                    self._down = False
+                    return connection
 
     def cut(self) -> None:
         """Serve no more and reset every connection, so that nothing still unsent reaches the replica."""

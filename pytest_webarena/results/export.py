@@ -19,6 +19,7 @@ from pytest_webarena.results.gradings import WORDS, Comparison, compare, verdict
 from pytest_webarena.results.records import TrialRecord
 from pytest_webarena.results.rundir import RunDir, Stored, write_atomically
 from pytest_webarena.results.statistics import Rate, Summary, summarise
+from pytest_webarena.results.wording import printable
 
 __all__ = ["COLUMNS", "export", "gradings_json", "results_csv", "summary_json"]
 
@@ -75,7 +76,10 @@ def results_csv(records: Sequence[TrialRecord]) -> str:
     text = io.StringIO()
     writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
     writer.writeheader()
-    writer.writerows(_row(record) for record in records)
+    for record in records:
+        writer.writerow(
+            {name: printable(value) if isinstance(value, str) else value for name, value in _row(record).items()}
+        )
     return text.getvalue()
 
 

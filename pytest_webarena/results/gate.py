@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from pytest_webarena.results.wording import shortfall_words
+
 if TYPE_CHECKING:
     from pytest_webarena.results import Summary
     from pytest_webarena.results.plan import Coverage
@@ -35,7 +37,7 @@ class Gate:
     min_pass_rate: float | None = None
     """In [0, 1]."""
     max_errors: float | None = None
-    """A share of the trials below 1, a number of trials from 1 on; 0 allows none."""
+    """A share of the trials below 1, a number of trials from 1 on; 0 allows none, and so does a rate without it."""
 
     allow_skipped: tuple[str, ...] = ()
     """Names of sites and tasks whose trials may be skipped."""
@@ -50,7 +52,8 @@ class Gate:
         """None when nothing was asked. Every agent has to hold both thresholds.
 
         ``coverages`` say what became of each agent's planned trials: one without a record counts as an error does, and
-        where no errors are allowed for, there may be none. ``uncollected`` is the number of files and the like that
+        where no errors are allowed for, there may be none. Errors that are the agent's own word, and trials that it
+        had no money left for, count as not passed besides. ``uncollected`` is the number of files and the like that
         could not be collected: nobody knows what they would have planned.
         """
         if self.min_pass_rate is None and self.max_errors is None:
@@ -68,9 +71,12 @@ class Gate:
                 return Ruling(exit_code=TOO_MANY_ERRORS, message=problem)
         if self.min_pass_rate is not None:
             for agent, summary in summaries.items():
-                value = summary.rate.value
+                short = sum(summary.shortfalls.values())
+                value = summary.rate.passed / (summary.rate.judged + short) if summary.rate.judged else None
                 if value is not None and value < self.min_pass_rate:
                     message = f"{agent}: {value:.1%} passed, --min-pass-rate asks for {self.min_pass_rate:.1%}"
+                    if short:
+                        message += f" (counted as not passed: {shortfall_words(summary.shortfalls)})"
                     if summary.rerun_passed:
                         message += f" (first verdicts count: {summary.rerun_passed} failed and passed when run again)"
                     return Ruling(exit_code=BELOW_THRESHOLD, message=message)
@@ -81,18 +87,19 @@ class Gate:
         errors, judged = (summary.rate.errors, summary.rate.judged) if summary is not None else (0, 0)
         # A lost trial may have a record, an error that was written for it, and is then among the errors already.
         missing = coverage.missing if coverage is not None else 0
-        erred = coverage.errors if coverage is not None else errors
+        erred = coverage.errors + coverage.declared if coverage is not None else errors
+        declared = summary.shortfalls.get("declared", 0) if summary is not None else 0
+        own = f", {declared} of them declared by the agent itself" if declared else ""
         trials = coverage.planned - coverage.allowed if coverage is not None else judged + errors
         lacking = f"{agent}: {missing} of {trials} planned trials have no result ({_missing(coverage)})"
-        if self.max_errors is not None:
-            allowed = self.max_errors * trials if self.max_errors < 1 else self.max_errors
-            if erred + missing > allowed:
-                asked = f"--max-errors allows {self.max_errors:g}"
-                if not missing:
-                    return f"{agent}: {erred} of {trials} trials erred, {asked}"
-                return f"{lacking}{f' and {erred} erred' if erred else ''}, {asked}{_way_out(coverage)}"
-        elif missing:
-            return f"{lacking}{_way_out(coverage)}"
+        limit = self.max_errors or 0.0
+        if erred + missing > (limit * trials if limit < 1 else limit):
+            asked = f", --max-errors allows {limit:g}" if self.max_errors is not None else ""
+            if not asked and erred:
+                asked = "; without --max-errors there may be none"
+            if not missing:
+                return f"{agent}: {erred} of {trials} trials erred{own}{asked}"
+            return f"{lacking}{f' and {erred} erred{own}' if erred else ''}{asked}{_way_out(coverage)}"
         if not judged and (coverage is None or trials):
             return f"{agent}: none of {trials} trials could be judged"
         return None

@@ -10,13 +10,15 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from pytest_webarena.errors import recording
+from pytest_webarena.errors import Shortfall, recording
 from pytest_webarena.results.records import TrialKey, TrialRecord
 from pytest_webarena.results.rundir import write_atomically
 
 __all__ = ["Coverage", "PlannedTrial", "as_planned", "cover", "extend_plan", "read_plan"]
 
 PLAN_SCHEMA_VERSION = 1
+_FATES: Mapping[Shortfall, str] = {"": "errors", "declared": "declared", "budget": "not_run"}
+"""What became of a trial with an error, by its `TrialRecord.shortfall`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,13 +44,15 @@ class Coverage:
     """With a verdict."""
     errors: int = 0
     """With a record that says why there is no verdict."""
+    declared: int = 0
+    """As well, but all that is known of it is the agent's own word."""
     lost: int = 0
     """Begun, and cut off with their process, or without a record that can be read."""
     skipped: int = 0
     allowed: int = 0
     """Skipped as well, by permission (``--allow-skipped``)."""
     not_run: int = 0
-    """Never begun."""
+    """Never begun; or not by the agent, for the run's budget was spent."""
     reasons: Mapping[str, int]
     """Why trials were skipped that nobody has allowed to be, with their number."""
     not_allowed: tuple[str, ...] = ()
@@ -62,7 +66,7 @@ class Coverage:
     @property
     def run(self) -> int:
         """Those that were begun."""
-        return self.judged + self.errors + self.lost
+        return self.judged + self.errors + self.declared + self.lost
 
     @property
     def missing(self) -> int:
@@ -111,7 +115,7 @@ def cover(
     for key in {**plan, **known}:
         fate = "not_run"
         if (record := known.get(key)) is not None:
-            fate = "judged" if record.outcome != "error" else "lost" if key in lost else "errors"
+            fate = "judged" if record.outcome != "error" else "lost" if key in lost else _FATES[record.shortfall]
         elif key.folder in begun:
             fate = "lost"
         elif (trial := plan[key]).skipped:

@@ -10,14 +10,14 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, get_args
 
 from pytest_webarena.answers import AnswerFormat
-from pytest_webarena.errors import Cause
+from pytest_webarena.errors import Cause, Shortfall
 from pytest_webarena.evidence import StopReason, Usage
 
 __all__ = ["NO_VERDICT", "SCHEMA_VERSION", "Attempt", "JudgeRecord", "MemoryUse", "Outcome", "TrialKey", "TrialRecord"]
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 """2 added ``usage`` and ``model``; 3 ``grading``, ``verdicts``, ``judge``, ``source``, ``history`` and ``memory``; 4
-``reruns``."""
+``reruns``; 5 ``shortfall``."""
 
 Outcome = Literal["passed", "failed", "error"]
 """``error`` is never the agent's fault and never part of a success rate."""
@@ -104,6 +104,8 @@ class TrialRecord:
     stop_detail: str = ""
     cause: Cause | None = None
     """Whose fault the error was; None unless ``outcome`` is ``error``."""
+    shortfall: Shortfall = ""
+    """Why a gate counts the error as a trial not passed; empty when it does not."""
     message: str = ""
     """The error, or the rendered verdict of a failed trial."""
     verdict: Mapping[str, Any] | None = None

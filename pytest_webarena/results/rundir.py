@@ -32,6 +32,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pytest_webarena.errors import HarnessError, UsageError, recording
 from pytest_webarena.evidence import LONGEST_PAGE, Evidence, StepRecord, cut
 from pytest_webarena.results.records import Attempt, TrialKey, TrialRecord
+from pytest_webarena.results.wording import printable
 from pytest_webarena.secrets import scrub, scrub_plain
 from pytest_webarena.signals import Signal
 
@@ -377,8 +378,10 @@ class AttemptWriter:
                 self._write(f"memory-{name}.txt", scrub(text).encode("utf-8", "replace"))
 
     def note_traceback(self, error: BaseException, *, name: str = "traceback.txt") -> None:
-        """Keep the traceback of an unexpected error; the user sees one sentence."""
-        self._write(name, cut(scrub("".join(traceback.format_exception(error)))).encode("utf-8", "replace"))
+        """Keep the traceback of an unexpected error; the user sees one sentence. It can be shown in a terminal: an
+        agent's message may hold anything, also what a terminal obeys."""
+        text = printable(cut(scrub("".join(traceback.format_exception(error)))))
+        self._write(name, text.encode("utf-8", "replace"))
 
     def finish(self, evidence: Evidence) -> None:
         """Keep the evidence. Steps are there already; pages and traffic get files of their own."""

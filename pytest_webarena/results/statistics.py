@@ -196,6 +196,8 @@ class Summary:
     """US dollars of the trials whose cost is known."""
     memory: tuple[str, ...] = ()
     """Scopes of the memory across trials: with one, trials depend on those before, and intervals don't know that."""
+    shortfalls: Mapping[str, int] = field(default_factory=dict)
+    """Of the errors, those that a gate counts as not passed, by the reason: see `TrialRecord.shortfall`."""
     rerun: int = 0
     """Trials that were run again after their verdict, which stands."""
     rerun_passed: int = 0
@@ -252,6 +254,7 @@ def _summary(agent: str, records: Sequence[TrialRecord]) -> Summary:
             Counter(_reason(each) for each in records if each.cause == "judge" and each.judge is None).most_common()
         ),
         gradings=tuple(sorted({name for each in records if (name := str((each.verdict or {}).get("grading", "")))})),
+        shortfalls=dict(Counter(record.shortfall for record in records if record.shortfall)),
         rerun=sum(bool(record.reruns) for record in records),
         rerun_passed=sum(record.passed_later for record in records),
         priced=len(costs := [usage.cost for usage in used if usage.cost is not None]),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from pytest_webarena.evidence import StepRecord, Usage
 from pytest_webarena.results.records import JudgeRecord, MemoryUse, TrialRecord
@@ -18,6 +19,7 @@ __all__ = [
     "printable",
     "rerun_words",
     "seconds_words",
+    "shortfall_words",
     "size_words",
     "usage_words",
 ]
@@ -45,6 +47,11 @@ CAUSE_WORDS = {
     "harness": "a fault of pytest-webarena, or a worker that died",
 }
 """What each cause of an error means."""
+
+_SHORTFALL_WORDS = {
+    "declared": "declared an error by the agent itself",
+    "budget": "without a run for want of money",
+}
 
 _DETAILS = ("text", "url", "keys", "answer", "options", "direction", "index", "reason")
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
@@ -168,3 +175,12 @@ def memory_words(use: MemoryUse) -> str:
     )
     left = "left something new" if use.wrote else "left nothing new"
     return f"{whose}: {told}; {left}" + (f" ({use.problem})" if use.problem else "")
+
+
+def shortfall_words(counts: Mapping[str, int]) -> str:
+    """Errors that a gate counts as not passed, and why.
+
+    >>> shortfall_words({"declared": 2})
+    '2 declared an error by the agent itself'
+    """
+    return ", ".join(f"{count} {_SHORTFALL_WORDS.get(name, name)}" for name, count in counts.items())

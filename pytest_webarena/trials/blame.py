@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -13,20 +15,31 @@ from pytest_webarena.trials.stage import set_stage
 if TYPE_CHECKING:
     from pytest_webarena.results.records import TrialRecord
     from pytest_webarena.trials.plan import TrialPlan
-    from pytest_webarena.trials.stage import Resources
+    from pytest_webarena.trials.stage import Resources, Stage
 
 __all__ = ["blamed", "sites_stand_alone"]
 
+_LOOK = 1.0
+"""Seconds between two looks at a site that is left alone."""
 
-def sites_stand_alone(plan: TrialPlan, resources: Resources) -> bool:
+
+def sites_stand_alone(plan: TrialPlan, resources: Resources, *, times: int, seconds: float) -> bool:
     """Whether fresh replicas go through the whole trial, set-up and checks included, when there is no agent.
 
-    If not, nobody can say that the agent broke them: they are down for everybody, or a check or the set-up breaks them.
+    If not, nobody can say that the agent broke them: they are down for everybody, or a check or the set-up breaks them,
+    or time does. So each control lasts as long as the longest attempt, ``seconds``, and there are as many controls, one
+    after the other, as there were attempts that broke the site, ``times``: one that dies in every other life is soon
+    seen to.
     """
+    return all(_stand(plan, resources, seconds) for _ in range(times))
+
+
+def _stand(plan: TrialPlan, resources: Resources, seconds: float) -> bool:
     task = plan.task
     try:
         with set_stage(task, resources, holder=f"{plan.holder}, without its agent", options=plan.options) as stage:
             stage.open_first_pages()
+            _outlast(stage, seconds)
             evidence = Collector(task, stage, write_timeout=plan.options.write_timeout).finish(
                 answer="", stop_reason="answered", steps=(), answer_format=plan.answer_format
             )
@@ -35,6 +48,15 @@ def sites_stand_alone(plan: TrialPlan, resources: Resources) -> bool:
     except Exception:  # whatever it is: the blame would be a guess
         return False
     return not (verdict.inconclusive and verdict.cause == "site")
+
+
+def _outlast(stage: Stage, seconds: float) -> None:
+    """Be there for ``seconds``, as a visitor who does nothing; raises as soon as a site has broken."""
+    ends = time.monotonic() + seconds
+    while (left := ends - time.monotonic()) > 0:
+        stage.check_sites()
+        threading.Event().wait(min(left, _LOOK))
+    stage.check_sites(ask=True)
 
 
 def blamed(record: TrialRecord, plan: TrialPlan) -> TrialRecord:
@@ -55,8 +77,8 @@ def blamed(record: TrialRecord, plan: TrialPlan) -> TrialRecord:
         for name in dict.fromkeys((headline, *known))
     }
     message = (
-        "the agent broke the site: it broke in every attempt of this agent, and a fresh one works without it; the last "
-        f"time: {record.message}"
+        "the agent broke the site: it broke in every attempt of this agent, and fresh ones work as long without it; "
+        f"the last time: {record.message}"
     )
     return replace(
         record,

@@ -191,6 +191,8 @@ def run_episode(
         if reply.usage is not None:
             usage = reply.usage if usage is None else usage + reply.usage
             broke = spend(reply.usage)
+            if broke is not None and broke.reason == "agent_crash":
+                return over(broke)
         if reply.ended is not None:
             return over(Ending(*reply.ended))
         action, raw = _understand(reply, parse)

@@ -39,9 +39,19 @@ class Spending:
             raise budget_error(BudgetSpent(told))
 
     def spend(self, usage: Usage) -> Ending | None:
-        """Book what the agent tells; whether that was the last money."""
+        """Book what the agent tells; whether that was the last money.
+
+        More than the run's whole budget at once is no price of a step. Nobody can say how much was really spent, so all
+        of it is booked, and the trial counts as that of an agent that crashed.
+        """
         ledger = self._ledger()
         ledger.book(trial=self._trial, model=self._model, usage=usage, now=time.time())
+        limit = self._settings.max_cost
+        if limit is not None and usage.cost is not None and usage.cost > limit:
+            said = (
+                f"it reported a cost of ${usage.cost:,.4f} at once, and the whole run may cost ${limit:g} (--max-cost)"
+            )
+            return Ending("agent_crash", said)
         told = ledger.exhausted()
         return Ending("cost", f"the run's budget for model calls: {told}") if told else None
 

@@ -13,7 +13,7 @@ from pytest_webarena.agents.protocol import Assignment, TaskView
 from pytest_webarena.agents.worker import AgentCrashed, AgentTimeout, AgentWorker
 from pytest_webarena.browser.grammars import grammar
 from pytest_webarena.checks import judge_all_bounded
-from pytest_webarena.errors import Cause, HarnessError, RecordingError, SiteMissing, TrialError
+from pytest_webarena.errors import Cause, HarnessError, RecordingError, Shortfall, SiteMissing, TrialError
 from pytest_webarena.evidence import Evidence, Usage, cut
 from pytest_webarena.results.records import Attempt, Outcome, TrialKey, TrialRecord
 from pytest_webarena.secrets import scrub_plain
@@ -59,6 +59,7 @@ def _run_attempts(
     plan: TrialPlan, resources: Resources, folder: TrialFolder, recalled: Recollection | None
 ) -> TrialRecord:
     attempts: list[Attempt] = []
+    longest = 0.0
     broke, retries = 0, plan.options.env_retries
     patience = replace(plan.options, write_timeout=plan.options.write_timeout * PATIENCE)
     while True:
@@ -72,7 +73,8 @@ def _run_attempts(
             broke += 1
             retries = max(retries, 1)  # only another attempt can tell whether it was the agent
             plan = replace(plan, options=patience)  # a site that is slow to save is not broken
-            if broke > 1 and sites_stand_alone(plan, resources):
+            longest = max(longest, _use(record))
+            if broke > 1 and sites_stand_alone(plan, resources, times=broke, seconds=longest):
                 record = blamed(record, plan)
         if recalled is not None:
             record = replace(record, memory=recalled.keep(judged=record.outcome != "error"))
@@ -93,6 +95,12 @@ def _run_attempts(
             return folder.finish(record, since=plan.since)
 
 
+def _use(record: TrialRecord) -> float:
+    """For how many seconds the attempt had its sites."""
+    parts = record.seconds
+    return max(0.0, parts.get("total", 0.0) - parts.get("lease", 0.0) - parts.get("judge", 0.0))
+
+
 def _acted(record: TrialRecord, plan: TrialPlan) -> bool:
     """Whether the agent has done anything that may have broken a site."""
     return bool(plan.task.leased) and (record.steps > 0 or plan.agent.self_driving)
@@ -107,6 +115,7 @@ def _attempt(
     outcome: Outcome = "error"
     cause: Cause | None = None
     message, again = "", True
+    shortfall: Shortfall = ""
     with progress.timed("total"):
         try:
             evidence = _gather(plan, resources, writer, progress, recalled)
@@ -129,12 +138,13 @@ def _attempt(
         except SiteMissing:
             raise
         except TrialError as error:
-            cause, message, again = error.cause, str(error), error.again
+            cause, message, again, shortfall = error.cause, str(error), error.again, error.shortfall
         except Exception as error:  # a bug of ours must not look like a failed task, nor end the run
             cause, message = "harness", _unexpected(error)
             with suppress(RecordingError):
                 writer.note_traceback(error)
-    return _record(plan, progress, outcome, cause, message, started), again
+    record = _record(plan, progress, outcome, cause, message, started)
+    return replace(record, shortfall=shortfall), again
 
 
 def _gather(
@@ -218,7 +228,9 @@ def _run_agent(
         if stage.driven is not None:
             episode = run_self_driven(stage.session, stage.driven, worker, limits=limits, recorder=recorder)
             if spending is not None and episode.usage is not None:
-                spending.spend(episode.usage)
+                ending = spending.spend(episode.usage)
+                if ending is not None and ending.reason == "agent_crash":
+                    episode = replace(episode, ending=ending)
         else:
             episode = run_episode(
                 stage.session, worker, parse=parse, limits=limits, recorder=recorder,

@@ -148,6 +148,11 @@ def test_an_agent_that_breaks_its_site_every_time_has_failed(attempt: Try, path:
     assert record.message.startswith("the agent broke the site: ")
 
 
+def test_a_site_that_restarts_itself_has_not_broken(attempt: Try) -> None:
+    record = attempt("[{page: {open: /, includes: notes}}]", Goto(f"{SITE}/restart"))
+    assert told(record) == [("passed", None)], record.message
+
+
 def test_a_site_that_hangs_is_not_a_slow_agent(attempt: Try) -> None:
     limits = EpisodeLimits(steps=50, seconds=4)
     actions = [Goto(f"{SITE}/freeze")] + [Goto(f"{SITE}/")] * 20

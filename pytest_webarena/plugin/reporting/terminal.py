@@ -18,7 +18,7 @@ from pytest_webarena.plugin.stash import SETTINGS
 from pytest_webarena.results import Rate, Summary, summarise
 from pytest_webarena.results.conditions import mixed, source_of
 from pytest_webarena.results.gradings import compare
-from pytest_webarena.results.wording import dollars, seconds_words, size_words, usage_words
+from pytest_webarena.results.wording import dollars, seconds_words, shortfall_words, size_words, usage_words
 from pytest_webarena.sites.catalogues.external import EXTERNAL
 
 if TYPE_CHECKING:
@@ -150,6 +150,8 @@ def summary_lines(
             yield from _row("stopped", _counts(summary.stop_reasons))
         if summary.error_causes:
             yield from _row("errors by", [*_counts(summary.error_causes), "not counted in the rate"], mark="yellow")
+        if summary.shortfalls:
+            yield from _row("", [f"{shortfall_words(summary.shortfalls)}: not passed in a gate's rate"], mark="yellow")
         yield from _judge_rows(summary)
         if summary.retried:
             yield from _row("retried", [f"{_plural(summary.retried, 'trial')} after an error of the environment"])
@@ -225,6 +227,7 @@ def coverage_lines(coverages: Iterable[Coverage]) -> Iterator[Line]:
         return
     ways = [f"{total('judged')} judged"]
     ways += [_plural(total("errors"), "error")] * bool(total("errors"))
+    ways += [f"{total('declared')} declared an error by the agent"] * bool(total("declared"))
     ways += [f"{total('lost')} lost"] * bool(total("lost"))
     parts = [f"{planned} planned", f"{total('run')} run ({', '.join(ways)})"]
     rest = {"skipped": "skipped", "allowed": "skipped (--allow-skipped)", "not_run": "not run"}

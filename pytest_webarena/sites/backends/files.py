@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from pytest_webarena.errors import SiteError, TaskError
+from pytest_webarena.errors import SiteBusy, SiteError, TaskError
 from pytest_webarena.evidence import JsonValue
 from pytest_webarena.sites.backends.base import Rows
 from pytest_webarena.sites.backends.digest import TooMuch, digest, entries
@@ -79,7 +79,8 @@ def query_sqlite(path: Path, sql: str, *, write: bool) -> Rows:
     except (sqlite3.Error, sqlite3.Warning) as error:
         code = getattr(error, "sqlite_errorcode", None)
         if code is not None and code & 0xFF in _NOT_THE_STATEMENT:
-            raise SiteError(f"the database {path.name} can't be used: {error}") from error
+            kind = SiteBusy if code & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED) else SiteError
+            raise kind(f"the database {path.name} can't be used: {error}") from error
         took = f" (after {_QUERY_SECONDS:g} s)" if code == sqlite3.SQLITE_INTERRUPT else ""
         raise TaskError(f"the SQL statement failed: {error}{took}: {shorten(sql)}") from error
     finally:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from pytest_webarena.errors import SiteError, SiteMissing, TaskError, UsageError, closest
+from pytest_webarena.errors import SiteBusy, SiteError, SiteMissing, TaskError, UsageError, closest
 from pytest_webarena.sites.backends.base import Backend, Replica, Rows
 from pytest_webarena.sites.broker.fleet import Fleet
 from pytest_webarena.sites.broker.sizing import Budget, FleetLimits
@@ -19,6 +19,10 @@ from pytest_webarena.sites.catalogues.manifest import AppManifest
 from pytest_webarena.sites.protocol.report import AppReport, AppStatus, WaitStatus
 
 __all__ = ["Pool", "PoolLease"]
+
+_BUSY = 45.0
+"""Seconds for which a database that is locked is asked again; less than a client waits for an answer."""
+_PAUSE = 0.1
 
 T = TypeVar("T")
 
@@ -160,7 +164,10 @@ class Pool:
         return await self._fleets[app].keep(lease.slots[app], lease.id)
 
     async def query(self, lease: PoolLease, app: str, database: str, sql: str, *, write: bool) -> Rows:
-        """Run SQL in a leased app's database. `TaskError` when the statement is at fault."""
+        """Run SQL in a leased app's database. `TaskError` when the statement is at fault.
+
+        While the database is locked it is asked again, for as long as an app may reasonably take to save something.
+        """
         await self.check(lease, app)
         fleet, slot = self._fleets[app], lease.slots[app]
         if write and fleet.app.read_only:
@@ -169,12 +176,20 @@ class Pool:
             fleet.app.database(database)
         except UsageError as error:
             raise TaskError(str(error)) from error
-        try:
-            rows: Rows = await fleet.query(slot, database, sql, write=write)
-        except SiteError:
-            await self.check(lease, app)  # a dead replica is the better explanation
-            raise
-        return rows
+        ends = self._clock() + _BUSY
+        while True:
+            try:
+                rows: Rows = await fleet.query(slot, database, sql, write=write)
+            except SiteError as error:
+                await self.check(lease, app)  # a dead replica is the better explanation
+                if not isinstance(error, SiteBusy):
+                    raise
+                # An app that saves for long is no broken one. Of several statements some may have been carried out.
+                if write or self._clock() >= ends:
+                    raise SiteBusy(f"{error}, and that for {_BUSY:g} s" if not write else str(error)) from None
+                await asyncio.sleep(_PAUSE)
+            else:
+                return rows
 
     async def check(self, lease: PoolLease, *apps: str) -> None:
         """`SiteError` when a replica of the lease (of ``apps``, if any are named) has died."""

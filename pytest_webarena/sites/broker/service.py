@@ -20,6 +20,7 @@ from pytest_webarena.sites.broker.fleet import ReplicaBroke
 from pytest_webarena.sites.broker.pool import Pool, PoolLease
 from pytest_webarena.sites.broker.sessions import Problems, Sessions, SignInTurn, States, Visits
 from pytest_webarena.sites.broker.sizing import Budget, FleetLimits, size_of
+from pytest_webarena.sites.broker.slot import State
 from pytest_webarena.sites.broker.traffic import unsafe_by_app
 from pytest_webarena.sites.catalogues.manifest import AppManifest, Catalogue, SiteManifest
 from pytest_webarena.sites.catalogues.running import Pulls
@@ -320,8 +321,17 @@ class LeaseService:
             await asyncio.sleep(_TICK)
             try:
                 await self._pool.tick()
+                self._tell_gateways()
             except Exception:
                 _log.exception("the pool's tick failed")
+
+    def _tell_gateways(self) -> None:
+        """Whoever waits for a replica that has died need not wait for it to open its port again."""
+        for held in self._held.values():
+            for route in held.session.routes:
+                slot = held.lease.slots.get(held.hosts.get(route.host, ""))
+                if slot is not None and slot.state is State.BROKEN:
+                    route.gone()
 
     def report(self) -> BrokerReport:
         """The figures of the run, so far."""

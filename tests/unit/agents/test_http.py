@@ -143,6 +143,23 @@ def test_an_endpoint_that_is_not_there_says_nothing_about_the_agent() -> None:
             HttpAgent(ASSIGNMENT, HttpKeys(url=url, retries=0)).act(SEEN)
 
 
+def test_one_that_hears_the_task_and_goes_has_failed_it() -> None:
+    listening = socket.create_server(("127.0.0.1", 0))
+    url = f"http://127.0.0.1:{listening.getsockname()[1]}/"
+
+    def leave() -> None:
+        with listening, listening.accept()[0] as connection:
+            connection.recv(65536)
+            listening.close()
+
+    thread = threading.Thread(target=leave)
+    thread.start()
+    agent = HttpAgent(ASSIGNMENT, HttpKeys(url=url, retries=1))
+    with pytest.raises(EndpointFailed, match="refused"):
+        agent.act(SEEN)
+    thread.join()
+
+
 def test_one_that_refuses_the_task_has_failed_it(server: Server, agent: Make) -> None:
     """Else an endpoint could leave out of its rate what it does not like."""
     server.script = [(403, {}, b"too hard")]

@@ -35,7 +35,7 @@ from pytest_webarena.agents.wire import (
     task_message,
 )
 from pytest_webarena.browser.observation import Observation, TabInfo
-from pytest_webarena.errors import ModelError
+from pytest_webarena.errors import DeclaredError
 from pytest_webarena.tasks.model import Task
 
 EVERY_SHAPE: tuple[Action, ...] = (
@@ -119,7 +119,7 @@ def test_what_is_no_message_breaks_the_protocol(data: bytes, sentence: str) -> N
 
 
 def test_a_model_that_can_not_be_had_is_no_failure_of_the_agent() -> None:
-    with pytest.raises(ModelError, match="overloaded"):
+    with pytest.raises(DeclaredError, match="overloaded"):
         reply(type="error", cause="model", message="overloaded")
 
 

@@ -72,6 +72,28 @@ def test_a_real_answer_may_be_na() -> None:
     assert result("answer: N/A", evidence("n/a")).passed
 
 
+@pytest.mark.parametrize("wanted", ["{number: 8.40}", "{includes: '8.40'}", "{regex: '8[.]40'}", "{one_of: ['8.40']}"])
+@pytest.mark.parametrize("answer", ["N/A: 8.40", "n/a, but it may be 8.40", "Not possible - 8.40", "NA (8.40)"])
+def test_who_says_that_it_can_not_be_done_has_not_stated_the_value(wanted: str, answer: str) -> None:
+    """Else one answer would be right for tasks that can be done and for those that can't."""
+    got = result(f"answer: {wanted}", evidence(answer))
+    assert (got.passed, got.why) == (False, "the agent said that the task can't be done, but it can")
+    assert result("answer: {unachievable: x}", evidence(answer)).passed
+
+
+@pytest.mark.parametrize(
+    ("wanted", "answer"),
+    [
+        ("{includes: not possible}", "Not possible: returns end after 30 days"),
+        ("{one_of: [N/A, none]}", "N/A."),
+        ("{includes: n/a}", "N/A, as the page says"),
+        ("{includes: Burger}", "Impossible Burger"),
+    ],
+)
+def test_unless_these_are_the_words_that_are_wanted(wanted: str, answer: str) -> None:
+    assert result(f"answer: {wanted}", evidence(answer)).passed
+
+
 def test_no_answer() -> None:
     got = result("answer: x", evidence(None, stop_reason="max_steps"))
     assert (got.score, got.actual, got.why) == (0, "no answer", "the agent was stopped (max_steps) before it answered")
@@ -89,6 +111,8 @@ def test_numbers_of_the_intent_do_not_count() -> None:
         ("{json: {a: 1, b: [x, Y]}}", '{"b": ["X", "y."], "a": 1.0}', ""),
         ("{json: {a: 1}}", 'Here:\n```json\n{"a": 1}\n```\n', ""),
         ("{json: {a: 1}}", '{"a": 1, "b": 2}', "the values differ"),
+        ("{json: {a: 1}}", '{"a": 2, "a": 1}', 'it has the key "a" more than once, so it says several things'),
+        ("{json: [{a: 1}]}", '[{"a": 1, "a": 1}]', 'it has the key "a" more than once, so it says several things'),
         ("{json: [1, 2]}", "[2, 1]", "the values differ"),
         ("{json: [[1, 2], 3], any_order: true}", "[3, [2, 1]]", ""),
         ("{json: [1, 1, 2], any_order: true}", "[1, 2, 2]", "the values differ"),

@@ -123,6 +123,24 @@ def test_request_that_can_not_be_repeated_never_meets_a_stale_connection(world: 
     assert [seen.method for seen in site.seen] == ["GET", method]
 
 
+def test_a_site_that_restarts_itself_is_waited_for(world: World) -> None:
+    session = world.session()
+    with socket.socket() as sock:
+        sock.bind(("127.0.0.1", 0))
+        world.route(session, sock.getsockname()[1])
+        browser = world.browser(session)
+        browser.send(f"GET {HOME}/ HTTP/1.1\r\nHost: h\r\n\r\n".encode())
+        while not world.requests(session):  # it has been refused at least once, or will be
+            pass
+        sock.settimeout(10)  # for the accept; nothing comes if nobody asks again
+        sock.listen()
+        with sock.accept()[0] as connection:
+            assert connection.recv(65536).startswith(b"GET / ")
+            connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nback")
+            assert browser.response()[2] == b"back"
+    assert session.upstream_error == ""
+
+
 def test_dead_site(world: World) -> None:
     session = world.session()
     with socket.socket() as unused:

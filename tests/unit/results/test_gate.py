@@ -9,10 +9,11 @@ from pytest_webarena.results.gate import BELOW_THRESHOLD, TOO_MANY_ERRORS, Gate
 
 
 def summaries(**agents: str) -> dict:  # type: ignore[type-arg]
-    """Agents by outcomes: p passed, f failed, e error."""
-    outcome = {"p": "passed", "f": "failed", "e": "error"}
+    """Agents by outcomes: p passed, f failed, e error, d one declared by the agent, b one for want of money."""
+    outcome = {"p": "passed", "f": "failed", "e": "error", "d": "error", "b": "error"}
+    shortfall = {"d": "declared", "b": "budget"}
     return summarise(
-        TrialRecord(key=TrialKey(f"t{i}", agent, 1), outcome=outcome[letter])  # type: ignore[arg-type]
+        TrialRecord(key=TrialKey(f"t{i}", agent, 1), outcome=outcome[letter], shortfall=shortfall.get(letter, ""))  # type: ignore[arg-type]
         for agent, letters in agents.items()
         for i, letter in enumerate(letters)
     )
@@ -26,7 +27,12 @@ def summaries(**agents: str) -> dict:  # type: ignore[type-arg]
         (Gate(min_pass_rate=0.34), {"a": "pff"}, BELOW_THRESHOLD),
         (Gate(min_pass_rate=0.5), {"a": "pp", "b": "pf"}, 0),
         (Gate(min_pass_rate=0.6), {"a": "pp", "b": "pf"}, BELOW_THRESHOLD),
-        (Gate(min_pass_rate=1.0), {"a": "ppe"}, 0),  # errors are beside the rate
+        (Gate(min_pass_rate=1.0, max_errors=1), {"a": "ppe"}, 0),  # errors are beside the rate
+        (Gate(min_pass_rate=0.1), {"a": "ppe"}, TOO_MANY_ERRORS),  # but there may be none unless they are allowed
+        (Gate(min_pass_rate=0.6, max_errors=9), {"a": "ppd"}, 0),  # what the agent declares is inside
+        (Gate(min_pass_rate=0.7, max_errors=9), {"a": "ppd"}, BELOW_THRESHOLD),
+        (Gate(min_pass_rate=0.7, max_errors=9), {"a": "ppb"}, BELOW_THRESHOLD),
+        (Gate(min_pass_rate=0.1, max_errors=1), {"a": "pdd"}, TOO_MANY_ERRORS),
         (Gate(max_errors=0), {"a": "pe"}, TOO_MANY_ERRORS),
         (Gate(max_errors=0), {"a": "pf"}, 0),
         (Gate(max_errors=1), {"a": "pe"}, 0),
@@ -46,3 +52,20 @@ def test_the_message_says_what_was_asked_and_seen() -> None:
     ruling = Gate(min_pass_rate=0.5).rule(summaries(cot="pff"))
     assert ruling is not None
     assert ruling.message == "cot: 33.3% passed, --min-pass-rate asks for 50.0%"
+
+
+def test_it_says_what_counted_as_not_passed() -> None:
+    ruling = Gate(min_pass_rate=0.9, max_errors=5).rule(summaries(cot="pddb"))
+    assert ruling is not None
+    assert ruling.message == (
+        "cot: 25.0% passed, --min-pass-rate asks for 90.0% (counted as not passed: 2 declared an error by the agent "
+        "itself, 1 without a run for want of money)"
+    )
+
+
+def test_it_says_that_errors_need_permission_and_whose_word_they_are() -> None:
+    ruling = Gate(min_pass_rate=0.5).rule(summaries(cot="ped"))
+    assert ruling is not None
+    assert ruling.message == (
+        "cot: 2 of 3 trials erred, 1 of them declared by the agent itself; without --max-errors there may be none"
+    )

@@ -94,3 +94,10 @@ def test_exports_tell_the_same_as_the_records(tmp_path: Path) -> None:
 
 def test_an_empty_run_exports_a_header_only() -> None:
     assert results_csv([]) == ",".join(COLUMNS) + "\n"
+
+
+def test_the_table_of_results_is_safe_to_show_in_a_terminal() -> None:
+    told = results_csv([TrialRecord(key=TrialKey("t", "a", 1), outcome="failed", answer="\x1b[31mred\x07\ntwo")])
+    assert "red" in told
+    assert "\x1b" not in told
+    assert "\x07" not in told

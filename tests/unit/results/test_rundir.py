@@ -105,7 +105,7 @@ def test_half_written_records_are_not_read(tmp_path: Path) -> None:
 
 
 def test_a_newer_schema_is_refused_by_name() -> None:
-    with pytest.raises(ValueError, match="schema version 4 or older, found 99"):
+    with pytest.raises(ValueError, match="schema version 5 or older, found 99"):
         TrialRecord.from_json({**RECORD.to_json(), "schema_version": 99})
     with pytest.raises(ValueError, match="schema version 5 or older, found"):
         Evidence.from_json({**EVIDENCE.to_json(), "schema_version": 99})
@@ -131,3 +131,11 @@ def test_observations_and_screenshots_are_kept_by_step(tmp_path: Path) -> None:
     )
     assert names == ("observations/003.txt", "shots/003.png")
     assert all((writer.path / name).exists() for name in names)
+
+
+def test_what_an_agent_raised_is_safe_to_show_in_a_terminal(tmp_path: Path) -> None:
+    writer = RunDir(tmp_path).folder(TrialKey("t", "a", 1)).begin(worker="", node_id="")
+    writer.note_traceback(ValueError("\x1b]0;pwned\x07\x1b[2Jno price\ud800"), name="agent-traceback.txt")
+    kept = (writer.path / "agent-traceback.txt").read_bytes()
+    assert b"no price" in kept
+    assert not {0x1B, 0x07} & set(kept)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import replace
 from typing import Any
 
-from pytest_webarena.errors import SiteError
+from pytest_webarena.errors import SiteBusy, SiteError
 from pytest_webarena.sites.backends.base import Replica, Rows
 from pytest_webarena.sites.broker.pool import Pool, PoolLease
 from pytest_webarena.sites.broker.sizing import Budget, FleetLimits
@@ -29,6 +29,9 @@ class FakeBackend:
         """Replica id to its fingerprint; ``pristine`` after a start or a reset."""
         self.dead: dict[str, str] = {}
         self.stopped: list[str] = []
+        self.locked = 0
+        """How often its database is locked when it is asked."""
+        self.asked_while_locked: Callable[[], None] = lambda: None
         self.alive_checks = 0
         self.paused: set[str] = set()
         self.slow_proofs = False
@@ -90,6 +93,10 @@ class FakeBackend:
     async def query(self, app: AppManifest, replica: Replica, database: str, sql: str, *, write: bool) -> Rows:
         if replica.id in self.dead:
             raise SiteError("no connection")
+        if self.locked:
+            self.locked -= 1
+            self.asked_while_locked()
+            raise SiteBusy("database is locked")
         return Rows(columns=("sql",), rows=((sql,),))
 
     async def alive(self, app: AppManifest, replica: Replica) -> str:

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from pytest_webarena.errors import HarnessError, SiteError, TaskError, UsageError
+from pytest_webarena.errors import HarnessError, SiteBusy, SiteError, TaskError, UsageError
 from pytest_webarena.sites.backends.base import Replica
 from pytest_webarena.sites.broker.slot import Slot, State
 from pytest_webarena.sites.catalogues.manifest import AppManifest
@@ -453,3 +453,25 @@ def test_one_replica_is_given_out_in_the_order_of_asking() -> None:
             assert [number for number in order if number in wanting] == wanting
 
     run(work, replicas=1)
+
+
+def test_a_database_that_is_locked_for_a_while_is_asked_again() -> None:
+    async def work(house: House) -> None:
+        lease = await house.lease("a")
+        house.backend.locked = 2
+        assert (await house.pool.query(lease, "a", "", "select 1", write=False)).rows == (("select 1",),)
+        house.backend.locked = 1
+        with pytest.raises(SiteBusy):  # some of its statements may have been carried out
+            await house.pool.query(lease, "a", "", "update x set y = 1", write=True)
+
+        house.backend.locked = 100
+
+        def wait() -> None:
+            house.now += 20
+
+        house.backend.asked_while_locked = wait
+        with pytest.raises(SiteBusy, match="database is locked, and that for 45 s"):
+            await house.pool.query(lease, "a", "", "select 1", write=False)
+        assert house.backend.locked == 97
+
+    run(work)

@@ -19,6 +19,7 @@ from pytest_webarena.errors import ModelError, TaskError
 from pytest_webarena.evidence import Usage
 from pytest_webarena.results import RunDir, TrialKey, TrialRecord
 from pytest_webarena.results.memory import Memory
+from pytest_webarena.results.plan import cover
 from pytest_webarena.trials.episode import EpisodeLimits
 from pytest_webarena.trials.plan import TrialPlan
 from pytest_webarena.trials.trial import run_trial
@@ -196,6 +197,25 @@ def test_agents_of_ours_may_blame_what_they_declare_and_nothing_else(tmp_path: P
     assert (record.outcome, record.cause, resources.sessions) == ("error", error.cause, sessions)
     record, _ = run(tmp_path / "two", lambda: InAct(errors.SiteError("it was the site")), raises=(type(error),))
     assert record.outcome == "failed"
+
+
+@pytest.mark.parametrize(
+    ("error", "shortfall"),
+    [
+        (ModelError("down"), ""),
+        (errors.DeclaredError("quota"), "declared"),
+        (errors.AgentAbsent("nobody listens"), "declared"),
+        (errors.BudgetError("spent"), "budget"),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, Exception) else None,
+)
+def test_the_record_tells_whose_word_an_error_is(tmp_path: Path, error: Any, shortfall: str) -> None:
+    record, _ = run(tmp_path, lambda: InAct(error), raises=(errors.TrialError,))
+    assert (record.outcome, record.cause, record.shortfall) == ("error", error.cause, shortfall)
+    assert TrialRecord.from_json(record.to_json()) == record
+    (coverage,) = cover({}, [record]).values()
+    counted = {"": "errors", "declared": "declared", "budget": "not_run"}[shortfall]
+    assert getattr(coverage, counted) == coverage.planned == 1
 
 
 def test_nobody_elses_code_is_trusted(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -38,10 +39,14 @@ class Site:
     def __init__(self, *breaks: int, at_once: bool = False) -> None:
         self.breaks, self.at_once, self.leases = breaks, at_once, 0
         self.asked: list[bool] = []
+        self.lives: float | None = None
+        """Seconds that a lease's replica lives, whoever visits it; None: for ever."""
+        self.leased = 0.0
 
     @property
     def broken(self) -> bool:
-        return self.leases in self.breaks
+        late = self.lives is not None and time.monotonic() - self.leased > self.lives
+        return late or self.leases in self.breaks
 
     def requests(self) -> tuple[()]:
         return ()
@@ -76,6 +81,7 @@ class Resources:
     @contextmanager
     def _lease(self) -> Iterator[Any]:
         self.site.leases += 1
+        self.site.leased = time.monotonic()
         yield self.site
 
     def lease(self, sites: Sequence[str], *, users: Mapping[str, str], holder: str) -> Any:
@@ -88,9 +94,9 @@ class Resources:
         return None
 
 
-def run(tmp_path: Path, site: Site, *, retries: int = 1, agent: Any = None) -> TrialRecord:
+def run(tmp_path: Path, site: Site, *, retries: int = 1, agent: Any = None, seconds: float = 0.2) -> TrialRecord:
     definition = AgentDefinition(id="a", make=lambda assignment: agent or ScriptedAgent(Stop("42")), digest="d")
-    limits = EpisodeLimits(seconds=5 if agent is None else 0.2)
+    limits = EpisodeLimits(seconds=5 if agent is None else seconds)
     plan = TrialPlan(task=TASK, agent=definition, trial=1, limits=limits, options=TrialOptions(env_retries=retries))
     run_dir = RunDir(tmp_path)
     record = run_trial(plan, Resources(site), run_dir.folder(TrialKey("t", "a", 1)))
@@ -113,7 +119,9 @@ def told(record: TrialRecord) -> list[str]:
         ([1, 2], 3, ["error site", "failed"]),
         ([1, 2, 3], 0, ["error site", "error site"]),  # the control broke as well: so it does for everybody
         ([1, 2, 3], 1, ["error site", "error site"]),
+        ([1, 2, 4], 0, ["error site", "error site"]),  # one control stands, the other does not: it breaks by itself
         ([1, 2, 3, 4], 2, ["error site", "error site", "failed"]),
+        ([1, 2, 3, 4, 7], 2, ["error site", "error site", "error site"]),  # as many controls as breakages
         ([1, 2, 3, 4, 5], 2, ["error site", "error site", "error site"]),
     ],
 )
@@ -135,7 +143,7 @@ def test_breaking_a_site_is_shown_apart_and_counts(tmp_path: Path) -> None:
     record = run(tmp_path, Site(1, 2))
     assert (record.score, record.cause, record.stop_reason) == (0.0, None, "broke_site")
     assert record.message.startswith(
-        "the agent broke the site: it broke in every attempt of this agent, and a fresh one"
+        "the agent broke the site: it broke in every attempt of this agent, and fresh ones work as long without it"
     )
     assert record.message.endswith("it ended with exit code 3")
     summary = summarise([record])["a"]
@@ -155,3 +163,19 @@ def test_sites_are_asked_when_the_clock_ran_out_and_looked_at_last(tmp_path: Pat
     thinking.set()
     assert record.stop_reason == "time"
     assert site.asked == [True, False]
+
+
+def test_nobody_is_blamed_for_a_site_that_dies_with_time(tmp_path: Path) -> None:
+    """The agent takes longer than the site lives; a control that ended sooner would see it stand."""
+    site = Site()
+    site.lives = 0.3
+
+    class Patient:
+        def act(self, observation: object) -> object:
+            while not site.broken:
+                threading.Event().wait(0.01)
+            return Stop("42")
+
+    record = run(tmp_path, site, agent=Patient(), seconds=60)
+    assert told(record) == ["error site", "error site"]
+    assert record.message == "it ended with exit code 3"

@@ -94,3 +94,16 @@ def test_an_unknown_cost_stays_unknown(tmp_path: Path, models: ModelSettings) ->
     assert models.ledger is not None
     (line,) = read_ledger(models.ledger)
     assert (line.usage.cost, line.unknown > 0) == (None, True)
+
+
+def test_a_price_beyond_the_whole_budget_is_told_and_fails_the_trial(tmp_path: Path, models: ModelSettings) -> None:
+    class Inventive(Spender):
+        def act(self, observation: object) -> Reply:
+            return Reply(Stop("42"), usage=Usage(calls=1, cost=1e6))
+
+    first, second = run(tmp_path, models, 1, make=Inventive), run(tmp_path, models, 2, make=Inventive)
+    assert (first.outcome, first.stop_reason) == ("failed", "agent_crash")
+    assert first.stop_detail == (
+        "it reported a cost of $1,000,000.0000 at once, and the whole run may cost $1 (--max-cost)"
+    )
+    assert (second.outcome, second.shortfall) == ("error", "budget")  # not run: a gate counts it as not passed

@@ -14,7 +14,7 @@ from pathlib import PurePosixPath
 from textwrap import shorten
 from typing import TYPE_CHECKING, TypeVar
 
-from pytest_webarena.errors import HarnessError, SiteError, TaskError
+from pytest_webarena.errors import HarnessError, SiteBusy, SiteError, TaskError
 from pytest_webarena.sites.backends.activity import Activity
 from pytest_webarena.sites.backends.base import Replica, Rows
 from pytest_webarena.sites.backends.docker import containers, snapshots, volumes
@@ -257,7 +257,8 @@ class DockerBackend:
         if done.code == 2:
             raise TaskError(f"the SQL statement failed: {result['error']}: {shorten(sql, 200, placeholder='…')}")
         if done.code == 3:
-            raise SiteError(f"the database {file} of {replica.id} can't be used: {result['error']}")
+            kind = SiteBusy if "is locked" in result["error"] else SiteError
+            raise kind(f"the database {file} of {replica.id} can't be used: {result['error']}")
         return Rows(columns=tuple(result["columns"]), rows=tuple(tuple(row) for row in result["rows"]))
 
     async def logs(self, app: AppManifest, replica: Replica, lines: int) -> str:

@@ -238,7 +238,16 @@ def contains(
     choices = alternatives(reference, rules)
     numbers = tuple(filter(is_number, choices))
     return any(
-        _contains(each, answer, rules, question, rest, numbers, tokens=tokens and len(clean(each)) == 1)
+        _contains(
+            each,
+            answer,
+            rules,
+            question,
+            rest,
+            numbers,
+            tokens=tokens and len(clean(each)) == 1,
+            loosened=len(choices) > 1,
+        )
         for each in choices
     )
 
@@ -252,10 +261,12 @@ def _contains(
     choices: tuple[str, ...],
     *,
     tokens: bool,
+    loosened: bool,
 ) -> bool:
+    """``loosened``: the original doesn't look for this reference, so that what speaks against it counts anyway."""
     if includes(reference, answer, tokens=tokens):
         objection = _objection(reference, answer, question, others, choices)
-        if not objection or not rules(objection):
+        if not objection or not (loosened or rules(objection)):
             return True
     wanted = folded_reference(reference)
     if declines(answer, reference):

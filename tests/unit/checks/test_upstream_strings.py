@@ -333,6 +333,12 @@ def test_who_declines_states_no_value(answer: str, wanted: str) -> None:
     assert passes({"exact_match": wanted}, answer.format(wanted)) is False
 
 
+def test_an_alternative_alone_lets_nothing_wrong_pass() -> None:
+    alone = Grading(name="repaired", rules=frozenset({"string-alternatives"}))
+    for answer in ("The rating is not 3 but 4 stars.", "either 2, 3 or 4", "13"):
+        assert passes({"must_include": ["65 |OR| 3"]}, answer, alone) is False
+
+
 def test_names_in_brackets_are_a_list() -> None:
     names = "(Ada Byron) (Bob Hale) (Cy Moss)"
     assert passes({"exact_match": "Ada Byron"}, names) is False

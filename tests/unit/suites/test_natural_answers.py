@@ -10,7 +10,7 @@ from scripts.measure_gradings import FOLDER, Judged, main, measure, needs_judge,
 
 FILES = sorted(FOLDER.glob("*.yaml"))
 PHRASINGS = Path(__file__).with_name("phrasings.yaml")
-WRONG_THAT_MAY_PASS = 0.005
+WRONG_THAT_MAY_PASS = 0.0
 RIGHT_THAT_MAY_FAIL = 0.01
 CORRECTED = 291
 """The labels follow the published reference of this task, 148; the correction of it says 148.80."""

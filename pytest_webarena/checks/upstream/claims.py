@@ -101,6 +101,33 @@ def _asked(text: str) -> _Asked:
     return _Asked(ranks=ranks, sign=signs.pop() if len(signs) == 1 else 0, numbers=numbers)
 
 
+_SIDES = (
+    r"\b(?:love[sd]?|likes?|liked|great|excellent|perfect|amazing|wonderful|good|beautiful|praise[sd]?|happy|pleased|pretty"
+    r"|fantastic|recommends?)\b",
+    r"\b(?:hate[sd]?|ugly|terrible|awful|horrible|bad|poor(?:ly)?|complain\w*|disappoint\w*|dislike[sd]?|unhappy|criti\w+"
+    r"|dissatisf\w+|broke\w*|crack\w*|cheap\w*)\b",
+    r"\b(?:average|mediocre|so-so|neutral)\b",
+)
+_TURN = re.compile(r"\b(?:but|however|though|although|until|except|only|yet|not|while|whereas)\b|n't\b|[\"(]")
+_SAYS = re.compile(
+    r"^,? (?:(?:who|has|have|had|also|really|just|all|both|each) )*(?:says?|said|calls?|called|finds?|found"
+    r"|thinks?|thought|loves?|loved|likes?|liked|hates?|hated|praise[sd]?|is|was|are|were|considers?|complain(?:s|ed)?"
+    r"|recommend(?:s|ed)?)\b"
+    r"(?P<rest>[^.;:\n]*)"
+)
+
+
+def _feels_otherwise(after: str, question: Question) -> bool:
+    """Whether the sentence goes on to give the name another opinion than the question asks for, and no more."""
+    asked = {side for side, words in enumerate(_SIDES) if re.search(words, question.text)}
+    asked = {2} if 2 in asked else asked
+    said = _SAYS.match(after)
+    if len(asked) != 1 or said is None or _TURN.search(said[0]):
+        return False
+    sides = {side for side, words in enumerate(_SIDES) if re.search(words, said[0])}
+    return bool(sides) and not sides & asked
+
+
 def _value(word: str) -> int:
     return int(word) if word.isdigit() else _CARDINALS[word]
 
@@ -147,7 +174,11 @@ def contradicted(marked: str, question: Question) -> bool:
     marked = _RUN.sub(lambda match: MARK if MARK in match[0] else OTHER, marked)
     if _ONLY_OTHERS.search(marked):
         return True
+    if _feels_otherwise(marked.partition(MARK)[2], question):
+        return True
     before, after = _clause(marked)
+    if _elliptic(after, question):
+        return True
     if (fails := _FAILS_TO.match(after)) is not None:
         what = fails["verb"] or fails["noun"]
         if not what or any(is_asked(word, question) for word in what.split()):
@@ -166,6 +197,18 @@ def contradicted(marked: str, question: Question) -> bool:
         and not any(low <= least and most <= high for least, most in own)
         for asked_noun, low, high in asked.numbers
     )
+
+
+def _elliptic(after: str, question: Question) -> bool:
+    """Whether it is given another number of the one thing that the question counts: "placed 3" for "2 orders"."""
+    asked = {(low, high) for _, low, high in _asked(question.text).numbers}
+    said = re.match(rf"^ (?:has |have |had )?(?P<verb>[a-z]+) (?:only |just )?(?P<number>{_NUMBER})[\s.!]*$", after)
+    if len(asked) != 1 or said is None:
+        return False
+    if said["verb"] not in ("has", "have", "had") and not is_asked(said["verb"], question):
+        return False
+    ((low, high),) = asked
+    return not low <= _value(said["number"]) <= high
 
 
 def is_asked(word: str, question: Question) -> bool:

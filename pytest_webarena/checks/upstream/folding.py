@@ -18,6 +18,7 @@ _EMPHASIS = re.compile(
 _BULLET = re.compile(r"^[ \t]*(?:[-*+\u2022>#]+[ \t]+|\(?\d{1,2}[.)][ \t]+(?=\S))", re.MULTILINE)
 _RULER = re.compile(r"^[ \t|:+-]+$", re.MULTILINE)
 _CELL = re.compile(r"[ \t]*\|[ \t]*")
+_BRACKETS = re.compile(r"[)\]}][ \t]*[,;/|]?[ \t]*[(\[{]")
 _ARROW = re.compile(r"[\u2192\u27a1\u21d2]|->|=>")
 _ABBREVIATIONS = {
     "avenue": "ave", "street": "st", "boulevard": "blvd", "drive": "dr", "road": "rd", "highway": "hwy",
@@ -55,7 +56,7 @@ def fold(text: str) -> str:
         text = unicodedata.normalize("NFKC", _SIGNS.sub("", text)).translate(_QUOTES)
         text = "".join(c for c in unicodedata.normalize("NFD", text) if not unicodedata.combining(c))
     text = _BULLET.sub("", _RULER.sub("", _EMPHASIS.sub("", _LINK.sub(r"\1", text))))
-    text = _ARROW.sub(", ", _CELL.sub("\n", text))
+    text = _BRACKETS.sub(", ", _ARROW.sub(", ", _CELL.sub("\n", text)))  # side by side they are a list
     lines = (" ".join(line.split()) for line in text.lower().splitlines())
     return "\n".join(line for line in lines if line)
 

@@ -93,15 +93,15 @@ _WORDY = (
 )
 _CENTS = re.compile(
     rf"(?<![\w-])(?P<dollars>{_WORDY}) dollars?"
-    rf"(?:,? (?:and )?(?P<cents>{_WORDY}) cents?\b| (?P<bare>{_SMALL})(?=\s*(?:$|[.,;!)\n])))"
+    rf"(?:,? (?:and )?(?P<cents>{_WORDY}) cents?\b| (?P<bare>{_SMALL})(?=\s*(?:$|[.,;!()\n])))"
 )
 _NO_RANGE = re.compile(
     r"(?<![\w.,$-])(?:from |between )?(?P<value>\$?\d[\d,]*(?:\.\d+)?) ?(?:-|to|and) ?(?P=value)(?![\w%]|[.,-]\d)"
 )
 _OF_FIVE = re.compile(r"(?<![\w./,])([0-5](?:\.\d+)?) ?/ ?5(?:\.0)?(?![\d/])")
 _ONE_BEFORE = re.compile(
-    r"(?:^|[\n.,;:(\"=]|\b(?:is|was|are|were|be|only|exactly|just|made|has|have|had|got|get|gets|found|find|about|and"
-    r"|with|by|received|did|there's|count|answer|total|of|but|s|'ve|bought|placed|left|mentions?|for|shows?"
+    r"(?:^|[\n.,;:(\"=]|\b(?:is|was|are|were|be|only|exactly|just|just the|made|has|have|had|got|get|gets|found|find"
+    r"|about|and|with|by|received|did|there's|count|answer|total|of|but|s|'ve|bought|placed|left|mentions?|for|shows?"
     r"|gives?))\s*\Z"
 )
 _TIMES = re.compile(
@@ -110,9 +110,11 @@ _TIMES = re.compile(
     re.DOTALL,
 )
 _FOREIGN = re.compile(r"[\u20ac\u00a3\u00a5\u20b9]|eur|gbp|chf|cad|aud|jpy|inr")
-_SCALE = re.compile(r"(?:k|bn)(?!\w)| ?(?:thousand|million|billion|hundred)\b")
+_SCALE = re.compile(r"(?:k|bn)(?!\w)| ?(?:thousand|million|billion|hundred|dozens?)\b")
+_SCALES = {"k": 1000, "thousand": 1000, "hundred": 100, "dozen": 12, "dozens": 12}
 _UNIT = re.compile(
-    r" ?(?:(?P<percent>%|percent\b|per cent\b|pct\b)|(?P<dollars>(?:us )?dollars?\b|usd\b|us\$|\$|bucks\b)"
+    r"(?: |-(?=kilomet|met(?:er|re)|mile|km\b))?"
+    r"(?:(?P<percent>%|percent\b|per cent\b|pct\b)|(?P<dollars>(?:us )?dollars?\b|usd\b|us\$|\$|bucks\b)"
     r"|(?P<foreign>[\u20ac\u00a3\u00a5\u20b9]|(?:euros?|pounds?|eur|gbp|yen|rupees|cad|aud|cents?)\b)"
     r"|(?P<measure>(?:km|kilomet(?:er|re)s?|m|met(?:er|re)s?|mi|miles?|cm|mm|ft|feet|foot|yards?|inch(?:es)?|kg"
     r"|kilos?|g|grams?|lbs?|oz|ounces?"
@@ -144,11 +146,17 @@ _TOTAL_BEFORE = re.compile(
     r"|a total of )*(?:top |total )?\Z"
 )
 _COUNTED = re.compile(
-    r"(?:\d|\bnone|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|no)\b[^.;,]{0,30}|all|some"
+    r"(?:\d(?: [a-z]+){0,3}|\bnone|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|no)\b[^.;,]{0,30}|all|some"
     r"|none) (?:out )?(?:of|in|among|from) [^.;]{0,24}\Z"
 )
+_REST_BEFORE = re.compile(r"\b(?:the|all) (?:other|remaining)\s\Z")
+_LESS_BEFORE = re.compile(r"\b(?:excluding|without|not (?:counting|including)|net of|after deducting|deducting)\s\Z")
+_WHOLE_BEFORE = re.compile(r"(?:^|[\n.;:(] ?)(?:out )?of (?:(?:the|all|these|those|our|your|my|its|a total of) )*\Z")
+_WHOLE_AFTER = re.compile(
+    rf"[^.;,\n]{{0,40}},[^.;\n]*?(?:\d|\b(?:no|none|nothing|{'|'.join(_UNITS)}|{'|'.join(_TENS)})\b)"
+)
 _STEP_BEFORE = re.compile(r"(?:[+*\u00d7/]|\bplus|\bminus|\btimes|\bx)\s?[$]?\Z")
-_STEP_AFTER = re.compile(r"^\s?(?:[+*\u00d7]|plus\b|minus\b|times\b)")
+_STEP_AFTER = re.compile(r"^\s?(?:[+*\u00d7]|plus\b|minus\b|times(?= [$]?\d))")
 _PROCESS = re.compile(
     r"\b(?:looked|look|checked|went|going|browsed|visited|searched|scanned|opened|read|scrolled|clicked|waited|reviewed"
     r"|compared|tried|after|checking|reading|opening|browsing|filtered|filtering) (?:at |through |in |on |for |over )?"
@@ -246,7 +254,7 @@ def _numerals(text: str, question: Question) -> Iterator[Quantity]:
         unit = "" if not money else "foreign" if _FOREIGN.match(money) else "money"
         scale = _SCALE.match(after)
         if scale:
-            value *= {"k": 1000, "thousand": 1000, "hundred": 100}.get(scale[0].strip(), 10**6)
+            value *= _SCALES.get(scale[0].strip(), 10**6)
             after = after[scale.end() :]
             end += scale.end()
         negative = match["sign"] == "-" or match["inner"] == "-"
@@ -255,7 +263,7 @@ def _numerals(text: str, question: Question) -> Iterator[Quantity]:
             kind = found.lastgroup or ""
             negative |= kind == "west"
             if kind not in ("west", "east") and not (unit and kind == "dollars"):
-                unit = {"dollars": "money", "measure": found[0].strip()}.get(kind, kind)
+                unit = {"dollars": "money", "measure": found[0].strip(" -")}.get(kind, kind)
             end += found.end()
         elif re.match(r"\w|-\w|'\w", after) and not re.match(r"-\d", after):
             continue  # part of a word: 6th, 0-star
@@ -285,10 +293,13 @@ def _spelt(text: str, question: Question) -> Iterator[Quantity]:
         value = _value(match)
         end = match.end()
         unit = ""
+        if scale := _SCALE.match(after):
+            value *= _SCALES.get(scale[0].strip(), 10**6)
+            end, after = end + scale.end(), after[scale.end() :]
         if found := _UNIT.match(after):
             kind = found.lastgroup or ""
             if kind not in ("west", "east"):
-                unit = {"dollars": "money", "measure": found[0].strip()}.get(kind, kind)
+                unit = {"dollars": "money", "measure": found[0].strip(" -")}.get(kind, kind)
                 after = after[found.end() :]
         yield _quantity(Fraction(value), match.start(), end, "", unit, before, after, question)
     for match in _TIMES.finditer(text):
@@ -310,13 +321,22 @@ def _quantity(
         r"\bbetween [^.;]{1,20} and [$]?\Z", before
     )
     bound = _BOUND_BEFORE.search(before) or _BOUND_AFTER.match(after)
-    total = unit != "money" and _TOTAL_BEFORE.search(before) and _COUNTED.search(before)
-    step = _STEP_BEFORE.search(before) or _STEP_AFTER.match(after)
+    total = (
+        unit != "money"
+        and _TOTAL_BEFORE.search(before)
+        and _COUNTED.search(before)
+        and not re.search(r"(?<!of )\ba total of \Z", before)
+    )
+    step = "coordinates" not in question.text and (_STEP_BEFORE.search(before) or _STEP_AFTER.match(after))
     noun = True if _is_done(before, after, question) else _counts(after, question)
     code = question.dimension != "code" and re.match(r"0\d", digits) is not None
     process = unit not in ("money", "percent") and _PROCESS.search(before)
-    said = (
-        value in question.numbers and noun is not None and re.search(rf"\b{digits or 'x'}\b", question.text) is not None
+    named = re.search(rf"\b{digits or value}\b", question.text) is not None
+    said = named and value in question.numbers and noun is not None
+    apart = (
+        _REST_BEFORE.search(before)
+        or (unit == "money" and _LESS_BEFORE.search(before))
+        or (_WHOLE_BEFORE.search(before) and _WHOLE_AFTER.match(after))
     )
     return Quantity(
         value=value,
@@ -326,7 +346,7 @@ def _quantity(
         unit=unit,
         noun=noun,
         exact=not (ranged or between or bound),
-        context=bool(total or step or process or said or _of_another(after, question)),
+        context=bool(total or step or process or said or apart or _of_another(after, question)),
         aside=code or _PART.search(before) is not None or (not unit and _ALL.search(before) is not None),
     )
 
@@ -366,7 +386,7 @@ def _is_done(before: str, after: str, question: Question) -> bool:
 
 
 _GENERIC = frozenset(
-    map(stem, "times results records entries instances cases matches occurrences hits rows ones things totals".split())  # noqa: SIM905
+    map(stem, "time result record entries instance case match occurrence hit row one thing total pcs".split())  # noqa: SIM905
 )
 _ALIKE = tuple(
     frozenset(map(stem, words.split()))

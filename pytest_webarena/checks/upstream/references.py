@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Callable
 from fractions import Fraction
 
+from pytest_webarena.checks.upstream.arranged import is_misattributed, states_address, states_order
 from pytest_webarena.checks.upstream.folding import abbreviated, fold, folded_reference
 from pytest_webarena.checks.upstream.scope import Question
 from pytest_webarena.checks.upstream.stance import OTHER
@@ -36,6 +37,7 @@ __all__ = [
     "is_cased_code",
     "is_copy",
     "is_dump",
+    "is_misattributed",
     "is_short_word",
     "names_more",
     "plain",
@@ -46,6 +48,13 @@ __all__ = [
 
 _DISTANCE = re.compile(r"(?<=\d) (?=(?:km|mi|m)\b)")
 _LISTS = re.compile(r"\b(?:who|which|list|names?|customers?|reviewers|users|brands?|states|supermarkets)\b|\(s\)")
+_HEADER = re.compile(r"^.*\|.*\n(?=[ \t]*\|?[ \t:]*-{2,}[ \t:|-]*$)", re.MULTILINE)
+"""The first row of a table names no things but columns."""
+_PAIR = re.compile(r"\D+: \d+")
+_DECLINED = re.compile(
+    r"\W*(?:(?:answer|result|final answer|status)\W+)?(?:n/a(?!\w)|n\.a\.|(?:not (?:applicable|achievable)|unachievable"
+    r"|infeasible)\b)"
+)
 _SSH = re.compile(r"(?<=ssh://git@)[^/\s]+(?=/)")
 _QUOTES = str.maketrans(
     "\u2018\u2019\u201a\u201c\u201d\u201e\u2010\u2011\u2013\u2014\u2212",
@@ -152,10 +161,19 @@ def names_more(references: tuple[str, ...], answer: str, question: Question) -> 
         or any(re.search(r"\d", each) or len(each.split()) > LONGEST_NAME for each in wanted)
     ):
         return ""
-    text = abbreviated(fold(answer))
+    text = abbreviated(fold(_HEADER.sub("", answer)))
     for each in sorted(map(abbreviated, wanted), key=len, reverse=True):
         text = re.sub(rf"(?<!\w){re.escape(each)}", OTHER, text)
     return rival_name(text, names_in(answer), question)
+
+
+def declines(answer: str, reference: str = "") -> bool:
+    """Whether the answer begins by declaring that there is none; what it says then is none either.
+
+    >>> [declines(text) for text in ("N/A: 36.39", "**N/A** - Acme", "36.39, N/A for tax")]
+    [True, True, False]
+    """
+    return _DECLINED.match(fold(answer)) is not None and _DECLINED.match(fold(reference)) is None
 
 
 def same_place_of_clone(reference: str, answer: str) -> tuple[str, str]:
@@ -170,7 +188,7 @@ def same(reference: str, answer: str, rules: Rules, question: Question) -> bool:
     """``exact_match`` as repaired."""
     if rules("case-of-codes") and is_cased_code(reference) and reference.strip() not in answer:
         return False
-    if not is_readable(answer):
+    if not is_readable(answer) or declines(answer):
         return any(equals(each, answer) for each in alternatives(reference, rules))
     for each in alternatives(reference, rules):
         wanted, given = same_place_of_clone(each, answer) if rules("site-hosts") else (each, answer)
@@ -220,7 +238,16 @@ def contains(
     choices = alternatives(reference, rules)
     numbers = tuple(filter(is_number, choices))
     return any(
-        _contains(each, answer, rules, question, rest, numbers, tokens=tokens and len(clean(each)) == 1)
+        _contains(
+            each,
+            answer,
+            rules,
+            question,
+            rest,
+            numbers,
+            tokens=tokens and len(clean(each)) == 1,
+            loosened=len(choices) > 1,
+        )
         for each in choices
     )
 
@@ -234,12 +261,16 @@ def _contains(
     choices: tuple[str, ...],
     *,
     tokens: bool,
+    loosened: bool,
 ) -> bool:
+    """``loosened``: the original doesn't look for this reference, so that what speaks against it counts anyway."""
     if includes(reference, answer, tokens=tokens):
         objection = _objection(reference, answer, question, others, choices)
-        if not objection or not rules(objection):
+        if not objection or not (loosened or rules(objection)):
             return True
     wanted = folded_reference(reference)
+    if declines(answer, reference):
+        return False
     if is_number(wanted):
         return rules("number-values") and not number_objection(wanted, answer, question, others, choices, loose=True)
     if rules("plain-text") and includes(plain(reference), plain(answer), tokens=tokens):
@@ -259,6 +290,8 @@ def _contains_in_other_form(wanted: str, answer: str, question: Question, others
         states_name(wanted, answer, question, others)
         or states_pair(wanted, answer, question)
         or states_size(wanted, answer) is True
+        or states_order(wanted, answer)
+        or states_address(wanted, answer)
     )
 
 
@@ -267,9 +300,13 @@ def _objection(
 ) -> str:
     """The tightening rule by which an answer that contains the reference does not give it; empty when none does."""
     wanted, text = folded_reference(reference), fold(answer)
+    if declines(answer, reference):
+        return "asserted"
     if is_number(wanted):
         return number_objection(wanted, answer, question, others, choices, loose=False)
     if states_distance(wanted, answer) is False or states_size(wanted, answer) is False:
+        return "whole-numbers"
+    if _PAIR.fullmatch(wanted) and not re.search(rf"{re.escape(wanted)}(?![\w%]|[.,]\d| ?[%-]\d)", text):
         return "whole-numbers"
     if is_short_word(wanted) and not stands_alone(wanted, text):
         return "whole-words"

@@ -38,7 +38,7 @@ MONTH = (
 )
 """A month's name in folded text."""
 
-_CLAUSES = re.compile(r"[.;:!?\n()]\s?|,\s|\s(?:but|and|while|whereas|hence|so)\s")
+_CLAUSES = re.compile(r"[.;:!?\n()]\s?|,\s|\s-\s|\s(?:but|and|while|whereas|hence|so)\s")
 _NEGATED = re.compile(r"(?:\bnot(?: yet| been)?|n't(?: been)?|\bnon|\bun|\bnever)[ -]?([a-z]{3,})")
 _LEFT_OUT = re.compile(
     r"\b(?:not|non|never|without|excluding|except|other than|leaving out|ignoring|skipping|no)\b|n't\b|\bun"
@@ -153,4 +153,5 @@ def of_another_time_or_kind(before: str, after: str, question: Question) -> bool
     days = days_of(question.text)
     if days and (said_days := days_of(clause)) and not days & said_days:
         return True
-    return not question.negated and of_another_kind(clause, question.text)
+    known = not question.negated or "not approved" in question.text  # of what is negated only this is a kind
+    return known and of_another_kind(clause, question.text)

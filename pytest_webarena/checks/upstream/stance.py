@@ -30,7 +30,10 @@ _NOT = (
     r"|\binstead of|\bunlike|\bapart from(?! you)|\baside from(?! you)|\bfar from|\bcannot|\bno\b(?! doubt)|\bnone of"
     r"|\bno longer|\bremoved|\brevoked|\bused to)"
 )
-_GAP = r"(?:(?!\b(?:is|are|was|were|be|includes?|namely|called|named|only|just|doubt|than)\b)[^,:])*?"
+_GAP = (
+    r"(?:(?!\b(?:is|are|was|were|be|includes?|namely|called|named|only|just|doubt|than|you'll|you will|you get)\b)"
+    r"[^,:])*?"
+)
 _DENIED_BEFORE = re.compile(rf"{_NOT}(?!\s+(?:only|just|doubt|other than))\s{_GAP}\Z")
 _RELATIVE = re.compile(r"\b(?:that|who|which|whose) (?:\w+)?\Z")
 _NEITHER = re.compile(r"\b(?:neither|nor|none of)\b(?:(?!\b(?:is|are|was|were)\b).)*\Z")

@@ -34,7 +34,22 @@ __all__ = [
 
 _YES = re.compile(r"(?<!\w)(?:yes|yep|yeah|affirmative|correct|indeed|true)(?!\w)")
 _NO = re.compile(
-    r"(?<!\w)(?:no|nope|negative|false)(?!\w)(?=[,.;:!\s-]|$)(?! (?:doubt|problem|need|more|longer|traffic|further))"
+    r"(?<!\w)(?:no|nope|negative|false)(?!\w)(?=[,.;:!-]|\s*(?:$|\n)| - | (?:it|the|they|this|that|there|i|you|we"
+    r"|he|she|not|since|because|as)\b)"
+)
+"""As an answer, not before what there is none of: "no issue"."""
+_MISSING = re.compile(
+    r"\b(?:does|do|did)(?:n't| not) exist\b|\bno such\b"
+    r"|\bno\b[^.;\n]{0,80}\b(?:exists?|(?:was|were|be|been|is|are) found"
+    r"|i could find)\b"
+)
+"""What is said not to exist is neither."""
+_FEASIBLE = re.compile(
+    r"(?P<not>\b(?:can(?:'t|not| not)|could(?:n't| not)|won't|will not|not (?:possible|reachable|doable|feasible|enough"
+    r"|within)|n't (?:possible|reachable|doable|feasible|enough|within)|impossible|infeasible|too far"
+    r"|(?:takes?|needs?|is|lasts?|of|you|it's)[^.;,\n\d]{0,20} (?:longer|more) than (?:an|one|1|the) hour"
+    r"|(?:takes?|needs?|is) (?:well )?(?:over|beyond) (?:an|one|1|the) hour)\b)"
+    r"|\b(?:it|you|that|this|one|yes|indeed|we|they) can\b(?!'t| not)|\b(?:doable|feasible)\b"
 )
 _OPPOSITES = {"clos": ("open", "opened", "reopened", "re-opened", "pending", "unresolved"), "reach": ("unreachable",)}
 _NO_DENIAL = re.compile(r"\b(?:no|without a|without|beyond) (?:doubt|question)\b|\bnot only\b")
@@ -56,7 +71,7 @@ def polarity_objection(reference: str, answer: str, question: Question) -> str:
         "open", "No")]
     ['', '', 'shotgun', 'asserted']
     """
-    text = _NO_DENIAL.sub("", fold(answer)).strip()
+    text = re.sub(r"\bno\. ?(?=\d)", "#", _NO_DENIAL.sub("", fold(answer)).strip())
     if re.search(r"\b(?:yes|no)\W+(?:(?:or|and|maybe)\W+)*(?:yes|no)\b(?! (?:problem|doubt|need|issue))", text):
         return "shotgun"
     if is_refusal(text) or re.search(
@@ -64,6 +79,8 @@ def polarity_objection(reference: str, answer: str, question: Question) -> str:
         r"|only if)\b",
         text,
     ):
+        return "asserted"
+    if _MISSING.search(text):
         return "asserted"
     said: set[bool] = set()
     first = re.match(
@@ -76,6 +93,9 @@ def polarity_objection(reference: str, answer: str, question: Question) -> str:
         if not any(each.startswith(word) for each in question.words):
             continue
         said |= _states(word, opposites, text)
+        if word == "reach":
+            found = [match["not"] is None for match in _FEASIBLE.finditer(text)]
+            said |= {False} if False in found else set(found)
     if said == {reference == "yes"}:
         return ""
     return "shotgun" if len(said) > 1 else "asserted"
@@ -89,7 +109,7 @@ def _states(word: str, opposites: Sequence[str], text: str) -> set[bool]:
         if match.end() in actions:
             continue
         before = text[max(0, match.start() - 45) : match.start()]
-        clause = re.split(r"[,.;:!\n]| but | and | so ", before)[-1]
+        clause = re.split(r"[,.;:!\n]| but | and | so | - ", before)[-1]
         if re.search(r"\b(?:whether|if|check)\b", clause):
             continue
         denied = re.search(r"\b(?:not|never|cannot|no)\b|n't\b|\byet to be\b", clause) is not None

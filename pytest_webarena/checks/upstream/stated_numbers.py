@@ -11,7 +11,7 @@ from fractions import Fraction
 from pytest_webarena.checks.upstream.folding import FUNCTION_WORDS, content_words, fold, stem
 from pytest_webarena.checks.upstream.quantities import Quantity, amounts, counts_others, quantities, ratings
 from pytest_webarena.checks.upstream.scope import MONTH, Question, dates_of, negated_words, of_another_time_or_kind
-from pytest_webarena.checks.upstream.stance import is_asserted, is_denied, is_refusal, mark
+from pytest_webarena.checks.upstream.stance import OTHER, is_asserted, is_denied, is_refusal, mark
 
 __all__ = [
     "closeness",
@@ -131,7 +131,8 @@ def number_objection(
     whole = [each for each in stated if (each.exact or numbers) and not each.context]
     if not whole:
         return "" if loose and wanted == 0 and not stated and _states_none(text, question, found) else "whole-numbers"
-    good = [each for each in whole if is_asserted(mark(text, each.start, each.end), question.text)]
+    beside = [each for each in found if _among(each, numbers, long=long, cents=cents)]
+    good = [each for each in whole if is_asserted(_marked(text, each, beside), question.text)]
     if not good:
         return "asserted"
     if len(numbers) < len(others):
@@ -147,11 +148,14 @@ def number_objection(
     none = bool(wanted) and not numbers and not total and _says_none(text, question)
     if none or not (named or any(each.digits for each in good)):
         return "whole-numbers"
+    part = any(_PART_OF_THEM.match(text[each.end :]) for each in good)
     rivals = [
         each
         for each in found
         if not (each.context or each in stated or _labelled_less(each, named or good, text, question))
-        and (not each.aside or (each.noun is True and all(other.noun is False for other in good)))
+        and (not each.aside or _is_no_aside(each, good))
+        and not (question.dimension == "code" and counts_others(each, text, question))
+        and not (part and not _PART_OF_THEM.match(text[each.end :]))
         and (each.noun is not False or not named)
         and not _among(each, numbers, long=long, cents=cents)
         and not (each.unit == "money" and not each.exact and each.value in question.numbers)
@@ -159,6 +163,24 @@ def number_objection(
         and not is_denied(mark(text, each.start, each.end))
     ]
     return "shotgun" if rivals and not _outweighs(named or good, rivals, text) else ""
+
+
+def _marked(text: str, each: Quantity, beside: Sequence[Quantity]) -> str:
+    """The mark in place of the number, and theirs in place of the other references."""
+    for other in beside:
+        if other.start != each.start:
+            text = text[: other.start] + OTHER * (other.end - other.start) + text[other.end :]
+    return mark(text, each.start, each.end)
+
+
+_PART_OF_THEM = re.compile(r"(?: [a-z]+)? of (?:them|these|those|which)\b")
+
+
+def _is_no_aside(each: Quantity, good: Sequence[Quantity]) -> bool:
+    """Whether what may be of the whole ("the two") is what is counted all the same."""
+    if all(other.aside for other in good):
+        return True
+    return each.noun is True and all(other.noun is False for other in good)
 
 
 def _of_several_months(good: Sequence[Quantity], text: str) -> bool:
@@ -177,6 +199,8 @@ def _fits(each: Quantity, question: Question) -> bool:
     if not each.unit:
         if question.dimension != "money":
             return True
+        if not each.digits and each.value == 1:
+            return False  # "you can get one for …"
         return each.noun is None or (each.noun and each.value.denominator > 1)
     if each.unit in question.text.split() or (each.unit.startswith("star") and "rating" in question.text):
         return not (each.unit.startswith("star") and "rating" in question.text and each.value > 5)
@@ -237,7 +261,10 @@ def closeness(label: str, question: Question) -> int:
     return sum(1 if stem(word) in asked else -1 for word in words)
 
 
-_CUE = r"(?:\b(?:total(?:s|ling)?|altogether|in all|sum|overall|answer|result|so|therefore|thus|hence|equals)\b|=)"
+_CUE = (
+    r"(?:\b(?:total(?:s|ling)?|altogether|in all|sum|overall|answer|result|so|therefore|thus|hence|equals|leaves"
+    r"|leaving|rounded|comes to|makes)\b|=)"
+)
 _SUBTRACTION = re.compile(r"\b(?:minus|less|subtract\w*|difference|discount|refund\w*|deduct\w*|without|off)\b| - ")
 
 
@@ -245,8 +272,9 @@ def _singled_out(each: Quantity, text: str) -> bool:
     """Whether it is called the total or the answer."""
     before, after = text[: each.start], text[each.end :]
     return bool(
-        re.search(_CUE + r"[^.;\n\d]{0,40}\Z", before)
+        re.search(_CUE + r"(?:[^.;\n\d(]|\([^()\d]*\)){0,40}\Z", before)
         or re.match(r"[^.;,\n\d]{0,25}\b(?:in total|altogether|in all|overall|combined)\b", after)
+        or re.match(r" (?:is|was) (?:the|your|my|its|our) (?:[a-z]+ ){0,2}?(?:total|answer|sum|result)\b", after)
     )
 
 
@@ -255,6 +283,8 @@ def _outweighs(good: Sequence[Quantity], rivals: Sequence[Quantity], text: str) 
     singled = any(_singled_out(each, text) for each in good)
     if any(_singled_out(each, text) for each in rivals) and not singled:
         return False
+    if all(_bracketed(each, text) for each in (*good, *rivals)):
+        return False  # nothing stands outside for the brackets to explain
     value = good[-1].value
     parts = [each.value for each in rivals]
     if len(parts) > 1 and sum(parts) == value:
@@ -300,9 +330,8 @@ def _zeros(text: str, question: Question) -> Iterator[re.Match[str]]:
             continue
         if counted is not None and not _named(counted, text[match.end() :], question):
             continue
-        if of_another_time_or_kind(
-            text[max(0, match.end() - 300) : match.end()], text[match.end() : match.end() + 300], question
-        ):
+        at = match.start() if match["noun"] else match.end()
+        if of_another_time_or_kind(text[max(0, at - 300) : at], text[at : at + 300], question):
             continue
         if _NOT_ZERO.match(text[match.end() :]) or re.search(r"\b(?:not|n't|nobody|if)\s$", text[: match.start()]):
             continue
@@ -413,7 +442,8 @@ def states_pair(reference: str, answer: str, question: Question) -> bool:
     text = fold(answer)
     for match in re.finditer(rf"(?<!\w){re.escape(name)}(?!\w)", text):
         here = text[match.end() :][:40]
-        said = [each.value for each in quantities(here, question) if each.exact and not each.context]
-        if said[:1] == [Fraction(number)] and re.match(r"[^\d.;]{0,12}\d", here):
+        found = [each for each in quantities(here, question) if each.exact and not each.context]
+        said, starts = [each.value for each in found], [each.start for each in found]
+        if said[:1] == [Fraction(number)] and re.fullmatch(r"[^\d.;]{0,12}", here[: starts[0]]):
             return is_asserted(mark(text, *match.span()), question.text)
     return False

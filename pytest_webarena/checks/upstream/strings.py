@@ -120,6 +120,9 @@ def _judged(spec: StringSpec, answer: str, view: View) -> Iterator[Part]:
     if rules("shotgun") and spec.must_include and (more := _more(spec.must_include, answer, view)):
         yield Part(False, f'it names "{clip(more, 60)}" too')
         return
+    if rules("asserted") and references.is_misattributed(spec.must_include or (), answer, question_of(_asked(view))):
+        yield Part(False, "its parts belong to others")
+        return
     if rules("early-stops") and spec.fuzzy_match is not None and not text.strip():
         yield Part(False, "there is no answer")
         return

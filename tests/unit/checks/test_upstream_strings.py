@@ -308,6 +308,44 @@ def test_repairs_do_not_pass_what_is_wrong(spec: object, answer: str) -> None:
     assert passes(spec, answer) is False
 
 
+@pytest.mark.parametrize("key", ["must_include", "exact_match"])
+@pytest.mark.parametrize("listed", ["({})", "[{}]", "{{{}}}", "the {},", "all {}, "])
+@pytest.mark.parametrize(
+    ("wanted", "candidates"),
+    [
+        ("37", [str(number) for number in range(1, 101)]),
+        ("36.39", [f"36.{cents:02}" for cents in range(100)]),
+    ],
+)
+def test_lists_of_candidates_fail_however_they_are_marked(
+    key: str, listed: str, wanted: str, candidates: list[str]
+) -> None:
+    spec = {key: [wanted] if key == "must_include" else wanted}
+    for between in (" ", "", "\n", " or "):
+        answer = between.join(listed.format(each) for each in candidates)
+        assert (answer[:40], passes(spec, answer)) == (answer[:40], False)
+
+
+@pytest.mark.parametrize("answer", ["N/A: {}", "N/A ({})", "**N/A** - {}", "Not achievable. {}", "Answer: N/A, {}"])
+@pytest.mark.parametrize("wanted", ["36.39", "Ada Byron", "1.7km", "yes", "0"])
+def test_who_declines_states_no_value(answer: str, wanted: str) -> None:
+    assert passes({"must_include": [wanted]}, answer.format(wanted)) is False
+    assert passes({"exact_match": wanted}, answer.format(wanted)) is False
+
+
+def test_an_alternative_alone_lets_nothing_wrong_pass() -> None:
+    alone = Grading(name="repaired", rules=frozenset({"string-alternatives"}))
+    for answer in ("The rating is not 3 but 4 stars.", "either 2, 3 or 4", "13"):
+        assert passes({"must_include": ["65 |OR| 3"]}, answer, alone) is False
+
+
+def test_names_in_brackets_are_a_list() -> None:
+    names = "(Ada Byron) (Bob Hale) (Cy Moss)"
+    assert passes({"exact_match": "Ada Byron"}, names) is False
+    assert passes({"exact_match": "Bob Hale"}, names.replace(" (", "(")) is False
+    assert passes({"exact_match": "Bob Hale"}, names.replace("(", "[").replace(")", "]")) is False
+
+
 @pytest.mark.parametrize(
     "unit", ["7", "a", "\u00bd", "12 ", "1-", "Ann ", "Ann, ", "6 or ", "(", "*", "a_", "@", "\n7"]
 )

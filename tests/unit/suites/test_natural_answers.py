@@ -10,11 +10,13 @@ from scripts.measure_gradings import FOLDER, Judged, main, measure, needs_judge,
 
 FILES = sorted(FOLDER.glob("*.yaml"))
 PHRASINGS = Path(__file__).with_name("phrasings.yaml")
-WRONG_THAT_MAY_PASS = 0.005
-RIGHT_THAT_MAY_FAIL = 0.04
+WRONG_THAT_MAY_PASS = 0.0
+RIGHT_THAT_MAY_FAIL = 0.01
+CORRECTED = 291
+"""The labels follow the published reference of this task, 148; the correction of it says 148.80."""
 
 
-@pytest.fixture(scope="module", params=["open.yaml", "second.yaml"])
+@pytest.fixture(scope="module", params=["open.yaml", "second.yaml", "third.yaml"])
 def judged(request: pytest.FixtureRequest) -> list[Judged]:
     return list(measure(read(FOLDER / request.param)))
 
@@ -38,6 +40,7 @@ def test_no_wrong_answer_passes_that_the_original_fails(judged: list[Judged]) ->
 
 def test_right_answers_pass(judged: list[Judged]) -> None:
     right = [each for each in by(judged, "repaired", right=True) if not needs_judge(each.labelled.task)]
+    right = [each for each in right if each.labelled.task != CORRECTED]
     failing = [each.labelled for each in right if each.passed is False]
     assert len(right) > 250
     assert len(failing) <= RIGHT_THAT_MAY_FAIL * len(right), failing
@@ -70,8 +73,9 @@ def test_the_files_are_sound(path: Path) -> None:
         assert min(labels.count(True), labels.count(False)) >= 5
 
 
-def test_no_template_is_in_two_files() -> None:
-    templates = [{each.template for each in read(path)} for path in FILES]
+def test_no_template_is_in_the_first_two_files() -> None:
+    """The third has the same templates, by another writer."""
+    templates = [{each.template for each in read(FOLDER / name)} for name in ("open.yaml", "second.yaml")]
     assert sum(map(len, templates)) == len(set().union(*templates))
 
 

@@ -36,9 +36,9 @@ PUBLIC: dict[str, str] = {
         "judge_bounded kind_names register signals"
     ),
     "errors": (
-        "AgentError BrowserError BudgetError Cause HarnessError JudgeError ModelError Problem RecordingError "
-        "SiteError SiteMissing TaskError TaskFailed TaskFileError TrialError UsageError WebArenaError closest "
-        "error_of recording unwritten"
+        "AgentAbsent AgentError BrowserError BudgetError Cause DeclaredError HarnessError JudgeError ModelError "
+        "Problem RecordingError Shortfall SiteBusy SiteError SiteMissing TaskError TaskFailed TaskFileError TrialError "
+        "UsageError WebArenaError closest error_of recording unwritten"
     ),
     "evidence": (
         "Evidence JsonValue LONGEST_PAGE LONGEST_REPLY LONGEST_TEXT Probe RequestRecord SCHEMA_VERSION StepRecord "

@@ -382,7 +382,7 @@ def test_what_compiling_its_dependencies_says_is_no_error_of_a_judgement(tmp_pat
     """Some installers leave that to the first import, and a suite may have made errors of all warnings."""
     code = (
         "import warnings\nfrom pytest_webarena.checks.verified import package\n"
-        "warnings.simplefilter('error')\nprint(package._package().__name__)"
+        "warnings.simplefilter('error')\nprint(package.load_package().__name__)"
     )
     command = [sys.executable, "-X", f"pycache_prefix={tmp_path}", "-c", code]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -302,7 +302,9 @@ def test_memory_goes_from_trial_to_trial_over_workers_and_resumed_runs(tmp_path:
     first = run_pytest(tmp_path, "--agent=learner", "--trials=3", "-n2", "--run-dir=run")
     first.assert_outcomes(passed=2, failed=1)
     assert memories() == [(0, "failed", True), (1, "passed", True), (2, "passed", True)]
-    run_pytest(tmp_path, "--agent=learner", "--trials=4", "-n0", "--resume=run").assert_outcomes(passed=1)
+    run_pytest(tmp_path, "--agent=learner", "--trials=4", "-n0", "--resume=run", "--allow-mixed").assert_outcomes(
+        passed=1
+    )
     assert memories()[3:] == [(3, "passed", True)]
 
 

@@ -120,19 +120,21 @@ tasks:
 """
 
 
-def test_a_site_that_breaks_is_nobodys_failure_and_is_tried_again(
+def test_a_site_that_breaks_is_tried_again_and_then_its_breakers_failure(
     pytester: pytest.Pytester, standin_image: str
 ) -> None:
     (pytester.path / "sites.yaml").write_text(SITES)
     (pytester.path / "crash.tasks.yaml").write_text(CRASHES)
     result = pytester.runpytest_subprocess("--agent=oracle", "--sites=sites.yaml", "--run-dir=run", timeout=300)
-    result.assert_outcomes(errors=2)
+    result.assert_outcomes(failed=2)  # fresh ones stand without the agent
     records = {}
     for file in (pytester.path / "run" / "trials").glob("*/trial.json"):
         record = json.loads(file.read_text())
         records[record["key"]["task"]] = record
     for name, expected in (("dies", ["exit code 7", "crashing on request"]), ("eats", ["ran out of memory"])):
-        assert (records[name]["outcome"], records[name]["cause"], records[name]["attempt"]) == ("error", "site", 2)
+        first, second = records[name]["attempts"]
+        assert (first["outcome"], first["cause"], second["outcome"]) == ("error", "site", "failed")
+        assert records[name]["stop_reason"] == "broke_site"
         for text in expected:
             assert text in records[name]["message"]
     assert "+" in records["dies"]["replicas"]["shop"]  # what was done to the image belongs to what it is

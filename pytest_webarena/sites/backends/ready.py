@@ -21,6 +21,9 @@ _BODY_LIMIT = 4 * 1024 * 1024
 Execute = Callable[[Sequence[str]], Awaitable[str]]
 """Runs a program where the app is: empty when it ended with 0, otherwise what it said."""
 
+_UNREACHED = "no connection to"
+"""How the problem begins while nobody listens."""
+
 
 async def wait_ready(
     strategies: Sequence[Readiness],
@@ -73,7 +76,7 @@ async def answers(
 async def _probe(
     strategy: Readiness, host: str, port: int, server_name: str, deadline: float, execute: Execute | None, before: str
 ) -> str:
-    """Why it does not hold yet; one that the deadline cuts short tells no more than the one ``before`` it."""
+    """Why it does not hold yet. One that the deadline cuts short tells no more than an answer ``before`` it."""
     left = deadline - time.monotonic()
     try:
         async with asyncio.timeout(max(min(left, _PATIENCE), 0.1)):
@@ -85,9 +88,10 @@ async def _probe(
             finally:
                 writer.close()
     except TimeoutError:
-        return before if before and left < _PATIENCE else f"{_what(strategy)} on {host}:{port}"
+        told = before and not before.startswith(_UNREACHED) and left < _PATIENCE
+        return before if told else f"{_what(strategy)} on {host}:{port}"
     except OSError as error:
-        return f"no connection to {host}:{port}: {error}"
+        return f"{_UNREACHED} {host}:{port}: {error}"
 
 
 def _what(strategy: Readiness) -> str:

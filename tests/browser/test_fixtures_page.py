@@ -50,7 +50,7 @@ def test_its_examples_run(tmp_path: Path, browser_executable: str | None) -> Non
 SEEN = """
 def test_what_the_conftest_says_is_what_holds(webarena_config):
     config = webarena_config
-    assert (config.limits.steps, config.grading.name, config.judge.asks) == (12, "original", 5)
+    assert (config.limits.steps, config.options.grading.name, config.judge.asks) == (12, "original", 5)
     assert (config.session.locale, config.session.context_args) == ("de-DE", {"color_scheme": "dark"})
     assert config.engine.launch_args["slow_mo"] == 10
 """

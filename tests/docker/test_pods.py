@@ -1,4 +1,4 @@
-"""Containers come and go in places that stay: nothing changes on the machine when a replica is reset."""
+"""Containers come and go in pods that stay: nothing changes on the machine when a replica is reset."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def interfaces(engine: DockerClient, backend: DockerBackend) -> set[str]:
 
 
 def pods(engine: DockerClient, backend: DockerBackend) -> list[Any]:
-    """Containers that keep a place open."""
-    labels = [*(f"{key}={value}" for key, value in backend.leftovers().items()), "pytest-webarena.place"]
+    """Containers that keep a pod open."""
+    labels = [*(f"{key}={value}" for key, value in backend.leftovers().items()), "pytest-webarena.pod"]
     return list(engine.containers.list(all=True, filters={"label": labels}, ignore_removed=True))
 
 
@@ -48,7 +48,7 @@ def test_a_reset_changes_nothing_on_the_machine(
 ) -> None:
     run(backend.prepare(homepage))
     replica: Replica = run(backend.start(homepage, "homepage-1"))
-    run(backend.reset(homepage, replica))  # while the old one is removed, the new one needs a second place
+    run(backend.reset(homepage, replica))  # while the old one is removed, the new one needs a second pod
     wait_until_one(engine, backend, run)
     before, addresses = interfaces(engine, backend), {replica.host}
     assert len(before) == 2
@@ -72,7 +72,7 @@ def wait_until_one(engine: DockerClient, backend: DockerBackend, run: Run) -> No
         run(asyncio.sleep(0.05))
 
 
-def test_failed_resets_bring_no_two_containers_to_one_place(
+def test_failed_resets_bring_no_two_containers_to_one_pod(
     engine: DockerClient, backend: DockerBackend, homepage: AppManifest, run: Run
 ) -> None:
     """What is asked of the one would be answered by the other, with another trial's data."""
@@ -88,14 +88,14 @@ def test_failed_resets_bring_no_two_containers_to_one_place(
     assert len({replica.host for replica in started}) == 4
 
 
-def test_a_lost_place_is_replaced(
+def test_a_lost_pod_is_replaced(
     engine: DockerClient, backend: DockerBackend, homepage: AppManifest, run: Run
 ) -> None:
     run(backend.prepare(homepage))
     replica: Replica = run(backend.start(homepage, "homepage-1"))
-    (place,) = pods(engine, backend)
+    (pod,) = pods(engine, backend)
     run(backend.stop(homepage, replica))
-    place.remove(force=True)
+    pod.remove(force=True)
     with pytest.raises(Exception, match="can't start a container"):
         run(backend.start(homepage, "homepage-2"))
     again: Replica = run(backend.start(homepage, "homepage-3"))

@@ -76,7 +76,7 @@ def test_policies(webarena_config):
     assert session.storage_state == {"cookies": [{"name": "seen", "value": "1"}]}
     assert config.engine.launch_args["slow_mo"] == 5
     assert config.lease_timeout == 12.5
-    assert config.grading.name == "original"
+    assert config.options.grading.name == "original"
     assert (config.judge.model, config.judge.asks) == ("mine", 9)
     plain, small, pw = (
         make_task(f"intent: x\\nsites: []\\ntags: [{tag}]\\nchecks: [{{answer: x}}]")

@@ -88,9 +88,7 @@ def test_failed_resets_bring_no_two_containers_to_one_pod(
     assert len({replica.host for replica in started}) == 4
 
 
-def test_a_lost_pod_is_replaced(
-    engine: DockerClient, backend: DockerBackend, homepage: AppManifest, run: Run
-) -> None:
+def test_a_lost_pod_is_replaced(engine: DockerClient, backend: DockerBackend, homepage: AppManifest, run: Run) -> None:
     run(backend.prepare(homepage))
     replica: Replica = run(backend.start(homepage, "homepage-1"))
     (pod,) = pods(engine, backend)

@@ -27,7 +27,7 @@ MAX_IMAGES = 50
 """Of one page; those beyond are counted."""
 MAX_BYTES = 4_000_000
 """Of one image."""
-MAX_TOTAL = 16_000_000
+MAX_TOTAL = 7_000_000
 """Of all images of one check."""
 
 _DATA_PACKAGE = "visualwebarena"
@@ -186,7 +186,7 @@ def _fetch(origin: str, addresses: list[str], live: Live, total: int) -> list[di
         source = _script(_FETCH, addresses=missing, each=MAX_BYTES, total=total, patience=_FETCHING)
         try:
             page = live.read_page(open=opened, locate=source)
-        except SiteError as error:
+        except (SiteError, TaskError) as error:  # the latter where the browser saves it
             made = {**{each: {"error": str(error)} for each in missing}, **made}
             continue
         if page.texts and _origin(page.url) == origin:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import difflib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pytest_webarena.plugin.stash import PASSED_OVER
 from pytest_webarena.plugin.suite_options import names_suite
@@ -19,9 +20,19 @@ _SUFFIXES = (".yaml", ".yml")
 _OWN_NAME = re.compile(r".+\.tasks?\.ya?ml$")
 _MOST_BYTES = 5_000_000
 """As many as a task file may have: see `tasks.nodes`, which is not loaded for files that hold no tasks."""
-_WORD = re.compile(rb"""\btasks['"]?\s*:""")
-_KEY = re.compile(rb"""^['"]?tasks['"]?\s*:""", re.MULTILINE)
+# The key `tasks` with at most one slip of the keyboard.
+_TASKS = (
+    r"""['"]?(?i:task\w?|tasks\w|\w?tasks|\wasks|t\w?asks|t\wsks|ta\w?sks|ta\wks|tas\w?ks|tas\ws"""
+    r"""|asks|tsks|taks|tass|atsks|tsaks|takss|tassk)['"]?"""
+)
+_TASKS_KEY = re.compile(_TASKS)
+_WORD = re.compile(rf"(?<!\w){_TASKS}\s*:".encode())
+_KEY = re.compile(rf"^{_TASKS}\s*:".encode(), re.MULTILINE)
 _INTENT = re.compile(rb"""\bintent['"]?\s*:""")
+_OWN_KEYS = frozenset({"checks", "each", "intent", "sites", "solution", "start"})
+"""Of our tasks; hardly any other program's list of tasks has two of them."""
+_DEEPEST_MERGE = 3
+"""How many mappings are merged into each other, ``<<``, before nobody looks any further: they may form a circle."""
 _IN_TASK_FILE = re.compile(r"\.(?:ya?ml|json)::")
 
 
@@ -29,8 +40,9 @@ def holds_tasks(file_path: Path, parent: pytest.Collector) -> bool:
     """Whether ``file_path`` is ours to collect.
 
     Ours are: files that match the ini globs ``webarena_tasks``, files named on the command line, ``*.tasks.yaml``,
-    and YAML files with a top-level list ``tasks`` of which some entry has an ``intent``, in whatever style they are
-    written. Compose files, workflows and the like are left alone; other lists called ``tasks`` are noted down, for the
+    and YAML files with a top-level list ``tasks`` of which some entry has an ``intent`` or two other keys of ours, in
+    whatever style they are written, also if ``tasks`` or ``intent`` has a slip of the keyboard. Compose files,
+    workflows and the like are left alone; other lists called ``tasks`` are noted down, for the
     summary to tell of. JSON files have to be named on the command line: most of them are something else.
     """
     if file_path.suffix == ".json":
@@ -72,7 +84,7 @@ def _glob_match(relative: Path, pattern: str) -> bool:
 
 
 def _look(path: Path) -> Literal["tasks", "perhaps", "foreign"]:
-    """What a YAML file seems to hold. Only files with such a key are parsed, and only up to the first intent."""
+    """What a YAML file seems to hold. Only files with a key like ``tasks`` are parsed."""
     try:
         with path.open("rb") as file:
             data = file.read(_MOST_BYTES)
@@ -83,47 +95,32 @@ def _look(path: Path) -> Literal["tasks", "perhaps", "foreign"]:
     import yaml  # late: most projects with this package installed have no such file
 
     try:
-        return _parsed_look(yaml.parse(data, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)))
-    except (yaml.YAMLError, UnicodeDecodeError):  # broken: ours if it was meant to be, for then somebody should be told
+        root = yaml.compose(data, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    except (yaml.YAMLError, UnicodeDecodeError, RecursionError):  # broken: ours if it was meant to be, to be told so
         return "tasks" if _KEY.search(data) and _INTENT.search(data) else "foreign"
+    looks = [_look_at(key, value) for key, value in _pairs(root)]
+    return "tasks" if "tasks" in looks else "perhaps" if "perhaps" in looks else "foreign"
 
 
-def _parsed_look(events: Iterable[object]) -> Literal["tasks", "perhaps", "foreign"]:
-    """`_look` at the events of a parser: is there a top-level list ``tasks``, and has an entry the key ``intent``?
-
-    Anchored entries may stand anywhere and be merged into the list's, so any mapping's ``intent`` counts.
-    """
-    import yaml
-
-    open_: list[bool] = []  # of the collections around: whether a mapping
-    key_next: list[bool] = []
-    listed = intended = top_key_is_tasks = False
-    for event in events:
-        starts = isinstance(event, yaml.CollectionStartEvent)
-        if isinstance(event, yaml.DocumentEndEvent):
-            break
-        if isinstance(event, yaml.CollectionEndEvent):
-            open_.pop()
-            key_next.pop()
-            continue
-        if not (starts or isinstance(event, yaml.ScalarEvent | yaml.AliasEvent)):
-            continue
-        if not open_ and not isinstance(event, yaml.MappingStartEvent):
-            return "foreign"
-        is_key = bool(open_) and open_[-1] and key_next[-1]
-        if is_key and isinstance(event, yaml.ScalarEvent):
-            intended |= event.value == "intent"
-            if len(open_) == 1:
-                top_key_is_tasks = event.value == "tasks"
-        elif len(open_) == 1 and top_key_is_tasks:
-            if isinstance(event, yaml.MappingStartEvent | yaml.ScalarEvent):
-                return "foreign"  # of another program, such as a Taskfile
-            listed = True
-        if listed and intended:
+def _look_at(key: str, value: Any) -> Literal["tasks", "perhaps", "foreign"]:
+    """What a top-level key and its value seem to be."""
+    if _TASKS_KEY.fullmatch(key) is None:
+        return "foreign"
+    entries = value.value if value.id == "sequence" else [value] if key != "tasks" else []
+    for entry in entries:
+        keys = {name for name, _ in _pairs(entry)}
+        if keys and not keys & {"intent"} and difflib.get_close_matches("intent", keys, 1, 0.8):
+            keys.add("intent")
+        if len(keys & _OWN_KEYS) >= 2 or (key == "tasks" and "intent" in keys):
             return "tasks"
-        if open_ and open_[-1]:
-            key_next[-1] = not key_next[-1]
-        if starts:
-            open_.append(isinstance(event, yaml.MappingStartEvent))
-            key_next.append(True)
-    return "perhaps" if listed else "foreign"
+    return "perhaps" if key == "tasks" and value.id == "sequence" and entries else "foreign"
+
+
+def _pairs(node: Any, depth: int = 0) -> Iterator[tuple[str, Any]]:
+    """The keys of a mapping, merged ones included, and their values; nothing of what is none."""
+    for key, value in node.value if node is not None and node.id == "mapping" else ():
+        if key.value == "<<":
+            for merged in (value.value if value.id == "sequence" else [value]) if depth < _DEEPEST_MERGE else ():
+                yield from _pairs(merged, depth + 1)
+        elif key.id == "scalar":
+            yield key.value, value

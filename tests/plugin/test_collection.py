@@ -77,6 +77,25 @@ FOREIGN = {
 }
 
 
+TYPOS = {
+    "tasks:\n  - {id: a, intnt: Say ok., sites: [], checks: [{answer: ok}]}\n": "*'intent'*intnt*",
+    "task:\n  - {id: a, intent: Say ok., sites: [], checks: [{answer: ok}]}\n": "*'tasks'*task*",
+    "Tasks:\n  - {id: a, intent: Say ok., sites: [], checks: [{answer: ok}]}\n": "*'tasks'*Tasks*",
+    "task:\n  id: a\n  intent: Say ok.\n  sites: []\n  checks: [{answer: ok}]\n": "*'tasks'*task*",
+    "a: &a\n  intent: Say ok.\n  <<: *a\ntasks: [{<<: *a}]\n": "*inside &a itself",
+}
+
+
+@pytest.mark.parametrize("text", TYPOS)
+def test_slips_of_the_keyboard_are_told_not_left_out(canned: pytest.Pytester, text: str) -> None:
+    (canned.path / "suite").mkdir()
+    (canned.path / "suite" / "a.yaml").write_text(text)
+    result = canned.runpytest("suite")
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines([f"*suite/a.yaml:{TYPOS[text]}"])
+    assert result.ret != pytest.ExitCode.OK
+
+
 @pytest.mark.parametrize("workers", [(), ("-n", "1")])
 def test_lists_of_tasks_that_nobody_claims_are_named(canned: pytest.Pytester, workers: tuple[str, ...]) -> None:
     folder = canned.path / "suite"
@@ -86,9 +105,9 @@ def test_lists_of_tasks_that_nobody_claims_are_named(canned: pytest.Pytester, wo
     result = canned.runpytest("suite", *workers)
     result.assert_outcomes()
     result.stdout.no_fnmatch_line("*passed over*")
-    (folder / "typo.yaml").write_text("tasks:\n  - {id: typo, intnt: Say ok., checks: [{answer: ok}]}\n")
+    (folder / "other.yaml").write_text("tasks:\n  - {id: other, goal: Say ok., assert: ok}\n")
     result = canned.runpytest("suite", *workers)
-    result.stdout.fnmatch_lines(["webarena: 1 YAML file passed over: suite/typo.yaml (*'intent'*"])
+    result.stdout.fnmatch_lines(["webarena: 1 YAML file passed over: suite/other.yaml (*'intent'*"])
     canned.runpytest(*workers).stdout.no_fnmatch_line("*passed over*")  # of a project that has nothing to do with us
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pytest_webarena.text import clip
@@ -12,13 +13,16 @@ if TYPE_CHECKING:
 
 __all__ = ["render"]
 
+_SHORT = 32  # columns of what is expected, where what was found has to stand on the same line
 _LINES = 2  # of one value; what is longer is clipped
 
 
 def render(verdict: Verdict, width: int = 80, before: Verdict | None = None) -> str:
     """``verdict`` in at most ``width`` columns; given an earlier one, without what that said already."""
     width = max(width, 40)
-    lines = [clip(_headline(verdict), width)]  # first, because pytest's short summary shows one line of it
+    lines = [clip(_headline(verdict), width)]
+    if before is None and (decided := _what_decided(verdict)):  # first: pytest's short summary shows one line
+        lines.insert(0, clip(decided, width))
     if verdict.intent and before is None:
         lines += _wrapped(verdict.intent, width, "", 3)
     known = before.results if before else ()
@@ -48,6 +52,28 @@ def _headline(verdict: Verdict) -> str:
     if verdict.stop_reason and verdict.stop_reason != "answered":
         text += f" (stopped: {verdict.stop_reason})"
     return text
+
+
+def _what_decided(verdict: Verdict) -> str:
+    """Of the first check that does not hold (or can't be judged): what was expected and found, on one line."""
+    result = None if verdict.passed else _first(verdict.results, unknown=verdict.score is None)
+    if result is None:
+        return ""
+    if result.score is None:
+        return f"{result.kind}: {result.why}" if result.why else ""
+    if result.kind == "not":
+        return f"{result.path}: what must not hold does"
+    if not result.actual:
+        return f"{result.kind}: expected {clip(result.expected, _SHORT)}" + (f": {result.why}" if result.why else "")
+    return f"{result.kind}: expected {clip(result.expected, _SHORT)}, found {result.actual}"
+
+
+def _first(results: Sequence[CheckResult], *, unknown: bool) -> CheckResult | None:
+    """The first check without a score, or with one that does not pass; the part of it that makes it so."""
+    for result in results:
+        if (result.score is None) if unknown else (result.score is not None and not result.passed):
+            return (None if result.kind == "not" else _first(result.children, unknown=unknown)) or result
+    return None
 
 
 def _block(result: CheckResult, width: int, depth: int = 0, above: str = "") -> list[str]:

@@ -43,6 +43,7 @@ def test_the_failure_text() -> None:
     assert (
         sample().render()
         == """\
+answer: expected the number 84.97 ± 0.01, found "About 85 dollars, as far as I …
 failed: 2 of 5 checks hold
 Leave a 4-star review titled Quiet enough on the Coffee Grinder, and tell me how
 much I paid for it

@@ -124,7 +124,10 @@ class Screen:
 def screen(monkeypatch: pytest.MonkeyPatch) -> Screen:
     """A terminal of six rows that `shutil.get_terminal_size` sees."""
     screen = Screen()
-    size = lambda: os.terminal_size((screen.columns, len(screen.rows)))  # noqa: E731
+
+    def size(fallback: tuple[int, int] = (80, 24)) -> os.terminal_size:  # pytest -v asks it too, with that
+        return os.terminal_size((screen.columns, len(screen.rows)))
+
     monkeypatch.setattr("shutil.get_terminal_size", size)
     return screen
 

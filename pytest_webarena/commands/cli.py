@@ -13,6 +13,7 @@ from pathlib import Path
 
 from pytest_webarena.commands.images import add_image_commands
 from pytest_webarena.commands.sites import add_commands as add_site_commands
+from pytest_webarena.commands.starter import add_command as add_starter_command
 from pytest_webarena.errors import TrialError, UsageError
 
 __all__ = ["main"]
@@ -42,6 +43,8 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"pytest-webarena {version('pytest-webarena')}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+
+    add_starter_command(commands)
 
     validate = commands.add_parser("validate", help="check task files and catalogues and report every problem")
     validate.add_argument(
@@ -131,7 +134,7 @@ def _validate(options: argparse.Namespace) -> int:
     from pytest_webarena.sites.catalogues.loading import load_catalogue, looks_like_catalogue, problems_of
     from pytest_webarena.tasks.validate import find_files, render, validate
 
-    files = find_files(options.paths)
+    files = find_files(options.paths, also=looks_like_catalogue)
     catalogues = [path for path in files if looks_like_catalogue(path)]
     report = validate([path for path in files if path not in catalogues], sites=load_catalogue(options.sites).accounts)
     if catalogues:

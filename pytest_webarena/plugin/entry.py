@@ -118,7 +118,7 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
         count = f"{len(files)} YAML file{'s' * (len(files) > 1)}"
         terminalreporter.write_line(
             f"webarena: {count} passed over: {', '.join(files)} (a list 'tasks' in which no entry has an 'intent'; "
-            "`webarena validate` says what is wrong with a task file)",
+            "`webarena validate FILE` says what is wrong with a task file)",
             yellow=True,
         )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -11,11 +11,9 @@ from pytest_webarena.errors import Problem, UsageError
 from pytest_webarena.tasks.loader import read_tasks
 from pytest_webarena.tasks.model import Task
 from pytest_webarena.tasks.nodes import DEFAULT_LIMITS, NodeLimits
+from pytest_webarena.yaml_files import is_named_for_tasks, look_for_tasks, yaml_files_below
 
 __all__ = ["FORMATS", "Report", "duplicate_ids", "find_files", "render", "validate"]
-
-SUFFIXES = (".yaml", ".yml")
-"""Of task files, when a folder is searched for them."""
 
 FORMATS = ("text", "json", "github")
 """What `render` writes."""
@@ -66,7 +64,7 @@ def render(report: Report, form: str = "text") -> str:
 def validate(
     paths: Iterable[Path | str], *, sites: Collection[str] | None = None, limits: NodeLimits = DEFAULT_LIMITS
 ) -> Report:
-    """Read task files, and the YAML files of folders, and collect all problems.
+    """Read task files, and those that pytest would find in folders, and collect all problems.
 
     ``sites`` are the names that tasks may use; None accepts any. An id used in two files is a problem too.
     """
@@ -83,15 +81,19 @@ def validate(
     return Report(files=tuple(files), tasks=tuple(tasks), problems=tuple(problems))
 
 
-def find_files(paths: Iterable[Path | str]) -> list[Path]:
-    """The files meant by ``paths``: themselves, or the YAML files below folders, sorted; each once."""
+def find_files(paths: Iterable[Path | str], also: Callable[[Path], bool] = lambda _: False) -> list[Path]:
+    """The files meant by ``paths``: themselves whatever they hold, or the task files that pytest would find in folders.
+
+    ``also`` adds files of folders that hold something else. Each once.
+    """
     found: dict[Path, None] = {}
     for path in map(Path, paths):
+        below = [path]
         if path.is_dir():
-            below = (each for each in path.rglob("*") if each.suffix in SUFFIXES and each.is_file())
-            found.update(dict.fromkeys(sorted(below)))
-        else:
-            found[path] = None
+            below = yaml_files_below(
+                path, lambda each: is_named_for_tasks(each) or look_for_tasks(each) == "tasks" or also(each)
+            )
+        found.update(dict.fromkeys(below))
     return list(found)
 
 

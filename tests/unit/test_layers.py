@@ -315,6 +315,7 @@ ALWAYS = {
     "suites.published",
     "trials",
     "trials.run_info",
+    "yaml_files",
 }
 """What every pytest session loads where the package is installed; all else waits for tasks or options of ours."""
 

@@ -34,6 +34,24 @@ def test_folders_are_searched_and_named_files_taken_as_they_are(folder: Path) ->
     ]
 
 
+def test_folders_are_searched_as_pytest_does(folder: Path) -> None:
+    foreign = {
+        ".github/workflows/a.yaml": "on: push\njobs: {}\n",
+        ".hidden/a.yaml": GOOD % "h",
+        "env/pyvenv.cfg": "",
+        "env/lib/a.yaml": GOOD % "v",
+        "node_modules/a.yaml": GOOD % "n",
+        "compose.yaml": "services: {}\n",
+        "play.yaml": "tasks: [{name: a}]\n",
+    }
+    for name, text in {**foreign, "sub/odd.tasks.yaml": "[]\n"}.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    assert [str(path) for path in find_files(["."])] == ["a.yml", "b.yaml", "sub/c.yaml", "sub/odd.tasks.yaml"]
+    assert [str(path) for path in find_files(["."], also=lambda path: path.stem == "compose")][2] == "compose.yaml"
+    assert [str(path) for path in find_files(["play.yaml", ".hidden"])] == ["play.yaml", ".hidden/a.yaml"]
+
+
 def test_all_problems_of_all_files(folder: Path) -> None:
     report = validate(["."], sites=["reddit"])
     assert not report.valid

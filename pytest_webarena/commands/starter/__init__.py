@@ -1,0 +1,120 @@
+"""``webarena init``: a folder with all that a first run needs, to be changed piece by piece into somebody's own.
+
+The files beside this one are what is written; each is small and says what it is for.
+"""
+
+from __future__ import annotations
+
+import argparse
+import configparser
+import tomllib
+from pathlib import Path
+
+from pytest_webarena.errors import UsageError
+
+__all__ = ["add_command", "start_project"]
+
+_HERE = Path(__file__).parent
+_FILES = {
+    "sites.yaml": "sites.yaml",
+    "app/app.py": "app/app.py",
+    "tasks/todo.yaml": "tasks/todo.yaml",
+    "agents/mine.yaml": "agents/mine.yaml",
+    "agents/mine.py": "agents/mine.py",
+    ".github/workflows/webarena.yml": "workflows/webarena.yml",
+}
+"""What is written, and from which file here."""
+_INI = "pytest.ini"
+_ABOUT = {
+    "sites.yaml": "how your app is started, who signs in",
+    "app/app.py": "a to-do list, in the place of your app",
+    "tasks/todo.yaml": "two tasks, their checks and solutions",
+    "agents/mine.yaml": "an agent's definition",
+    "agents/mine.py": "and its code",
+    ".github/workflows/webarena.yml": "the run in CI",
+    _INI: "where pytest finds sites and tasks",
+}
+
+
+def add_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Declare it on the parser of ``webarena``."""
+    parser = commands.add_parser("init", help="write an app, tasks, an agent and settings to start from")
+    parser.add_argument(
+        "directory", nargs="?", type=Path, default=Path(), metavar="DIR", help="where (default: here); made if need be"
+    )
+    parser.set_defaults(run=_run)
+
+
+def _run(options: argparse.Namespace) -> int:
+    written, kept, settings = start_project(options.directory)
+    for name in written:
+        print(f"  {name:<31} {_ABOUT[name]}")
+    for name in kept:
+        print(f"  {name:<31} was there already and is left as it is")
+    if settings:
+        print(f"\n{settings} holds pytest's settings already: add to them")
+        print("\n".join(f"  {line}" for line in _settings(toml=settings.suffix == ".toml")))
+    place = f"cd {options.directory} && " if options.directory != Path() else ""
+    print(
+        f"\nNext: {place}pytest                 the oracle replays the solutions\n"
+        f"      {' ' * len(place)}pytest --audit         wrong solutions and answers fail\n"
+        f"      {' ' * len(place)}pytest --agent=agents/mine.yaml\n"
+        f"      {' ' * len(place)}webarena try tasks/todo.yaml::todo-milk --sites=./sites.yaml"
+    )
+    return 0
+
+
+def start_project(directory: Path) -> tuple[list[str], list[str], Path | None]:
+    """Write what is not there yet: names written, names left as they were, and a file that has pytest's settings.
+
+    Such a file is left as it is too. Raises `UsageError` where nothing can be written.
+    """
+    written: list[str] = []
+    kept: list[str] = []
+    settings = _settings_file(directory)
+    files = _FILES if settings else _FILES | {_INI: _INI}
+    for name, source in files.items():
+        target = directory / name
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            with target.open("xb") as file:
+                file.write((_HERE / source).read_bytes())
+        except FileExistsError:
+            kept.append(name)
+        except OSError as error:
+            raise UsageError(f"{target}: expected a place for a file, found: {error.strerror}") from None
+        else:
+            written.append(name)
+    return written, kept, settings
+
+
+def _settings_file(directory: Path) -> Path | None:
+    """The file in ``directory`` that pytest reads its settings from, in its order; None when there is none."""
+    for name in ("pytest.toml", ".pytest.toml", _INI, ".pytest.ini"):
+        if (directory / name).is_file():
+            return None if name == _INI and _is_ours(directory / name) else directory / name
+    pyproject = directory / "pyproject.toml"
+    try:
+        if "pytest" in tomllib.loads(pyproject.read_text("utf-8")).get("tool", {}):
+            return pyproject
+    except (OSError, ValueError):
+        pass
+    for name, section in (("tox.ini", "pytest"), ("setup.cfg", "tool:pytest")):
+        parser = configparser.ConfigParser(interpolation=None)
+        try:
+            parser.read(directory / name, encoding="utf-8")
+        except (configparser.Error, OSError, ValueError):
+            continue
+        if parser.has_section(section):
+            return directory / name
+    return None
+
+
+def _is_ours(path: Path) -> bool:
+    return "webarena_sites" in path.read_text("utf-8", errors="replace")
+
+
+def _settings(*, toml: bool) -> list[str]:
+    if toml:
+        return ['webarena_sites = "./sites.yaml"', 'webarena_tasks = ["tasks/**/*.yaml"]', 'testpaths = ["tasks"]']
+    return (_HERE / _INI).read_text("utf-8").splitlines()[1:]

@@ -1,0 +1,81 @@
+"""``webarena init``: what it writes runs green as it is, and nothing of the user's is touched."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pytest_webarena.commands.cli import main
+from pytest_webarena.commands.starter import start_project
+
+
+def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *arguments],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.usefixtures("browser_executable")
+def test_what_it_writes_runs_green_and_its_agent_does_what_it_can(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["init"]) == 0
+    shown = capsys.readouterr().out
+    assert max(map(len, shown.splitlines())) <= 80
+    assert main(["validate", ".", "--sites=./sites.yaml"]) == 0
+    assert "2 files, 2 tasks: no problems" in capsys.readouterr().out
+    done = run(tmp_path, "--audit")
+    assert done.returncode == 0, done.stdout
+    assert "2 of 2 tasks" in done.stdout
+    tried = run(tmp_path, "--agent=agents/mine.yaml")
+    assert "1 failed, 1 passed" in tried.stdout, tried.stdout
+
+
+def test_what_is_there_stays_and_settings_of_pytest_are_told_not_changed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = tmp_path / "new"
+    target.mkdir()
+    (target / "sites.yaml").write_text("apps: {}\n")
+    (target / "pyproject.toml").write_text("[tool.pytest.ini_options]\n")
+    assert main(["init", str(target)]) == 0
+    told = capsys.readouterr().out
+    assert (target / "sites.yaml").read_text() == "apps: {}\n"
+    assert not (target / "pytest.ini").exists()
+    assert "sites.yaml                      was there already" in told
+    assert 'webarena_sites = "./sites.yaml"' in told
+    written, kept, _ = start_project(target)
+    assert not written
+    assert len(kept) == 6
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "found"),
+    [
+        ("tox.ini", "[pytest]\naddopts = -q\n", True),
+        ("setup.cfg", "[tool:pytest]\n", True),
+        ("setup.cfg", "[metadata]\n", False),
+        ("pyproject.toml", "[tool.ruff]\n", False),
+        ("pyproject.toml", "[[[", False),
+        ("pytest.ini", "[pytest]\naddopts = -q\n", True),
+    ],
+)
+def test_files_with_pytests_settings(tmp_path: Path, name: str, text: str, found: bool) -> None:
+    (tmp_path / name).write_text(text)
+    _, _, settings = start_project(tmp_path)
+    assert settings == (tmp_path / name if found else None)
+    assert (tmp_path / name).read_text() == text
+
+
+def test_a_place_that_takes_no_files_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "file").write_text("")
+    assert main(["init", str(tmp_path / "file")]) == 2
+    assert "expected a place for a file" in capsys.readouterr().err

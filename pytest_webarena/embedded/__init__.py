@@ -1,4 +1,4 @@
-"""The small apps that ship with the package: their names and how to make them. Imports none of them."""
+"""The small apps that ship with the package: each folder with a ``site.yaml`` is one. Imports none of them."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pytest_webarena.errors import UsageError, closest
 
 if TYPE_CHECKING:
-    from pathlib import Path
     from wsgiref.types import WSGIApplication
 
 __all__ = ["APPS", "EmbeddedApp", "get"]
@@ -20,23 +20,24 @@ __all__ = ["APPS", "EmbeddedApp", "get"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmbeddedApp:
-    """One app: the folder of its name, and what that needs. Its sites and databases are the catalogue's to say."""
+    """One app, by its folder. Its sites, accounts and databases are the catalogue's to read from there."""
 
-    name: str
-    requires: tuple[str, ...] = ()
-    """Importable packages it needs beyond the core dependencies."""
-    extra: str = ""
-    """The extra of this distribution that brings them."""
+    folder: Path
+
+    @property
+    def name(self) -> str:
+        """Also the folder's."""
+        return self.folder.name
 
     @property
     def module(self) -> str:
-        """Has ``create_app(data_dir) -> WSGI callable`` and ``seed(data_dir) -> None``."""
+        """Has ``create_app(data_dir) -> WSGI callable``, ``seed(data_dir)`` and ``on_fork(data_dir)``."""
         return f"{__name__}.{self.name}"
 
     @property
     def available(self) -> bool:
-        """Whether its code and requirements are installed."""
-        return all(_importable(package) for package in (self.module, *self.requires))
+        """Whether what it needs is installed."""
+        return not self._missing()
 
     def create_app(self, data_dir: Path) -> WSGIApplication:
         """The app over seeded data. Raises `UsageError` when its requirements are missing."""
@@ -49,11 +50,20 @@ class EmbeddedApp:
 
     def require(self) -> None:
         """`UsageError` when what it needs is not installed, with the command that installs it."""
-        if missing := [package for package in self.requires if not _importable(package)]:
+        if missing := self._missing():
             raise UsageError(
                 f"the embedded app {self.name!r} needs {', '.join(missing)}, not installed here; "
-                f"run: pip install 'pytest-webarena[{self.extra}]'"
+                f"run: pip install 'pytest-webarena[{self._facts()['extra']}]'"
             )
+
+    def _missing(self) -> list[str]:
+        needs = self._facts().get("process", {}).get("needs", ())
+        return [module for module in needs if not _importable(module)]
+
+    def _facts(self) -> Any:
+        import yaml
+
+        return yaml.safe_load((self.folder / "site.yaml").read_bytes())
 
     def _load(self, attribute: str) -> object:
         self.require()
@@ -67,12 +77,9 @@ def _importable(package: str) -> bool:
         return False
 
 
-_ALL = (
-    EmbeddedApp(name="homepage"),
-    EmbeddedApp(name="shop", requires=("django", "oscar"), extra="shop"),
+APPS: Mapping[str, EmbeddedApp] = MappingProxyType(
+    {path.parent.name: EmbeddedApp(folder=path.parent) for path in sorted(Path(__file__).parent.glob("*/site.yaml"))}
 )
-
-APPS: Mapping[str, EmbeddedApp] = MappingProxyType({app.name: app for app in _ALL})
 """Every embedded app by name."""
 
 

@@ -68,9 +68,11 @@ def _docker(apps: Sequence[AppManifest], catalogue: str) -> Iterator[Diagnosis]:
         more = " and more: not all tell their size" if None in missing.values() else ""
         text = f"{len(missing)} image{'s' if len(missing) > 1 else ''}, about {in_words(known)}{more}"
         yield Diagnosis(subject="to pull", state="note", text=f"{text}\nwebarena images pull --sites={catalogue}")
+    # An image that is built here gets its packages in the versions that are installed here.
+    lacking = {app.name: _lacking(app) for app in apps if app.docker is not None and app.docker.build}
     for need in needs:
-        if need.problem:
-            yield Diagnosis(subject=need.app, state="missing", text=need.problem, app=need.app)
+        if problem := need.problem or lacking.get(need.app, ""):
+            yield Diagnosis(subject=need.app, state="missing", text=problem, app=need.app)
         elif need.comes:
             yield Diagnosis(subject=need.app, state="note", text=f"the image {need.image} {need.comes}")
         else:
@@ -95,22 +97,26 @@ def _process(app: AppManifest) -> Diagnosis:
         return Diagnosis(subject=app.name, state="missing", text=text, app=app.name)
     if process is None or not process.factory:
         return Diagnosis(subject=app.name, state="ok", text="a program of this machine")
+    if lacking := _lacking(app):
+        return Diagnosis(subject=app.name, state="missing", text=lacking, app=app.name)
     module = process.factory.partition(":")[0]
-    needed = [module, *(["oscar"] if module == "pytest_webarena.embedded.shop" else [])]
-    for name in needed:
+    return Diagnosis(subject=app.name, state="ok", text=f"a Python app of this machine ({module})")
+
+
+def _lacking(app: AppManifest) -> str:
+    """The first Python module that ``app`` needs and that is not here, with what brings it; empty: nothing."""
+    process = app.process
+    if process is None or not process.factory:
+        return ""
+    for name in (process.factory.partition(":")[0], *process.needs):
         try:
             there = find_spec(name) is not None
-        except ImportError:
+        except (ImportError, ValueError):
             there = False
         if not there and not (app.folder / f"{name.replace('.', '/')}.py").is_file():
-            fix = "pip install 'pytest-webarena[shop]'" if name == "oscar" else f"pip install what provides {name}"
-            return Diagnosis(
-                subject=app.name,
-                state="missing",
-                text=f"the Python module {name} is not installed\n{fix}",
-                app=app.name,
-            )
-    return Diagnosis(subject=app.name, state="ok", text=f"a Python app of this machine ({module})")
+            fix = process.install or f"pip install what provides {name}"
+            return f"the Python module {name} is not installed\n{fix}"
+    return ""
 
 
 def _external(app: AppManifest) -> Diagnosis:

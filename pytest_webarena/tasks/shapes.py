@@ -1,4 +1,4 @@
-"""Declarations of what a task file may hold: the base, and single values. `records` has the rest.
+"""Declarations of what a task file may hold: the base, and single values. `record_shapes` has the rest.
 
 Parser, JSON schema and reference all come from such declarations.
 

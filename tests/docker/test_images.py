@@ -53,9 +53,9 @@ def plain_base(engine: DockerClient) -> Iterator[tuple[str, str]]:
 
     pytest.importorskip("pip")
     name, run = f"localhost/test-{uuid.uuid4().hex[:12]}", f"test-{uuid.uuid4().hex[:12]}"
-    host = HostBase(python=host_python(RECIPES["embedded"]))
+    host = HostBase(python=host_python(RECIPES["embedded"].packages))
     pip = {f"pip/{file.as_posix()}": Path(str(file.locate())) for file in files_of("pip", compiled=True)}
-    wheels = {f"wheels/{file}": data for file, data in map(wheel, required_packages(RECIPES["embedded"]))}
+    wheels = {f"wheels/{file}": data for file, data in map(wheel, required_packages(RECIPES["embedded"].packages))}
     place = host.python.purelib
     bare = f"""
 FROM {host.provide(engine)}

@@ -12,6 +12,7 @@ from pytest_webarena.tasks.shapes import Fault, Int, Text
 __all__ = [
     "HEADER",
     "HOST",
+    "MODULE",
     "NAME",
     "PATH",
     "SCRIPT",
@@ -39,6 +40,7 @@ def text(label: str, pattern: str) -> Text:
 NAME = text("a name of letters, digits, '_' and '-'", r"[A-Za-z0-9][A-Za-z0-9_-]*")
 HOST = text("a host name in lower case", r"[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?")
 PATH = text("a path that starts with '/'", r"/\S*")
+MODULE = text("a Python module", r"[A-Za-z_][\w.]*")
 TARGET = text("module:attribute", r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 SCRIPT = text("module:function or file.py:function", r"[\w./-]+:[A-Za-z_]\w*")
 HEADER = text("a header's name", r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")

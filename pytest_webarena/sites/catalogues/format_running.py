@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from pytest_webarena.sites.catalogues.format_parts import NAME, PATH, SIZE, STATUS, TARGET, VARIABLES, WORDS, key, text
+from pytest_webarena.sites.catalogues.format_parts import (
+    MODULE,
+    NAME,
+    PATH,
+    SIZE,
+    STATUS,
+    TARGET,
+    VARIABLES,
+    WORDS,
+    key,
+    text,
+)
 from pytest_webarena.sites.catalogues.manifest import (
     ContainerStep,
     DockerManifest,
@@ -126,6 +137,20 @@ PROCESS: Record[ProcessManifest] = Record(
             default=(),
         ),
         key("env", VARIABLES, "Added to its environment.", "env: {LANG: C.UTF-8}", default={}),
+        key(
+            "needs",
+            ListOf(MODULE, label="a list of modules"),
+            "Python modules that `factory` needs besides its own; `webarena sites doctor` looks for them.",
+            "needs: [celery]",
+            default=(),
+        ),
+        key(
+            "install",
+            Text("a command"),
+            "The command that brings what it needs, told when something is missing.",
+            "install: pip install -r shop/requirements.txt",
+            default="",
+        ),
     ],
     rule=_process_rule,
 )

@@ -6,6 +6,7 @@ import hashlib
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from importlib.util import find_spec
@@ -17,6 +18,7 @@ from urllib.parse import urlsplit
 from pytest_webarena.errors import Problem, UsageError, closest
 from pytest_webarena.sites.backends import backend_names, is_backend
 from pytest_webarena.sites.catalogues.data_folders import data_problem
+from pytest_webarena.sites.catalogues.embedded_sites import CATALOGUES, embedded_apps
 from pytest_webarena.sites.catalogues.external import with_external_sites
 from pytest_webarena.sites.catalogues.format import APP, FILE, FORMAT_VERSION
 from pytest_webarena.sites.catalogues.manifest import (
@@ -77,10 +79,12 @@ def _as_given(problem: Problem, path: Path) -> Problem:
 class _Source:
     """One app as it stands in one or more files: keys and the file each comes from."""
 
-    def __init__(self, node: Node, entries: Entries, folder: Path) -> None:
+    def __init__(self, node: Node, entries: Entries, folder: Path, reading: Reading) -> None:
         self.node = node
         self.entries = entries
         self.folder = folder
+        self.reading = reading
+        """Of the file that says most of it; what others say has been read before."""
 
 
 def load_catalogue(name_or_path: str | Path, *, site_urls: Mapping[str, str] = MappingProxyType({})) -> Catalogue:
@@ -98,17 +102,17 @@ def read_catalogue(name_or_path: str | Path, *, thorough: bool = False) -> Catal
     """The same, without sites that run elsewhere. ``thorough``: also look at the data that apps start with."""
     path = _find(str(name_or_path), Path())
     sources = _sources(path, 0)
-    reading = Reading(str(path))
     apps: dict[str, AppManifest] = {}
-    for name, source in sources.items():
-        app = _app(name, source, reading)
-        if app is not None:
-            _check_names(app, apps, source.node, reading)
-            apps[name] = app
-    _check_dependencies(apps, sources, reading)
-    if thorough:
-        _check_data(apps, sources, reading)
-    _complain(reading.problems)
+    with suppress(TooManyProblems):
+        for name, source in sources.items():
+            app = _app(name, source)
+            if app is not None:
+                _check_names(app, apps, source)
+                apps[name] = app
+        _check_dependencies(apps, sources)
+        if thorough:
+            _check_data(apps, sources)
+    _complain([problem for reading in {source.reading for source in sources.values()} for problem in reading.problems])
     return Catalogue(name=path.stem, path=path, apps=apps)
 
 
@@ -118,7 +122,7 @@ def _find(name: str, folder: Path) -> Path:
         if not path.is_file():
             raise UsageError(f"expected a catalogue file at {path}, found none")
         return path
-    shipped = {path.stem: path for path in _SHIPPED.glob("*.yaml")}
+    shipped = {name: _SHIPPED / name for name in CATALOGUES} | {path.stem: path for path in _SHIPPED.glob("*.yaml")}
     if name not in shipped:
         raise UsageError(f"there is no catalogue {name!r}; {closest(name, shipped)}; or give the path of a YAML file")
     return shipped[name]
@@ -126,6 +130,10 @@ def _find(name: str, folder: Path) -> Path:
 
 def _sources(path: Path, depth: int) -> dict[str, _Source]:
     """The apps of a file and of those it extends, before they are read."""
+    if path.parent == _SHIPPED and path.name in CATALOGUES:
+        files = embedded_apps(path.name)
+        _complain([problem for file in files for problem in file.reading.problems])
+        return {file.app: _Source(file.node, file.entries, path.parent, file.reading) for file in files}
     root, problems = compose(path.read_bytes(), str(path))
     _complain([replace(problem, expected=problem.expected.replace("'tasks'", "'apps'")) for problem in problems])
     assert root is not None  # an empty file is a problem
@@ -144,22 +152,32 @@ def _sources(path: Path, depth: int) -> dict[str, _Source]:
         if depth >= _MAX_EXTENDS:
             raise UsageError(f"{path}: catalogues extend each other without end")
         sources = _sources(_find(file["extends"], path.parent), depth + 1)
-    entries = reading.entries(root)
-    if "apps" in entries:
-        _, apps = entries["apps"]
-        if not isinstance(apps, MapNode):
-            reading.problem(apps, "a mapping from names to apps", shown(apps))
-        else:
-            for name, (_, node) in reading.entries(apps).items():
-                if not isinstance(node, MapNode):
-                    reading.problem(node, "a mapping (app)", shown(node))
-                    continue
-                own = reading.entries(node)
-                APP.check_keys(own, reading)
-                base = sources[name].entries if name in sources else {}
-                sources[name] = _Source(node, {**base, **own}, path.parent)
+    with suppress(TooManyProblems):
+        sources |= _own(root, sources, path.parent, reading, extended=depth > 0)
     _complain(reading.problems)
     return sources
+
+
+def _own(
+    root: MapNode, below: Mapping[str, _Source], folder: Path, reading: Reading, *, extended: bool
+) -> dict[str, _Source]:
+    """The apps of one file, each over the one of its name ``below``."""
+    _, apps = reading.entries(root).get("apps", (root, None))
+    if apps is not None and not isinstance(apps, MapNode):
+        reading.problem(apps, "a mapping from names to apps", shown(apps))
+    own: dict[str, _Source] = {}
+    for name, (_, node) in reading.entries(apps).items() if isinstance(apps, MapNode) else ():
+        if not isinstance(node, MapNode):
+            reading.problem(node, "a mapping (app)", shown(node))
+            continue
+        entries = reading.entries(node)
+        APP.check_keys(entries, reading)
+        for field in APP.fields if extended else ():  # now, or it would be told of the file that extends this one
+            if field.key in entries:
+                field.shape.read(entries[field.key][1], reading)
+        base = below[name].entries if name in below else {}
+        own[name] = _Source(node, {**base, **entries}, folder, reading)
+    return own
 
 
 def _complain(problems: list[Problem]) -> None:
@@ -167,18 +185,18 @@ def _complain(problems: list[Problem]) -> None:
         raise CatalogueError(problems)
 
 
-def _app(name: str, source: _Source, reading: Reading) -> AppManifest | None:
+def _app(name: str, source: _Source) -> AppManifest | None:
     assert isinstance(source.node, MapNode)
-    values = APP.read_entries(source.entries, source.node, reading)
+    values = APP.read_entries(source.entries, source.node, source.reading)
     if isinstance(values, Invalid):
         return None
-    return _manifest(name, values, source, reading)
+    return _manifest(name, values, source)
 
 
-def _manifest(name: str, values: Mapping[str, Any], source: _Source, reading: Reading) -> AppManifest | None:
+def _manifest(name: str, values: Mapping[str, Any], source: _Source) -> AppManifest | None:
     backend = values["backend"]
     if not is_backend(backend):
-        reading.problem(source.node, f"a backend ({', '.join(backend_names())} or module:class)", repr(backend))
+        source.reading.problem(source.node, f"a backend ({', '.join(backend_names())} or module:class)", repr(backend))
         return None
     process, docker = values["process"], values["docker"]
     if process is not None and process.data:
@@ -247,13 +265,15 @@ def _file(name: str, folder: Path) -> str:
     return str((folder / Path(name).expanduser()).absolute())
 
 
-def _check_data(apps: Mapping[str, AppManifest], sources: Mapping[str, _Source], reading: Reading) -> None:
+def _check_data(apps: Mapping[str, AppManifest], sources: Mapping[str, _Source]) -> None:
     for name, app in apps.items():
         if app.process is not None and app.process.data and (problem := data_problem(app.process.data)):
-            reading.problem(sources[name].entries["process"][1], "data of which each replica can have a copy", problem)
+            source = sources[name]
+            source.reading.problem(source.entries["process"][1], "data of which each replica can have a copy", problem)
 
 
-def _check_names(app: AppManifest, others: Mapping[str, AppManifest], node: Node, reading: Reading) -> None:
+def _check_names(app: AppManifest, others: Mapping[str, AppManifest], source: _Source) -> None:
+    node, reading = source.node, source.reading
     for other in others.values():
         for site in app.sites:
             for taken in other.sites:
@@ -263,11 +283,11 @@ def _check_names(app: AppManifest, others: Mapping[str, AppManifest], node: Node
                     reading.problem(node, "each host once", f"'{site.host}' again", f"also in '{other.name}'")
 
 
-def _check_dependencies(apps: Mapping[str, AppManifest], sources: Mapping[str, _Source], reading: Reading) -> None:
+def _check_dependencies(apps: Mapping[str, AppManifest], sources: Mapping[str, _Source]) -> None:
     for app in apps.values():
         for needed in app.depends_on:
             if needed not in sources or needed == app.name:
-                reading.problem(
+                sources[app.name].reading.problem(
                     sources[app.name].node, "other apps of this catalogue in 'depends_on'", repr(needed),
                     closest(needed, sources),
                 )  # fmt: skip
@@ -276,7 +296,8 @@ def _check_dependencies(apps: Mapping[str, AppManifest], sources: Mapping[str, _
 def _digest(app: AppManifest) -> str:
     """Hash of what decides the app's behaviour, as far as it can be told without running it."""
     docker = replace(app.docker, pull_size="") if app.docker is not None else None
-    described = replace(app, folder=Path(), max_replicas=None, spares=None, digest="", docker=docker)
+    process = replace(app.process, needs=(), install="") if app.process is not None else None
+    described = replace(app, folder=Path(), max_replicas=None, spares=None, digest="", process=process, docker=docker)
     total = hashlib.sha256(dumps(described).encode())
     if app.process is not None and app.process.factory:
         targets = (app.process.factory, app.process.seed, app.process.on_fork)

@@ -78,6 +78,10 @@ class ProcessManifest:
     catalogue's file and must listen on 127.0.0.1."""
     env: Mapping[str, str] = field(default_factory=dict)
     """Added to the environment, filled in likewise."""
+    needs: tuple[str, ...] = ()
+    """Importable modules that ``factory`` needs beside its own."""
+    install: str = ""
+    """The command that brings them, told when one is missing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

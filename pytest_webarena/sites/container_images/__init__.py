@@ -1,4 +1,4 @@
-"""Images that this package builds: every embedded app in one, on a base from a registry or on this machine's Python."""
+"""Images that this package builds, of embedded apps, on a base from a registry or on this machine's Python."""
 
 from __future__ import annotations
 

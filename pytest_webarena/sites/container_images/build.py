@@ -6,31 +6,60 @@ import hashlib
 import io
 import os
 import tarfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from docker.errors import APIError, BuildError, ImageNotFound
+from packaging.requirements import Requirement
 
 from pytest_webarena.errors import SiteError, closest
+from pytest_webarena.sites.catalogues.embedded_sites import image_contents
 from pytest_webarena.sites.container_images.bases import Base, candidates
 from pytest_webarena.sites.container_images.host_python import required_packages
 
 if TYPE_CHECKING:
     from docker import DockerClient
 
-__all__ = ["IMAGE_LABEL", "RECIPES", "ensure_image"]
+__all__ = ["IMAGE_LABEL", "RECIPES", "Recipe", "ensure_image"]
 
-RECIPES: Mapping[str, tuple[str, ...]] = MappingProxyType(
-    {
-        "embedded": ("flask", "waitress"),
-        "embedded-shop": ("flask", "waitress", "django-oscar", "tzdata"),
-    }
+_DISTRIBUTION = "pytest-webarena"
+_ALWAYS = ("flask", "pyyaml", "waitress")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recipe:
+    """What goes into one image."""
+
+    apps: tuple[str, ...]
+    """The embedded apps in it, by name."""
+    extra: str = ""
+    """The extra of this distribution that they need."""
+
+    @property
+    def packages(self) -> tuple[str, ...]:
+        """What it holds besides the apps, as requirements. `SiteError` when this installation has no such extra."""
+        found = []
+        for text in metadata.requires(_DISTRIBUTION) or ():
+            marker = Requirement(text).marker
+            if marker and marker.evaluate({"extra": self.extra}) and not marker.evaluate({"extra": ""}):
+                found.append(text.partition(";")[0].strip())
+        if self.extra and not found:
+            raise SiteError(
+                f"expected an extra {self.extra!r} of {_DISTRIBUTION}, which {', '.join(self.apps)} needs, found none; "
+                "once it is in pyproject.toml, install the package again"
+            )
+        return (*_ALWAYS, *found)
+
+
+RECIPES: Mapping[str, Recipe] = MappingProxyType(
+    {name: Recipe(extra=extra, apps=apps) for name, (extra, apps) in image_contents().items()}
 )
-"""Recipe name to the packages its image holds besides the embedded apps themselves."""
+"""The images by name: one for each extra that embedded apps need, and one for all apps that need none."""
 
 IMAGE_LABEL = "pytest-webarena.image"
 """Label of every image built here; the value is the recipe."""
@@ -56,7 +85,7 @@ def ensure_image(
         raise SiteError(f"no image recipe {recipe!r}; {closest(recipe, RECIPES)}")
     wanted = os.environ.get("WEBARENA_BASE_IMAGE", "") if base is None else base
     context = _Context(recipe)
-    bases = candidates(wanted, RECIPES[recipe], note)
+    bases = candidates(wanted, RECIPES[recipe].packages, note)
     for option in bases:
         found = context.reference(option, client)
         if found is not None and _present(client, found):
@@ -90,9 +119,9 @@ class _Context:
 
     def __init__(self, recipe: str) -> None:
         self._recipe = recipe
-        names = required_packages(RECIPES[recipe])
+        names = required_packages(RECIPES[recipe].packages)
         self._pins = " ".join(f"{name}=={metadata.version(name)}" for name in names)
-        self._files = tuple(_files())
+        self._files = tuple(_files(RECIPES[recipe].apps))
 
     def reference(self, base: Base, client: DockerClient) -> str | None:
         """Name and tag of the image on ``base``; None while the base is not there and its id therefore unknown."""
@@ -147,10 +176,12 @@ class _Context:
         return buffer
 
 
-def _files() -> Iterator[tuple[str, Path]]:
+def _files(apps: Sequence[str]) -> Iterator[tuple[str, Path]]:
+    """What the package has for ``apps``; the others stay out, so that a change in one of them builds nothing here."""
     yield _DOCKERFILE, _PACKAGE.parent / _DOCKERFILE
     for name in ("errors.py", "evidence.py"):
         yield f"pytest_webarena/{name}", _PACKAGE / name
-    for path in sorted((_PACKAGE / "embedded").rglob("*")):
+    folder = _PACKAGE / "embedded"
+    for path in sorted([*folder.glob("*.py"), *(path for app in apps for path in (folder / app).rglob("*"))]):
         if path.is_file() and "__pycache__" not in path.parts:
             yield f"pytest_webarena/{path.relative_to(_PACKAGE).as_posix()}", path

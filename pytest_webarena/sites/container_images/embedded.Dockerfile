@@ -1,4 +1,4 @@
-# All embedded apps in one image; the command says which one a container serves.
+# Embedded apps, those of which are served whose packages are in it; the command says which one a container serves.
 #
 #   docker build -t embedded -f pytest_webarena/sites/container_images/embedded.Dockerfile .
 #   docker run --rm --init -p 127.0.0.1:8080:8080 embedded homepage --host 0.0.0.0 --port 8080 --data /data/homepage
@@ -9,7 +9,7 @@ ARG BASE=python:3.11-slim
 FROM ${BASE}
 
 # A base that brings the packages along is left as it is: so this also builds without a registry.
-ARG PACKAGES="flask waitress"
+ARG PACKAGES="flask pyyaml waitress"
 RUN python3 -c "import sys; from importlib.metadata import version; [version(p.split('==')[0]) for p in sys.argv[1:]]" ${PACKAGES} 2>/dev/null \
     || python3 -m pip install --no-cache-dir ${PACKAGES}
 

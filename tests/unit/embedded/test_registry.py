@@ -35,10 +35,11 @@ def test_unknown_name_lists_the_known_ones() -> None:
 
 
 def test_missing_requirement_says_what_to_install(tmp_path: Path) -> None:
-    app = EmbeddedApp(name="x", requires=("no_such_thing",), extra="x")
+    (tmp_path / "site.yaml").write_text("{extra: x, process: {needs: [yaml, no_such_thing]}}")
+    app = EmbeddedApp(folder=tmp_path)
 
     assert not app.available
-    with pytest.raises(UsageError, match=r"needs no_such_thing.*pip install 'pytest-webarena\[x\]'"):
+    with pytest.raises(UsageError, match=r"needs no_such_thing, .*pip install 'pytest-webarena\[x\]'"):
         app.seed(tmp_path)
 
 

@@ -152,6 +152,20 @@ def test_keys_of_an_extending_catalogue_replace_those_below(tmp_path: Path) -> N
     assert (app.process.command, app.process.factory) == (("x",), "")
 
 
+def test_what_is_wrong_is_told_of_the_file_it_stands_in(tmp_path: Path) -> None:
+    base = write(tmp_path / "base.yaml", MINIMAL.replace("host: shop.test", "host: Shop.Test"))
+    top = write(tmp_path / "top.yaml", "extends: ./base.yaml\n\n\napps: {shop: {spares: 3}}\n")
+    with pytest.raises(UsageError) as error:
+        load_catalogue(top)
+    assert str(error.value) == f"{base}:5:26: expected a host name in lower case, found 'Shop.Test'"
+
+
+def test_a_file_with_more_mistakes_than_anybody_reads_is_told_all_the_same(tmp_path: Path) -> None:
+    one = "  a{0}: {{backend: process, sites: {{a{0}: {{host: A.Test}}}}, process: {{factory: a:b}}}}\n"
+    told = problems(tmp_path, "apps:\n" + "".join(one.format(number) for number in range(300)))
+    assert 100 <= told.count("expected a host name in lower case") < 300
+
+
 def test_the_digest_follows_the_code_but_not_the_sizes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     package = tmp_path / "digested_shop"
     package.mkdir()

@@ -15,9 +15,10 @@ from typing import Any
 
 import pytest
 from docker.errors import APIError, BuildError, ImageNotFound
+from packaging.requirements import Requirement
 
 from pytest_webarena.errors import SiteError
-from pytest_webarena.sites.container_images import bases, ensure_image
+from pytest_webarena.sites.container_images import RECIPES, bases, ensure_image
 from pytest_webarena.sites.container_images.host_python import HostPython, host_python, required_packages
 
 
@@ -177,6 +178,22 @@ def test_the_context_holds_the_embedded_apps_and_nothing_of_the_rest(build: Buil
     assert engine.built[0]["dockerfile"] in names
     assert {"pytest_webarena/errors.py", "pytest_webarena/embedded/serve.py"} <= names
     assert not any("__pycache__" in name or name.startswith("pytest_webarena/browser") for name in names)
+
+
+def test_each_extra_has_an_image_with_its_packages_and_no_other_apps() -> None:
+    shop, rest = RECIPES["embedded-shop"], RECIPES["embedded"]
+    assert (shop.apps, rest.apps) == (("shop",), ("homepage",))
+    assert {Requirement(text).name for text in set(shop.packages) - set(rest.packages)} == {"django-oscar", "tzdata"}
+    with pytest.raises(SiteError, match=r"an extra 'forge' of pytest-webarena, which forge needs, found none; once"):
+        _ = replace(shop, extra="forge", apps=("forge",)).packages
+
+
+def test_an_image_is_the_same_whatever_happens_to_apps_that_are_not_in_it(build: Build) -> None:
+    engine = Engine(bases.DEFAULT)
+    build(engine)
+    with tarfile.open(fileobj=engine.built[0]["fileobj"]) as context:
+        folders = {name.split("/")[2] for name in context.getnames() if name.count("/") > 2 and "/embedded/" in name}
+    assert folders == {"homepage"}
 
 
 def test_a_failing_build_shows_the_end_of_its_log(build: Build) -> None:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 from pytest_webarena.errors import SiteMissing
+from pytest_webarena.sites import doctor
+from pytest_webarena.sites.backends.docker import survey
 from pytest_webarena.sites.catalogues.external import external_app
 from pytest_webarena.sites.catalogues.loading import load_catalogue
 from pytest_webarena.sites.catalogues.manifest import AppManifest, DockerManifest, ProcessManifest
@@ -32,14 +36,41 @@ def test_python_apps_need_their_modules(tmp_path: Path) -> None:
     assert found(load_catalogue("embedded").apps["homepage"])["homepage"][0] == "ok"
 
 
+def test_what_an_app_needs_beside_its_own_module_is_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    app = process("pytest_webarena.embedded.homepage:create_app")
+    assert app.process is not None
+    needy = replace(app.process, needs=("flask", "no_such_module"))
+    assert found(replace(app, process=needy))["app"] == (
+        "missing",
+        "the Python module no_such_module is not installed\npip install what provides no_such_module",
+    )
+    assert found(replace(app, process=replace(needy, install="make it so")))["app"][1].endswith("\nmake it so")
+    shop = load_catalogue("embedded").apps["shop"]
+    monkeypatch.setattr(doctor, "find_spec", lambda name: None if name == "oscar" else find_spec(name))
+    assert found(shop)["shop"] == (
+        "missing",
+        "the Python module oscar is not installed\npip install 'pytest-webarena[shop]'",
+    )
+
+
+def test_images_built_here_need_the_packages_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    app = load_catalogue("embedded-docker").apps["shop"]
+    assert app.docker is not None
+    engine = survey.Engine(address="here", version="1", memory=0, storage="/")
+    needs = survey.AppNeeds(app="shop", image=app.docker.image, comes="is built when it is needed")
+    monkeypatch.setattr(survey, "survey", lambda _: (engine, (needs,)))
+    monkeypatch.setattr(doctor, "find_spec", lambda name: None if name == "oscar" else find_spec(name))
+    assert found(app)["shop"][1].endswith("pip install 'pytest-webarena[shop]'")
+    monkeypatch.setattr(doctor, "find_spec", lambda name: find_spec("json"))
+    assert found(app)["shop"] == ("note", f"the image {app.docker.image} is built when it is needed")
+
+
 def test_sites_elsewhere_have_to_answer() -> None:
     state, text = found(external_app("shop", "http://127.0.0.1:9", None, None))["shop"]
     assert (state, text) == ("missing", "nobody answers at http://127.0.0.1:9: Connection refused")
 
 
 def test_without_an_engine_that_is_all_that_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    from pytest_webarena.sites.backends.docker import survey
-
     def none(*_: object) -> None:
         raise SiteMissing("expected a Docker engine, found none")
 

@@ -36,10 +36,10 @@ class CannedRuntime:
     def __init__(self, info, settings):
         self.info, self.settings, self.run_dir = info, settings, RunDir(info.run_dir)
 
-    def run(self, task, agent, trial, *, node_id):
+    def run(self, task, agent, trial, *, browser, node_id):
         definition = resolve_agent(agent, self.settings.agent_directories, self.settings.overrides)
         self.run_dir.describe(self.info.facts)
-        folder = self.run_dir.folder(TrialKey(task.id, definition.id, trial))
+        folder = self.run_dir.folder(TrialKey(task.id, definition.id, trial, browser))
         writer = folder.begin(worker="w", node_id=node_id, task={"sites": list(task.sites), "task_digest": task.digest})
         if "dying" in task.id:
             os._exit(9)

@@ -7,6 +7,7 @@ import pytest
 
 from pytest_webarena.browser.config import EngineConfig, SessionConfig
 from pytest_webarena.checks.grading import ORIGINAL
+from pytest_webarena.errors import UsageError
 from pytest_webarena.plugin.settings import Settings
 from pytest_webarena.results import TrialRecord
 from pytest_webarena.testing import make_task
@@ -42,4 +43,7 @@ def test_a_trial_is_given_the_runs_options_as_they_are(tmp_path: Path, monkeypat
     )  # fmt: skip
     with Runtime(RunInfo(run_dir=tmp_path, broker="", temp_dir=tmp_path), config) as runtime:
         runtime.run(TASK, "null", 1, browser="chromium", node_id="")
-    assert plans[0].options is options
+        with pytest.raises(UsageError, match=r"fixture browser_name: expected firefox, .* found chromium"):
+            runtime.run(TASK, "null", 1, browser="firefox", node_id="")  # its record would tell of another browser
+    (plan,) = plans
+    assert plan.options is options

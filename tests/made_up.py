@@ -53,14 +53,18 @@ def make_trial(
     *,
     agent: str = "a",
     trial: int = 1,
+    within: str = "chromium",
     steps: Sequence[dict[str, Any]] = ({}, {"action": {"kind": "stop", "answer": "rye"}}),
     checks: Sequence[CheckResult] | None = None,
     evidence: bool = True,
     **record: Any,
 ) -> TrialRecord:
-    """A finished trial with all its files. ``steps`` are fields of `StepRecord` that differ from a click on "Save"."""
-    folder = run.folder(TrialKey(task, agent, trial))
-    writer = folder.begin(worker="gw0", node_id=f"tasks/x.yaml::{task}[chromium]")
+    """A finished trial with all its files, in the browser ``within``.
+
+    ``steps`` are fields of `StepRecord` that differ from a click on "Save".
+    """
+    folder = run.folder(TrialKey(task, agent, trial, within))
+    writer = folder.begin(worker="gw0", node_id=f"tasks/x.yaml::{task}[{within}]")
     written = []
     for index, fields in enumerate(steps):
         text, shot = writer.observed(
@@ -113,7 +117,7 @@ def make_trial(
         "attempt": writer.number,
         "seconds": {"lease": 0.5, "episode": 2.0, "total": 3.0},
         "started": 1_700_000_000.0,
-        "node_id": f"tasks/x.yaml::{task}[chromium]",
+        "node_id": f"tasks/x.yaml::{task}[{within}]",
         "worker": "gw0",
         **record,
     }

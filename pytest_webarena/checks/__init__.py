@@ -12,7 +12,7 @@ True
 from pytest_webarena.checks.bounded import CHECK_SECONDS, judge_all_bounded, judge_bounded
 from pytest_webarena.checks.grading import GRADINGS, ORIGINAL, REPAIRED, VERIFIED, Grading, find_grading
 from pytest_webarena.checks.images.captions import Captioner
-from pytest_webarena.checks.judging import Signals, collect, judge, judge_all, signals
+from pytest_webarena.checks.judging import Needs, collect, judge, judge_all, needs
 from pytest_webarena.checks.kind import Judgement, Kind, Live, Page, Rows, Sight, State, View
 from pytest_webarena.checks.verdict import CheckResult, Verdict
 from pytest_webarena.tasks.kinds import find_kind, kind_names, register
@@ -29,10 +29,10 @@ __all__ = [
     "Judgement",
     "Kind",
     "Live",
+    "Needs",
     "Page",
     "Rows",
     "Sight",
-    "Signals",
     "State",
     "Verdict",
     "View",
@@ -44,6 +44,6 @@ __all__ = [
     "judge_all_bounded",
     "judge_bounded",
     "kind_names",
+    "needs",
     "register",
-    "signals",
 ]

@@ -18,14 +18,14 @@ from pytest_webarena.tasks.model import Check, Task
 from pytest_webarena.tasks.placeholders import readable
 from pytest_webarena.text import clip
 
-__all__ = ["Signals", "Watch", "collect", "judge", "judge_all", "make_ready", "signals"]
+__all__ = ["Needs", "Watch", "collect", "judge", "judge_all", "make_ready", "needs"]
 
 Watch = Callable[[str, str], str]
 """Told the grading and the path of each check that is about to be judged; says why it must not be, or nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Signals:
+class Needs:
     """What a task's checks need from the trial beyond what every trial records."""
 
     each_step: tuple[Check, ...] = ()
@@ -38,9 +38,9 @@ class Signals:
     """Whether any looks at what sites show, hold or were asked, and not at the answer and the steps alone."""
 
 
-def signals(checks: Sequence[Check]) -> Signals:
+def needs(checks: Sequence[Check]) -> Needs:
     """Which checks gather something, and when. Both are empty for tasks that only look at the record."""
-    return Signals(
+    return Needs(
         each_step=tuple(check for check, steps in _leaves(checks) if steps and _collects(check)),
         end=tuple(check for check, _ in _leaves(checks) if _collects(check)),
         responses=any(_reads_responses(check) for check, _ in _leaves(checks)),

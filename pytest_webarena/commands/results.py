@@ -45,9 +45,10 @@ def _gradings(options: argparse.Namespace) -> int:
     code = name_unreadable(stored.unreadable)
     found = compare(stored.records)
     if options.agent is not None:
-        if options.agent not in found:
-            raise UsageError(f"--agent: expected one of {', '.join(found) or 'none'}, found {options.agent!r}")
-        found = {options.agent: found[options.agent]}
+        known = ", ".join(dict.fromkeys(each.agent for each in found.values()))
+        found = {name: each for name, each in found.items() if options.agent in (name, each.agent)}
+        if not found:
+            raise UsageError(f"--agent: expected one of {known or 'none'}, found {options.agent!r}")
     if options.format == "json":
         from pytest_webarena.results.export import gradings_json
 

@@ -30,7 +30,10 @@ MISSING_SITES = "the catalogue has no site"
 
 
 def parametrize_tasks(metafunc: pytest.Metafunc) -> None:
-    """One item per agent and trial. A single agent or trial leaves the node id short."""
+    """One item per agent and trial. A single agent or trial leaves the node id short; a browser never does.
+
+    Browsers are pytest-playwright's: the runner asks for its ``browser_name``.
+    """
     if not isinstance(metafunc.definition.parent, TaskFile):
         return
     settings = metafunc.config.stash[SETTINGS]

@@ -25,11 +25,13 @@ from pytest_webarena.results import Attempt, RunDir, TrialKey, TrialRecord, summ
 from pytest_webarena.results.export import export
 from pytest_webarena.results.gate import TOO_MANY_ERRORS
 from pytest_webarena.results.plan import Coverage, PlannedTrial, cover, extend_plan, read_plan
+from pytest_webarena.results.records import browser_told
 from pytest_webarena.results.rundir import claim, read_steps
 
 if TYPE_CHECKING:
     from pytest_webarena.plugin.run_start import RunStart
     from pytest_webarena.plugin.settings import Settings
+    from pytest_webarena.results import Summary
     from pytest_webarena.results.audit import Audit
     from pytest_webarena.results.gate import Ruling
     from pytest_webarena.results.rundir import Stored, Unreadable
@@ -63,7 +65,9 @@ class Controller:
         self.refusal = ""
         """Why workers would run nothing."""
         self.coverages: dict[str, Coverage] = {}
-        """What became of each agent's planned trials, once the run is closed."""
+        """What became of each agent's planned trials, in each browser, once the run is closed."""
+        self._planned: tuple[TrialKey, ...] = ()
+        """All trials of the run's plan, once the run is closed."""
         self._plan: tuple[PlannedTrial, ...] = ()
         """As workers told it."""
         self._skips: dict[str, str] = {}
@@ -154,9 +158,7 @@ class Controller:
                 self.audit = auditing.conclude(self._config, run, self.records, self._node_ids)
                 self.ruling = auditing.rule(self.audit)
         else:
-            self.ruling = self._settings.gate.rule(
-                summarise(self.records), self.coverages, uncollected=self._uncollected
-            )
+            self.ruling = self._settings.gate.rule(self.summaries(), self.coverages, uncollected=self._uncollected)
         if pytests_own == pytest.ExitCode.NO_TESTS_COLLECTED and self._settings.resume is not None and run is not None:
             pytests_own = pytest.ExitCode.OK  # everything was finished already: that is what resuming is for
         if (self.trouble or self.unreadable) and pytests_own in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
@@ -226,6 +228,10 @@ class Controller:
         except OSError as error:
             self.trouble = self.trouble or f"expected to close the run in {run.path}, found: {error}"
 
+    def summaries(self) -> dict[str, Summary]:
+        """The figures of all that have records, by the names that `coverages` has."""
+        return summarise(self.records, beside=self._planned)
+
     def _cover(self, run: RunDir | None, lost: Sequence[TrialRecord]) -> None:
         """Hold the records against the plan, and note there why trials were skipped."""
         plan = read_plan(run.path) if run is not None else {}
@@ -233,6 +239,7 @@ class Controller:
             plan |= {trial.key: trial for trial in self._config.stash.get(PLAN, self._plan) if trial.key not in plan}
             told = [replace(trial, skipped=self._skips.get(trial.node_id, trial.skipped)) for trial in plan.values()]
             plan = {trial.key: trial for trial in told}
+        self._planned = tuple(plan)
         self.coverages = cover(
             plan,
             self.records,
@@ -269,7 +276,7 @@ def _close_unfinished(run: RunDir, since: float, *, interrupted: bool) -> list[T
     for started in run.unfinished():
         if "key" not in started or started.get("time", 0.0) < since:
             continue
-        key = TrialKey(**started["key"])
+        key = TrialKey.from_json(started["key"], browser=browser_told(started))
         who = "the run was interrupted" if interrupted else f"the worker {started.get('worker') or 'process'} died"
         message = f"{who} during this trial (attempt {started['attempt']})"
         attempt = Attempt(number=started["attempt"], outcome="error", cause="harness", message=message)

@@ -208,13 +208,13 @@ def webarena_config(
         judge=placed(webarena_judge, webarena_run.run_dir),
         record=webarena_record,
         overrides=settings.overrides,
-        visits=expected_visits(pytestconfig, request.session.items),
+        visits=expected_visits(pytestconfig, request.session.items, browser=browser_name),
     )
 
 
 @pytest.fixture(scope="session")
 def webarena_worker(webarena_run: RunInfo) -> Iterator[Worker]:
-    """What this process keeps from trial to trial: the broker's client, the browser, cookies."""
+    """What this process keeps from trial to trial, for each browser: the broker's client, the browser, cookies."""
     from pytest_webarena.plugin.worker import Worker
 
     with Worker(webarena_run) as worker:

@@ -39,8 +39,7 @@ def prepare(config: pytest.Config) -> None:
         config.stash[SETTINGS] = settings = read_settings(config)
         collecting, held = config.getoption("collectonly"), None
         if settings.asks_for_agents and settings.rescore is None:
-            browsers = config.getoption("--browser", default=None) or ()
-            check_agents(settings, collecting=collecting, browsers=browsers)
+            check_agents(settings, collecting=collecting)
         if settings.rescore is not None:
             rescoring.name_files(config, RunDir(settings.rescore))
         if config.getoption("--sites"):

@@ -1,4 +1,4 @@
-"""What a task becomes for pytest: an item per agent and trial."""
+"""What a task becomes for pytest: an item per agent, trial and browser."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from pytest_webarena.plugin import auditing
 from pytest_webarena.plugin.reporting import outcomes
 from pytest_webarena.plugin.stash import SETTINGS
 from pytest_webarena.results import TrialKey
+from pytest_webarena.results.records import DEFAULT_BROWSER
 
 if TYPE_CHECKING:
     from pytest_webarena.agents.audit_trials import AuditTrial
@@ -23,7 +24,7 @@ __all__ = ["TaskItem"]
 
 
 class TaskItem(pytest.Function):
-    """One trial of one agent at one task."""
+    """One trial of one agent at one task, in one browser."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -58,13 +59,13 @@ class TaskItem(pytest.Function):
     @property
     def browser(self) -> str:
         """The browser as ``--browser`` named it."""
-        name: str = self._params.get("browser_name", "chromium")
+        name: str = self._params.get("browser_name", DEFAULT_BROWSER)
         return name
 
     @property
     def key(self) -> TrialKey:
         """What identifies its trial in records."""
-        return TrialKey(self.task.id, agent_id(self.agent_name), self.trial)
+        return TrialKey(self.task.id, agent_id(self.agent_name), self.trial, self.browser)
 
     @property
     def _params(self) -> dict[str, Any]:

@@ -24,16 +24,11 @@ def check_keys(items: Iterable[pytest.Item]) -> None:
     known: dict[TrialKey, TaskItem] = {}
     for item in items:
         if isinstance(item, TaskItem) and (other := known.setdefault(item.key, item)).nodeid != item.nodeid:
-            if (one := other.browser) != (two := item.browser):
-                raise UsageError(
-                    f"--browser: expected one browser for tasks, found {one} and {two}: records tell trials apart by "
-                    "task, agent and trial, and would mix them; run the tasks once with each --browser, each time "
-                    "with a --run-dir of its own"
-                )
             raise UsageError(
                 f"expected each trial once, found {other.nodeid} and {item.nodeid}: both are trial {item.key.trial} of "
-                f"{item.key.agent} at the task {item.key.task}, and records tell trials apart by these; give the tasks "
-                "different ids, or run their files apart (several tries of one task: --trials, not --count)"
+                f"{item.key.agent} in {item.browser} at the task {item.key.task}, and records tell trials apart by "
+                "these; give the tasks different ids, or run their files apart (several tries of one task: --trials, "
+                "not --count)"
             )
 
 
@@ -53,9 +48,11 @@ def record_plan(config: pytest.Config, run: Path) -> None:
         extend_plan(run, plan)
 
 
-def expected_visits(config: pytest.Config, items: Iterable[pytest.Item]) -> Mapping[str, Mapping[str, int]]:
-    """Site to account to how many trials among ``items`` visit the site so."""
+def expected_visits(
+    config: pytest.Config, items: Iterable[pytest.Item], *, browser: str
+) -> Mapping[str, Mapping[str, int]]:
+    """Site to account to how many trials in ``browser`` among ``items`` visit the site so."""
     from pytest_webarena.trials.visits import count_visits
 
-    trials = [item.task for item in items if isinstance(item, TaskItem)]
+    trials = [item.task for item in items if isinstance(item, TaskItem) and item.browser == browser]
     return count_visits(trials, config.stash[CATALOGUE]) if CATALOGUE in config.stash else {}

@@ -16,8 +16,8 @@ from pytest_webarena.errors import UsageError
 from pytest_webarena.llm.endpoint import Endpoint
 from pytest_webarena.llm_judge import judge_facts
 from pytest_webarena.plugin.items import TaskItem
-from pytest_webarena.results import RunDir, TrialKey
-from pytest_webarena.results.conditions import RESCORED, latest_judging, notes
+from pytest_webarena.results import RunDir
+from pytest_webarena.results.conditions import RESCORED, browsers_of, latest_judging, notes
 from pytest_webarena.results.plan import read_plan
 from pytest_webarena.results.rundir import write_atomically
 from pytest_webarena.suites.published import SUITES
@@ -40,6 +40,7 @@ class StoredRun:
     agents: tuple[str, ...]
     """The names given to ``--agent``: node ids hold them."""
     trials: int
+    browsers: tuple[str, ...]
     catalogue: str
     grading: str
     without: tuple[str, ...]
@@ -80,6 +81,7 @@ def read_stored_run(config: pytest.Config) -> StoredRun | None:
         path=path,
         agents=tuple(dict.fromkeys(agent for part in parts for agent in part.get("agents", ()))),
         trials=max(int(part.get("trials", 1)) for part in parts),
+        browsers=tuple(dict.fromkeys(browser for part in parts for browser in browsers_of(part))),
         catalogue=facts.get("catalogue", ""),
         grading=grading.get("name", ""),
         without=tuple(grading.get("without", ())),
@@ -121,9 +123,7 @@ def files_of(run: RunDir, *roots: Path, planned: bool = False) -> list[str]:
     return sorted({*(name for name in names if name in SUITES), *(str(file) for file in found if file is not None)})
 
 
-def stored_trials(
-    items: Iterable[pytest.Item], run: RunDir, ids: Mapping[str, str]
-) -> tuple[list[TaskItem], list[pytest.Item], int]:
+def stored_trials(items: Iterable[pytest.Item], run: RunDir) -> tuple[list[TaskItem], list[pytest.Item], int]:
     """Items whose trial has a record, the other items, and the number of records without an item."""
     kept: list[TaskItem] = []
     others: list[pytest.Item] = []
@@ -131,7 +131,7 @@ def stored_trials(
     found: set[str] = set()
     for item in items:
         if isinstance(item, TaskItem):
-            name = TrialKey(item.task.id, ids[item.agent_name], item.trial).folder
+            name = run.folder(item.key).path.name
             if name in folders:
                 kept.append(item)
                 found.add(name)

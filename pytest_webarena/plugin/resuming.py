@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import astuple
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +19,7 @@ from pytest_webarena.checks import CHECK_SECONDS
 from pytest_webarena.errors import UsageError
 from pytest_webarena.plugin.rescoring import files_of
 from pytest_webarena.results import RunDir
-from pytest_webarena.results.conditions import RESUMED, latest_judging, notes
+from pytest_webarena.results.conditions import RESUMED, browsers_of, latest_judging, notes
 from pytest_webarena.results.plan import read_plan
 from pytest_webarena.results.rundir import write_atomically
 from pytest_webarena.suites.published import SUITES
@@ -32,7 +33,7 @@ _CHOOSE = (
     "--suite", "--select", "--one-per-template", "--shard", "-k", "-m", "--deselect", "--ignore", "--ignore-glob",
 )  # fmt: skip
 """Options that choose tests: one that the run did not have narrows it."""
-_RAW = ("--fetch-images", "--browser", "--browser-channel", "--device", "--check-timeout")
+_RAW = ("--fetch-images", "--browser-channel", "--device", "--check-timeout")
 """Options that are recorded as they were given, for no other fact tells of them."""
 _FREE = (
     "--site-url", "--env-retries", "--max-cost", "--requests-per-minute", "--model-cache", "--prices", "--judge-url",
@@ -90,6 +91,7 @@ def _options(facts: Mapping[str, Any], run: Path) -> dict[str, Any]:
         "--audit": facts.get("audit") or None,
         "--agent": None if facts.get("audit") else facts.get("agents"),
         "--trials": facts.get("trials"),
+        "--browser": browsers_of(facts),
         "--sites": facts.get("catalogue"),
         "--allow-unreset": facts.get("allow_unreset") or None,
         "--site-url": [f"{site}={url}" for site, url in (facts.get("site_urls") or {}).items()] or None,
@@ -261,10 +263,10 @@ def _to_here(config: pytest.Config, argument: str) -> str:
     return argument if path in SUITES else f"{config.rootpath / path}{colons}{item}"
 
 
-def finished_trials(run: RunDir) -> tuple[tuple[str, str, int, str, str], ...]:
+def finished_trials(run: RunDir) -> tuple[tuple[str, str, int, str, str, str], ...]:
     """Trials of an earlier run that need not be run again, as `RunInfo.finished` holds them. Errors are run again."""
     return tuple(
-        (record.key.task, record.key.agent, record.key.trial, record.task_digest, record.agent_digest)
+        (*astuple(record.key), record.task_digest, record.agent_digest)
         for record in run.records()
         if record.outcome != "error"
     )

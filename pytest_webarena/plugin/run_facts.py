@@ -43,6 +43,7 @@ def run_facts(config: pytest.Config, told: Mapping[str, Any]) -> dict[str, Any]:
         "argv": told["argv"],
         "agents": list(settings.agents),
         "trials": settings.trials,
+        "browsers": list(settings.browsers),
         "audit": settings.audit,
         "catalogue": settings.catalogue,
         "apps": apps_of(config),

@@ -67,7 +67,7 @@ class RunStart:
 
         run_dir = settings.run_dir if settings is not None else None
         run_dir = run_dir or _default_run_dir(self._config.rootpath)
-        finished: tuple[tuple[str, str, int, str, str], ...] = ()
+        finished: tuple[tuple[str, str, int, str, str, str], ...] = ()
         if settings is not None and settings.resume is not None:
             from pytest_webarena.plugin.resuming import finished_trials
             from pytest_webarena.results import RunDir

@@ -46,7 +46,9 @@ def run_task(request: pytest.FixtureRequest, browser_name: str) -> None:
     runtime = request.getfixturevalue("webarena_rescorer" if again else "webarena_runtime")  # lazy: neither is cheap
     executor: TrialExecutor = request.getfixturevalue("webarena_executor")
     try:
-        record = executor.submit(item.task, item.agent_name, item.trial, node_id=item.nodeid).result()
+        record = executor.submit(
+            item.task, item.agent_name, item.trial, browser=item.browser, node_id=item.nodeid
+        ).result()
     except SiteMissing as missing:
         _skip(item, printable(str(missing)))
     except OSError as error:  # of records alone: whatever else goes wrong has a record of its own
@@ -78,6 +80,7 @@ def facts(record: TrialRecord) -> list[tuple[str, object]]:
         ("task", record.key.task),
         ("agent", record.key.agent),
         ("trial", record.key.trial),
+        ("browser", record.key.browser),
         ("outcome", record.outcome),
         ("score", record.score),
         ("stop_reason", record.stop_reason),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pytest_webarena.errors import UsageError
 from pytest_webarena.plugin.items import TaskItem
-from pytest_webarena.plugin.rescoring import agent_ids, stored_trials
+from pytest_webarena.plugin.rescoring import stored_trials
 from pytest_webarena.plugin.run_start import run_info
 from pytest_webarena.plugin.stash import LEFT_OUT, SETTINGS
 from pytest_webarena.results import RunDir, TrialKey
@@ -39,7 +39,7 @@ class Shard:
     count: int
 
     def holds(self, task_id: str) -> bool:
-        """Whether the task belongs to this shard. All trials and agents of a task stay together."""
+        """Whether the task belongs to this shard. All trials, agents and browsers of a task stay together."""
         number = int.from_bytes(hashlib.sha256(task_id.encode()).digest()[:8], "big")
         return number % self.count == self.index - 1
 
@@ -76,7 +76,7 @@ def deselect(config: pytest.Config, items: list[pytest.Item]) -> None:
 
     settings = config.stash[SETTINGS]
     if settings.rescore is not None:
-        kept, others, stored = stored_trials(items, RunDir(settings.rescore), agent_ids(settings))
+        kept, others, stored = stored_trials(items, RunDir(settings.rescore))
         config.stash[LEFT_OUT] = LeftOut(unrecorded=len(others), stored=stored)
         config.hook.pytest_deselected(items=others)
         items[:] = kept
@@ -91,9 +91,10 @@ def deselect(config: pytest.Config, items: list[pytest.Item]) -> None:
         [item for item in items if isinstance(item, TaskItem)],
         shard=settings.shard,
         finished={
-            TrialKey(task, agent, trial): Digests(digest, other) for task, agent, trial, digest, other in finished
+            TrialKey(task, agent, trial, browser): Digests(digest, other)
+            for task, agent, trial, browser, digest, other in finished
         },
-        agent_digests={name: (definition.id, definition.digest) for name, definition in definitions.items()},
+        agent_digests={name: definition.digest for name, definition in definitions.items()},
     )
     config.stash[LEFT_OUT] = LeftOut(elsewhere=len(elsewhere), finished=len(done))
     if elsewhere or done:
@@ -107,19 +108,17 @@ def left_out(
     *,
     shard: Shard | None,
     finished: Mapping[TrialKey, Digests],
-    agent_digests: Mapping[str, tuple[str, str]],
+    agent_digests: Mapping[str, str],
 ) -> tuple[list[pytest.Item], list[pytest.Item]]:
     """Items of other shards, and items whose trial is finished with the same digests.
 
-    ``agent_digests`` maps the name given to ``--agent`` to the agent's id and digest.
+    ``agent_digests`` maps the name given to ``--agent`` to the agent's digest.
     """
     elsewhere: list[pytest.Item] = []
     done: list[pytest.Item] = []
     for item in items:
-        agent_id, agent_digest = agent_digests[item.agent_name]
-        key = TrialKey(item.task.id, agent_id, item.trial)
         if shard is not None and not shard.holds(item.task.id):
             elsewhere.append(item)
-        elif finished.get(key) == Digests(item.task.digest, agent_digest):
+        elif finished.get(item.key) == Digests(item.task.digest, agent_digests[item.agent_name]):
             done.append(item)
     return elsewhere, done

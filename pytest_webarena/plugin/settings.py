@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
@@ -23,6 +23,7 @@ from pytest_webarena.plugin.rescoring import StoredRun, read_stored_run
 from pytest_webarena.plugin.selection import Shard, parse_shard
 from pytest_webarena.plugin.suite_options import SuiteSettings, catalogue_of, read_suites
 from pytest_webarena.results.gate import Gate
+from pytest_webarena.results.records import DEFAULT_BROWSER
 from pytest_webarena.secrets import mark_environment
 from pytest_webarena.sites.catalogues.external import parse_site_urls
 from pytest_webarena.sites.catalogues.running import Pulls
@@ -42,6 +43,8 @@ class Settings:
     agents_given: bool
     """False when `DEFAULT_AGENT` stands in."""
     trials: int
+    browsers: tuple[str, ...]
+    """Trials run in each of them, as pytest-playwright makes items."""
     catalogue: str
     suites: SuiteSettings
     site_urls: Mapping[str, str]
@@ -112,6 +115,7 @@ def read_settings(config: pytest.Config) -> Settings:
         agents=agents or (DEFAULT_AGENT,),
         agents_given=bool(agents),
         trials=option("--trials") or (stored.trials if stored else 1),
+        browsers=_browsers(config, stored),
         catalogue=(
             option("--sites")
             or (stored.catalogue if stored else "")
@@ -171,6 +175,28 @@ def read_settings(config: pytest.Config) -> Settings:
     )
 
 
+def _browsers(config: pytest.Config, stored: StoredRun | None) -> tuple[str, ...]:
+    """As asked for; of a run that is judged again its own, which pytest-playwright is then told of.
+
+    `UsageError` for what holds of one browser only.
+    """
+    given = tuple(config.getoption("--browser", default=None) or ())
+    if not given and stored is not None:
+        given = stored.browsers
+        config.option.browser = list(given)
+    if len(set(given)) != len(given):
+        raise UsageError(f"--browser: expected each browser once, found {', '.join(given)}; see --trials")
+    if len(given) > 1:
+        for name in ("--browser-executable", "--browser-channel", "--audit"):
+            if config.getoption(name, default=None):
+                raise UsageError(f"--browser: expected one beside {name}, found {', '.join(given)}; run them apart")
+        if config.getini("webarena_browser_executable"):
+            raise UsageError(
+                f"--browser: expected one beside webarena_browser_executable in the ini file, found {', '.join(given)}"
+            )
+    return given or (DEFAULT_BROWSER,)
+
+
 def _pulls(config: pytest.Config) -> Pulls:
     """Which missing images the run pulls."""
     given: str = config.getoption("--pull") or config.getini("webarena_pull") or "small"
@@ -201,11 +227,8 @@ def _grading(config: pytest.Config, stored: StoredRun | None) -> Grading:
     return find_grading(name or "repaired", without)
 
 
-def check_agents(settings: Settings, *, collecting: bool = False, browsers: Collection[str] = ()) -> None:
-    """Fail before anything runs when an agent can't be found or, unless tasks are merely collected, lacks something.
-
-    ``browsers`` are the names given by ``--browser``; some agents need Chromium.
-    """
+def check_agents(settings: Settings, *, collecting: bool = False) -> None:
+    """Fail before anything runs when an agent can't be found or, unless tasks are merely collected, lacks something."""
     from pytest_webarena.agents import resolve_agent
 
     if not collecting:
@@ -215,7 +238,7 @@ def check_agents(settings: Settings, *, collecting: bool = False, browsers: Coll
         agent = resolve_agent(name, settings.agent_directories, settings.overrides)
         if not collecting:
             agent.check(settings.options.models)
-            _check_browsers(name, agent, browsers)
+            _check_browsers(name, agent, settings.browsers)
         for used in agent.overridden:
             unused.pop(used, None)
         if settings.audit and not agent.source.startswith("built-in"):
@@ -265,7 +288,8 @@ def _claim(option: str, folder: Path) -> int | None:
         ) from None
 
 
-def _check_browsers(name: str, agent: AgentDefinition, browsers: Collection[str]) -> None:
+def _check_browsers(name: str, agent: AgentDefinition, browsers: Sequence[str]) -> None:
+    """Some agents need Chromium."""
     from pytest_webarena.agents.definitions import observed_as
     from pytest_webarena.browser.config import ObservationConfig
 

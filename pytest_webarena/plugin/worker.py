@@ -1,8 +1,9 @@
-"""One worker process's runtime: made for its first trial, and fitted to the policies of each further one."""
+"""One worker process's runtimes, one per browser: each made for its first trial, and fitted to every further one."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 from pytest_webarena.sites.client.order import place_order
@@ -16,23 +17,25 @@ __all__ = ["Worker"]
 
 
 class Worker:
-    """Use as a context manager: leaving it closes the browser and gives everything back."""
+    """Use as a context manager: leaving it closes the browsers and gives everything back."""
 
     def __init__(self, info: RunInfo) -> None:
         self._info = info
-        self._runtime: Runtime | None = None
+        self._runtimes: dict[str, Runtime] = {}
 
     def __enter__(self) -> Worker:
         return self
 
     def __exit__(self, *exc_info: object) -> None:
-        if self._runtime is not None:
-            self._runtime.__exit__(*exc_info)
+        with ExitStack() as exits:
+            for runtime in self._runtimes.values():
+                exits.push(runtime)
 
     def runtime(self, config: RuntimeConfig, order: Mapping[str, Any]) -> Runtime:
-        """The runtime, by these settings from now on; ``order`` is what they want of the broker."""
+        """The runtime of the browser that the settings name, by these from now on; ``order`` is for the broker."""
         place_order(self._info.broker, order)
-        if self._runtime is None:
-            self._runtime = Runtime(self._info, config)
-        self._runtime.adopt(config)
-        return self._runtime
+        name = config.engine.browser_name
+        if name not in self._runtimes:
+            self._runtimes[name] = Runtime(self._info, config)
+        self._runtimes[name].adopt(config)
+        return self._runtimes[name]

@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 
 from pytest_webarena.agents.audit_trials import MUTANTS, NULL_FAMILY, AuditTrial, is_unachievable
 from pytest_webarena.checks.verdict import CheckResult, Verdict
-from pytest_webarena.results.records import TrialKey, TrialRecord
+from pytest_webarena.results.records import TrialRecord
 from pytest_webarena.tasks.model import Task
 
 __all__ = ["FINDINGS", "Audit", "AuditedTrial", "Finding", "Reason", "TaskAudit", "audit", "why_wrong"]
@@ -19,6 +19,8 @@ SCHEMA_VERSION = 1
 Finding = Literal["valid", "unsolvable", "flaky", "too easy", "weak check", "error", "skipped"]
 """From good to bad to untold; a task with several reasons goes by the first of them in this order."""
 FINDINGS: tuple[Finding, ...] = get_args(Finding)
+_Tried = tuple[str, str, int]
+"""Task, agent and trial."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,7 +131,7 @@ class Audit:
 
 def audit(plans: Iterable[tuple[Task, Sequence[AuditTrial]]], records: Iterable[TrialRecord]) -> Audit:
     """Judge every task by the records of its planned trials. Records of other versions of a task are left aside."""
-    by_key = {record.key: record for record in records}
+    by_key = {(record.key.task, record.key.agent, record.key.trial): record for record in records}  # of one browser
     return Audit(tasks=tuple(_audit_task(task, trials, by_key) for task, trials in plans))
 
 
@@ -139,10 +141,10 @@ def why_wrong(trial: AuditTrial) -> Reason:
     return Reason(finding=finding, text=f"passed by {trial.manner}")
 
 
-def _audit_task(task: Task, planned: Sequence[AuditTrial], records: Mapping[TrialKey, TrialRecord]) -> TaskAudit:
+def _audit_task(task: Task, planned: Sequence[AuditTrial], records: Mapping[_Tried, TrialRecord]) -> TaskAudit:
     found: list[tuple[AuditTrial, TrialRecord | None]] = []
     for trial in planned:
-        record = records.get(TrialKey(task.id, trial.agent, trial.trial))
+        record = records.get((task.id, trial.agent, trial.trial))
         current = record is not None and record.task_digest in ("", trial.task.digest)
         found.append((trial, record if current else None))
     reasons: list[Reason] = []

@@ -1,8 +1,9 @@
-"""What trials must have in common to make one rate, per agent; and what else differed between them.
+"""What trials must have in common to make one rate, per agent and browser; and what else differed between them.
 
 Trials of an agent may come from several invocations of pytest: shards that were joined, runs that were gone on with.
 A rate over them means something when the agent, its model, the sites, the grading, the judge, the limits, the form of
-answer, the browser and its page are the same for all. Versions, machines and retries are told, and no more.
+answer and the browser's page are the same for all. Versions, machines and retries are told, and no more. Trials in
+several browsers are never one rate, so they are not compared.
 """
 
 from __future__ import annotations
@@ -14,13 +15,15 @@ from pathlib import Path
 from typing import Any
 
 from pytest_webarena.agents.registry import agent_id
-from pytest_webarena.results.records import TrialRecord
+from pytest_webarena.results.records import DEFAULT_BROWSER, Entrant, TrialRecord
+from pytest_webarena.results.statistics import grouped
 
 __all__ = [
     "RESCORED",
     "RESUMED",
     "Difference",
     "Source",
+    "browsers_of",
     "differences",
     "invocations",
     "latest_judging",
@@ -51,9 +54,10 @@ class Source:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """One thing that is not the same for all trials of an agent."""
+    """One thing that is not the same for all trials of an agent in one browser."""
 
     agent: str
+    """By the name of `records.names_of`."""
     what: str
     values: Mapping[str, tuple[str, ...]]
     """Each value with the names of the runs that have it."""
@@ -91,7 +95,7 @@ def latest_judging(path: Path) -> dict[str, Any]:
 
 
 def mixed(source: Source) -> dict[str, list[Difference]]:
-    """Per agent, what makes the rate over all trials of a run mean little. Agents without such a thing are left out."""
+    """What makes rates over all trials of a run mean little, by whose they are; without those that are sound."""
     found: dict[str, list[Difference]] = {}
     for each in differences([source]):
         if each.matters:
@@ -100,15 +104,14 @@ def mixed(source: Source) -> dict[str, list[Difference]]:
 
 
 def differences(sources: Sequence[Source]) -> list[Difference]:
-    """All differences between the trials of each agent: first those that matter."""
+    """All differences between the trials of each agent in each browser: first those that matter."""
+    all_keys = [record.key for source in sources for record in source.records]
     values: dict[tuple[str, str, bool], dict[str, dict[str, None]]] = {}
     for source in sources:
-        groups: dict[str, list[TrialRecord]] = {}
-        for record in source.records:
-            if record.outcome != "error":  # beside the rate, and mostly without what would be compared
-                groups.setdefault(record.key.agent, []).append(record)
-        for agent, records in groups.items():
-            parts = [part for part in source.parts if _had(part, agent)] or source.parts
+        # An error is beside the rate, and mostly without what would be compared.
+        judged = [record for record in source.records if record.outcome != "error"]
+        for agent, records in grouped(judged, beside=all_keys).items():
+            parts = [part for part in source.parts if _had(part, records[0].key.entrant)] or source.parts
             for what, value, matters in (*_of_records(records), *_of_parts(parts, records)):
                 if value not in (None, ""):
                     values.setdefault((agent, what, matters), {}).setdefault(_words(value), {})[source.name] = None
@@ -120,8 +123,14 @@ def differences(sources: Sequence[Source]) -> list[Difference]:
     return sorted(found, key=lambda each: not each.matters)
 
 
-def _had(part: Mapping[str, Any], agent: str) -> bool:
-    return agent in map(agent_id, part.get("agents") or ())
+def _had(part: Mapping[str, Any], entrant: Entrant) -> bool:
+    return entrant.agent in map(agent_id, part.get("agents") or ()) and entrant.browser in browsers_of(part)
+
+
+def browsers_of(part: Mapping[str, Any]) -> list[str]:
+    """The browsers that an invocation of pytest, as ``run.json`` tells of it, had its trials in."""
+    raw = ((part.get("asked") or {}).get("options") or {}).get("--browser")  # all that older versions wrote of it
+    return list(part.get("browsers") or raw or (DEFAULT_BROWSER,))
 
 
 def _of_records(records: Iterable[TrialRecord]) -> Iterator[tuple[str, object, bool]]:
@@ -130,7 +139,6 @@ def _of_records(records: Iterable[TrialRecord]) -> Iterator[tuple[str, object, b
         yield "model", record.model, True
         yield "digest of the agent", record.agent_digest, True
         yield f"digest of the task {record.key.task}", record.task_digest, True
-        yield "browser", _family(record.browser), True
         yield "version of the browser", record.browser, False
         for name in _PAGE:
             if name in record.environment:
@@ -161,12 +169,6 @@ def _of_parts(parts: Iterable[Mapping[str, Any]], records: Iterable[TrialRecord]
             yield f"manifest of the site {app}", (known or {}).get(app), True
         for name in _TOLD:
             yield name, part.get(name), False
-
-
-def _family(browser: str) -> str:
-    """Firefox shows agents other pages than Chromium and its kin do; which of those it is matters less."""
-    low = browser.lower()
-    return next((name for name in ("firefox", "webkit") if name in low), "chromium") if low else ""
 
 
 def _words(value: object) -> str:

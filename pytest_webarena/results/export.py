@@ -29,7 +29,7 @@ COLUMNS = (
     "task", "agent", "trial", "outcome", "score", "stop_reason", "cause", "sites", "category", "template", "tags",
     "steps", "attempts", "seconds", "episode_seconds", "started", "answer", "intent", "folder",
     "model", "model_calls", "cached_calls", "input_tokens", "output_tokens", "cost",
-    "grading", "original", "repaired", "verified", "judge", "judge_questions", "judge_cost", "reruns",
+    "grading", "original", "repaired", "verified", "judge", "judge_questions", "judge_cost", "reruns", "browser",
 )  # fmt: skip
 
 
@@ -38,8 +38,8 @@ def export(run: RunDir, stored: Stored | None = None) -> None:
     stored = run.read() if stored is None else stored
     records = stored.records
     summary = summary_json(records)
-    for agent, found in mixed(source_of(run.path, run.facts(), records)).items():
-        summary["agents"][agent]["mixed"] = [str(each) for each in found]
+    for name, found in mixed(source_of(run.path, run.facts(), records)).items():
+        summary["agents"][name]["mixed"] = [str(each) for each in found]
     summary["unreadable"] = [str(each) for each in stored.unreadable]
     summary = {**summary, "model_calls": [asdict(line) for line in read_ledger(run.path / LEDGER)]}
     write_atomically(run.path / "summary.json", json.dumps(summary, indent=1))
@@ -47,11 +47,11 @@ def export(run: RunDir, stored: Stored | None = None) -> None:
 
 
 def summary_json(records: Sequence[TrialRecord]) -> dict[str, Any]:
-    """The figures of each agent, as plain data."""
+    """The figures of each agent, in each browser where there are several, as plain data."""
     return {
         "schema_version": SUMMARY_SCHEMA_VERSION,
         "trials": len(records),
-        "agents": {agent: _summary(summary) for agent, summary in summarise(records).items()},
+        "agents": {name: _summary(summary) for name, summary in summarise(records).items()},
         "gradings": gradings_json(compare(records)),
     }
 
@@ -59,7 +59,9 @@ def summary_json(records: Sequence[TrialRecord]) -> dict[str, Any]:
 def gradings_json(comparisons: Mapping[str, Comparison]) -> dict[str, Any]:
     """What the gradings say of each agent's trials, as plain data."""
     return {
-        agent: {
+        name: {
+            "agent": each.agent,
+            "browser": each.browser,
             "headline": each.headline,
             "rates": _rates(each.rates),
             "disagreements": [
@@ -67,7 +69,7 @@ def gradings_json(comparisons: Mapping[str, Comparison]) -> dict[str, Any]:
                 for found in each.disagreements
             ],
         }
-        for agent, each in comparisons.items()
+        for name, each in comparisons.items()
     }
 
 
@@ -119,6 +121,7 @@ def _row(record: TrialRecord) -> dict[str, Any]:
         "intent": record.intent,
         "folder": record.key.folder,
         "reruns": " ".join(each.outcome for each in record.reruns),
+        "browser": record.key.browser,
     }
 
 

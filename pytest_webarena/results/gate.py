@@ -49,12 +49,12 @@ class Gate:
         *,
         uncollected: int = 0,
     ) -> Ruling | None:
-        """None when nothing was asked. Every agent has to hold both thresholds.
+        """None when nothing was asked. Every agent has to hold both thresholds, in every browser.
 
-        ``coverages`` say what became of each agent's planned trials: one without a record counts as an error does, and
-        where no errors are allowed for, there may be none. Errors that are the agent's own word, and trials that it
-        had no money left for, count as not passed besides. ``uncollected`` is the number of files and the like that
-        could not be collected: nobody knows what they would have planned.
+        ``coverages`` say what became of the planned trials, by the same names as the summaries: one without a record
+        counts as an error does, and where no errors are allowed for, there may be none. Errors that are the agent's own
+        word, and trials that it had no money left for, count as not passed besides. ``uncollected`` is the number of
+        files and the like that could not be collected: nobody knows what they would have planned.
         """
         if self.min_pass_rate is None and self.max_errors is None:
             return None

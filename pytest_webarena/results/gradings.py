@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pytest_webarena.results.records import Outcome, TrialKey, TrialRecord
-from pytest_webarena.results.statistics import Rate, cluster_of, rate_of
+from pytest_webarena.results.statistics import Rate, cluster_of, grouped, rate_of
 
 __all__ = ["Comparison", "Disagreement", "compare", "render", "verdicts_of"]
 
@@ -28,9 +28,12 @@ class Disagreement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """What the gradings say of one agent's trials."""
+    """What the gradings say of one agent's trials in one browser."""
 
+    name: str
+    """The agent; with its browser, where the run has several."""
     agent: str
+    browser: str
     headline: str
     """The grading that counts; empty when it is not the same for all trials."""
     rates: Mapping[str, Rate]
@@ -49,25 +52,24 @@ def verdicts_of(record: TrialRecord) -> dict[str, bool | None]:
 
 
 def compare(records: Iterable[TrialRecord]) -> dict[str, Comparison]:
-    """One comparison per agent, in order of appearance; agents whose tasks know no gradings are left out."""
-    groups: dict[str, list[TrialRecord]] = {}
-    for record in records:
-        if verdicts_of(record):
-            groups.setdefault(record.key.agent, []).append(record)
-    return {agent: _comparison(agent, group) for agent, group in groups.items()}
+    """One comparison per agent and browser, in order of appearance; without those whose tasks know no gradings."""
+    records = list(records)
+    groups = grouped(filter(verdicts_of, records), beside=[record.key for record in records])
+    return {name: _comparison(name, group) for name, group in groups.items()}
 
 
-def _comparison(agent: str, records: Sequence[TrialRecord]) -> Comparison:
+def _comparison(name: str, records: Sequence[TrialRecord]) -> Comparison:
     counts: dict[str, list[tuple[object, Outcome]]] = {}
     for record in records:
-        for name, passed in verdicts_of(record).items():
+        for grading, passed in verdicts_of(record).items():
             outcome: Outcome = "error" if passed is None else "passed" if passed else "failed"
-            counts.setdefault(name, []).append((cluster_of(record), outcome))
+            counts.setdefault(grading, []).append((cluster_of(record), outcome))
     headlines = {record.grading for record in records}
     return Comparison(
-        agent=agent,
+        name=name,
+        **records[0].key.entrant._asdict(),
         headline=headlines.pop() if len(headlines) == 1 else "",
-        rates={name: rate_of(each) for name, each in counts.items()},
+        rates={grading: rate_of(each) for grading, each in counts.items()},
         disagreements=tuple(found for record in records if (found := _disagreement(record)) is not None),
     )
 
@@ -100,7 +102,7 @@ def _missed(result: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 def render(comparison: Comparison, width: int = 80) -> Iterator[str]:
     """The comparison as text: a line per grading, then every disagreement with its reasons."""
     names = max(len(name) for name in comparison.rates)
-    yield f"{comparison.agent}:"
+    yield f"{comparison.name}:"
     for name, rate in comparison.rates.items():
         value = "     –" if rate.value is None else f"{rate.value:6.1%}"
         more = f", {rate.errors} not computed" if rate.errors else ""

@@ -12,7 +12,7 @@ from typing import Any
 from pytest_webarena.errors import UsageError
 from pytest_webarena.evidence import Evidence
 from pytest_webarena.har import archive
-from pytest_webarena.results.records import TrialRecord
+from pytest_webarena.results.records import TrialRecord, names_of
 from pytest_webarena.results.rundir import RunDir, Stored, Unreadable, read_evidence
 
 __all__ = ["CONFIG", "Exported", "export_verified", "trial_har", "write_hars"]
@@ -26,7 +26,7 @@ class Exported:
     """What was written, and what could not be."""
 
     folders: tuple[Path, ...] = ()
-    """One per agent and try, each with a folder per task."""
+    """One per agent, browser and try, each with a folder per task."""
     trials: int = 0
     left_out: Mapping[str, str] = field(default_factory=dict)
     """Trial (its folder's name) to the reason."""
@@ -65,7 +65,7 @@ def export_verified(run: RunDir, target: Path) -> Exported:
     """Write ``<task id>/agent_response.json`` and ``network.har`` for ``webarena-verified eval-tasks``.
 
     Tasks of WebArena-Verified alone, or of WebArena where they mean the same: those that were judged by ``verified``.
-    With several agents or tries per task there is one such folder for each, for the command line knows one only.
+    With several agents, tries or browsers per task there is one such folder for each: the command line knows one only.
     """
     run.facts()
     stored = run.read()
@@ -75,14 +75,16 @@ def export_verified(run: RunDir, target: Path) -> Exported:
             left_out[record.key.folder] = "no task of WebArena-Verified, or not judged"
         else:
             records.append(record)
-    several = len({(record.key.agent, record.key.trial) for record in records}) > 1
+    names = names_of(record.key for record in records)
+    several = len({(record.key.entrant, record.key.trial) for record in records}) > 1
     sites: dict[Path, dict[str, set[str]]] = {}
     trials = 0
     for record, evidence in _evidence(run, records):
         if evidence is None:
             left_out[record.key.folder] = "its evidence can't be read"
             continue
-        folder = target / f"{record.key.agent}-{record.key.trial}" if several else target
+        tried = f"{names[record.key.entrant]}-{record.key.trial}".replace(" (", "-").replace(")", "")
+        folder = target / tried if several else target
         task = folder / str(record.source["task_id"])
         if task.exists():
             raise UsageError(f"{task}: expected nothing there, found an earlier export; name another place with -o")

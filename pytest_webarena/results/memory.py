@@ -2,7 +2,7 @@
 
 ::
 
-    <run>/memory/<agent>-<digest>/<what it is kept for>-<hash>/
+    <run>/memory/<agent>-<digest>[-<browser>]/<what it is kept for>-<hash>/
       lock         held by the trial that reads and writes
       00001.json   the text that the first trial left, and which trial that was
       00002.json   …
@@ -20,6 +20,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from pytest_webarena.results.records import DEFAULT_BROWSER
 from pytest_webarena.results.rundir import write_atomically
 from pytest_webarena.secrets import scrub
 
@@ -41,10 +42,14 @@ class MemoryVersion:
     """How many trials, one after the other, it comes from."""
 
 
-def memory_folder(run: Path, *, agent: str, digest: str, of: str) -> Path:
-    """Where the versions are of what ``agent`` keeps for ``of``: a task, a template, sites, or all."""
+def memory_folder(run: Path, *, agent: str, digest: str, of: str, browser: str = DEFAULT_BROWSER) -> Path:
+    """Where the versions are of what ``agent`` keeps for ``of``: a task, a template, sites, or all.
+
+    Trials in another ``browser`` have memories of their own: the rates of two browsers must not depend on each other.
+    """
+    owner = f"{agent}-{digest}" if browser == DEFAULT_BROWSER else f"{agent}-{digest}-{browser}"
     slug = re.sub(r"[^A-Za-z0-9._-]+", "-", of)[:60]
-    return run / "memory" / f"{agent}-{digest}" / f"{slug}-{hashlib.sha256(of.encode()).hexdigest()[:8]}"
+    return run / "memory" / owner / f"{slug}-{hashlib.sha256(of.encode()).hexdigest()[:8]}"
 
 
 def memories_of(run: Path) -> dict[Path, int]:

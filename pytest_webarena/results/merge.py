@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_webarena.errors import UsageError
-from pytest_webarena.results.conditions import Difference, Source, differences, invocations
+from pytest_webarena.results.conditions import Difference, Source, browsers_of, differences, invocations
 from pytest_webarena.results.memory import memories_of
 from pytest_webarena.results.plan import extend_plan, read_plan
 from pytest_webarena.results.records import TrialKey, TrialRecord
@@ -32,7 +32,7 @@ class Merge:
     memories_replaced: int = 0
     """Memories of agents that several runs hold; the one that most trials have written to was taken."""
     differences: tuple[Difference, ...] = ()
-    """What is not the same in all runs, per agent. Such as matter are among them only by force."""
+    """What is not the same in all runs, per agent and browser. Such as matter are among them only by force."""
     unreadable: tuple[Unreadable, ...] = ()
     """Trials whose record can't be read; their folders came along as they are, unless another run has the trial."""
     cut_off: int = 0
@@ -63,15 +63,15 @@ def merge_runs(sources: Sequence[Path], target: Path, *, allow_mixed: bool = Fal
     differing = tuple(differences(kept))
     if not allow_mixed:
         _refuse(differing, audits=[bool(facts.get("audit")) for _, facts, _ in read])
-    folders = {folder.name: folder for _, folder in best.values()}
+    folders = {key.folder: folder for key, (_, folder) in best.items()}
     unreadable = tuple(each for _, _, stored in read for each in stored.unreadable)
     unfinished = [run.trials / name for run, _, stored in read for name in stored.unfinished]
     for folder in (*(each.folder for each in unreadable), *unfinished):
         folders.setdefault(folder.name, folder)  # it stays as much to be seen as it was
     merged = RunDir(target)
     merged.trials.mkdir(parents=True, exist_ok=True)
-    for folder in folders.values():
-        shutil.copytree(folder, merged.trials / folder.name)
+    for name, folder in folders.items():
+        shutil.copytree(folder, merged.trials / name)
     for source in sources:  # what judges said is kept by what was asked: judging the merged run again stays free
         if (judged := source / "judged").is_dir():
             shutil.copytree(judged, target / "judged", dirs_exist_ok=True)
@@ -137,6 +137,7 @@ def _joined_facts(
         "started": min((part.get("started", 0.0) for part in parts), default=0.0),
         "argv": common.get("argv", []),
         "agents": list(dict.fromkeys(agent for part in parts for agent in part.get("agents") or ())),
+        "browsers": list(dict.fromkeys(browser for part in parts for browser in browsers_of(part))),
         "trials": max((int(part.get("trials", 1)) for part in parts), default=1),
         "mixed": [str(each) for each in differing if each.matters],
         "differences": [str(each) for each in differing if not each.matters],

@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from pytest_webarena.errors import Shortfall, recording
-from pytest_webarena.results.records import TrialKey, TrialRecord
+from pytest_webarena.results.records import TrialKey, TrialRecord, browser_told, names_of
 from pytest_webarena.results.rundir import write_atomically
 
 __all__ = ["Coverage", "PlannedTrial", "as_planned", "cover", "extend_plan", "read_plan"]
 
-PLAN_SCHEMA_VERSION = 1
+PLAN_SCHEMA_VERSION = 2
+"""2 added the key's ``browser``, which node ids tell as well."""
 _FATES: Mapping[Shortfall, str] = {"": "errors", "declared": "declared", "budget": "not_run"}
 """What became of a trial with an error, by its `TrialRecord.shortfall`."""
 
@@ -38,7 +39,7 @@ class PlannedTrial:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Coverage:
-    """What became of one agent's planned trials; each is counted once."""
+    """What became of an agent's planned trials in one browser; each is counted once."""
 
     judged: int = 0
     """With a verdict."""
@@ -103,16 +104,20 @@ def cover(
     lost: Collection[TrialKey] = (),
     allowed: Collection[str] = (),
 ) -> dict[str, Coverage]:
-    """Agent to what became of its trials; those that have a record are planned whether the plan says so or not.
+    """What became of the trials, by whose they are; those that have a record are planned, plan or not.
+
+    Names are those of `records.names_of`.
 
     ``begun`` are the names of the folders that there are, ``lost`` the trials whose record was written for them after
     their process had ended, ``allowed`` the names of sites and tasks that may be skipped.
     """
     counts: dict[str, Counter[str]] = {}
     reasons: dict[str, Counter[str]] = {}
-    names: dict[str, dict[str, None]] = {}
+    lacking: dict[str, dict[str, None]] = {}
     known = {record.key: record for record in records}
+    entrants = names_of({**plan, **known})
     for key in {**plan, **known}:
+        name = entrants[key.entrant]
         fate = "not_run"
         if (record := known.get(key)) is not None:
             fate = "judged" if record.outcome != "error" else "lost" if key in lost else _FATES[record.shortfall]
@@ -121,17 +126,18 @@ def cover(
         elif (trial := plan[key]).skipped:
             fate = "allowed" if trial.named_by(allowed) else "skipped"
             if fate == "skipped":
-                reasons.setdefault(key.agent, Counter())[trial.skipped.partition("\n")[0]] += 1
-                names.setdefault(key.agent, {}).update(dict.fromkeys(trial.sites or (key.task,)))
-        counts.setdefault(key.agent, Counter())[fate] += 1
+                reasons.setdefault(name, Counter())[trial.skipped.partition("\n")[0]] += 1
+                lacking.setdefault(name, {}).update(dict.fromkeys(trial.sites or (key.task,)))
+        counts.setdefault(name, Counter())[fate] += 1
     return {
-        agent: Coverage(
-            **count, reasons=dict(reasons.get(agent, Counter()).most_common()), not_allowed=tuple(names.get(agent, ()))
+        name: Coverage(
+            **count, reasons=dict(reasons.get(name, Counter()).most_common()), not_allowed=tuple(lacking.get(name, ()))
         )
-        for agent, count in counts.items()
+        for name, count in counts.items()
     }
 
 
 def as_planned(data: Mapping[str, Any]) -> PlannedTrial:
     """Of what `dataclasses.asdict` made of it."""
-    return PlannedTrial(**{**data, "key": TrialKey(**data["key"]), "sites": tuple(data["sites"])})
+    key = TrialKey.from_json(data["key"], browser=browser_told(data))
+    return PlannedTrial(**{**data, "key": key, "sites": tuple(data["sites"])})

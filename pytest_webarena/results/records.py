@@ -5,19 +5,32 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
-from typing import Any, Literal, get_args
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Literal, NamedTuple, get_args
 
 from pytest_webarena.answers import AnswerFormat
 from pytest_webarena.errors import Cause, Shortfall
 from pytest_webarena.evidence import StopReason, Usage
 
-__all__ = ["NO_VERDICT", "SCHEMA_VERSION", "Attempt", "JudgeRecord", "MemoryUse", "Outcome", "TrialKey", "TrialRecord"]
+__all__ = [
+    "DEFAULT_BROWSER",
+    "NO_VERDICT",
+    "SCHEMA_VERSION",
+    "Attempt",
+    "Entrant",
+    "JudgeRecord",
+    "MemoryUse",
+    "Outcome",
+    "TrialKey",
+    "TrialRecord",
+    "browser_told",
+    "names_of",
+]
 
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 """2 added ``usage`` and ``model``; 3 ``grading``, ``verdicts``, ``judge``, ``source``, ``history`` and ``memory``; 4
-``reruns``; 5 ``shortfall``."""
+``reruns``; 5 ``shortfall``; 6 the key's ``browser``, which older records tell by the version of theirs."""
 
 Outcome = Literal["passed", "failed", "error"]
 """``error`` is never the agent's fault and never part of a success rate."""
@@ -26,20 +39,60 @@ NO_VERDICT = "no verdict: "
 """How the message of a trial begins whose checks decide nothing; the reason follows, to the end of the line."""
 
 
+DEFAULT_BROWSER = "chromium"
+"""That of trials which name none."""
+
+
+class Entrant(NamedTuple):
+    """Whom a rate is of: an agent in one browser."""
+
+    agent: str
+    browser: str
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class TrialKey:
-    """What identifies a trial: the k-th try (from 1) of one agent at one task."""
+    """What identifies a trial: the k-th try (from 1) of one agent at one task, in one browser."""
 
     task: str
     agent: str
     trial: int
+    browser: str = DEFAULT_BROWSER
+    """As ``--browser`` names it."""
+
+    @property
+    def entrant(self) -> Entrant:
+        """Whose rate it counts in."""
+        return Entrant(self.agent, self.browser)
 
     @property
     def folder(self) -> str:
-        """Name of its folder: readable, and unique through a hash of the exact key."""
-        text = json.dumps([self.task, self.agent, self.trial])
-        slug = re.sub(r"[^A-Za-z0-9._-]+", "-", f"{self.task}.{self.agent}.{self.trial}")[:100]
-        return f"{slug}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+        """Name of its folder: readable, and unique through a hash of the exact key. Chromium goes without saying."""
+        parts = [self.task, self.agent, self.trial, *([self.browser] if self.browser != DEFAULT_BROWSER else [])]
+        slug = re.sub(r"[^A-Za-z0-9._-]+", "-", ".".join(map(str, parts)))[:100]
+        return f"{slug}-{hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:8]}"
+
+    @property
+    def older_folder(self) -> str:
+        """Name of its folder in runs from before keys had a browser: each such run had one."""
+        return replace(self, browser=DEFAULT_BROWSER).folder
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any], *, browser: str = DEFAULT_BROWSER) -> TrialKey:
+        """Of what `dataclasses.asdict` made of it; ``browser`` is that of a key which has none yet."""
+        return cls(**{"browser": browser, **data})
+
+
+def names_of(keys: Iterable[TrialKey]) -> dict[Entrant, str]:
+    """What messages and tables call those whose trials these are: by the agent's id, as long as there is one browser.
+
+    >>> both = [TrialKey("sum", "oracle", 1), TrialKey("sum", "oracle", 1, "firefox")]
+    >>> list(names_of(both).values()), list(names_of(both[1:]).values())
+    (['oracle (chromium)', 'oracle (firefox)'], ['oracle'])
+    """
+    found = dict.fromkeys(key.entrant for key in keys)
+    several = len({each.browser for each in found}) > 1
+    return {each: f"{each.agent} ({each.browser})" if several else each.agent for each in found}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,6 +200,7 @@ class TrialRecord:
     memory: MemoryUse | None = None
     """None: the agent began with nothing, as agents do."""
     browser: str = ""
+    """Name and version of the program."""
     environment: Mapping[str, Any] = field(default_factory=dict)
     """Operating system, browser, viewport, locale, timezone, geolocation, scale, and the observation's settings."""
     replicas: Mapping[str, str] = field(default_factory=dict)
@@ -182,7 +236,7 @@ class TrialRecord:
             return cls(
                 **{
                     **rest,
-                    "key": TrialKey(**data["key"]),
+                    "key": TrialKey.from_json(data["key"], browser=browser_told(data)),
                     "attempts": tuple(Attempt(**attempt) for attempt in data["attempts"]),
                     "reruns": tuple(Attempt(**attempt) for attempt in data.get("reruns", ())),
                     "sites": tuple(data["sites"]),
@@ -195,6 +249,13 @@ class TrialRecord:
             )
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"expected a trial record, found one that lacks or adds a field: {error}") from error
+
+
+def browser_told(data: Mapping[str, Any]) -> str:
+    """The browser of a trial whose key has none: older records tell its version, and else node ids have its name."""
+    version = str(data.get("browser") or "").lower()
+    told = re.findall("[a-z]+", version or str(data.get("node_id") or "").partition("[")[2])
+    return next((name for name in ("firefox", "webkit") if name in told), DEFAULT_BROWSER)
 
 
 def _judge(data: Mapping[str, Any]) -> JudgeRecord:

@@ -165,7 +165,10 @@ class RunDir:
 
     def folder(self, key: TrialKey) -> TrialFolder:
         """The folder of one trial; it need not exist."""
-        return TrialFolder(self.trials / key.folder, key)
+        path, older = self.trials / key.folder, self.trials / key.older_folder
+        if older != path and not path.exists() and (record := _record(older)) is not None and record.key == key:
+            path = older
+        return TrialFolder(path, key)
 
     def read(self) -> Stored:
         """All trials: finished ones, unfinished ones, and those that can't be read."""
@@ -474,6 +477,6 @@ def _read_record(folder: Path, *, of: str = "") -> TrialRecord | None:
     except (OSError, ValueError, RecursionError) as error:
         what = error.strerror if isinstance(error, OSError) else error
         raise ValueError(f"{file}: expected the record of a trial, found none that can be read: {what}") from None
-    if record.key.folder != (of or folder.name):
+    if (of or folder.name) not in (record.key.folder, record.key.older_folder):
         raise ValueError(f"{file}: expected the record of the trial in this folder, found that of {record.key.folder}")
     return record

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from pytest_webarena.evidence import Usage
-from pytest_webarena.results.records import NO_VERDICT, Outcome, TrialRecord
+from pytest_webarena.results.records import NO_VERDICT, Outcome, TrialKey, TrialRecord, names_of
 
 __all__ = [
     "Rate",
@@ -17,6 +17,7 @@ __all__ = [
     "TemplateKey",
     "cluster_of",
     "clustered_interval",
+    "grouped",
     "rate_of",
     "student_quantile",
     "summarise",
@@ -145,9 +146,12 @@ class Rate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
-    """What one agent did in a run."""
+    """What one agent did in a run, in one browser."""
 
     agent: str
+    browser: str
+    name: str
+    """The agent; with its browser, where the run has several."""
     rate: Rate
     by_site: Mapping[str, Rate]
     by_category: Mapping[str, Rate]
@@ -206,15 +210,25 @@ class Summary:
     """Of trials that know gradings: those by which the rate goes, with the repairs that were left out."""
 
 
-def summarise(records: Iterable[TrialRecord]) -> dict[str, Summary]:
-    """One summary per agent, in order of appearance."""
+def grouped(records: Iterable[TrialRecord], *, beside: Iterable[TrialKey] = ()) -> dict[str, list[TrialRecord]]:
+    """The trials of each rate: of an agent in one browser, in order of appearance. By the names of `names_of`.
+
+    ``beside`` are other trials of the same run: what they are called goes by them as well.
+    """
+    records = list(records)
+    names = names_of((*(record.key for record in records), *beside))
     groups: dict[str, list[TrialRecord]] = {}
     for record in records:
-        groups.setdefault(record.key.agent, []).append(record)
-    return {agent: _summary(agent, group) for agent, group in groups.items()}
+        groups.setdefault(names[record.key.entrant], []).append(record)
+    return groups
 
 
-def _summary(agent: str, records: Sequence[TrialRecord]) -> Summary:
+def summarise(records: Iterable[TrialRecord], *, beside: Iterable[TrialKey] = ()) -> dict[str, Summary]:
+    """One summary per agent, and per browser where there are several; see `grouped`."""
+    return {name: _summary(name, group) for name, group in grouped(records, beside=beside).items()}
+
+
+def _summary(name: str, records: Sequence[TrialRecord]) -> Summary:
     scores = [record.score for record in records if record.score is not None and record.outcome != "error"]
     by_task: dict[str, list[bool]] = {}
     for record in records:
@@ -222,10 +236,11 @@ def _summary(agent: str, records: Sequence[TrialRecord]) -> Summary:
             by_task.setdefault(record.key.task, []).append(record.outcome == "passed")
     by_time = sorted(records, key=lambda record: -record.seconds.get("total", 0.0))[:5]
     return Summary(
-        agent=agent,
+        name=name,
+        **records[0].key.entrant._asdict(),
         rate=_rate(records),
-        by_site=_grouped(records, lambda record: "+".join(record.sites) or "(no site)"),
-        by_category=_grouped(records, lambda record: record.category or "(none)"),
+        by_site=_rates(records, lambda record: "+".join(record.sites) or "(no site)"),
+        by_category=_rates(records, lambda record: record.category or "(none)"),
         stop_reasons=dict(Counter(record.stop_reason for record in records if record.stop_reason).most_common()),
         error_causes=dict(Counter(record.cause for record in records if record.cause).most_common()),
         steps=sum(record.steps for record in records),
@@ -271,7 +286,7 @@ def _rate(records: Iterable[TrialRecord]) -> Rate:
     return rate_of((cluster_of(record), record.outcome) for record in records)
 
 
-def _grouped(records: Iterable[TrialRecord], key: Callable[[TrialRecord], str]) -> dict[str, Rate]:
+def _rates(records: Iterable[TrialRecord], key: Callable[[TrialRecord], str]) -> dict[str, Rate]:
     groups: dict[str, list[TrialRecord]] = {}
     for record in records:
         groups.setdefault(key(record), []).append(record)

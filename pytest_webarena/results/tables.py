@@ -17,9 +17,9 @@ from pytest_webarena.errors import UsageError
 from pytest_webarena.results.conditions import mixed, source_of
 from pytest_webarena.results.metrics import BUCKETS, Metrics, measure
 from pytest_webarena.results.published import published
-from pytest_webarena.results.records import TrialRecord
+from pytest_webarena.results.records import TrialRecord, names_of
 from pytest_webarena.results.rundir import RunDir
-from pytest_webarena.results.statistics import Rate, TemplateKey
+from pytest_webarena.results.statistics import Rate, TemplateKey, grouped
 from pytest_webarena.results.unreadable import name_unreadable
 
 __all__ = ["Row", "Table", "add_arguments", "as_csv", "as_json", "as_markdown", "as_text", "gather", "tables"]
@@ -29,12 +29,13 @@ _WIDTH = 80
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """One agent of one run, measured."""
+    """One agent in one browser of one run, measured."""
 
     name: str
-    """The agent's id; with the run's name where several runs have it."""
+    """The agent's id; with the browser where there are several; with the run's name where several runs have it."""
     run: str
     agent: str
+    browser: str
     grading: str
     """The grading of these figures; several, joined, where the run itself is mixed."""
     suite: str
@@ -55,33 +56,31 @@ class Table:
 
 
 def gather(runs: Sequence[Path], *, grading: str = "", templates: TemplateKey = "text") -> list[Row]:
-    """The agents of all runs. `UsageError` when one is no run directory or has no records."""
-    found: list[tuple[str, str, list[TrialRecord], tuple[str, ...]]] = []
+    """The agents of all runs, per browser. `UsageError` when one is no run directory or has no records."""
+    found: list[tuple[str, list[TrialRecord], tuple[str, ...]]] = []
     for path in runs:
         run = RunDir(path)
         facts, stored = run.facts(), run.read()
-        groups: dict[str, list[TrialRecord]] = {}
-        for record in stored.records:
-            groups.setdefault(record.key.agent, []).append(record)
-        if not groups:
+        if not stored.records:
             also = "".join(f"\n  {each}" for each in stored.unreadable)
             raise UsageError(f"{path}: expected a run with finished trials, found none{also}")
         differing = mixed(source_of(path, facts, stored.records))
-        for agent, records in groups.items():
-            told = tuple(each.short for each in differing.get(agent, ()))
-            found.append((path.resolve().name, agent, records, told))
-    agents = [agent for _, agent, _, _ in found]
+        for name, records in grouped(stored.records).items():
+            told = tuple(each.short for each in differing.get(name, ()))
+            found.append((path.resolve().name, records, told))
+    named = names_of(records[0].key for _, records, _ in found)
+    names = [named[records[0].key.entrant] for _, records, _ in found]
     return [
         Row(
-            name=agent if agents.count(agent) == 1 else f"{agent} ({run})",
+            name=name if names.count(name) == 1 else f"{name} ({run})",
             run=run,
-            agent=agent,
+            **records[0].key.entrant._asdict(),
             grading=grading or _grading(records),
             suite=_only({str(record.source.get("suite", "")) for record in records}),
             metrics=measure(records, grading=grading, templates=templates),
             mixed=told,
         )
-        for run, agent, records, told in found
+        for name, (run, records, told) in zip(names, found, strict=True)
     ]
 
 
@@ -282,17 +281,18 @@ def _line(cells: Sequence[str]) -> str:
 
 
 def as_csv(rows: Sequence[Row]) -> str:
-    """One line per run, agent and group of tasks, in numbers."""
+    """One line per run, agent, browser and group of tasks, in numbers."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["run", "agent", "grading", "group", "passed", "judged", "errors", "rate", "low", "high"])
+    writer.writerow(
+        ["run", "agent", "grading", "group", "passed", "judged", "errors", "rate", "low", "high", "browser"]
+    )
     for row in rows:
         for group, rate, interval in _all_rates(row.metrics):
             value = "" if rate.value is None else f"{rate.value:.6f}"
-            bounds = [f"{bound:.6f}" for bound in interval]
-            writer.writerow(
-                [row.run, row.agent, row.grading, group, rate.passed, rate.judged, rate.errors, value, *bounds]
-            )
+            low, high = (f"{bound:.6f}" for bound in interval)
+            counts = (rate.passed, rate.judged, rate.errors)
+            writer.writerow([row.run, row.agent, row.grading, group, *counts, value, low, high, row.browser])
     return text.getvalue()
 
 

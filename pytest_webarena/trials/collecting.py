@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from pytest_webarena.checks import collect, signals
+from pytest_webarena.checks import collect, needs
 from pytest_webarena.errors import SiteError
 from pytest_webarena.evidence import Evidence, Probe, RequestRecord, StepRecord, Unfinished
 from pytest_webarena.trials.options import WRITE_TIMEOUT
@@ -31,7 +31,7 @@ class Collector:
     def __init__(self, task: Task, stage: Stage, *, write_timeout: float = WRITE_TIMEOUT) -> None:
         self._stage = stage
         self._checks = task.every_check
-        self._signals = signals(task.every_check)
+        self._needs = needs(task.every_check)
         self._write_timeout = write_timeout
         self.probes: list[Probe] = []
         """Of the steps so far."""
@@ -40,7 +40,7 @@ class Collector:
 
     def stepped(self, index: int) -> None:
         """Gather what ``when: any_step`` checks need of the state after a step."""
-        self.probes += self._collect(self._signals.each_step, index)
+        self.probes += self._collect(self._needs.each_step, index)
 
     def finish(
         self,
@@ -64,7 +64,7 @@ class Collector:
         signals = stage.session.signals
         if picture is not None:
             picture(stage.session.screenshot())
-        probes = self._collect(self._checks if self._signals.end else (), "end")
+        probes = self._collect(self._checks if self._needs.end else (), "end")
         stage.check_sites()  # last, too: what a site says while it dies is no evidence
         return Evidence(
             answer=answer,
@@ -88,7 +88,7 @@ class Collector:
 
     def _requests(self) -> tuple[RequestRecord, ...]:
         requests = self._stage.requests()
-        if self._signals.responses:
+        if self._needs.responses:
             return requests
         return tuple(request.without_response_body() for request in requests)
 
@@ -104,7 +104,7 @@ class Collector:
             if not (left := stage.lease.writes_over(0)):  # the browser has lost sight of it, for nobody has it
                 return
         self.unfinished = left
-        if self._signals.sites:
+        if self._needs.sites:
             require_answers(left, self._write_timeout, "the agent's last step")
 
 

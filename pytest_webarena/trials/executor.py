@@ -5,6 +5,8 @@ from __future__ import annotations
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Protocol
 
+from pytest_webarena.results.records import DEFAULT_BROWSER
+
 if TYPE_CHECKING:
     from types import TracebackType
 
@@ -17,7 +19,7 @@ __all__ = ["SerialExecutor", "TrialExecutor", "TrialRunner"]
 class TrialRunner(Protocol):
     """What plays one trial from beginning to end: a worker's `Runtime`, or the `Rescorer` in its place."""
 
-    def run(self, task: Task, agent: str, trial: int, *, node_id: str) -> TrialRecord:
+    def run(self, task: Task, agent: str, trial: int, *, browser: str, node_id: str) -> TrialRecord:
         """Play one trial and write its record."""
 
 
@@ -40,8 +42,10 @@ class TrialExecutor(Protocol):
     - Arguments and records are values that can be pickled. Whatever else a trial needs, its runner has on its side.
     """
 
-    def submit(self, task: Task, agent: str, trial: int, *, node_id: str = "") -> Future[TrialRecord]:
-        """Have the ``trial``-th try of ``agent`` at ``task`` played. ``RuntimeError`` after `close`.
+    def submit(
+        self, task: Task, agent: str, trial: int, *, browser: str = DEFAULT_BROWSER, node_id: str = ""
+    ) -> Future[TrialRecord]:
+        """Have the ``trial``-th try of ``agent`` at ``task`` played in ``browser``. ``RuntimeError`` after `close`.
 
         ``node_id`` is how pytest calls the trial, for its record.
         """
@@ -72,14 +76,16 @@ class SerialExecutor:
         self._runner = runner
         self._closed = False
 
-    def submit(self, task: Task, agent: str, trial: int, *, node_id: str = "") -> Future[TrialRecord]:
+    def submit(
+        self, task: Task, agent: str, trial: int, *, browser: str = DEFAULT_BROWSER, node_id: str = ""
+    ) -> Future[TrialRecord]:
         """Play the trial; see `TrialExecutor.submit`."""
         if self._closed:
             raise RuntimeError(f"expected trials before the executor is closed, found {task.id} ({agent}) after it")
         future: Future[TrialRecord] = Future()
         future.set_running_or_notify_cancel()
         try:
-            record = self._runner.run(task, agent, trial, node_id=node_id)
+            record = self._runner.run(task, agent, trial, browser=browser, node_id=node_id)
         except Exception as error:
             future.set_exception(error)
         else:

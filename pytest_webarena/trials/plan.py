@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_webarena.agents.definitions import observed_as
 from pytest_webarena.agents.protocol import AgentDefinition, AgentLimits
 from pytest_webarena.checks.grading import answer_format
+from pytest_webarena.results.records import DEFAULT_BROWSER, TrialKey
 from pytest_webarena.tasks.placeholders import readable
 from pytest_webarena.trials.episode import EpisodeLimits
 from pytest_webarena.trials.options import TrialOptions
@@ -35,6 +36,8 @@ class TrialPlan:
     agent: AgentDefinition
     trial: int
     limits: EpisodeLimits
+    browser: str = DEFAULT_BROWSER
+    """As ``--browser`` names it."""
     options: TrialOptions = field(default_factory=TrialOptions)
     """What the run says about all of its trials."""
     asker: JudgeSession | None = None
@@ -49,8 +52,13 @@ class TrialPlan:
     """When the invocation of pytest began, in Unix time: verdicts since then stand, see `TrialFolder.finish`."""
 
     @property
+    def key(self) -> TrialKey:
+        """What identifies the trial in records."""
+        return TrialKey(self.task.id, self.agent.id, self.trial, self.browser)
+
+    @property
     def seed(self) -> int:
-        """The same for this task, agent and trial in every run."""
+        """The same for this task, agent and trial in every run and browser."""
         text = f"{self.task.id}\0{self.agent.id}\0{self.trial}"
         return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big")
 
@@ -76,7 +84,8 @@ class TrialPlan:
     @property
     def holder(self) -> str:
         """Who leases the sites, for people."""
-        return f"{self.task.id} ({self.agent.id}, trial {self.trial})"
+        browser = f", {self.browser}" if self.browser != DEFAULT_BROWSER else ""
+        return f"{self.task.id} ({self.agent.id}, trial {self.trial}{browser})"
 
     def facts(self, sites: Mapping[str, str] | None = None) -> dict[str, Any]:
         """The fields of a record that are known before the trial begins; ``sites``: their addresses, once known."""

@@ -38,9 +38,9 @@ class Rescorer:
         self._judge = judge
         self._agents = agents
 
-    def run(self, task: Task, agent: str, trial: int, *, node_id: str) -> TrialRecord:
+    def run(self, task: Task, agent: str, trial: int, *, browser: str, node_id: str) -> TrialRecord:
         """Judge one trial again and write its record, if that says anything new."""
-        folder = self._run.folder(TrialKey(task.id, self._agents[agent], trial))
+        folder = self._run.folder(TrialKey(task.id, self._agents[agent], trial, browser))
         record = folder.read()
         if record.stop_reason == "broke_site":
             return record  # no check has said so, and none can take it back

@@ -23,9 +23,9 @@ class RunInfo:
     """For the working directories of agents, apart from all others; None: below `temp_dir`."""
     facts: Mapping[str, Any] = field(default_factory=dict)
     """For ``run.json``."""
-    finished: tuple[tuple[str, str, int, str, str], ...] = ()
-    """Of a resumed run: task, agent, trial, task digest and agent digest of every trial that has a verdict. Read once,
-    by the controller: a worker that starts late must leave out the same items as the others."""
+    finished: tuple[tuple[str, str, int, str, str, str], ...] = ()
+    """Of a resumed run: task, agent, trial, browser, task digest and agent digest of every trial that has a verdict.
+    Read once, by the controller: a worker that starts late must leave out the same items as the others."""
 
     def to_plain(self) -> dict[str, Any]:
         """For xdist's ``workerinput``."""
@@ -39,6 +39,6 @@ class RunInfo:
     @classmethod
     def from_plain(cls, data: Mapping[str, Any]) -> RunInfo:
         """What `to_plain` made."""
-        finished = tuple((task, agent, trial, digest, other) for task, agent, trial, digest, other in data["finished"])
+        finished = tuple(map(tuple, data["finished"]))
         paths = {name: Path(data[name]) for name in ("run_dir", "temp_dir", "agents_dir") if data[name] is not None}
         return cls(**{**data, **paths, "finished": finished})

@@ -1,4 +1,4 @@
-"""What one worker process holds for all its trials: the broker's client, the browser, logins, the run directory."""
+"""What one worker process holds for all its trials in one browser: that, the broker's client, logins, records."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from pytest_webarena.agents import AgentDefinition, resolve_agent
 from pytest_webarena.agents.overrides import Overrides
 from pytest_webarena.browser.engine import BrowserEngine, EngineConfig
 from pytest_webarena.browser.session import SessionConfig
+from pytest_webarena.errors import UsageError
 from pytest_webarena.llm_judge import Judge, JudgeSettings, standing
-from pytest_webarena.results import RunDir, TrialKey, TrialRecord
+from pytest_webarena.results import RunDir, TrialRecord
 from pytest_webarena.results.memory import Memory, memory_folder
 from pytest_webarena.sites.client.lease import BrokerClient, Lease
 from pytest_webarena.trials.logins import Logins
@@ -106,28 +107,36 @@ class Runtime:
         if (config.judge, config.options.models) != (before.judge, before.options.models):
             self._judge = _judge(config)
 
-    def run(self, task: Task, agent: str, trial: int, *, node_id: str) -> TrialRecord:
-        """Run one trial and write its record."""
+    def run(self, task: Task, agent: str, trial: int, *, browser: str, node_id: str) -> TrialRecord:
+        """Run one trial and write its record. `UsageError` when it is to be in another browser than this one has."""
+        if browser != (own := self._config.engine.browser_name):
+            raise UsageError(
+                f"fixture browser_name: expected {browser}, which the trial's id and record name, found {own}; choose "
+                "browsers by --browser"
+            )
         definition = (self._config.agent_of or self._named)(agent, task)
         self._run.describe(self._info.facts)
         memory: Memory | None = None
         if definition.memory is not None:
             of = definition.memory.of(task)
-            memory = Memory(memory_folder(self._run.path, agent=definition.id, digest=definition.digest, of=of))
+            memory = Memory(
+                memory_folder(self._run.path, agent=definition.id, digest=definition.digest, of=of, browser=browser)
+            )
         plan = TrialPlan(
             task=task,
             agent=definition,
             trial=trial,
+            browser=browser,
             limits=self._config.limits,
             options=self._config.options,
-            asker=self._judge.session(TrialKey(task.id, definition.id, trial).folder),
             temp_dir=self._info.agents_dir or self._info.temp_dir,
             memory=memory,
             node_id=node_id,
             worker=self._config.worker,
             since=self._info.facts.get("started", math.inf),
         )
-        return run_trial(plan, self, self._run.folder(TrialKey(task.id, definition.id, trial)))
+        plan = replace(plan, asker=self._judge.session(plan.key.folder))
+        return run_trial(plan, self, self._run.folder(plan.key))
 
     def folder(self, record: TrialRecord) -> Path:
         """Where the files of a trial are."""

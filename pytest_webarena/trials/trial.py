@@ -15,7 +15,7 @@ from pytest_webarena.browser.grammars import grammar
 from pytest_webarena.checks import judge_all_bounded
 from pytest_webarena.errors import Cause, HarnessError, RecordingError, Shortfall, SiteMissing, TrialError
 from pytest_webarena.evidence import Evidence, Usage, cut
-from pytest_webarena.results.records import Attempt, Outcome, TrialKey, TrialRecord
+from pytest_webarena.results.records import Attempt, Outcome, TrialRecord
 from pytest_webarena.secrets import scrub_plain
 from pytest_webarena.tasks.placeholders import resolve_placeholders
 from pytest_webarena.trials.blame import blamed, sites_stand_alone
@@ -203,7 +203,7 @@ def _run_agent(
         sites=sites, start=stage.start, max_steps=limits.steps, seed=plan.seed, answer_format=plan.answer_format,
         memory=recalled.begun.text if recalled is not None else None,
     )  # fmt: skip
-    key = TrialKey(plan.task.id, plan.agent.id, plan.trial).folder
+    key = plan.key.folder
     assignment = Assignment(
         view=view, task=plan.task, trial=plan.trial, attempt=writer.number, key=key, folder=writer.path,
         temp_dir=plan.temp_dir, limits=plan.agent_limits, worker=plan.worker or "main", models=plan.options.models,
@@ -266,9 +266,9 @@ def _unexpected(error: Exception) -> str:
 def _record(
     plan: TrialPlan, progress: Progress, outcome: Outcome, cause: Cause | None, message: str, started: float
 ) -> TrialRecord:
-    task, episode, verdict = plan.task, progress.episode, progress.verdict
+    episode, verdict = progress.episode, progress.verdict
     return TrialRecord(
-        key=TrialKey(task.id, plan.agent.id, plan.trial),
+        key=plan.key,
         outcome=outcome,
         score=verdict.score if verdict is not None else None,
         stop_reason=episode.ending.reason if episode else None,

@@ -34,6 +34,7 @@ from pytest_webarena.browser.engine import BrowserEngine
 from pytest_webarena.browser.launching.finding import find_browser
 from pytest_webarena.browser.session import Session
 from pytest_webarena.errors import BrowserError
+from pytest_webarena.results import RunDir
 from tests.browser.conftest import Web
 from tests.inner import SUM_TASK
 from tests.processes import descendants, kill, of_command, still_running
@@ -330,7 +331,41 @@ def test_nothing_is_left_running(firefox: BrowserEngine, tmp_path: Path) -> None
     assert list((tmp_path / "own").iterdir()) == []
 
 
-def test_a_task_is_solved(firefox: BrowserEngine, pytester: pytest.Pytester) -> None:
-    (pytester.path / "sum.tasks.yaml").write_text(SUM_TASK)
-    result = pytester.runpytest_subprocess("--browser=firefox", "--agent=oracle", "--run-dir=run", timeout=250)
-    result.assert_outcomes(passed=1)
+NOTE_TASK = """
+  - id: note
+    intent: Add a note titled "Rye".
+    mutates: true
+    checks: [{state: {sql: "select count(*) from notes where title = 'Rye'", equals: 1}}]
+    solution:
+      - goto: homepage:/scratchpad/new
+      - fill: {css=#title: Rye}
+      - fill: {css=#body: and butter}
+      - click: role=button[name="Save note"]
+"""
+LAUNCHES = """
+from pytest_webarena.browser.engine import BrowserEngine
+
+class Counted(BrowserEngine):
+    def __init__(self, config):
+        print("launch of", config.browser_name)
+        super().__init__(config)
+
+def pytest_configure():
+    import pytest_webarena.trials.runtime as runtime
+    runtime.BrowserEngine = Counted
+"""
+
+
+@pytest.mark.usefixtures("firefox")
+def test_tasks_are_solved_in_both_browsers_of_one_run(pytester: pytest.Pytester) -> None:
+    pytester.makeconftest(LAUNCHES)
+    (pytester.path / "x.tasks.yaml").write_text(SUM_TASK + NOTE_TASK)
+    both = ("--browser=firefox", "--browser=chromium")
+    result = pytester.runpytest_subprocess(*both, "--agent=oracle", "--run-dir=run", "-s", timeout=250)
+    result.assert_outcomes(passed=4)
+    found = {(each.key.task, each.key.browser): each.browser for each in RunDir(pytester.path / "run").records()}
+    assert {key: version.partition(" ")[0].partition("-")[0] for key, version in found.items()} == {
+        (task, browser): browser for task in ("sum", "note") for browser in ("chromium", "firefox")
+    }
+    assert sorted(re.findall("launch of [a-z]+", result.stdout.str())) == ["launch of chromium", "launch of firefox"]
+    result.stdout.fnmatch_lines(["oracle (chromium): 2/2 passed*", "oracle (firefox): 2/2 passed*"])

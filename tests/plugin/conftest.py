@@ -31,20 +31,23 @@ from pytest_webarena.agents import resolve_agent
 
 
 class CannedRuntime:
-    """Answers trials by words in the task's id: a wrong one fails, an odd one errs, a dying one ends the process."""
+    """Answers trials by words in the task's id.
+
+    A wrong one fails, or one that is not-in-firefox there; an odd one errs, a dying one ends the process.
+    """
 
     def __init__(self, info, settings):
         self.info, self.settings, self.run_dir = info, settings, RunDir(info.run_dir)
 
-    def run(self, task, agent, trial, *, node_id):
+    def run(self, task, agent, trial, *, browser, node_id):
         definition = resolve_agent(agent, self.settings.agent_directories, self.settings.overrides)
         self.run_dir.describe(self.info.facts)
-        folder = self.run_dir.folder(TrialKey(task.id, definition.id, trial))
+        folder = self.run_dir.folder(TrialKey(task.id, definition.id, trial, browser))
         writer = folder.begin(worker="w", node_id=node_id, task={"sites": list(task.sites), "task_digest": task.digest})
         if "dying" in task.id:
             os._exit(9)
         outcome, cause = "passed", None
-        if "wrong" in task.id or ("flaky" in task.id and writer.number == 1):
+        if "wrong" in task.id or f"not-in-{browser}" in task.id or ("flaky" in task.id and writer.number == 1):
             outcome = "failed"
         if "odd" in task.id:
             outcome, cause = "error", "site"

@@ -24,8 +24,8 @@ from pytest_webarena.results import AttemptWriter
 class RecordingRuntime(CannedRuntime):
     """Canned trials that leave steps, pages and verdicts."""
 
-    def run(self, task, agent, trial, *, node_id):
-        canned = super().run(task, agent, trial, node_id=node_id)
+    def run(self, task, agent, trial, *, browser, node_id):
+        canned = super().run(task, agent, trial, browser=browser, node_id=node_id)
         folder = self.run_dir.folder(canned.key)
         writer = AttemptWriter(folder.path / f"attempt-{canned.attempt}", canned.attempt)
         answer = "an \\ud800 odd </script> answer" if "hostile" in task.id else "oats"

@@ -20,10 +20,10 @@ class CannedRuntime:
     def __init__(self, info, settings):
         self.info, self.settings, self.run_dir = info, settings, RunDir(info.run_dir)
 
-    def run(self, task, agent, trial, *, node_id):
+    def run(self, task, agent, trial, *, browser, node_id):
         definition = resolve_agent(agent, self.settings.agent_directories)
         self.run_dir.describe(self.info.facts)
-        folder = self.run_dir.folder(TrialKey(task.id, definition.id, trial))
+        folder = self.run_dir.folder(TrialKey(task.id, definition.id, trial, browser))
         writer = folder.begin(worker="w", node_id=node_id, task={"task_digest": task.digest})
         outcome = "passed" if agent == "oracle" else "failed"
         for name in (agent, f"{agent}{trial}"):

@@ -159,13 +159,6 @@ def test_trials_and_agents_multiply_the_items(canned: pytest.Pytester, make_task
     canned.runpytest("tasks/demo.yaml::one", "--trials", "3").assert_outcomes(passed=3)
 
 
-def test_several_browsers_are_refused_and_not_mixed(canned: pytest.Pytester, make_tasks: Callable[..., None]) -> None:
-    make_tasks("right")
-    result = canned.runpytest("--browser=chromium", "--browser=firefox")
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*--browser: expected one browser for tasks, found chromium and firefox*--run-dir*"])
-
-
 def test_skip_and_xfail_come_from_the_file(canned: pytest.Pytester) -> None:
     (canned.path / "a.tasks.yaml").write_text(
         "tasks:\n"

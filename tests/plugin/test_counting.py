@@ -92,11 +92,11 @@ from pytest_webarena.errors import SiteMissing
 
 _run = CannedRuntime.run
 
-def run(self, task, agent, trial, *, node_id):
+def run(self, task, agent, trial, *, browser, node_id):
     self.run_dir.describe(self.info.facts)
     if task.sites:
         raise SiteMissing("expected the image of homepage, found none.\\nGet it.")
-    return _run(self, task, agent, trial, node_id=node_id)
+    return _run(self, task, agent, trial, browser=browser, node_id=node_id)
 
 CannedRuntime.run = run
 """

@@ -18,16 +18,16 @@ from pytest_webarena.errors import SiteMissing
 def webarena_executor(webarena_runtime):
     """Plays trials in a thread of its own."""
     class Elsewhere:
-        def submit(self, task, agent, trial, *, node_id=""):
-            return pool.submit(self.play, task, agent, trial, node_id=node_id)
+        def submit(self, task, agent, trial, *, browser, node_id=""):
+            return pool.submit(self.play, task, agent, trial, browser=browser, node_id=node_id)
 
-        def play(self, task, agent, trial, *, node_id):
+        def play(self, task, agent, trial, *, browser, node_id):
             print("played by", current_thread().name)
             if "gone" in task.id:
                 raise SiteMissing("no such site")
             if "full" in task.id:
                 raise OSError("no space left")
-            return webarena_runtime.run(task, agent, trial, node_id=node_id)
+            return webarena_runtime.run(task, agent, trial, browser=browser, node_id=node_id)
 
     with ThreadPoolExecutor(1, "elsewhere") as pool:
         yield Elsewhere()

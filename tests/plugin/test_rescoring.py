@@ -64,28 +64,34 @@ def store(pytester: pytest.Pytester) -> Store:
     """Writes a task file and a run of its tasks with these answers; an answer of None: the site failed."""
 
     def write(
-        text: str = TASKS, *, agents: tuple[str, ...] = ("gone",), trials: int = 1, **answers: str | None
+        text: str = TASKS,
+        *,
+        agents: tuple[str, ...] = ("gone",),
+        trials: int = 1,
+        browsers: tuple[str, ...] = ("chromium",),
+        **answers: str | None,
     ) -> RunDir:
         file = pytester.path / "river.yaml"
         file.write_text(text)
         run = RunDir(pytester.path / "run")
-        run.describe({"started": 1.0, "agents": list(agents), "trials": trials, "catalogue": "embedded"})
+        facts = {"started": 1.0, "agents": list(agents), "trials": trials, "catalogue": "embedded"}
+        run.describe({**facts, "browsers": list(browsers)})
         for task in load_tasks(file):
             for agent in agents:
-                for trial in range(1, trials + 1):
-                    _store(run, task, agent, trial, answers[task.id], several=len(agents) > 1 or trials > 1)
+                for key in (TrialKey(task.id, agent, 1 + trial, each) for trial in range(trials) for each in browsers):
+                    _store(run, task, key, answers[task.id])
         return run
 
     return write
 
 
-def _store(run: RunDir, task: Any, agent: str, trial: int, answer: str | None, *, several: bool) -> None:
-    folder = run.folder(TrialKey(task.id, agent, trial))
+def _store(run: RunDir, task: Any, key: TrialKey, answer: str | None) -> None:
+    folder = run.folder(key)
     writer = folder.begin(worker="gw7", node_id=f"river.yaml::{task.id}")
     facts: dict[str, Any] = {
         "key": folder.key, "intent": task.intent, "category": task.category, "template": task.template,
         "task_digest": task.digest, "started": 1000.0, "seconds": {"total": 9.0}, "steps": 4,
-        "node_id": f"river.yaml::{task.id}[chromium]",
+        "node_id": f"river.yaml::{task.id}[{key.browser}]",
     }  # fmt: skip
     if answer is None:
         folder.finish(TrialRecord(outcome="error", cause="site", message="the site died", **facts))
@@ -98,6 +104,23 @@ def _store(run: RunDir, task: Any, agent: str, trial: int, answer: str | None, *
     facts |= {"outcome": outcome, "cause": cause, "message": message, "answer": answer, "stop_reason": "answered"}
     facts |= {"score": verdict.score, "verdict": verdict.to_json(), "grading": "repaired"}
     folder.finish(TrialRecord(verdicts={name: each.to_json() for name, each in verdicts.items()}, **facts))
+
+
+@pytest.mark.parametrize("browsers", [("firefox",), ("chromium", "firefox")])
+def test_the_browsers_are_the_runs_own(pytester: pytest.Pytester, store: Store, browsers: tuple[str, ...]) -> None:
+    run = store(capital="Paris", length="11", colour=None, browsers=browsers)
+    result = pytester.runpytest_inprocess("--rescore=run", "-v", "-p", "no:randomly")
+    names = [f"gone ({browser})" for browser in browsers] if len(browsers) > 1 else ["gone"]
+    result.stdout.fnmatch_lines([f"{name}: 1/2 passed*" for name in names])
+    result.stdout.fnmatch_lines_random([f"river.yaml::capital[[]{browser}] PASSED*" for browser in browsers])
+    assert len(run.records()) == 3 * len(browsers)
+
+
+def test_one_browser_of_several_is_judged_again(pytester: pytest.Pytester, store: Store) -> None:
+    store(capital="Paris", length="11", colour=None, browsers=("chromium", "firefox"))
+    result = pytester.runpytest_inprocess("--rescore=run", "--browser=firefox")
+    result.assert_outcomes(passed=1, failed=1, errors=1)
+    result.stdout.fnmatch_lines(["left out * 3 records kept as before*"])
 
 
 def files(run: RunDir) -> dict[str, bytes]:
@@ -209,7 +232,7 @@ def test_another_grading_of_a_published_suite(pytester: pytest.Pytester) -> None
     (task,) = (task for task in suites.load_suite("webarena").tasks if task.id == "webarena.65")
     run = RunDir(pytester.path / "run")
     run.describe({"started": 1.0, "agents": ["gone"], "trials": 1, "catalogue": "webarena", "grading": None})
-    _store(run, task, "gone", 1, "there is no such review", several=False)
+    _store(run, task, TrialKey(task.id, "gone", 1), "there is no such review")
     record = record_of(run, task.id)
     moved = replace(record, node_id=f"webarena::{task.id}[chromium]")
     run.folder(record.key).finish(moved)

@@ -98,7 +98,7 @@ def test_a_run_is_gone_on_with_from_another_directory(
         (("--answer-format=verified",), "--answer-format, auto, found verified"),
         (("--judge=some-model",), "--judge, none, found some-model"),
         (("--audit",), "--audit, none, found True"),
-        (("--browser=firefox",), "--browser, none, found firefox"),
+        (("--browser=firefox",), "--browser, chromium, found firefox"),
         (("-k", "b"), "-k, a or b, found b"),
         (("--shard=2/2",), None),
         (("tasks/outside.yaml",), "tests of the run's own, tasks/demo.yaml, found tasks/outside.yaml"),

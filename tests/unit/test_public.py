@@ -31,9 +31,9 @@ PUBLIC: dict[str, str] = {
         "as_response as_text instructions read_response"
     ),
     "checks": (
-        "CHECK_SECONDS Captioner CheckResult GRADINGS Grading Judgement Kind Live ORIGINAL Page REPAIRED Rows "
-        "Sight Signals State VERIFIED Verdict View collect find_grading find_kind judge judge_all judge_all_bounded "
-        "judge_bounded kind_names register signals"
+        "CHECK_SECONDS Captioner CheckResult GRADINGS Grading Judgement Kind Live Needs ORIGINAL Page REPAIRED Rows "
+        "Sight State VERIFIED Verdict View collect find_grading find_kind judge judge_all judge_all_bounded "
+        "judge_bounded kind_names needs register"
     ),
     "errors": (
         "AgentAbsent AgentError BrowserError BudgetError Cause DeclaredError HarnessError JudgeError ModelError "

@@ -78,7 +78,10 @@ def header(config: pytest.Config) -> str | None:
         return None
     agents = ", ".join(settings.agents)
     graded = settings.options.grading
-    line = f"webarena: agent {agents} · trials {settings.trials} · sites {settings.catalogue} · grading {graded}"
+    several = f" · browsers {', '.join(settings.browsers)}" if len(settings.browsers) > 1 else ""
+    line = (
+        f"webarena: agent {agents} · trials {settings.trials}{several} · sites {settings.catalogue} · grading {graded}"
+    )
     return "\n".join([line, *(f"webarena: {line.text}" for line in judge_lines(settings.judge))])
 
 
@@ -128,10 +131,10 @@ def unreadable_lines(unreadable: Sequence[Unreadable]) -> Iterator[Line]:
 def summary_lines(
     summaries: Iterable[Summary], differing: Mapping[str, Sequence[Difference]] = MappingProxyType({})
 ) -> Iterator[Line]:
-    """The figures of each agent, errors beside the rate and never inside it; and what makes it no one rate."""
+    """The figures of each agent in each browser, errors beside the rate, never inside; what makes it no one rate."""
     for summary in summaries:
         yield from _rate_lines(summary)
-        if found := differing.get(summary.agent):
+        if found := differing.get(summary.name):
             yield from _row("mixed", ["no one rate: its trials differ", *(each.short for each in found)], mark="red")
         if summary.privileged:
             yield Line(f"  {'note':<{_LABEL - 2}}sees the solutions: its rate says nothing about agents")
@@ -170,7 +173,7 @@ def grading_lines(records: Sequence[TrialRecord], run_dir: Path) -> Iterator[Lin
     found = [each for each in compare(records).values() if each.compared]
     disputed = 0
     for each in found:
-        whose = f"{each.agent}: " if len(found) > 1 else ""
+        whose = f"{each.name}: " if len(found) > 1 else ""
         rates = [
             f"{name} {rate.passed}/{rate.judged}" + (f" ({rate.errors} not computed)" if rate.errors else "")
             for name, rate in each.rates.items()
@@ -328,11 +331,11 @@ def _rate_lines(summary: Summary) -> Iterator[Line]:
     rate = summary.rate
     errors = f", {_plural(rate.errors, 'error')} beside" if rate.errors else ""
     if rate.value is None:
-        yield Line(f"{summary.agent}: no trial was judged{errors}", "bold")
+        yield Line(f"{summary.name}: no trial was judged{errors}", "bold")
         return
     low, high = rate.interval
     graded = f", grading {' and '.join(summary.gradings)}" if summary.gradings else ""
-    first = f"{summary.agent}: {rate.passed}/{rate.judged} passed = {rate.value:.1%}{graded}"
+    first = f"{summary.name}: {rate.passed}/{rate.judged} passed = {rate.value:.1%}{graded}"
     rule = "clustered interval" if rate.clusters < rate.judged else "interval"
     second = f"(95% {rule} {low:.1%} to {high:.1%}){errors}"
     if len(first) + 1 + len(second) <= _WIDTH:

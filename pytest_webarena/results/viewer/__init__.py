@@ -21,7 +21,7 @@ from pytest_webarena.evidence import Evidence, StepRecord
 from pytest_webarena.results.exchanges import exchange_words
 from pytest_webarena.results.export import summary_json
 from pytest_webarena.results.gradings import verdicts_of
-from pytest_webarena.results.records import TrialRecord
+from pytest_webarena.results.records import TrialRecord, names_of
 from pytest_webarena.results.rundir import INPUTS, RunDir, TrialFolder, read_evidence, read_steps
 from pytest_webarena.results.statistics import summarise
 from pytest_webarena.results.wording import (
@@ -48,11 +48,12 @@ def write_view(run: RunDir, target: Path, *, picture_budget: int = PICTURE_BUDGE
     """
     facts = run.facts()
     records = run.records()
+    names = names_of(record.key for record in records)
     index = {
         "run": {**facts, "path": run.path.resolve().name},
         "summary": summary_json(records),
         "cost": {name: ", ".join(usage_words(each.usage)) for name, each in summarise(records).items() if each.usage},
-        "trials": [_row(record) for record in records],
+        "trials": [_row(record, names[record.key.entrant]) for record in records],
         "words": {**STOP_WORDS, **CAUSE_WORDS},
     }
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -98,11 +99,12 @@ def _base64(data: bytes) -> str:
     return base64.b64encode(data).decode()
 
 
-def _row(record: TrialRecord) -> dict[str, Any]:
+def _row(record: TrialRecord, name: str) -> dict[str, Any]:
+    """``name``: by which the figures know the agent, its browser included where there are several."""
     return {
         "folder": record.key.folder,
         "task": record.key.task,
-        "agent": record.key.agent,
+        "agent": name,
         "trial": record.key.trial,
         "outcome": record.outcome,
         "cause": record.cause,

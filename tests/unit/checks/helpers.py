@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_webarena.actions import Click, Selector, as_record
-from pytest_webarena.checks import CheckResult, collect, judge, signals
+from pytest_webarena.checks import CheckResult, collect, judge, needs
 from pytest_webarena.evidence import Evidence, Probe, RequestRecord, StepRecord, TabState
 from pytest_webarena.tasks import Task, parse_tasks
 
@@ -104,7 +104,7 @@ def live_result(check: str, live: FakeLive, recorded: Evidence | None = None) ->
     """Collect for one check at the end of a trial, and judge it."""
     indented = textwrap.dedent(check).strip("\n").replace("\n", "\n  ")
     made = task(f"- {indented}")
-    probes = collect(signals(made.checks).end, live, state="end")
+    probes = collect(needs(made.checks).end, live, state="end")
     recorded = recorded or evidence(url="http://shopping.test/")
     [only] = judge(made, with_probes(recorded, *probes)).results
     return only

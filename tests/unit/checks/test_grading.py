@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_webarena.checks import ORIGINAL, REPAIRED, VERIFIED, find_grading, judge, judge_all, signals
+from pytest_webarena.checks import ORIGINAL, REPAIRED, VERIFIED, find_grading, judge, judge_all, needs
 from pytest_webarena.checks.grading import gradings_of, headline_of
 from pytest_webarena.checks.upstream.rules import RULES
 from pytest_webarena.errors import TaskError, TaskFileError, UsageError
@@ -45,7 +45,7 @@ def test_tasks_of_our_own_know_no_gradings() -> None:
 def test_other_checks_by_grading() -> None:
     made = task("- answer: 5", extra="    gradings:\n      verified: [{answer: 6}, {page: {open: /x, includes: y}}]\n")
     assert [check.path for check in made.every_check] == ["checks[0]", "gradings.verified[0]", "gradings.verified[1]"]
-    assert [check.path for check in signals(made.every_check).end] == ["gradings.verified[1]"]
+    assert [check.path for check in needs(made.every_check).end] == ["gradings.verified[1]"]
     assert gradings_of(made) == ("verified",)
     assert digest(made) != digest(task("- answer: 5"))
 

@@ -23,8 +23,8 @@ from pytest_webarena.checks import (
     find_kind,
     judge,
     kind_names,
+    needs,
     register,
-    signals,
 )
 from pytest_webarena.errors import JudgeError, SiteError, UsageError
 from pytest_webarena.evidence import Evidence, JsonValue, Probe, StepRecord
@@ -137,7 +137,7 @@ def test_a_kind_that_is_not_installed_is_inconclusive() -> None:
     assert (only.score, only.why) == (None, "no kind of check called 'given' is installed")
 
 
-def test_signals_name_what_is_collected_and_when() -> None:
+def test_needs_name_what_is_collected_and_when() -> None:
     made = task("""
         - answer: x
         - url: /a
@@ -150,7 +150,7 @@ def test_signals_name_what_is_collected_and_when() -> None:
         - all: [{page: {includes: y}}, {url: /c}]
           when: any_step
     """)
-    asked = signals(made.checks)
+    asked = needs(made.checks)
     assert [check.path for check in asked.each_step] == ["checks[2]", "checks[4].all[0]"]
     assert [check.path for check in asked.end] == [
         "checks[2]",
@@ -158,7 +158,7 @@ def test_signals_name_what_is_collected_and_when() -> None:
         "checks[3].any[1].not",
         "checks[4].all[0]",
     ]
-    assert signals(task("- answer: x").checks) == signals(())
+    assert needs(task("- answer: x").checks) == needs(())
 
 
 def test_a_collection_that_raises_is_recorded() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pytest_webarena.checks import ORIGINAL, REPAIRED, Grading, Verdict, collect, find_grading, judge, signals
+from pytest_webarena.checks import ORIGINAL, REPAIRED, Grading, Verdict, collect, find_grading, judge, needs
 from pytest_webarena.checks.upstream.calls import FUNCTIONS, CallError, parse_call
 from pytest_webarena.checks.upstream.helpers import post_url
 from pytest_webarena.checks.upstream.page_scripts import close_selectors
@@ -53,7 +53,7 @@ class Site(FakeLive):
 def graded(targets: object, live: Site, grading: Grading = REPAIRED) -> Verdict:
     """Collect and judge, through stored evidence."""
     made = task(f"- program_html: {json.dumps(targets)}")
-    probes = collect(signals(made.every_check).end, live, state="end")
+    probes = collect(needs(made.every_check).end, live, state="end")
     return judge(made, with_probes(evidence("", url=live.here), *probes), grading=grading)
 
 
@@ -332,6 +332,6 @@ def test_the_dialects_unescape_or_not() -> None:
 def test_fewer_looks_than_targets_tell_nothing() -> None:
     made = task(f"- program_html: {json.dumps([target('last', {'exact_match': 'a'})])}")
     assert judge(made, evidence("", url=R)).passed is None
-    [probe] = collect(signals(made.checks).end, shown("a"), state="end")
+    [probe] = collect(needs(made.checks).end, shown("a"), state="end")
     more = task(f"- program_html: {json.dumps([target('last', {'exact_match': 'a'})] * 2)}")
     assert judge(more, with_probes(evidence("", url=R), probe)).passed is None

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from pytest_webarena.checks import signals
+from pytest_webarena.checks import needs
 from pytest_webarena.checks.verified import package
 from pytest_webarena.errors import TaskFileError
 from pytest_webarena.evidence import RequestRecord, Unrecorded
@@ -281,9 +281,9 @@ def test_what_was_seen_names_the_nearest_request() -> None:
 
 
 def test_responses_are_kept_only_for_checks_that_look_at_them() -> None:
-    assert signals(task(f"- {network_check(**TOTALS)}").checks).responses
-    assert not signals(task(f"- {check(answer_check([1], NUMBER))}").checks).responses
-    assert not signals(task("- answer: x").checks).responses
+    assert needs(task(f"- {network_check(**TOTALS)}").checks).responses
+    assert not needs(task(f"- {check(answer_check([1], NUMBER))}").checks).responses
+    assert not needs(task("- answer: x").checks).responses
 
 
 @pytest.mark.parametrize(

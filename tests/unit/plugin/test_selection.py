@@ -12,11 +12,12 @@ from pytest_webarena.plugin.selection import Digests, Shard, left_out, parse_sha
 from pytest_webarena.results import TrialKey
 
 
-def item(task: str, *, digest: str = "d1", agent: str = "mine", trial: int = 1) -> Any:
-    return SimpleNamespace(task=SimpleNamespace(id=task, digest=digest), agent_name=agent, trial=trial)
+def item(task: str, *, digest: str = "d1", agent: str = "mine", trial: int = 1, browser: str = "chromium") -> Any:
+    key = TrialKey(task, agent, trial, browser)
+    return SimpleNamespace(task=SimpleNamespace(id=task, digest=digest), agent_name=agent, key=key)
 
 
-AGENTS = {"mine": ("mine", "a1")}
+AGENTS = {"mine": "a1"}
 
 
 def test_shards_are_a_partition_that_does_not_depend_on_order() -> None:
@@ -39,6 +40,7 @@ def test_trials_of_one_task_stay_together() -> None:
         (item("a"), True),
         (item("a", digest="d2"), False),  # the task changed
         (item("a", trial=2), False),
+        (item("a", browser="firefox"), False),
         (item("b"), False),
     ],
 )

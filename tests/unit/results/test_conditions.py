@@ -48,7 +48,6 @@ def run(path: Path, *tasks: str, facts: Any = None, agent: str = "a", **record: 
     [
         ({}, {"agent_digest": "a2"}, "a: digest of the agent: a1 in 1 and a2 in 2"),
         ({}, {"model": "m2"}, "a: model: m1 in 1 and m2 in 2"),
-        ({}, {"browser": "firefox 140"}, "a: browser: chromium in 1 and firefox in 2"),
         (
             {},
             {"environment": {**PAGE, "viewport": [800, 600]}},

@@ -29,7 +29,7 @@ class Runner:
         self.gate = threading.Event()
         self.waiting = threading.Event()
 
-    def run(self, task: Task, agent: str, trial: int, *, node_id: str) -> TrialRecord:
+    def run(self, task: Task, agent: str, trial: int, *, browser: str, node_id: str) -> TrialRecord:
         self.played.append((task.id, agent, trial, node_id))
         match task.id:
             case "gone":
@@ -42,7 +42,7 @@ class Runner:
                 self.waiting.set()
                 assert self.gate.wait(SECONDS)
         outcome: Any = {"wrong": "failed", "broken": "error"}.get(task.id, "passed")
-        return TrialRecord(key=TrialKey(task.id, agent, trial), outcome=outcome)
+        return TrialRecord(key=TrialKey(task.id, agent, trial, browser), outcome=outcome)
 
 
 class OneThread:
@@ -51,8 +51,10 @@ class OneThread:
     def __init__(self, runner: TrialRunner) -> None:
         self._runner, self._pool = runner, ThreadPoolExecutor(1)
 
-    def submit(self, task: Task, agent: str, trial: int, *, node_id: str = "") -> Future[TrialRecord]:
-        return self._pool.submit(self._runner.run, task, agent, trial, node_id=node_id)
+    def submit(
+        self, task: Task, agent: str, trial: int, *, browser: str = "chromium", node_id: str = ""
+    ) -> Future[TrialRecord]:
+        return self._pool.submit(self._runner.run, task, agent, trial, browser=browser, node_id=node_id)
 
     def close(self, *, cancel: bool = False) -> None:
         self._pool.shutdown(cancel_futures=cancel)
@@ -99,9 +101,10 @@ def task(id: str) -> Task:
 
 
 def test_a_trial_is_told_what_it_is_and_its_record_comes_back(executor: TrialExecutor, runner: Runner) -> None:
-    record = executor.submit(task("a"), "mine", 2, node_id="tasks.yaml::a").result(SECONDS)
-    assert record.key == TrialKey("a", "mine", 2)
-    assert runner.played == [("a", "mine", 2, "tasks.yaml::a")]
+    record = executor.submit(task("a"), "mine", 2, browser="firefox", node_id="tasks.yaml::a").result(SECONDS)
+    assert record.key == TrialKey("a", "mine", 2, "firefox")
+    assert executor.submit(task("a"), "mine", 2).result(SECONDS).key == TrialKey("a", "mine", 2)
+    assert runner.played == [("a", "mine", 2, "tasks.yaml::a"), ("a", "mine", 2, "")]
 
 
 def test_trials_begin_in_the_order_of_their_submission(executor: TrialExecutor, runner: Runner) -> None:
@@ -188,6 +191,6 @@ def test_leaving_a_block_closes(kind: Kind, runner: Runner) -> None:
 
 def test_what_goes_in_and_comes_out_can_be_sent_elsewhere() -> None:
     sent = task("a")
-    record = Runner().run(sent, "mine", 1, node_id="")
+    record = Runner().run(sent, "mine", 1, browser="chromium", node_id="")
     assert pickle.loads(pickle.dumps(sent)).digest == sent.digest
     assert pickle.loads(pickle.dumps(record)) == record

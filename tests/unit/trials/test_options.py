@@ -7,8 +7,9 @@ import pytest
 
 from pytest_webarena.browser.config import EngineConfig, SessionConfig
 from pytest_webarena.checks.grading import ORIGINAL
+from pytest_webarena.errors import UsageError
 from pytest_webarena.plugin.settings import Settings
-from pytest_webarena.results import TrialKey, TrialRecord
+from pytest_webarena.results import TrialRecord
 from pytest_webarena.testing import make_task
 from pytest_webarena.trials import runtime as runtimes
 from pytest_webarena.trials.episode import EpisodeLimits
@@ -32,7 +33,7 @@ def test_a_trial_is_given_the_runs_options_as_they_are(tmp_path: Path, monkeypat
 
     def run_trial(plan: TrialPlan, *more: object) -> TrialRecord:
         plans.append(plan)
-        return TrialRecord(key=TrialKey(plan.task.id, plan.agent.id, plan.trial), outcome="passed")
+        return TrialRecord(key=plan.key, outcome="passed")
 
     monkeypatch.setattr(runtimes, "run_trial", run_trial)
     options = TrialOptions(grading=ORIGINAL, fetch_images=True, env_retries=7)
@@ -41,5 +42,8 @@ def test_a_trial_is_given_the_runs_options_as_they_are(tmp_path: Path, monkeypat
         engine=EngineConfig(), session=SessionConfig(),
     )  # fmt: skip
     with Runtime(RunInfo(run_dir=tmp_path, broker="", temp_dir=tmp_path), config) as runtime:
-        runtime.run(TASK, "null", 1, node_id="")
-    assert plans[0].options is options
+        runtime.run(TASK, "null", 1, browser="chromium", node_id="")
+        with pytest.raises(UsageError, match=r"fixture browser_name: expected firefox, .* found chromium"):
+            runtime.run(TASK, "null", 1, browser="firefox", node_id="")  # its record would tell of another browser
+    (plan,) = plans
+    assert plan.options is options

@@ -232,7 +232,7 @@ def test_an_interrupted_trial_leaves_a_trace(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         run(tmp_path, Resources())
     (started,) = RunDir(tmp_path).unfinished()
-    assert started["key"] == {"task": "t", "agent": "a", "trial": 1}
+    assert started["key"] == {"task": "t", "agent": "a", "trial": 1, "browser": "chromium"}
     assert json.loads(next(tmp_path.rglob("started.json")).read_text())["attempt"] == 1
 
 

@@ -55,7 +55,7 @@ def report_trial(item: TaskItem, record: TrialRecord, folder: Path) -> None:
     from pytest_webarena.plugin.reporting.allure.files import Attachments
     from pytest_webarena.plugin.reporting.allure.result import Reported, earlier_results, trial_result
 
-    trial = Reported(record=record, folder=folder, identity=_identity(item, record), root=item.config.rootpath)
+    trial = Reported(record=record, folder=folder, identity=_identity(item), root=item.config.rootpath)
     files = Attachments(target)
     item.stash[_RESULT] = trial_result(trial, files)
     logger = AllureFileLogger(target)
@@ -152,9 +152,10 @@ def report_run(
 ) -> None:
     """Write what Allure wants to know of the whole run. In the controlling process, once the run is over."""
     if (target := directory(config)) is not None:
+        from pytest_webarena.plugin.reporting.allure.identity import performer
         from pytest_webarena.plugin.reporting.allure.run_files import write_run_files
 
-        agents = sorted({record.key.agent for record in records})
+        agents = sorted({performer(record.key) for record in records})
         write_run_files(target, run.facts(), agents=agents, attached=_attached(run), problems=problems)
 
 
@@ -163,13 +164,14 @@ def write_results(run: RunDir, target: Path, *, root: Path | None = None) -> int
 
     ``root`` is what node ids are relative to, for links to task files.
     """
+    from pytest_webarena.plugin.reporting.allure.identity import performer
     from pytest_webarena.plugin.reporting.allure.run_files import write_run_files
 
     facts = run.facts()
     stored = run.read()
     records = stored.records
     _write(run, target, records, root=root or Path.cwd(), agents=facts.get("agents", ()))
-    agents = sorted({record.key.agent for record in records})
+    agents = sorted({performer(record.key) for record in records})
     problems = [str(each) for each in stored.unreadable]
     write_run_files(target, facts, agents=agents, attached=_attached(run), problems=problems)
     return len(records)
@@ -198,14 +200,7 @@ def _attached(run: RunDir) -> list[Path]:
     return [run.path / name for name in ("results.csv", "summary.json", "run.json", "broker.log")]
 
 
-def _identity(item: TaskItem, record: TrialRecord | None = None) -> Identity:
-    from pytest_webarena.agents import resolve_agent
+def _identity(item: TaskItem) -> Identity:
     from pytest_webarena.plugin.reporting.allure.identity import Identity
 
-    settings = item.config.stash[SETTINGS]
-    agent = (
-        record.key.agent
-        if record is not None
-        else resolve_agent(item.agent_name, settings.agent_directories, settings.overrides).id
-    )
-    return Identity.of_task(item.task, item.nodeid, agent, item.trial, settings.agents)
+    return Identity.of_task(item.task, item.nodeid, item.key, item.config.stash[SETTINGS].agents)

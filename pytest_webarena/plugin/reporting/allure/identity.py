@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from allure_commons.model2 import Label, Link, Parameter
 
 from pytest_webarena.plugin.reporting.labels import behaviour_labels
+from pytest_webarena.results.records import DEFAULT_BROWSER, TrialKey
 from pytest_webarena.results.wording import printable
 from pytest_webarena.tasks.placeholders import readable
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from pytest_webarena.results import TrialRecord
     from pytest_webarena.tasks.model import Task
 
-__all__ = ["Identity", "source_url"]
+__all__ = ["Identity", "performer", "source_url"]
 
 _TRIAL = re.compile(r"(?:^|-)trial\d+(?=-|$)")
 _BROWSERS = ("chromium", "firefox", "webkit")
@@ -35,9 +36,7 @@ _BROWSERS = ("chromium", "firefox", "webkit")
 class Identity:
     """One trial, as Allure shall know it."""
 
-    task: str
-    agent: str
-    trial: int
+    key: TrialKey
     intent: str
     sites: tuple[str, ...]
     category: str
@@ -54,9 +53,7 @@ class Identity:
     def of_record(cls, record: TrialRecord, agents: Sequence[str]) -> Identity:
         """From a record. ``agents`` are the names given to ``--agent``: they are in node ids, records hold ids."""
         return cls(
-            task=record.key.task,
-            agent=record.key.agent,
-            trial=record.key.trial,
+            key=record.key,
             intent=record.intent,
             sites=record.sites,
             category=record.category,
@@ -67,12 +64,10 @@ class Identity:
         )
 
     @classmethod
-    def of_task(cls, task: Task, node_id: str, agent: str, trial: int, agents: Sequence[str]) -> Identity:
+    def of_task(cls, task: Task, node_id: str, key: TrialKey, agents: Sequence[str]) -> Identity:
         """From a collected item; whether it ever began or not."""
         return cls(
-            task=task.id,
-            agent=agent,
-            trial=trial,
+            key=key,
             intent=readable(task.intent, task.leased),
             sites=task.sites,
             category=task.category,
@@ -86,22 +81,22 @@ class Identity:
     @property
     def title(self) -> str:
         """The intent: what a person wants to read."""
-        return printable(" ".join(self.intent.split())) or self.task
+        return printable(" ".join(self.intent.split())) or self.key.task
 
     @property
     def full_name(self) -> str:
         """The test case: a task, whoever tries it."""
-        return printable(f"{self.path}#{self.task}")
+        return printable(f"{self.path}#{self.key.task}")
 
     @property
     def test_case_id(self) -> str:
-        """Shared by all agents and trials of a task."""
+        """Shared by all agents, trials and browsers of a task."""
         return _hash(self.full_name)
 
     @property
     def history_id(self) -> str:
         """Each agent's each trial has a history of its own; reruns share it and become retries."""
-        return _hash(self.full_name, self.agent, self.trial, self.variant)
+        return _hash(self.full_name, self.key.agent, self.key.trial, self.variant)
 
     @property
     def title_path(self) -> list[str]:
@@ -112,7 +107,7 @@ class Identity:
 
     def parameters(self) -> list[Parameter]:
         """Plain values; what Allure takes into account when it looks for retries and history."""
-        pairs = [("agent", self.agent), ("trial", str(self.trial))]
+        pairs = [("agent", self.key.agent), ("trial", str(self.key.trial))]
         if self.variant:
             pairs.append(("browser" if self.variant in _BROWSERS else "variant", self.variant))
         return [Parameter(name=name, value=printable(value)) for name, value in pairs]
@@ -122,10 +117,11 @@ class Identity:
         return [Label(name=name, value=printable(value)) for name, value in self._labels()]
 
     def _labels(self) -> Iterator[tuple[str, str]]:
-        yield from zip(("parentSuite", "suite", "subSuite"), (self.agent, *self.title_path), strict=True)
-        yield "agent", self.agent
+        who = performer(self.key)
+        yield from zip(("parentSuite", "suite", "subSuite"), (who, *self.title_path), strict=True)
+        yield "agent", who
         yield from behaviour_labels(
-            task=self.task, template=self.template, sites=self.sites, tags=self.tags, category=self.category
+            task=self.key.task, template=self.template, sites=self.sites, tags=self.tags, category=self.category
         )
 
     def links(self, root: Path, environment: Mapping[str, str] = os.environ) -> list[Link]:
@@ -137,6 +133,15 @@ class Identity:
     def source(self) -> str:
         """``file:line``."""
         return self.path if self.line is None else f"{self.path}:{self.line}"
+
+
+def performer(key: TrialKey) -> str:
+    """By what Allure groups: the agent, and each further browser by itself. Shards and runs name it alike.
+
+    >>> performer(TrialKey("sum", "oracle", 1)), performer(TrialKey("sum", "oracle", 1, "firefox"))
+    ('oracle', 'oracle (firefox)')
+    """
+    return key.agent if key.browser == DEFAULT_BROWSER else f"{key.agent} ({key.browser})"
 
 
 def source_url(path: Path, line: int | None, environment: Mapping[str, str]) -> str:

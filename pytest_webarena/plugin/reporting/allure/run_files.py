@@ -79,8 +79,8 @@ def write_run_files(
 ) -> None:
     """Write the run's files beside its results.
 
-    ``facts`` are those of ``run.json``, ``agents`` the ids of all that have records; ``attached`` are files that belong
-    to no test, ``problems`` what went wrong with the run as a whole.
+    ``facts`` are those of ``run.json``, ``agents`` what all that have records are called (`identity.performer`);
+    ``attached`` are files that belong to no test, ``problems`` what went wrong with the run as a whole.
     """
     directory.mkdir(parents=True, exist_ok=True)
     write_atomically(directory / "categories.json", json.dumps(categories(), indent=1))

@@ -122,10 +122,10 @@ class Screen:
 
 @pytest.fixture
 def screen(monkeypatch: pytest.MonkeyPatch) -> Screen:
-    """A terminal of six rows that `shutil.get_terminal_size` sees."""
+    """A terminal of six rows that the status sees, and the pytest that runs this test does not."""
     screen = Screen()
     size = lambda: os.terminal_size((screen.columns, len(screen.rows)))  # noqa: E731
-    monkeypatch.setattr("shutil.get_terminal_size", size)
+    monkeypatch.setattr("pytest_webarena.plugin.reporting.progress.shutil", SimpleNamespace(get_terminal_size=size))
     return screen
 
 

@@ -33,9 +33,8 @@ demo: setup ## Run the main job on the embedded sites and build its report
 
 test: lint types suite ## Set up, then lint, types and the whole suite
 
-# Tests start Python hundreds of times, which takes twice as long where compiled files are not kept.
 suite: setup ## All tests; with a Docker engine where one can be had
-	@env -u PYTHONDONTWRITEBYTECODE scripts/with-docker $(BIN)/python -m pytest $(SUITE) -raR --junitxml=test-results/junit.xml
+	@scripts/with-docker $(BIN)/python -m pytest $(SUITE) -raR --junitxml=test-results/junit.xml
 
 audit: setup ## Put all shipped tasks on trial: right solutions pass, wrong ones fail (half an hour on two cores)
 	@$(BIN)/python -m pytest --audit $(AUDIT)

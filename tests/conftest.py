@@ -16,6 +16,9 @@ from hypothesis import HealthCheck, settings
 
 from pytest_webarena import secrets
 
+# Tests start Python hundreds of times, and each would compile all it imports anew.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
 # Its deadline per example is a timing assertion: it fails when the machine is busy, not when the code is wrong.
 settings.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("suite")

@@ -262,7 +262,7 @@ def test_a_write_of_a_page_that_was_left_is_waited_for(run: Run, play: Play) -> 
     [
         "{state: {sql: 'select count(*) from saves', equals: 0}}",
         "{network: {method: POST, url: /save, none: true}}",
-        "{not: {page: {open: /patient, includes: saved}}}",
+        "{not: {page: {open: /count, includes: saved}}}",
         "{url: {exact: /}}",
     ],
 )
@@ -339,7 +339,7 @@ def test_messages_that_the_site_keeps_are_eaten_by_who_looks_first(run: Run, pla
 @pytest.mark.parametrize(
     ("check", "error"),
     [
-        ("{page: {open: /patient, locate: 'css=:::', includes: x}}", TaskError),
+        ("{page: {open: /count, locate: 'css=:::', includes: x}}", TaskError),
         ("{string_match: {fuzzy_match: [It is comfortable]}}", JudgeError),
     ],
 )

@@ -28,8 +28,6 @@ _ATTEMPTS = 3
 """Consecutive failed starts after which an app is given up for the rest of the run."""
 _BACKSTOP = 5.0
 """Seconds that backends get beyond ``start_timeout``, to say by themselves what they waited for."""
-_ANSWERING = 10.0
-"""Seconds a leased replica has to answer when somebody doubts that it still does."""
 _SHARED = 1_000_000
 """How often a shared replica is available."""
 
@@ -164,8 +162,9 @@ class Fleet:
             return why
         replica, site = slot.running(), self.app.sites[0]
         tls = site.url.startswith("https:")
+        patience = self.app.answer_timeout
         problem = await answers(
-            self.app.ready, replica.host, replica.port, server_name=site.host, timeout=_ANSWERING, tls=tls
+            self.app.ready, replica.host, replica.port, server_name=site.host, timeout=patience, tls=tls
         )
         if problem and not await self.examine(slot) and slot.state is State.LEASED:
             self._broke(slot, f"it runs, but does not answer; {problem}")

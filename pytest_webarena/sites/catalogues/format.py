@@ -78,6 +78,14 @@ APP: Record[Mapping[str, Any]] = Record(
         ),
         key("ready", READY, "When it can be used; all must hold.", "ready: [{http: /}]", default=(PortReady(),)),
         key("start_timeout", Number(float, above=0), "Seconds a start may take.", "start_timeout: 300", default=60.0),
+        key(
+            "answer_timeout",
+            Number(float, above=0),
+            "Seconds a replica has to answer when a trial gives reason to doubt that it still does (a time-out, a "
+            "server error); else it counts as broken.",
+            "answer_timeout: 30",
+            default=10.0,
+        ),
         key("boot_seconds", Number(float, low=0), "About how long a start takes.", "boot_seconds: 45", default=1.0),
         key("max_replicas", Int(low=1), "Instead of the run's limit.", "max_replicas: 2", default=None),
         key("spares", Int(low=0), "Instead of the run's number.", "spares: 2", default=None),

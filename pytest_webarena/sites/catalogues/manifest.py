@@ -203,6 +203,8 @@ class AppManifest:
     """All must hold before a replica is handed out."""
     start_timeout: float = 60.0
     """Seconds a start or a reset may take."""
+    answer_timeout: float = 10.0
+    """Seconds a leased replica has to answer when somebody doubts that it still does."""
     boot_seconds: float = 1.0
     """About how long a start takes; a hint for sizing and progress."""
     max_replicas: int | None = None

@@ -80,6 +80,7 @@ apps:
   tiny:
     backend: process
     reuse: clean
+    answer_timeout: 3
     sites: {tiny: {host: tiny.test, start: /start, user: ann}}
     users: {ann: {password: secret}}
     databases: {main: {sqlite: main.sqlite3}}

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from pytest_webarena.errors import UsageError
 from pytest_webarena.plugin.items import TaskItem
-from pytest_webarena.plugin.stash import CATALOGUE, PLAN, SETTINGS
+from pytest_webarena.plugin.stash import CATALOGUE, PLAN, SETTINGS, VISITS
 from pytest_webarena.results import TrialKey
 from pytest_webarena.results.plan import PlannedTrial, extend_plan
 
@@ -53,9 +53,14 @@ def record_plan(config: pytest.Config, run: Path) -> None:
         extend_plan(run, plan)
 
 
-def expected_visits(config: pytest.Config, items: Iterable[pytest.Item]) -> Mapping[str, Mapping[str, int]]:
+def expected_visits(config: pytest.Config, items: Sequence[pytest.Item]) -> Mapping[str, Mapping[str, int]]:
     """Site to account to how many trials among ``items`` visit the site so."""
     from pytest_webarena.trials.visits import count_visits
 
-    trials = [item.task for item in items if isinstance(item, TaskItem)]
-    return count_visits(trials, config.stash[CATALOGUE]) if CATALOGUE in config.stash else {}
+    if CATALOGUE not in config.stash:
+        return {}
+    known = config.stash.get(VISITS, None)
+    if known is None or known[0] != len(items):  # every trial asks, of the same items
+        trials = [item.task for item in items if isinstance(item, TaskItem)]
+        known = config.stash[VISITS] = len(items), count_visits(trials, config.stash[CATALOGUE])
+    return known[1]

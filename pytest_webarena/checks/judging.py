@@ -36,6 +36,8 @@ class Needs:
     """Whether the bodies of responses have to be kept."""
     sites: bool = False
     """Whether any looks at what sites show, hold or were asked, and not at the answer and the steps alone."""
+    pages: bool = False
+    """Whether any looks at where the browser is, or gathers something with it."""
 
 
 def needs(checks: Sequence[Check]) -> Needs:
@@ -45,6 +47,7 @@ def needs(checks: Sequence[Check]) -> Needs:
         end=tuple(check for check, _ in _leaves(checks) if _collects(check)),
         responses=any(_reads_responses(check) for check, _ in _leaves(checks)),
         sites=any(_looks_at_sites(check) for check, _ in _leaves(checks)),
+        pages=any(_looks_at_pages(check) for check, _ in _leaves(checks)),
     )
 
 
@@ -71,6 +74,11 @@ def _collects(check: Check) -> bool:
 def _looks_at_sites(check: Check) -> bool:
     kind = _kind(check)
     return kind is not None and (kind.stateful or kind.reads_requests or kind.collect is not None)
+
+
+def _looks_at_pages(check: Check) -> bool:
+    kind = _kind(check)
+    return kind is not None and (kind.stateful or kind.collect is not None)
 
 
 def _reads_responses(check: Check) -> bool:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pytest_webarena.actions import Action
     from pytest_webarena.agents.worker import AgentWorker
     from pytest_webarena.browser.observation import Observation
+    from pytest_webarena.browser.pageless import Pageless
     from pytest_webarena.browser.session import Session
     from pytest_webarena.evidence import StepRecord
 
@@ -32,7 +33,7 @@ class Rollout:
 
     def __init__(
         self,
-        session: Session,
+        session: Session | Pageless,
         *,
         parse: Callable[[str], Action],
         limits: EpisodeLimits,
@@ -71,7 +72,7 @@ class Rollout:
             raise said
         return said
 
-    def _run(self, session: Session, parse: Callable[[str], Action], limits: EpisodeLimits) -> None:
+    def _run(self, session: Session | Pageless, parse: Callable[[str], Action], limits: EpisodeLimits) -> None:
         # What `run_episode` asks of an agent and of a recorder is what this class has.
         agent = cast("AgentWorker", self)
         try:

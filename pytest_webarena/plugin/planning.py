@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from pytest_webarena.errors import UsageError
 from pytest_webarena.plugin.items import TaskItem
-from pytest_webarena.plugin.stash import CATALOGUE, PLAN, SETTINGS
+from pytest_webarena.plugin.stash import CATALOGUE, PLAN, SETTINGS, VISITS
 from pytest_webarena.results import TrialKey
 from pytest_webarena.results.plan import PlannedTrial, extend_plan
 
@@ -49,10 +49,15 @@ def record_plan(config: pytest.Config, run: Path) -> None:
 
 
 def expected_visits(
-    config: pytest.Config, items: Iterable[pytest.Item], *, browser: str
+    config: pytest.Config, items: Sequence[pytest.Item], *, browser: str
 ) -> Mapping[str, Mapping[str, int]]:
     """Site to account to how many trials in ``browser`` among ``items`` visit the site so."""
     from pytest_webarena.trials.visits import count_visits
 
-    trials = [item.task for item in items if isinstance(item, TaskItem) and item.browser == browser]
-    return count_visits(trials, config.stash[CATALOGUE]) if CATALOGUE in config.stash else {}
+    if CATALOGUE not in config.stash:
+        return {}
+    known = config.stash.setdefault(VISITS, {})
+    if (len(items), browser) not in known:  # every trial asks, of the same items
+        trials = [item.task for item in items if isinstance(item, TaskItem) and item.browser == browser]
+        known[len(items), browser] = count_visits(trials, config.stash[CATALOGUE])
+    return known[len(items), browser]

@@ -29,6 +29,7 @@ __all__ = [
     "SITES",
     "START",
     "SUITES",
+    "VISITS",
     "WAKE",
     "settings_of",
     "take_part",
@@ -57,6 +58,8 @@ PASSED_OVER: pytest.StashKey[list[str]] = pytest.StashKey()
 
 PLAN: pytest.StashKey[tuple[PlannedTrial, ...]] = pytest.StashKey()
 """Where items are collected, once they are: the trials that are to be run."""
+VISITS: pytest.StashKey[dict[tuple[int, str], Mapping[str, Mapping[str, int]]]] = pytest.StashKey()
+"""By the number of items and the browser, once a trial has asked: how many of them visit which site as whom."""
 WAKE: pytest.StashKey[Callable[[pytest.Config], None]] = pytest.StashKey()
 """Everywhere: what `take_part` calls. `entry` leaves it here, so that nothing has to import what it wakes."""
 

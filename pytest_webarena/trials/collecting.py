@@ -62,8 +62,8 @@ class Collector:
         requests = self._requests()
         tabs = stage.session.tabs()
         signals = stage.session.signals
-        if picture is not None:
-            picture(stage.session.screenshot())
+        if picture is not None and (shot := stage.session.screenshot()):
+            picture(shot)
         probes = self._collect(self._checks if self._needs.end else (), "end")
         stage.check_sites()  # last, too: what a site says while it dies is no evidence
         return Evidence(

@@ -17,6 +17,7 @@ from pytest_webarena.evidence import LONGEST_REPLY, LONGEST_TEXT, StepRecord, St
 
 if TYPE_CHECKING:
     from pytest_webarena.browser.observation import Observation
+    from pytest_webarena.browser.pageless import Pageless
     from pytest_webarena.browser.session import Session
 
 __all__ = [
@@ -143,7 +144,7 @@ class Episode:
 
 
 def run_episode(
-    session: Session,
+    session: Session | Pageless,
     agent: AgentWorker,
     *,
     parse: Callable[[str], Action],

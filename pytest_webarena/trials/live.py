@@ -11,6 +11,7 @@ from pytest_webarena.errors import SiteError, TaskError, closest
 from pytest_webarena.sites.client.visitor import Visitor
 
 if TYPE_CHECKING:
+    from pytest_webarena.browser.pageless import Pageless
     from pytest_webarena.browser.session import PageReading, Session
     from pytest_webarena.sites.backends.base import Rows
     from pytest_webarena.sites.client.lease import Lease
@@ -45,7 +46,7 @@ def _as_requested(url: str) -> str:
 class LiveTrial:
     """A session and its lease, as checks see them (`checks.Live`)."""
 
-    def __init__(self, session: Session, lease: Lease | None) -> None:
+    def __init__(self, session: Session | Pageless, lease: Lease | None) -> None:
         self._session = session
         self._lease = lease
         self.sites: dict[str, str] = {name: site.url for name, site in lease.sites.items()} if lease else {}

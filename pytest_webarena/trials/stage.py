@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pytest_webarena.actions import answers_dialogs
+from pytest_webarena.browser.pageless import Pageless
+from pytest_webarena.checks import signals
 from pytest_webarena.errors import TrialError
 from pytest_webarena.sites.catalogues.external import EXTERNAL
 from pytest_webarena.trials.collecting import require_answers
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
     from pytest_webarena.tasks.model import Task
     from pytest_webarena.tasks.setup_form import BrowserSetup
 
-__all__ = ["Resources", "Stage", "set_stage"]
+__all__ = ["Resources", "Stage", "needs_browser", "set_stage"]
 
 
 class Resources(Protocol):
@@ -52,7 +54,8 @@ class Resources(Protocol):
 class Stage:
     """A task's sites and browser, ready for an agent."""
 
-    session: Session
+    session: Session | Pageless
+    """A browser context; without one for tasks that need none (`needs_browser`)."""
     live: LiveTrial
     lease: Lease | None
     """None for tasks that need no site."""
@@ -114,6 +117,14 @@ class Stage:
             raise
 
 
+def needs_browser(task: Task) -> bool:
+    """Whether there is anything to look at: sites, tabs to begin with, or checks that look at pages.
+
+    Other tasks are questions. They are played without a browser, but for agents that drive one themselves.
+    """
+    return bool(task.leased or task.start or signals(task.every_check).pages)
+
+
 @contextmanager
 def set_stage(
     task: Task,
@@ -142,13 +153,17 @@ def set_stage(
         with timed("session"):
             if lease is not None:
                 state = resources.login_state(lease, task.user)
-            config = tailor(resources.session_config(lease, state))
-            if self_driving:
-                from pytest_webarena.browser.driven import open_driven
-
-                session, driven = exits.enter_context(open_driven(resources.engine(), config))
+            session: Session | Pageless
+            if not self_driving and not needs_browser(task):
+                session = Pageless()
             else:
-                session = exits.enter_context(resources.engine().session(config))
+                config = tailor(resources.session_config(lease, state))
+                if self_driving:
+                    from pytest_webarena.browser.driven import open_driven
+
+                    session, driven = exits.enter_context(open_driven(resources.engine(), config))
+                else:
+                    session = exits.enter_context(resources.engine().session(config))
             live = LiveTrial(session, lease)
         if task.setup and lease is not None:
             with timed("setup"):
@@ -159,7 +174,7 @@ def set_stage(
             session=session,
             live=live,
             lease=lease,
-            start=_start_urls(task, live),
+            start=() if isinstance(session, Pageless) else _start_urls(task, live),
             images=load_images(task, live, fetch=options.fetch_images),
             driven=driven,
             keeper=resources.keeper(task.user) if lease is not None else None,

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_webarena.agents.protocol import Assignment, TaskView
 from pytest_webarena.agents.worker import AgentCrashed, AgentTimeout, AgentWorker
 from pytest_webarena.browser.grammars import grammar
+from pytest_webarena.browser.pageless import Pageless
 from pytest_webarena.checks import judge_all_bounded
 from pytest_webarena.errors import Cause, HarnessError, RecordingError, Shortfall, SiteMissing, TrialError
 from pytest_webarena.evidence import Evidence, Usage, cut
@@ -225,7 +226,7 @@ def _run_agent(
             answer=None, ending=Ending("time", "the agent was not ready in time"), steps=(), seconds=limits.seconds
         )
     with worker:
-        if stage.driven is not None:
+        if stage.driven is not None and not isinstance(stage.session, Pageless):
             episode = run_self_driven(stage.session, stage.driven, worker, limits=limits, recorder=recorder)
             if spending is not None and episode.usage is not None:
                 ending = spending.spend(episode.usage)

@@ -178,3 +178,13 @@ def test_the_example_of_the_documentation(capsys: pytest.CaptureFixture[str], mo
     assert "Tab 0 (current)" in printed
     assert "0.0 True answered" in printed
     assert "failed" in printed
+
+
+def test_a_question_without_sites_starts_no_browser(tmp_path: Path) -> None:
+    env = TasksEnv(without_sites(tmp_path), browser_executable="/there/is/none", render_mode="ansi")
+    observation, _ = env.reset()
+    assert env.observation_space.contains(observation)
+    assert "There is no page" in observation["text"]
+    assert "There is no page" in env.step("```click [4]```")[0]["error"]
+    assert env.step("```stop [yes]```")[1:4] == (1.0, True, False)
+    env.close()

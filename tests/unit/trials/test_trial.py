@@ -29,7 +29,7 @@ from pytest_webarena.trials.options import TrialOptions
 from pytest_webarena.trials.plan import TrialPlan
 from pytest_webarena.trials.trial import run_trial
 
-TASK = make_task("intent: How many?\nsites: []\nchecks: [{answer: {number: 42}}]", id="t")
+TASK = make_task("intent: How many?\nsites: []\nstart: about:blank\nchecks: [{answer: {number: 42}}]", id="t")
 
 
 class FakeSession:

@@ -33,6 +33,7 @@ BUILTIN = {
     "program_html": "pytest_webarena.checks.upstream.programs:PROGRAM_HTML",
     "page_image_query": "pytest_webarena.checks.page_images:PAGE_IMAGE_QUERY",
     "verified": "pytest_webarena.checks.verified:VERIFIED",
+    "symbolic": "pytest_webarena.checks.computed.symbolic:SYMBOLIC",
 }
 """The kinds of this package; a further one is a module of the checks room and a line here."""
 

@@ -53,6 +53,8 @@ ONLY_IN: dict[str, tuple[str, ...]] = {
     "numpy": ("checks.images*", "gym*"),
     "PIL": ("browser.observation*", "checks.images*", "gym*"),
     "skimage": ("checks.images*",),
+    "sympy": ("checks.computed*",),
+    "mpmath": ("checks.computed*",),
     "torch": ("checks.images*",),
     "transformers": ("checks.images*",),
     "django": ("embedded*",),
@@ -282,7 +284,7 @@ def test_what_is_allowed_is_not_reported(module: str, line: str) -> None:
     assert upward(imports) == misplaced(imports) == []
 
 
-HEAVY = ("allure", "django", "docker", "flask", "jinja2", "openai", "playwright", "waitress", "websockets")
+HEAVY = ("allure", "django", "docker", "flask", "jinja2", "openai", "playwright", "sympy", "waitress", "websockets")
 COLLECTING = (
     "tasks",
     "agents.registry",

@@ -23,6 +23,7 @@ COMES_WITH = {
     "django-tables2": "django-oscar",
     "itsdangerous": "flask",
     "markupsafe": "jinja2",
+    "mpmath": "sympy",
     "requests": "docker",
     "werkzeug": "flask",
 }

@@ -1,0 +1,139 @@
+"""Reading what LaTeX writes with limits or in tables: sums, integrals, limits, derivatives, matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from pytest_webarena.checks.computed.tokens import Unreadable
+from pytest_webarena.checks.computed.tree import Cursor, Node
+
+__all__ = ["Calculus"]
+
+_MATRICES = frozenset({"matrix", "pmatrix", "bmatrix", "Bmatrix", "vmatrix", "Vmatrix", "smallmatrix", "array"})
+
+
+class Calculus(Cursor):
+    """The part of the parser that knows them; the rules for all else are the parser's."""
+
+    variable: str | None = None
+    """What the integral around runs over, empty until it is known; None outside of integrals."""
+
+    def inner(self, rule: Callable[[], Node]) -> Node:
+        """Something in brackets, where bars and the integral around mean nothing."""
+        raise NotImplementedError
+
+    def whole_product(self) -> Node:
+        """A product to its end."""
+        raise NotImplementedError
+
+    def group(self) -> Node:
+        """What a command takes."""
+        raise NotImplementedError
+
+    def sum(self) -> Node:
+        """An expression."""
+        raise NotImplementedError
+
+    def exponent(self) -> Node:
+        """What stands behind ``^``."""
+        raise NotImplementedError
+
+    def clause(self) -> Node:
+        """An expression, or several with relations between them."""
+        raise NotImplementedError
+
+    def differential_quotient(self) -> str:
+        r"""``\frac{dy}{dx}`` is one name."""
+        found = self.ahead("{", "name", "name", "}", "{", "name", "name", "}")
+        if found and found[1].text == found[5].text and found[1].text in ("d", "partial"):
+            self.at += len(found)
+            return f"d{found[2].text}/d{found[6].text}"
+        return ""
+
+    def differential_operator(self) -> Node | None:
+        r"""``\frac{d}{dx}`` and what it is put on."""
+        found = self.ahead("{", "name", "}", "{", "name", "name", "}")
+        if not found or found[1].text != found[4].text or found[1].text not in ("d", "partial"):
+            return None
+        self.at += len(found)
+        return Node("diff", found[5].text, (self.whole_product(),))
+
+    def limits(self) -> tuple[Node | None, Node | None]:
+        low = high = None
+        while self.kind in ("_", "^"):
+            if self.take().kind == "_":
+                low = self.inner(self.clause_group)
+            else:
+                high = self.exponent()
+        return low, high
+
+    def clause_group(self) -> Node:
+        if self.has("{"):
+            value = self.clause()
+            if self.has("to"):
+                value = Node("to", "", (value, self.sum()))
+                if self.kind == "^":
+                    raise Unreadable("limits from one side are not understood")
+            self.expect("}")
+            return value
+        return self.signed_one()
+
+    def signed_one(self) -> Node:
+        if self.has("-"):
+            return Node("neg", "", (self.group(),))
+        return self.group()
+
+    def series(self, kind: str) -> Node:
+        low, high = self.limits()
+        if low is None or high is None or low.op != "relation" or low.text != "=":
+            raise Unreadable("a sum or product does not say from where to where")
+        if low.parts[0].op != "name" and low.parts[0] != Node("const", "i"):
+            raise Unreadable("a sum or product does not say over what it runs")
+        index = "i" if low.parts[0].op == "const" else low.parts[0].text
+        body = self.whole_product()
+        if index == "i":
+            body = _as_name(body, "i")
+        return Node(kind, index, (body, low.parts[1], high))
+
+    def integral(self) -> Node:
+        low, high = self.limits()
+        if low is None or high is None:
+            raise Unreadable("an integral without limits stands for no value")
+        outer, self.variable = self.variable, ""
+        body = self.sum()
+        variable, self.variable = self.variable, outer
+        if not variable:
+            raise Unreadable("an integral does not say over what it runs")
+        return Node("int", variable, (body, low, high))
+
+    def limit(self) -> Node:
+        self.expect("_")
+        where = self.inner(self.clause_group)
+        if where.op != "to" or where.parts[0].op != "name":
+            raise Unreadable("a limit does not say what goes where")
+        return Node("lim", where.parts[0].text, (self.whole_product(), where.parts[1]))
+
+    def matrix(self, kind: str) -> Node:
+        if kind.rstrip("*") not in _MATRICES:
+            raise Unreadable(f"the environment {kind} is not understood")
+        rows: list[Node] = []
+        cells: list[Node] = []
+        while not self.has("end"):
+            cells.append(self.inner(self.sum))
+            if self.has("&"):
+                continue
+            rows.append(Node("row", "", tuple(cells)))
+            cells = []
+            if not self.has("\\\\") and self.kind != "end":
+                raise Unreadable(f"expected the next cell of a matrix, found {self.found()}")
+        if not rows or len({len(row.parts) for row in rows}) > 1:
+            raise Unreadable("a matrix has rows of different lengths, or none")
+        table = Node("matrix", "", tuple(rows))
+        return Node("call", "det", (table,)) if kind == "vmatrix" else table
+
+
+def _as_name(node: Node, name: str) -> Node:
+    """With a constant read as the name that it is here."""
+    if node == Node("const", name):
+        return Node("name", name)
+    return Node(node.op, node.text, tuple(_as_name(part, name) for part in node.parts))

@@ -1,0 +1,404 @@
+"""Formulas as trees: the tokens of a text, read by precedence.
+
+A tree is plain data, so that task files can be checked without SymPy. Why a reader of our own: `latex2sympy2-extended`
+reads plain ``sin(x)`` as s·i·n·x and takes ``C`` and ``c`` for one name, and SymPy's own readers run what they read.
+
+What is ambiguous is read as most people mean it, and noted: ``a/bc`` is (a/b)·c, and `Reading.ambiguous` says that it
+may be a/(bc).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+
+from pytest_webarena.checks.computed.calculus import Calculus
+from pytest_webarena.checks.computed.names import words
+from pytest_webarena.checks.computed.tokens import Token, Unreadable, tokenise
+from pytest_webarena.checks.computed.tree import Node, Reading
+
+__all__ = ["parse"]
+
+DEEPEST = 40
+"""Brackets within brackets."""
+
+
+_STARTS = frozenset(
+    {"num", "name", "const", "func", "(", "[", "{", "\\{", "|(", "floor(", "ceil(", "<(", "frac", "sqrt", "binom"}
+    | {"int", "sum", "prod", "lim", "begin", "empty"}
+)
+_CLOSING = {"(": (")", "]"), "[": ("]", ")"), "{": ("}",), "\\{": ("\\}",), "<(": (">)",)}
+_ROUND = {"|(": ("|)", "abs"), "floor(": ("floor)", "floor"), "ceil(": ("ceil)", "ceil")}
+_MANY = frozenset({"min", "max", "gcd", "lcm", "binomial"})
+"""Functions of several values."""
+
+
+def parse(text: str, known: Collection[str] = (), *, tight: bool = False) -> Reading:
+    """Read a formula. ``tight``: a product without a sign binds more closely than a division.
+
+    >>> parse("x + 1").tree
+    Node(op='add', text='', parts=(Node(op='name', text='x', parts=()), Node(op='num', text='1', parts=())))
+    >>> parse("1/2 x").ambiguous, parse("a/b c").ambiguous
+    (False, True)
+
+    Raises `Unreadable`.
+    """
+    tokens = tokenise(text, known)
+    if not tokens:
+        raise Unreadable("it is empty")
+    return _Parser(tokens, tight).reading()
+
+
+class _Parser(Calculus):
+    def __init__(self, tokens: list[Token], tight: bool) -> None:
+        super().__init__(tokens)
+        self.tight = tight
+        self.depth = 0
+        self.bars = 0
+        self.ambiguous = self.signs = False
+
+    # Statements
+
+    def reading(self) -> Reading:
+        tree = self.listed()
+        if self.kind:
+            raise Unreadable(f"expected an end or an operator, found {self.found()}")
+        return Reading(tree=tree, ambiguous=self.ambiguous, signs=self.signs)
+
+    def listed(self) -> Node:
+        items = [self.clause()]
+        while self.kind in (",", ";", "or", "and"):
+            self.take()
+            while self.kind in ("or", "and"):
+                self.take()
+            items.append(self.clause())
+        return items[0] if len(items) == 1 else Node("list", "", tuple(items))
+
+    def clause(self) -> Node:
+        """Sums between relations, and unions of intervals."""
+        sides = [self.union()]
+        signs: list[str] = []
+        while self.kind == "rel":
+            sign = self.take().text
+            if sign == "=>":  # what counts is what is concluded
+                sides, signs = [self.union()], []
+                continue
+            signs.append(sign)
+            sides.append(self.union())
+        return sides[0] if not signs else Node("relation", " ".join(signs), tuple(sides))
+
+    def union(self) -> Node:
+        first = self.sum()
+        if self.kind != "cup":
+            return first
+        items = [first]
+        while self.has("cup"):
+            items.append(self.sum())
+        return Node("set", "", tuple(items))
+
+    # Expressions
+
+    def sum(self) -> Node:
+        left = self.signed()
+        while not self.variable and self.kind in ("+", "-", "pm", "mp"):
+            sign = self.take().kind
+            right = self.product(self.factor())
+            if sign in ("pm", "mp"):
+                self.signs = True
+            left = Node({"+": "add", "-": "sub"}.get(sign, sign), "", (left, right))
+        return left
+
+    def signed(self) -> Node:
+        sign = self.take().kind if self.kind in ("+", "-", "pm", "mp") else ""
+        value = self.product(self.factor())
+        if not sign or sign == "+":
+            return value
+        if sign == "-":
+            return Node("neg", "", (value,))
+        self.signs = True
+        return Node(sign, "", (Node("num", "0"), value))
+
+    def whole_product(self) -> Node:
+        return self.product(self.factor())
+
+    def product(self, left: Node) -> Node:
+        last_number = left.op == "num"
+        while not self.variable:
+            if self.has("*"):
+                left = Node("mul", "", (left, self.factor()))
+            elif self.has("/"):
+                left = Node("div", "", (left, self.divisor(left)))
+            elif self.has("mod"):
+                left = Node("mod", "", (left, self.factor()))
+            elif self.starts():
+                if last_number and self.kind == "num":
+                    raise Unreadable("two numbers stand side by side")
+                mixed = last_number and self.kind == "frac"
+                right = self.power()
+                if mixed and "." not in left.text and _is_proper(right):
+                    left = Node("add", "", (left, right))  # 2½
+                else:
+                    left = Node("mul", "", (left, right))
+                last_number = False
+                continue
+            else:
+                break
+            last_number = False
+        return left
+
+    def divisor(self, left: Node) -> Node:
+        right = self.factor()
+        plain = left.op == "num" and right.op == "num"
+        if self.starts() and not plain:
+            self.ambiguous = True
+            while self.tight and self.starts():
+                right = Node("mul", "", (right, self.power()))
+        elif self.starts() and right.op == "num" and self.tight:
+            self.ambiguous = True
+        return right
+
+    def starts(self) -> bool:
+        """Whether a factor begins here, with no sign before it."""
+        return self.kind in _STARTS or (self.kind == "|" and not self.bars)
+
+    def factor(self) -> Node:
+        """A power with an optional sign."""
+        if self.kind in ("-", "+"):
+            sign = self.take().kind
+            self.deeper()
+            value = self.factor()
+            self.depth -= 1
+            return Node("neg", "", (value,)) if sign == "-" else value
+        return self.power()
+
+    def power(self) -> Node:
+        base = self.postfix()
+        while self.kind == "^":
+            self.take()
+            base = self.raised(base)
+        return base
+
+    def raised(self, base: Node) -> Node:
+        if self.has("deg"):
+            return Node("mul", "", (base, Node("degree")))
+        if self.kind == "{" and self.at + 2 < len(self.tokens) and self.tokens[self.at + 2].kind == "}":
+            mark = self.tokens[self.at + 1].kind
+            if mark in ("deg", "'"):
+                self.at += 3
+                if mark == "deg":
+                    return Node("mul", "", (base, Node("degree")))
+                return self.primed(base)
+        if self.has("'"):
+            return self.primed(base)
+        return Node("pow", "", (base, self.exponent()))
+
+    def primed(self, base: Node) -> Node:
+        if base.op != "name":
+            raise Unreadable("a prime stands behind something that is no name")
+        return Node("name", base.text + "'")
+
+    def exponent(self) -> Node:
+        if self.kind in ("-", "+"):
+            sign = self.take().kind
+            value = self.exponent()
+            return Node("neg", "", (value,)) if sign == "-" else value
+        self.deeper()
+        value = self.postfix()
+        if self.kind == "^":
+            self.take()
+            value = Node("pow", "", (value, self.exponent()))
+        self.depth -= 1
+        return value
+
+    def postfix(self) -> Node:
+        value = self.atom()
+        while self.kind in ("!", "deg"):
+            if self.take().kind == "deg":
+                value = Node("mul", "", (value, Node("degree")))
+            elif self.has("!"):
+                value = Node("call", "fact2", (value,))
+            else:
+                value = Node("call", "fact", (value,))
+        return value
+
+    def deeper(self) -> None:
+        self.depth += 1
+        if self.depth > DEEPEST:
+            raise Unreadable(f"it is nested more than {DEEPEST} deep")
+
+    def atom(self) -> Node:
+        if not self.kind:
+            raise Unreadable("it breaks off")
+        self.deeper()
+        value = self._atom()
+        self.depth -= 1
+        return value
+
+    def _atom(self) -> Node:
+        token = self.take()
+        kind = token.kind
+        if kind == "name" and token.text == "d" and self.variable == "" and self.kind in ("name", "const"):
+            self.variable = self.take().text
+            return Node("num", "1")
+        if kind in ("num", "name", "const"):
+            return Node(kind, token.text)
+        if kind == "func":
+            return self.function(token.text)
+        if kind in _CLOSING:
+            return self.bracketed(kind)
+        if kind == "|":
+            return self.bar()
+        if kind in _ROUND:
+            closing, name = _ROUND[kind]
+            value = self.inner(self.sum)
+            self.expect(closing)
+            return Node("call", name, (value,))
+        if kind == "empty":
+            return Node("set")
+        if kind in ("frac", "binom", "sqrt"):
+            return getattr(self, kind)()  # type: ignore[no-any-return]
+        if kind in ("sum", "prod"):
+            return self.series(kind)
+        if kind == "int":
+            return self.integral()
+        if kind == "lim":
+            return self.limit()
+        if kind == "begin":
+            return self.matrix(token.text)
+        raise Unreadable(f"expected a value, found '{token}'")
+
+    def inner(self, rule: Callable[[], Node]) -> Node:
+        bars, self.bars = self.bars, 0
+        variable, self.variable = self.variable, None
+        value = rule()
+        self.bars, self.variable = bars, variable
+        return value
+
+    def bracketed(self, opening: str) -> Node:
+        if opening == "\\{" and self.has("\\}"):
+            return Node("set")
+        value = self.inner_list(opening)
+        closing = self.take().kind if self.kind else ""
+        if closing not in _CLOSING[opening]:
+            raise Unreadable(f"a bracket '{opening}' is not closed")
+        many = value.op == "list"
+        if opening == "\\{" or (opening == "{" and many):
+            return Node("set", "", value.parts if many else (value,))
+        if many:
+            rows = opening == "[" and all(part.op == "tuple" and part.text == "[]" for part in value.parts)
+            if rows:
+                return Node("matrix", "", tuple(Node("row", "", part.parts) for part in value.parts))
+            return Node("tuple", "()" if opening == "<(" else opening + closing, value.parts)
+        if opening == "<(":
+            return Node("tuple", "()", (value,))
+        if {opening, closing} == {"(", "]"} or {opening, closing} == {"[", ")"}:
+            raise Unreadable("a bracket is closed by one of another form")
+        if opening == "[" and value.op == "tuple" and value.text == "[]":
+            return Node("matrix", "", (Node("row", "", value.parts),))
+        return value
+
+    def inner_list(self, opening: str) -> Node:
+        if opening == "{":  # grouping, which an integral's d may be inside of
+            bars, self.bars = self.bars, 0
+            value = self.choosing()
+            self.bars = bars
+            return value
+        return self.inner(self.listed)
+
+    def choosing(self) -> Node:
+        value = self.listed()
+        if self.has("choose"):
+            return Node("call", "binomial", (value, self.sum()))
+        if self.has("over"):
+            return Node("div", "", (value, self.sum()))
+        return value
+
+    def bar(self) -> Node:
+        bars, self.bars = self.bars, 1
+        variable, self.variable = self.variable, None
+        value = self.sum()
+        self.expect("|")
+        self.bars, self.variable = bars, variable
+        return Node("call", "abs", (value,))
+
+    # Functions and what LaTeX has commands for
+
+    def function(self, name: str) -> Node:
+        base = power = None
+        while self.kind in ("_", "^"):
+            if self.take().kind == "_":
+                base = self.postfix_one()
+            else:
+                power = self.exponent()
+        if name == "sqrt":
+            return self.sqrt() if power is None else Node("pow", "", (self.sqrt(), power))
+        arguments = self.arguments(name)
+        if base is not None:
+            if name != "log":
+                raise Unreadable(f"'{name}' has a subscript")
+            arguments = (arguments[0], base)
+        inverse = power is not None and power in (Node("neg", "", (Node("num", "1"),)), Node("num", "-1"))
+        if inverse and f"a{name}" in _INVERSES:
+            return Node("call", f"a{name}", arguments)
+        value = Node("call", name, arguments)
+        return value if power is None else Node("pow", "", (value, power))
+
+    def postfix_one(self) -> Node:
+        """What a subscript of a function is: a single thing."""
+        return self.atom()
+
+    def arguments(self, name: str) -> tuple[Node, ...]:
+        if self.kind in ("(", "[", "{"):
+            value = self.atom()
+            if value.op in ("tuple", "set") and name in _MANY | {"log"}:
+                return value.parts
+            if name in _MANY and self.kind == "{":
+                return (value, self.atom())
+            return (value,)
+        if self.kind in ("-", "+"):
+            return (self.factor(),)
+        if not self.starts():
+            raise Unreadable(f"'{name}' has no argument")
+        value = self.power()
+        while self.kind in ("num", "name", "const", "frac", "sqrt", "{") and not self.variable:
+            if self.kind == "name" and self.tokens[self.at].text == "d" and self.variable == "":
+                break
+            value = Node("mul", "", (value, self.power()))
+        return (value,)
+
+    def group(self) -> Node:
+        """What a command takes: a group, or one digit or name, as in ``\\frac12``."""
+        token = self.tokens[self.at] if self.at < len(self.tokens) else None
+        if token and token.kind == "num" and len(token.text) > 1 and token.text.isdigit():
+            self.tokens[self.at : self.at + 1] = [Token("num", digit) for digit in token.text]
+        return self.atom()
+
+    def frac(self) -> Node:
+        start = self.at
+        if name := self.differential_quotient():
+            return Node("name", name)
+        if operator := self.differential_operator():
+            return operator
+        self.at = start
+        return Node("div", "", (self.group(), self.group()))
+
+    def sqrt(self) -> Node:
+        degree = None
+        if self.has("["):
+            degree = self.inner(self.sum)
+            self.expect("]")
+        value = self.group() if self.kind in ("{", "(") or self.kind == "num" else self.postfix()
+        return Node("root", "", (value,) if degree is None else (value, degree))
+
+    def binom(self) -> Node:
+        return Node("call", "binomial", (self.group(), self.group()))
+
+
+_INVERSES = frozenset(f"a{name}" for name in words("sin cos tan cot sec csc sinh cosh tanh coth sech csch"))
+
+
+def _is_proper(node: Node) -> bool:
+    """Whether it is a fraction of two whole numbers, below one."""
+    if node.op != "div" or any(part.op != "num" or not part.text.isdigit() for part in node.parts):
+        return False
+    above, below = (int(part.text[:20]) for part in node.parts)
+    return above < below

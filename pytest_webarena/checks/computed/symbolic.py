@@ -1,0 +1,414 @@
+"""The kind ``symbolic``: a formula that is equal to the reference, however it is written.
+
+Answers are hostile text. They are read by a parser of our own (`grammar`), never run, and compared in a process of
+their own with little time and memory (`confined`). Undecided is no third outcome of a task: it counts as not met, and
+its contrary does not count as met either, so that nobody gains by an answer which can't be decided; but it is told
+apart from "wrong" by its first word.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from pytest_webarena.checks.answer import says_unachievable
+from pytest_webarena.checks.asking import JudgeOff, Question
+from pytest_webarena.checks.computed.confined import Ended, run_confined
+from pytest_webarena.checks.computed.grammar import parse
+from pytest_webarena.checks.computed.tokens import Unreadable, unwrap
+from pytest_webarena.checks.kind import Judgement, Kind, View
+from pytest_webarena.errors import JudgeError
+from pytest_webarena.tasks.file_reading import Reading
+from pytest_webarena.tasks.nodes import MapNode
+from pytest_webarena.tasks.record_shapes import Convert, Either, Field, ListOf, MapOf, Record
+from pytest_webarena.tasks.shapes import Bool, Choice, Fault, Number, Text
+from pytest_webarena.text import clip
+
+if TYPE_CHECKING:
+    from pytest_webarena.checks.computed.comparing import Terms
+
+__all__ = ["SYMBOLIC", "SymbolicSpec", "judge", "missing_libraries"]
+
+_ORDER = ("equal", "undecided", "unreadable", "unequal", "reference")
+"""What decides among several references, the first first; a bad one only if no other is met."""
+_CONSTANTS = re.compile(r"(?:[CcKk]|const)(?:_\w+)?")
+"""Names of constants that nobody asks for, as that of integration."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SymbolicSpec:
+    """What the answer must be equal to, and what counts as equal."""
+
+    equals: tuple[str, ...]
+    variables: tuple[str, ...] = ()
+    positive: tuple[str, ...] = ()
+    integers: tuple[str, ...] = ()
+    complex: tuple[str, ...] = ()
+    domain: Mapping[str, tuple[Decimal, Decimal]] = field(default_factory=dict)
+    rel: float = 0.0
+    rename: bool = False
+    up_to: str = ""
+    up_to_score: float = 0.5
+    ask: bool = False
+
+    def __str__(self) -> str:
+        text = " or ".join(self.equals)
+        if self.rename:
+            text += ", in any names"
+        if self.rel:
+            text += f", numbers to {self.rel:g}"
+        if self.up_to:
+            text += f" ({self.up_to_score:g} if only up to a {self.up_to})"
+        return text
+
+    def terms(self) -> Terms:
+        """The same for the comparison. Needs SymPy."""
+        from pytest_webarena.checks.computed.building import names_in
+        from pytest_webarena.checks.computed.comparing import Terms
+        from pytest_webarena.checks.computed.sampling import Domains
+
+        def names(given: tuple[str, ...]) -> frozenset[str]:
+            return frozenset(_name(each, self.variables) for each in given)
+
+        references = [parse(reference, self.variables).tree for reference in self.equals] if self.up_to else []
+        return Terms(
+            variables=frozenset(self.variables),
+            domains=Domains(
+                positive=names(self.positive),
+                integers=names(self.integers),
+                complex=names(self.complex),
+                ranges={
+                    _name(name, self.variables): (Fraction(low), Fraction(high))
+                    for name, (low, high) in self.domain.items()
+                },
+            ),
+            rel=self.rel,
+            rename=self.rename,
+            up_to=self.up_to,  # type: ignore[arg-type]
+            constants=frozenset(name for tree in references for name in names_in(tree) if _CONSTANTS.fullmatch(name)),
+        )
+
+
+def _name(text: str, variables: tuple[str, ...]) -> str:
+    r"""A name as formulas have it: ``\alpha`` is ``alpha``. Raises `Unreadable` when it is none."""
+    tree = parse(text, variables).tree
+    if tree.op != "name":
+        raise Unreadable(f"'{clip(text, 30)}' is no name")
+    return tree.text
+
+
+def _build(*, equals: str, one_of: tuple[str, ...], **values: Any) -> SymbolicSpec:
+    values["domain"] = {name: (low, high) for name, (low, high) in values["domain"].items()}
+    return SymbolicSpec(equals=one_of or (equals,), **values)
+
+
+def _fault(values: dict[str, Any], node: MapNode, reading: Reading) -> Fault | None:
+    if bool(values["equals"]) == bool(values["one_of"]):
+        found = "both" if values["equals"] else "neither"
+        return Fault("either 'equals' or 'one_of'", found, "'one_of' lists formulas of which any will do")
+    for reference in values["one_of"] or (values["equals"],):
+        if fault := _unreadable(reference, values["variables"]):
+            return fault
+    for key in ("positive", "integers", "complex", "domain"):
+        for name in values[key]:
+            try:
+                _name(name, values["variables"])
+            except Unreadable as error:
+                return Fault(f"names in '{key}'", str(error), "names of more than one letter go into 'variables', too")
+    for name, bounds in values["domain"].items():
+        if len(bounds) != 2 or bounds[0] >= bounds[1]:
+            return Fault(f"two numbers for '{name}', the smaller one first", ", ".join(map(str, bounds)))
+    if values["rel"] and values["up_to"]:
+        return Fault("'rel' or 'up_to'", "both", "split it into two checks")
+    return None
+
+
+def _unreadable(reference: str, variables: tuple[str, ...] = ()) -> Fault | None:
+    try:
+        parse(reference, variables)
+    except Unreadable as error:
+        return Fault(
+            "a formula", f"'{clip(reference, 60)}', where {error}", "see docs/computed.md for what is understood"
+        )
+    return None
+
+
+def _alone(text: str, _: Reading) -> SymbolicSpec | Fault:
+    return _unreadable(text) or SymbolicSpec(equals=(text,))
+
+
+_NAMES: Any = ListOf(Text("a name"), or_one=True)
+
+FORM: Any = Either(
+    "a formula, or a mapping of what the answer must be equal to",
+    scalar=Convert(Text("a formula"), _alone),
+    mapping=Record(
+        "symbolic check",
+        _build,
+        [
+            Field(
+                key="equals",
+                shape=Text("a formula"),
+                default="",
+                default_text="none",
+                doc=(
+                    "The formula, in LaTeX or plain text. The answer is right when it is equal to it, however it is "
+                    "written: `1 - cos(x)^2` for `\\sin^2 x`. An equation is met by an equation that says the same, "
+                    "a set by the same parts in any order, a tuple or a matrix part by part."
+                ),
+                example="- symbolic: {equals: 'x^2/2 + C'}",
+            ),
+            Field(
+                key="one_of",
+                shape=ListOf(Text("a formula"), low=1),
+                default=(),
+                default_text="none",
+                doc="Formulas of which the answer must be equal to one.",
+                example="- symbolic: {one_of: ['A \\cos t', 'A \\sin t']}",
+            ),
+            Field(
+                key="variables",
+                shape=_NAMES,
+                default=(),
+                default_text="none",
+                doc=(
+                    "Names of more than one letter that the formulas hold; other runs of letters are products. And `e` "
+                    "or `i` where they are names and not the constants."
+                ),
+                example="- symbolic: {equals: rate * time, variables: [rate, time]}",
+            ),
+            Field(
+                key="positive",
+                shape=_NAMES,
+                default=(),
+                default_text="none",
+                doc="Names that stand for positive numbers, so that `sqrt(x^2)` is `x`. Others stand for real numbers.",
+                example="- symbolic: {equals: 'r \\sqrt{2}', positive: r}",
+            ),
+            Field(
+                key="integers",
+                shape=_NAMES,
+                default=(),
+                default_text="none",
+                doc="Names that stand for whole numbers, so that `sin(n*pi)` is `0`.",
+                example="- symbolic: {equals: '(-1)^n', integers: n}",
+            ),
+            Field(
+                key="complex",
+                shape=_NAMES,
+                default=(),
+                default_text="none",
+                doc="Names that stand for complex numbers.",
+                example="- symbolic: {equals: 'z^2 + 1', complex: z}",
+            ),
+            Field(
+                key="domain",
+                shape=MapOf(ListOf(Number(Decimal), low=2), "a mapping from names to two numbers", key=Text("a name")),
+                default={},
+                default_text="none",
+                doc="Names that stand for numbers between two others.",
+                example="- symbolic: {equals: '\\arcsin x', domain: {x: [-1, 1]}}",
+            ),
+            Field(
+                key="rel",
+                shape=Number(float, "a number from 0 to below 1", low=0, high=0.5),
+                default=0.0,
+                doc=(
+                    "By how much numbers in the answer may be off, relative to their size: `0.01` takes `3.33 x` for "
+                    "`10/3 x`. Of polynomials each coefficient is compared, of other formulas their values."
+                ),
+                example="- symbolic: {equals: 10/3 x, rel: 0.01}",
+            ),
+            Field(
+                key="rename",
+                shape=Bool(),
+                default=False,
+                doc="Whether the answer may use other names, as long as each stands for one of the reference.",
+                example="- symbolic: {equals: f(x) = x^2, rename: true}",
+            ),
+            Field(
+                key="up_to",
+                shape=Choice("constant", "factor"),
+                default="",
+                default_text="none",
+                doc=(
+                    "What else counts, with the score `up_to_score`: an answer that is right but for a `constant` that "
+                    "is added, or for a constant `factor`. Constants are numbers, and names of the reference like "
+                    "`C`, `K` and `C_1`."
+                ),
+                example="- symbolic: {equals: 'x^2/2 + C', up_to: constant}",
+            ),
+            Field(
+                key="up_to_score",
+                shape=Number(float, "a number above 0, up to 1", above=0, high=1),
+                default=0.5,
+                doc="The score of an answer that is right only up to what `up_to` names.",
+                example="- symbolic: {equals: 'x^2/2', up_to: constant, up_to_score: 1}",
+            ),
+            Field(
+                key="ask",
+                shape=Bool(),
+                default=False,
+                doc=(
+                    "Whether the judge model is asked about an answer that can't be decided. Only its yes counts: "
+                    "models often take equal formulas for different ones, and seldom the other way round."
+                ),
+                example="- symbolic: {equals: '\\int_0^1 x^x dx', ask: true}",
+            ),
+        ],
+        rule=_fault,
+        doc="What the answer must be equal to.",
+        owner="a symbolic check",
+    ),
+)
+
+
+def missing_libraries() -> tuple[str, ...]:
+    """Which of the libraries of the extra ``math`` that formulas need are not installed, as pip calls them."""
+    return tuple(name for name in ("sympy",) if importlib.util.find_spec(name) is None)
+
+
+_MARKER = re.compile(r"^\s*\**ANSWER\s*:\**[ \t]*(\S.*)$", re.MULTILINE)
+
+
+def _stated(answer: str) -> str:
+    r"""The formula in an answer. To be replaced by `extraction`, which knows more forms.
+
+    >>> _stated("so it is\nANSWER: $x^2$."), _stated(r"\boxed{x + 1}")
+    ('x^2', 'x + 1')
+    """
+    marked = _MARKER.findall(answer)
+    text = unwrap(marked[-1] if marked else answer)
+    if text.startswith("\\boxed{") and text.endswith("}"):
+        text = unwrap(text[len("\\boxed{") : -1])
+    return text
+
+
+def judge(spec: SymbolicSpec, view: View) -> Judgement:
+    """Judge the formula in the agent's last word."""
+    answer = view.evidence.text_answer
+    expected = str(spec)
+    if answer is None:
+        reason = view.evidence.stop_reason
+        stopped = f"the agent was stopped ({reason}) before it answered"
+        why = "the agent gave no answer" if reason == "answered" else stopped
+        return Judgement.of(False, expected=expected, actual="no answer", why=why)
+    if missing := missing_libraries():
+        why = (
+            f"judging formulas needs {', '.join(missing)}: `pip install 'pytest-webarena[math]'`, then judge the run "
+            "again with --rescore"
+        )
+        return Judgement.unknown(expected=expected, why=why, cause="judge")
+    text = _stated(answer)
+    actual = f'"{clip(text, 500)}"'
+    if says_unachievable(answer):
+        why = "the agent said that the task can't be done, but it can"
+        return Judgement.of(False, expected=expected, actual=actual, why=why)
+    verdict, why, partly = _decide(spec, text)
+    if verdict == "equal":
+        if not partly:
+            return Judgement.of(True, expected=expected, actual=actual)
+        return Judgement(score=spec.up_to_score, expected=expected, actual=actual, why=f"right up to a {spec.up_to}")
+    if verdict == "reference":
+        return Judgement.unknown(expected=expected, actual=actual, why=f"the reference is no formula: {why}")
+    if verdict == "unreadable":
+        return Judgement.of(False, expected=expected, actual=actual, why=f"the answer is not read as a formula: {why}")
+    if verdict == "unequal":
+        return Judgement.of(False, expected=expected, actual=actual, why=why)
+    asked = _ask(spec, text, view) if spec.ask else ""
+    if asked == "correct":
+        return Judgement(
+            score=1.0, expected=expected, actual=actual, why="undecided here, but the judge model says yes"
+        )
+    why = f"undecided: {why or 'neither equal nor different, as far as could be found'}"
+    return Judgement.unknown(expected=expected, actual=actual, why=f"{why}; {asked}" if asked else why, cause="agent")
+
+
+def _decide(spec: SymbolicSpec, text: str) -> tuple[str, str, bool]:
+    """The verdict, why, and whether it holds only in part."""
+    try:
+        parse(text, spec.variables)
+    except Unreadable as error:
+        return "unreadable", str(error), False
+    try:
+        return run_confined(lambda: _compared(spec, text))
+    except Ended as ended:
+        return "undecided", f"comparing it was given up, because {ended}", False
+
+
+def _compared(spec: SymbolicSpec, text: str) -> tuple[str, str, bool]:
+    """The best that comes of any of the references."""
+    from pytest_webarena.checks.computed.comparing import BadReference, compare
+
+    found: list[tuple[str, str, bool]] = []
+    terms = spec.terms()
+    for reference in spec.equals:
+        try:
+            finding = compare(reference, text, terms)
+        except BadReference as error:
+            found.append(("reference", f"'{clip(reference, 60)}': {error}", False))
+        except Unreadable as error:
+            found.append(("unreadable", str(error), False))
+        else:
+            found.append((finding.verdict, finding.why, finding.partly))
+            if finding.verdict == "equal" and not finding.partly:
+                break
+    if all(verdict != "equal" for verdict, _, _ in found) and (
+        bad := [each for each in found if each[0] == "reference"]
+    ):
+        return bad[0]
+    return min(found, key=lambda each: (_ORDER.index(each[0]), each[2]))
+
+
+def _ask(spec: SymbolicSpec, text: str, view: View) -> str:
+    """What the judge model says: ``correct``, or why that is not known."""
+    if view.asker is None:
+        return "there is no judge model to ask"
+    question = Question(kind="equivalent", intent=view.intent, reference=" or ".join(spec.equals), answer=text)
+    try:
+        grade = view.asker.ask(question)
+    except (JudgeOff, JudgeError) as error:
+        return str(error)
+    return "correct" if grade.decision == "correct" else "the judge model does not say yes either"
+
+
+def _make_ready(spec: SymbolicSpec) -> None:
+    """Load SymPy and what it loads on first use."""
+    from pytest_webarena.checks.computed.comparing import compare
+
+    terms = spec.terms()
+    for reference, answer in _WARMING:
+        compare(reference, answer)
+    for reference in spec.equals:
+        run_confined(lambda reference=reference: compare(reference, reference, terms).verdict)  # type: ignore[misc]
+
+
+_WARMING = (
+    ("(x-1)(x+1)/(x-1)", "x + 1"),
+    ("\\sin^2 x + \\ln y", "1 - \\cos^2 x + \\ln y"),
+    ("y = \\sqrt{x^2}", "y = |x|"),
+    ("e^{i t} n!", "(\\cos t + i \\sin t) n!"),
+    ("\\int_0^1 x dx", "1/2"),
+    ("2x > 6", "x > 3"),
+    ("[[1,2],[3,x]]", "[[1,2],[3,x]]"),
+)
+
+SYMBOLIC: Kind[SymbolicSpec] = Kind(
+    name="symbolic",
+    doc=(
+        "A formula that is equal to the reference, however it is written. A text alone is short for `equals`. Needs "
+        '`pip install "pytest-webarena[math]"`; [computed answers](computed.md) says what is understood, and what '
+        "*undecided* means."
+    ),
+    form=FORM,
+    judge=judge,
+    category=lambda spec: "information",
+    looks_at=lambda spec: {"answer"},
+    make_ready=_make_ready,
+    examples=('- symbolic: "x^2/2 + C"', "- symbolic: {equals: 'm g h', rename: true}"),
+)

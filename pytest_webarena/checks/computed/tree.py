@@ -1,0 +1,65 @@
+"""What formulas are read into, and the place in the tokens that reading has come to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pytest_webarena.checks.computed.tokens import Token, Unreadable
+
+__all__ = ["Cursor", "Node", "Reading"]
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A number, a name or an operation on others; relations, lists, sets, tuples and matrices are operations too."""
+
+    op: str
+    text: str = ""
+    parts: tuple[Node, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """What a text says."""
+
+    tree: Node
+    ambiguous: bool = False
+    """Whether a product stands behind a division line, as in ``a/bc``."""
+    signs: bool = False
+    """Whether it has a ±."""
+
+
+class Cursor:
+    """Tokens, and how far they are read."""
+
+    def __init__(self, tokens: list[Token]) -> None:
+        self.tokens = tokens
+        self.at = 0
+
+    @property
+    def kind(self) -> str:
+        return self.tokens[self.at].kind if self.at < len(self.tokens) else ""
+
+    def take(self) -> Token:
+        token = self.tokens[self.at]
+        self.at += 1
+        return token
+
+    def has(self, kind: str) -> bool:
+        """Take a token if it is of this kind."""
+        if self.kind == kind:
+            self.at += 1
+            return True
+        return False
+
+    def expect(self, kind: str) -> None:
+        if not self.has(kind):
+            raise Unreadable(f"expected '{kind}', found {self.found()}")
+
+    def found(self) -> str:
+        return f"'{self.tokens[self.at]}'" if self.at < len(self.tokens) else "the end"
+
+    def ahead(self, *kinds: str) -> list[Token] | None:
+        """The next tokens if they are of these kinds."""
+        found = self.tokens[self.at : self.at + len(kinds)]
+        return found if [token.kind for token in found] == list(kinds) else None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from pytest_webarena.actions import answers_dialogs
 from pytest_webarena.browser.pageless import Pageless
-from pytest_webarena.checks import signals
+from pytest_webarena.checks import needs
 from pytest_webarena.errors import TrialError
 from pytest_webarena.sites.catalogues.external import EXTERNAL
 from pytest_webarena.trials.collecting import require_answers
@@ -122,7 +122,7 @@ def needs_browser(task: Task) -> bool:
 
     Other tasks are questions. They are played without a browser, but for agents that drive one themselves.
     """
-    return bool(task.leased or task.start or signals(task.every_check).pages)
+    return bool(task.leased or task.start or needs(task.every_check).pages)
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-# Everything runs in .venv, which the first target that needs it makes.
+# Everything runs in .venv, which the first target that needs it makes. `wheel` needs no more of it than pip.
 #
 #   make PYTHON=/path/to/python3 …   another interpreter for .venv
 #   make EXTRAS=dev,shop,tokens …    other extras of the package (see pyproject.toml)
@@ -55,7 +55,8 @@ docs: .venv/installed ## Write the JSON schemas and the references of both forma
 	@$(BIN)/python -m pytest_webarena.sites.catalogues.reference
 	@$(BIN)/python -m pytest_webarena.browser.observation.reference
 
-wheel: .venv/installed ## Build the wheel into dist/
+wheel: ## Build the wheel into dist/
+	@scripts/venv
 	@$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir dist .
 
 clean: ## Remove what runs and builds left behind

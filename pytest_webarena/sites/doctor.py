@@ -6,11 +6,11 @@ import shutil
 import socket
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
 
 from pytest_webarena.errors import SiteError
+from pytest_webarena.sites.backends.wsgi import importable
 from pytest_webarena.sites.catalogues.data_folders import data_problem
 from pytest_webarena.sites.catalogues.external import EXTERNAL
 from pytest_webarena.sites.catalogues.manifest import AppManifest
@@ -109,11 +109,7 @@ def _lacking(app: AppManifest) -> str:
     if process is None or not process.factory:
         return ""
     for name in (process.factory.partition(":")[0], *process.needs):
-        try:
-            there = find_spec(name) is not None
-        except (ImportError, ValueError):
-            there = False
-        if not there and not (app.folder / f"{name.replace('.', '/')}.py").is_file():
+        if not importable(name) and not (app.folder / f"{name.replace('.', '/')}.py").is_file():
             fix = process.install or f"pip install what provides {name}"
             return f"the Python module {name} is not installed\n{fix}"
     return ""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import importlib.metadata
 import re
+import shutil
+import subprocess
 import sys
 import tomllib
 from pathlib import Path
@@ -47,6 +49,20 @@ def test_the_whole_package_reaches_the_wheel(in_wheel: dict[str, str]) -> None:
     expected = set(files_below(PACKAGE))
     assert "pytest_webarena/py.typed" in expected
     assert expected - set(in_wheel) == set()
+
+
+def test_building_it_installs_nothing_first(tmp_path: Path) -> None:
+    for name in ("Makefile", "pyproject.toml", "scripts/venv"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        shutil.copy(ROOT / name, tmp_path / name)
+    python = tmp_path / ".venv" / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    python.write_text('#!/bin/sh\necho "$@" >> calls\n')
+    python.chmod(0o755)
+    subprocess.run(["make", "wheel"], cwd=tmp_path, check=True)
+    looked, built = (tmp_path / "calls").read_text().splitlines()
+    assert looked == "-m pip --version"
+    assert built.startswith("-m pip wheel ")
 
 
 @pytest.mark.parametrize("folder", ["tasks", "agents"])

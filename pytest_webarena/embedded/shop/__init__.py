@@ -1,15 +1,12 @@
 """The store: storefront and back office on django-oscar, one app on one SQLite file.
 
 The fork server calls `create_app` once, then `on_fork` in every child with the child's own data
-directory. Django is imported inside the functions only: importing this package costs nothing, and without the
-extra `shop` its two entrances say how to install it.
+directory. Django is imported inside the functions only: importing this package costs nothing.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
-
-from pytest_webarena.embedded import APPS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,7 +21,6 @@ def create_app(data_dir: Path) -> WSGIApplication:
     ``WEBARENA_WARM=0`` in the environment leaves the warming out: for a process that serves a single visitor.
     Settings are process-wide: a second call binds the same store to another directory.
     """
-    APPS["shop"].require()
     from pytest_webarena.embedded.shop import runtime
 
     return runtime.create_app(data_dir)
@@ -32,7 +28,6 @@ def create_app(data_dir: Path) -> WSGIApplication:
 
 def seed(data_dir: Path) -> None:
     """Put a pristine store into ``data_dir`` (made if missing); built once, then copied from a cache."""
-    APPS["shop"].require()
     from pytest_webarena.embedded.shop import prebuilt
 
     prebuilt.seed(data_dir)

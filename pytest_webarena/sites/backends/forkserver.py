@@ -42,7 +42,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from pytest_webarena.errors import UsageError
 from pytest_webarena.sites.backends.files import files_digest, state_digest
-from pytest_webarena.sites.backends.wsgi import logged, visit
+from pytest_webarena.sites.backends.wsgi import logged, require, visit
 
 if TYPE_CHECKING:
     from wsgiref.types import WSGIApplication
@@ -58,6 +58,10 @@ _ADOPT = 36  # PR_SET_CHILD_SUBREAPER
 class LoadOrder:
     """What to load; attributes are written ``module:attribute``."""
 
+    app: str
+    needs: tuple[str, ...]
+    """Modules without which nothing is tried."""
+    install: str
     factory: str
     seed: str
     data: str
@@ -146,6 +150,7 @@ class _Server:
     def _load(self, order: LoadOrder) -> None:
         try:
             self._order = order
+            require(order.app, order.needs, order.install)
             seed = Path(order.seed_dir)
             if not seed.exists():
                 _make_seed(order, seed)

@@ -195,6 +195,9 @@ class ProcessBackend:
                 )
                 seed = await server.load(
                     LoadOrder(
+                        app=app.name,
+                        needs=process.needs,
+                        install=process.install,
                         factory=process.factory,
                         seed=process.seed,
                         data=process.data,

@@ -1,16 +1,34 @@
-"""What a fork server does with a WSGI app besides serving it: ask it for a page, and log what it is asked."""
+"""What a fork server does with a WSGI app besides serving it: see that it has what it needs, visit it, log visits."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
+
+from pytest_webarena.errors import UsageError
 
 if TYPE_CHECKING:
     from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
-__all__ = ["logged", "visit"]
+__all__ = ["importable", "logged", "require", "visit"]
+
+
+def importable(module: str) -> bool:
+    """Whether there is such a module for the Python that runs this."""
+    try:
+        return find_spec(module) is not None
+    except (ImportError, ValueError):
+        return False
+
+
+def require(app: str, needs: Sequence[str], install: str) -> None:
+    """`UsageError` when a module that ``app`` needs is not there, with the command that brings it."""
+    if missing := [module for module in needs if not importable(module)]:
+        how = install or f"pip install what provides {missing[0]}"
+        raise UsageError(f"the app {app!r} needs {', '.join(missing)}, not installed here; run: {how}")
 
 
 def visit(app: WSGIApplication, address: str, host: str) -> None:

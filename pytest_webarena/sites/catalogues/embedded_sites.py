@@ -17,7 +17,6 @@ from pytest_webarena.sites.catalogues.format_parts import NAME, key
 from pytest_webarena.tasks.file_reading import Entries, Reading, shown
 from pytest_webarena.tasks.nodes import QUOTED, ListNode, MapNode, Node, ScalarNode, compose
 from pytest_webarena.tasks.record_shapes import Field, Record
-from pytest_webarena.tasks.shapes import Json
 
 __all__ = ["CATALOGUES", "FOLDER", "SITE_FILE", "SiteFile", "embedded_apps", "image_contents"]
 
@@ -41,13 +40,14 @@ CONTAINER: Record[Mapping[str, Any]] = Record(
     _of_app("ready", "start_timeout", "boot_seconds", "max_replicas", "spares", "docker"),
 )
 
+# Says which keys there are. What they hold is read when what is common is below it.
 SITE_FILE: Record[Mapping[str, Any]] = Record(
     "site file",
     dict,
     [
         *(field for field in APP.fields if field.key not in ("backend", "docker", "options")),
         key("extra", NAME, "The extra of this package that brings what it needs.", "extra: shop", default=""),
-        key("container", Json("a mapping"), "What differs in a container.", "container: {boot_seconds: 2}", default={}),
+        key("container", CONTAINER, "What differs in a container.", "container: {boot_seconds: 2}", default={}),
     ],
 )
 

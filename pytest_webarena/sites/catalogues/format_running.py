@@ -140,7 +140,8 @@ PROCESS: Record[ProcessManifest] = Record(
         key(
             "needs",
             ListOf(MODULE, label="a list of modules"),
-            "Python modules that `factory` needs besides its own; `webarena sites doctor` looks for them.",
+            "Python modules that `factory` needs besides its own: looked for before it is loaded, and by `webarena "
+            "sites doctor`.",
             "needs: [celery]",
             default=(),
         ),

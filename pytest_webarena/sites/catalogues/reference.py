@@ -1,4 +1,4 @@
-"""The JSON schema and the reference of catalogue files, both made from the declarations.
+"""The JSON schema and the reference of catalogue files, and the schema of `site.yaml`, made from the declarations.
 
 ``python -m pytest_webarena.sites.catalogues.reference`` writes them anew; a test fails when they are not up to date.
 """
@@ -10,16 +10,29 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from pytest_webarena.sites.catalogues.embedded_sites import FOLDER, SITE_FILE
 from pytest_webarena.sites.catalogues.format import APP, FILE, FORMAT_VERSION
 from pytest_webarena.sites.catalogues.format_running import DOCKER, HTTP, PROCESS, READY_ITEM, STEP, VOLUME
 from pytest_webarena.sites.catalogues.format_visiting import ACCOUNT, API, DATABASE, LOGIN, LOGIN_CHECK, SITE
 from pytest_webarena.tasks.record_shapes import REQUIRED, Field, MapOf, Record, described
 from pytest_webarena.tasks.shapes import Schema, Schemas
 
-__all__ = ["DOCS_PATH", "SCHEMA_PATH", "examples", "json_schema", "reference", "schema_text"]
+__all__ = [
+    "DOCS_PATH",
+    "SCHEMA_PATH",
+    "SITE_SCHEMA_PATH",
+    "examples",
+    "json_schema",
+    "reference",
+    "schema_text",
+    "site_file_schema",
+]
 
 SCHEMA_PATH = Path(__file__).with_name("sites.schema.json")
 """The published schema: what editors complete and validate catalogues with."""
+
+SITE_SCHEMA_PATH = FOLDER / "site.schema.json"
+"""The same for what an embedded site's folder says."""
 
 DOCS_PATH = Path("docs/sites-format.md")
 """The reference, below the repository's root."""
@@ -107,9 +120,23 @@ def json_schema() -> Schema:
     }
 
 
-def schema_text() -> str:
-    """The schema as text."""
-    return json.dumps(json_schema(), indent=2, ensure_ascii=False) + "\n"
+def site_file_schema() -> Schema:
+    """The format of an embedded site's ``site.yaml``, likewise. What is common brings much that is required."""
+    schemas = Schemas()
+    schema = SITE_FILE.json_schema(schemas)
+    for record in (SITE_FILE, LOGIN, ACCOUNT, DOCKER):
+        schemas.definitions[record.name.replace(" ", "-")].pop("required", None)
+    return {
+        "$schema": "http://json-schema.org/draft-07/schema#",
+        "title": "an embedded site of pytest-webarena",
+        **schema,
+        "definitions": schemas.definitions,
+    }
+
+
+def schema_text(schema: Schema | None = None) -> str:
+    """A schema as text; that of catalogues if none is given."""
+    return json.dumps(schema or json_schema(), indent=2, ensure_ascii=False) + "\n"
 
 
 def reference() -> str:
@@ -214,8 +241,9 @@ def _program(keys: str) -> dict[str, str]:
 
 
 def main() -> None:
-    """Write schema and reference."""
+    """Write the schemas and the reference."""
     SCHEMA_PATH.write_text(schema_text(), encoding="utf-8")
+    SITE_SCHEMA_PATH.write_text(schema_text(site_file_schema()), encoding="utf-8")
     DOCS_PATH.write_text(reference(), encoding="utf-8")
 
 

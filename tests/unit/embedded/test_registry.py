@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 import signal
 import socket
@@ -14,8 +13,7 @@ from pathlib import Path
 import pytest
 from werkzeug.test import Client
 
-from pytest_webarena import embedded
-from pytest_webarena.embedded import APPS, EmbeddedApp, get, serve, shop
+from pytest_webarena.embedded import APPS, EmbeddedApp, get, serve
 from pytest_webarena.errors import UsageError
 
 
@@ -41,15 +39,6 @@ def test_missing_requirement_says_what_to_install(tmp_path: Path) -> None:
     assert not app.available
     with pytest.raises(UsageError, match=r"needs no_such_thing, .*pip install 'pytest-webarena\[x\]'"):
         app.seed(tmp_path)
-
-
-def test_store_without_its_extra_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # The fork server calls these two, not the registry.
-    monkeypatch.setattr(embedded, "find_spec", lambda name: None if name == "oscar" else importlib.util.find_spec(name))
-
-    for call in (shop.seed, shop.create_app):
-        with pytest.raises(UsageError, match=r"'shop' needs .*oscar.*pip install 'pytest-webarena\[shop\]'"):
-            call(tmp_path)
 
 
 def test_naming_apps_imports_none() -> None:

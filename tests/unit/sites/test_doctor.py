@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -46,7 +45,7 @@ def test_what_an_app_needs_beside_its_own_module_is_looked_for(monkeypatch: pyte
     )
     assert found(replace(app, process=replace(needy, install="make it so")))["app"][1].endswith("\nmake it so")
     shop = load_catalogue("embedded").apps["shop"]
-    monkeypatch.setattr(doctor, "find_spec", lambda name: None if name == "oscar" else find_spec(name))
+    monkeypatch.setattr(doctor, "importable", lambda name: name != "oscar")
     assert found(shop)["shop"] == (
         "missing",
         "the Python module oscar is not installed\npip install 'pytest-webarena[shop]'",
@@ -59,9 +58,9 @@ def test_images_built_here_need_the_packages_here(monkeypatch: pytest.MonkeyPatc
     engine = survey.Engine(address="here", version="1", memory=0, storage="/")
     needs = survey.AppNeeds(app="shop", image=app.docker.image, comes="is built when it is needed")
     monkeypatch.setattr(survey, "survey", lambda _: (engine, (needs,)))
-    monkeypatch.setattr(doctor, "find_spec", lambda name: None if name == "oscar" else find_spec(name))
+    monkeypatch.setattr(doctor, "importable", lambda name: name != "oscar")
     assert found(app)["shop"][1].endswith("pip install 'pytest-webarena[shop]'")
-    monkeypatch.setattr(doctor, "find_spec", lambda name: find_spec("json"))
+    monkeypatch.setattr(doctor, "importable", lambda name: True)
     assert found(app)["shop"] == ("note", f"the image {app.docker.image} is built when it is needed")
 
 

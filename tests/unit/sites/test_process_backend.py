@@ -239,6 +239,18 @@ def test_what_can_not_be_loaded_is_told_with_the_log(
     backend_run(work)
 
 
+def test_what_an_app_needs_is_looked_for_before_it_is_imported(backend_run: Run, app: AppManifest) -> None:
+    assert app.process is not None
+    needy = replace(app.process, factory="imports_what_is_missing:app", needs=("json", "no_such"), install="get it")
+
+    async def work(backend: ProcessBackend) -> None:
+        with pytest.raises(SiteError) as error:
+            await backend.prepare(replace(app, process=needy))
+        assert str(error.value) == "the app 'tiny' needs no_such, not installed here; run: get it"
+
+    backend_run(work)
+
+
 def test_a_missing_extra_is_told_in_one_sentence(backend_run: Run, tmp_path: Path) -> None:
     hiding = tmp_path / "hiding"
     hiding.mkdir()
@@ -249,7 +261,7 @@ def test_a_missing_extra_is_told_in_one_sentence(backend_run: Run, tmp_path: Pat
         with pytest.raises(SiteError) as error:
             await backend.prepare(app)
         assert re.fullmatch(
-            r"the embedded app 'shop' needs (django, )?oscar, not installed here; run: "
+            r"the app 'shop' needs (django, )?oscar, not installed here; run: "
             r"pip install 'pytest-webarena\[shop\]'",
             str(error.value),
         )

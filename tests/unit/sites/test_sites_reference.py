@@ -15,10 +15,12 @@ from pytest_webarena.sites.catalogues.loading import load_catalogue
 from pytest_webarena.sites.catalogues.reference import (
     DOCS_PATH,
     SCHEMA_PATH,
+    SITE_SCHEMA_PATH,
     examples,
     json_schema,
     reference,
     schema_text,
+    site_file_schema,
 )
 from pytest_webarena.tasks.file_reading import Reading
 from pytest_webarena.tasks.nodes import compose
@@ -42,7 +44,10 @@ def validator() -> jsonschema.Draft7Validator:
 
 
 def test_schema_and_reference_are_up_to_date() -> None:
-    assert SCHEMA_PATH.read_text("utf-8") == schema_text(), "run python -m pytest_webarena.sites.catalogues.reference"
+    for path, schema in ((SCHEMA_PATH, json_schema()), (SITE_SCHEMA_PATH, site_file_schema())):
+        assert path.read_text("utf-8") == schema_text(schema), (
+            "run python -m pytest_webarena.sites.catalogues.reference"
+        )
     assert (ROOT / DOCS_PATH).read_text("utf-8") == reference(), (
         "run python -m pytest_webarena.sites.catalogues.reference"
     )
@@ -62,6 +67,18 @@ def test_every_example_loads_and_fits_the_schema(
 )
 def test_the_shipped_catalogues_fit_the_schema(path: Path, validator: jsonschema.Draft7Validator) -> None:
     validator.validate(as_data(path.read_text("utf-8")))
+
+
+@pytest.mark.parametrize("path", sorted(SITE_SCHEMA_PATH.parent.glob("*/site.yaml")), ids=lambda p: p.parent.name)
+def test_what_embedded_sites_say_fits_their_schema(path: Path) -> None:
+    schema = site_file_schema()
+    jsonschema.Draft7Validator.check_schema(schema)
+    validator = jsonschema.Draft7Validator(schema)
+    said = as_data(path.read_text("utf-8"))
+    validator.validate(said)
+    assert not validator.is_valid({**said, "backend": "docker"})
+    assert not validator.is_valid({**said, "container": {"docker": {"memry": "1g"}}})
+    assert validator.is_valid({**said, "users": {"clementine.rusk": {"role": "moderator"}}})
 
 
 def test_every_key_stands_in_the_reference_with_its_meaning() -> None:

@@ -8,13 +8,13 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from pytest_webarena.agents.keys import read_keys
 from pytest_webarena.agents.kinds import MODULES, Common, CommonKeys, kind
 from pytest_webarena.agents.overrides import Overrides
 from pytest_webarena.agents.protocol import AgentDefinition
 from pytest_webarena.browser.config import ObservationConfig
 from pytest_webarena.browser.grammars import grammars
 from pytest_webarena.errors import UsageError, closest
+from pytest_webarena.plain_data import read_keys
 from pytest_webarena.yaml_files import read_yaml
 
 __all__ = ["about_definition", "define", "observed_as", "read_definition"]

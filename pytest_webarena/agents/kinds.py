@@ -1,6 +1,6 @@
 """The kinds of agent definition: which keys each has, and what makes its agents.
 
-**Adding a kind**: write a module with a frozen dataclass of the kind's keys (`keys.read_keys` reads it by its
+**Adding a kind**: write a module with a frozen dataclass of the kind's keys (`plain_data.read_keys` reads it by its
 annotations; raise `ValueError` in ``__post_init__`` for what these can't say), a function ``build(common, keys)`` that
 returns ``common.definition(make=…)``, and ``KIND = Kind(name=…, about=…, keys=…, build=…)``; then name the module in
 `MODULES`. Import heavy things inside ``make``: resolving a definition must stay instant.

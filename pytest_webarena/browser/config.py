@@ -7,23 +7,12 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal
 
 from pytest_webarena.browser.observation.forms import BUILTIN, PICTURES, Form, Need, Picture, form_names, the_form
-from pytest_webarena.browser.plain import (
-    Reader,
-    choice,
-    flag,
-    number,
-    optional,
-    pair,
-    read_settings,
-    several,
-    text,
-    whole,
-)
 from pytest_webarena.errors import UsageError
 from pytest_webarena.gateway.egress import DENY_ALL_PROXY, PROXY_BYPASS
+from pytest_webarena.plain_data import number, pair, read_keys, several, text, whole
 
 __all__ = [
     "BrowserName",
@@ -78,6 +67,12 @@ ExtractorName = Literal["fast", "exact"]
 ImageFormat = Literal["jpeg", "png", "webp"]
 
 
+def _kinds(value: Any) -> Any:
+    names = (value,) if isinstance(value, str) else value
+    shipped = isinstance(names, list | tuple) and all(isinstance(name, str) and name in BUILTIN for name in names)
+    return several(*(BUILTIN if shipped else form_names()))(value)  # installed packages are asked only for other names
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObservationConfig:
     """What an agent is shown. Agent definitions set it under ``observation``; ``docs/observations.md`` shows each form.
@@ -86,7 +81,7 @@ class ObservationConfig:
     Tabs, address, dialog, errors, focus and scroll position are always there.
     """
 
-    kinds: tuple[str, ...] = ("accessibility_tree",)
+    kinds: Annotated[tuple[str, ...], _kinds] = ("accessibility_tree",)
     """Names of forms (`observation.forms`), in any combination; each at most once."""
     extractor: ExtractorName = "fast"
     """Who reads the page. ``exact``: the browser's own accessibility tree and layout; Chromium only. ``fast``: a script
@@ -100,22 +95,22 @@ class ObservationConfig:
     """The same for ``html``."""
     link_urls: bool = False
     """Print where links lead (``url: …``). Upstream's pinned Chromium did not."""
-    max_options: int = 50
+    max_options: Annotated[int, whole(1)] = 50
     """Options listed of one ``<select>``; the chosen one always is. Others can be chosen by typing their label."""
-    max_tokens: int | None = None
+    max_tokens: Annotated[int, whole(1)] | None = None
     """Cut the text at the border of an element and say what was cut, so that it has at most this many tokens;
     None: never."""
-    max_chars: int | None = None
+    max_chars: Annotated[int, whole(1)] | None = None
     """The same in characters. Both may be given."""
-    max_obs_length: int | None = None
+    max_obs_length: Annotated[int, whole(1)] | None = None
     """Upstream's cut, under its own name: the text ends after this many tokens, in the middle of a line if it so
     happens, and nothing says so. 1920 in the paper."""
-    tokenizer: str = "estimate"
+    tokenizer: Annotated[str, text] = "estimate"
     """What counts tokens: see `observation.tokens`."""
-    screenshot_size: tuple[int, int] | None = None
+    screenshot_size: Annotated[tuple[int, int], pair(whole(16, 16384), "x")] | None = None
     """Largest width and height of images in pixels: they are scaled down to fit, never up. None: as captured."""
     screenshot_format: ImageFormat = "jpeg"
-    screenshot_quality: int = 80
+    screenshot_quality: Annotated[int, whole(1, 100)] = 80
     """Of JPEG and WebP, 1 to 100."""
     screenshot_full_page: bool = False
     """Images of the whole page instead of the viewport, marks included."""
@@ -130,10 +125,9 @@ class ObservationConfig:
     @classmethod
     def from_plain(cls, data: object, *, where: str = "observation") -> ObservationConfig:
         """Settings from plain data, e.g. of an agent's definition. `UsageError` names the key and what it takes."""
-        found = read_settings(data, _OBSERVATION, where=where)
-        if found.get("compat"):
-            found.setdefault("extractor", "exact")
-        config = cls(**found)
+        if isinstance(data, Mapping) and data.get("compat") is True:
+            data = {"extractor": "exact", **data}
+        config = read_keys(cls, data, where=where)
         config.require()
         return config
 
@@ -191,12 +185,20 @@ class EngineConfig:
 class Geolocation:
     """Where the browser says it is."""
 
-    latitude: float
+    latitude: Annotated[float, number(-90, 90)]
     """Degrees, -90 to 90."""
-    longitude: float
+    longitude: Annotated[float, number(-180, 180)]
     """Degrees, -180 to 180."""
-    accuracy: float = 0.0
+    accuracy: Annotated[float, number(0)] = 0.0
     """Metres."""
+
+
+def _geolocation(value: Any) -> Geolocation:
+    if isinstance(value, list | tuple) and len(value) == 2:
+        value = {"latitude": value[0], "longitude": value[1]}
+    if not isinstance(value, Mapping):
+        raise ValueError("latitude and longitude in degrees, e.g. {latitude: 40.44, longitude: -79.94}")
+    return read_keys(Geolocation, value, where="geolocation")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -211,23 +213,23 @@ class SessionConfig:
     """Hosts reached without the proxy; by default none, not even loopback."""
     storage_state: Mapping[str, Any] | None = None
     """Cookies and local storage to begin with, as `Session.storage_state` returns them."""
-    viewport: tuple[int, int] = (1280, 720)
+    viewport: Annotated[tuple[int, int], pair(whole(100, 10000), "x")] = (1280, 720)
     """Width and height in CSS pixels."""
-    locale: str = "en-US"
-    timezone: str = "UTC"
+    locale: Annotated[str, text] = "en-US"
+    timezone: Annotated[str, text] = "UTC"
     """IANA name. Fixed, so that pages print the same times on every machine."""
-    geolocation: Geolocation | None = None
+    geolocation: Annotated[Geolocation, _geolocation] | None = None
     """Given, pages may ask for it without a question to the user; None: they are refused."""
-    device_scale: float = 1.0
+    device_scale: Annotated[float, number(0.5, 8)] = 1.0
     """Device pixels per CSS pixel."""
     dialogs: DialogPolicy = "accept"
-    max_tabs: int = 20
+    max_tabs: Annotated[int, whole(1)] = 20
     """Pop-ups beyond this number are closed at once."""
     uploads: Mapping[str, Path] = field(default_factory=dict)
     """Files that an agent may upload, by the names it knows them by. No others can be read."""
     context_args: Mapping[str, Any] = field(default_factory=dict)
     """As pytest-playwright's ``browser_context_args``; wins over the above, but for ``proxy`` and ``storage_state``."""
-    observation: ObservationConfig = field(default_factory=ObservationConfig)
+    observation: Annotated[ObservationConfig, ObservationConfig.from_plain] = field(default_factory=ObservationConfig)
     record_screenshots: bool = False
     """Take a screenshot with each observation for the record, also when the agent is shown none."""
     deadlines: Deadlines = field(default_factory=Deadlines)
@@ -237,7 +239,7 @@ class SessionConfig:
     @classmethod
     def from_plain(cls, data: object, *, where: str = "session") -> SessionConfig:
         """The settings that can be written in a file. `UsageError` names the key and what it takes."""
-        return cls(**read_settings(data, _SESSION, where=where))
+        return read_keys(cls, data, where=where, only=_SESSION)
 
     def to_plain(self) -> dict[str, Any]:
         """What of it shapes what pages show and what the agent sees, for records; no cookies, no addresses."""
@@ -251,59 +253,21 @@ class SessionConfig:
         return {**_plain(found), "observation": self.observation.to_plain()}
 
 
-def _geolocation(value: Any) -> Geolocation:
-    if isinstance(value, Mapping):
-        readers: dict[str, Reader] = {
-            "latitude": number(-90, 90),
-            "longitude": number(-180, 180),
-            "accuracy": number(0),
-        }
-        found = read_settings(value, readers, where="geolocation")
-        if {"latitude", "longitude"} <= set(found):
-            return Geolocation(**found)
-    elif isinstance(value, list | tuple) and len(value) == 2:
-        return Geolocation(latitude=number(-90, 90)(value[0]), longitude=number(-180, 180)(value[1]))
-    raise ValueError("latitude and longitude in degrees, e.g. {latitude: 40.44, longitude: -79.94}")
-
-
 def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
     return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 
 
-def _kinds(value: Any) -> Any:
-    names = (value,) if isinstance(value, str) else value
-    shipped = isinstance(names, list | tuple) and all(isinstance(name, str) and name in BUILTIN for name in names)
-    return several(*(BUILTIN if shipped else form_names()))(value)  # installed packages are asked only for other names
-
-
-_OBSERVATION: dict[str, Reader] = {
-    "kinds": _kinds,
-    "extractor": choice(*get_args(ExtractorName)),
-    "compat": flag,
-    "current_viewport_only": flag,
-    "html_viewport_only": flag,
-    "link_urls": flag,
-    "max_options": whole(1),
-    "max_tokens": optional(whole(1)),
-    "max_chars": optional(whole(1)),
-    "max_obs_length": optional(whole(1)),
-    "tokenizer": text,
-    "screenshot_size": optional(pair(whole(16, 16384), "x")),
-    "screenshot_format": choice(*get_args(ImageFormat)),
-    "screenshot_quality": whole(1, 100),
-    "screenshot_full_page": flag,
-}
-
 _UNTOLD = frozenset({"client_certificates", "extra_http_headers", "http_credentials", "storage_state"})
 """Arguments of contexts that are secrets, or hold them: records say that there are some, and no more."""
 
-_SESSION: dict[str, Reader] = {
-    "viewport": pair(whole(100, 10000), "x"),
-    "locale": text,
-    "timezone": text,
-    "geolocation": optional(_geolocation),
-    "device_scale": number(0.5, 8),
-    "dialogs": choice(*get_args(DialogPolicy)),
-    "max_tabs": whole(1),
-    "observation": ObservationConfig.from_plain,
-}
+_SESSION = (
+    "viewport",
+    "locale",
+    "timezone",
+    "geolocation",
+    "device_scale",
+    "dialogs",
+    "max_tabs",
+    "observation",
+)
+"""The settings that can be written in a file."""

@@ -16,20 +16,19 @@ from playwright.async_api import Error as PlaywrightError
 from pytest_webarena.actions import Action, CloseTab, FocusTab, Invalid, NewTab, Noop, Note, Point, Scroll, Stop, Wait
 from pytest_webarena.browser.acting.execute import Performed, perform
 from pytest_webarena.browser.acting.targets import OBJECT_GROUP, find_target
+from pytest_webarena.browser.check_reader import CheckReader
 from pytest_webarena.browser.config import Deadlines, ObservationConfig, SessionConfig
 from pytest_webarena.browser.context import open_context
 from pytest_webarena.browser.faults import ActionFailed, DialogOpened, TabClosed, Unresponsive
-from pytest_webarena.browser.looking import look, screenshot_of, states_of, unread
+from pytest_webarena.browser.looking import look, screenshot_of, unread
 from pytest_webarena.browser.loop import Deadline
 from pytest_webarena.browser.messages import first_line
 from pytest_webarena.browser.observation import Observation
-from pytest_webarena.browser.own_pages import OwnPages, open_own_pages, remembered
-from pytest_webarena.browser.page_reading import read_address, read_tab
 from pytest_webarena.browser.reports import DownloadRecord, Outcome, PageEvent, PageReading
 from pytest_webarena.browser.signal_log import SignalLog
 from pytest_webarena.browser.tabs.downloads import Downloads
 from pytest_webarena.browser.tabs.first_page import open_first_page
-from pytest_webarena.browser.tabs.recovery import calm, recover
+from pytest_webarena.browser.tabs.recovery import recover
 from pytest_webarena.browser.tabs.settle import settle
 from pytest_webarena.browser.tabs.tab import Tab
 from pytest_webarena.browser.tabs.tabs import Tabs
@@ -60,8 +59,6 @@ _LOOKS = 3
 _POPUP = 5.0
 """How long a window that a page asked for is waited for, in seconds. A slower one becomes a tab when it comes."""
 
-_CALMING = 2.0
-"""How long a page that could not be read at the end may stay busy until it is stopped, in seconds."""
 _RESERVE = 0.25
 """Share of a step's time kept for getting a page back that has stopped answering."""
 
@@ -86,14 +83,7 @@ class Session:
         self._downloads = Downloads(self._events.append)
         self.signals = SignalLog()
         """What happened in its tabs since the first pages were asked for, whoever did it."""
-        self._own: OwnPages | None = None
-        self._sharing = False
-        self._over = False
-        """Whether the tabs were read as they are at the end."""
-        self._hidden: tuple[Tab, str] | None = None
-        """The tab that could not be looked at then, and why."""
-        self._known: Mapping[str, Any] = config.storage_state or {}
-        """What the context remembered when its pages were last asked."""
+        self._reader_or_none: CheckReader | None = None
 
     # --- what callers use
 
@@ -166,13 +156,13 @@ class Session:
     def own_pages(self) -> Iterator[None]:
         """What `read_page` opens within the block shares one context, made with the first of them: one copy of what
         the agent's context remembers, and one visitor. Outside of a block each page has one of its own."""
-        self._sharing = True
+        self._reader.sharing = True
         try:
             yield
         finally:
-            self._sharing = False
+            self._reader.sharing = False
             with contextlib.suppress(BrowserError):
-                self._call(self._close_own(), 2 * self._limits.close, "closing the pages of checks")
+                self._call(self._reader.close_own(), 2 * self._limits.close, "closing the pages of checks")
 
     def holds_writes(self, seconds: float) -> bool:
         """Wait until no page has a request under way that may change a site; whether one still has, after that time."""
@@ -208,6 +198,7 @@ class Session:
         await self._context.add_init_script(KEEP_NOTE)
         self._tabs_or_none = Tabs(self._context, self._config, self._events.append, self._downloads.begin, self.signals)
         await self._tabs.sync()
+        self._reader_or_none = CheckReader(self._engine, self._config, self._context, self._tabs)
 
     async def _open(self) -> BrowserContext:
         """The context to use; sessions of other browsers than the engine's bring their own."""
@@ -232,6 +223,11 @@ class Session:
     def _tabs(self) -> Tabs:
         assert self._tabs_or_none is not None
         return self._tabs_or_none
+
+    @property
+    def _reader(self) -> CheckReader:
+        assert self._reader_or_none is not None
+        return self._reader_or_none
 
     def _budget(self) -> Deadline:
         """A step's time, less what getting a stuck page back may take."""
@@ -375,61 +371,17 @@ class Session:
 
     async def _states(self) -> tuple[TabState, ...]:
         await self._tabs.sync()
-        self._over = True
-        for tab in self._tabs:
-            await tab.dialogs.answer(accept=False)
-            tab.dialogs.drain(accept=False)
-        tab = self._tabs.current
-        self._hidden = (tab, why) if (why := await calm(tab, seconds=self._limits.hang)) else None
-        return await states_of(self._tabs, seconds=self._limits.hang)
+        return await self._reader.states()
 
     async def _read(self, open: str | None, locate: str | None, prepare: tuple[str, ...]) -> PageReading:
         await self._tabs.sync()
-        if open is None:
-            return await self._read_current(locate, prepare)
-        here = self._tabs.current.url
-        try:
-            tabs = (self._own or await self._open_own()).tabs
-            return await read_address(tabs, open, here, locate, prepare, self._limits, Deadline(self._limits.step))
-        finally:
-            if not self._sharing:
-                await self._close_own()
-
-    async def _read_current(self, locate: str | None, prepare: tuple[str, ...]) -> PageReading:
-        """What the agent's page shows. That it can't be looked at is its own doing, and is told as what it is."""
-        tab, why = self._tabs.current, ""
-        if self._hidden is not None and self._hidden[0] is tab:
-            return PageReading(url=tab.url, status=None, texts=(), hidden=self._hidden[1])
-        for again in (False, True):
-            try:
-                return await read_tab(tab, locate, prepare, self._limits, Deadline(self._limits.step))
-            except DialogOpened:
-                why = f"a dialog is open: {tab.dialogs.describe() or 'it has just been answered'}"
-            except Unresponsive as failure:
-                if not self._over:
-                    raise BrowserError(f"a check reads {tab.url}: {failure}") from failure
-                why = "it ran scripts without end"
-            if again or not self._over:
-                break
-            await calm(tab, seconds=_CALMING)
-        return PageReading(url=tab.url, status=None, texts=(), hidden=why)
+        return await self._reader.read(open, locate, prepare)
 
     async def _holds_writes(self, seconds: float) -> bool:
         return await holds_writes(self._tabs, seconds)
 
-    async def _open_own(self) -> OwnPages:
-        assert self._context is not None
-        self._known = await remembered(self._context, self._known, seconds=self._limits.hang)
-        self._own = await open_own_pages(self._engine, self._config, self._known)
-        return self._own
-
-    async def _close_own(self) -> None:
-        own, self._own = self._own, None
-        if own is not None:
-            await own.close()
-
     async def _storage_state(self, own: bool) -> dict[str, Any]:
-        context = self._own.context if own and self._own is not None else self._context
+        context = (self._reader.own_context if own else None) or self._context
         assert context is not None
         state: Mapping[str, Any] = await context.storage_state()
         return dict(state)
@@ -442,7 +394,8 @@ class Session:
         context, self._context = self._context, None
         if context is None:
             return
-        await self._close_own()
+        if self._reader_or_none is not None:
+            await self._reader_or_none.close_own()
         self._downloads.stop()
         seconds = self._limits.close
         if self._config.trace is not None:

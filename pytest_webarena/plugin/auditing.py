@@ -77,7 +77,7 @@ def conclude(config: pytest.Config, run: RunDir, records: Sequence[TrialRecord],
     """Judge the tasks that were collected or have ``records``, and write ``audit.json`` into the run directory."""
     from pytest_webarena.agents.audit_trials import audit_trials
     from pytest_webarena.results.audit import audit
-    from pytest_webarena.results.rundir import write_atomically
+    from pytest_webarena.results.files import write_atomically
 
     wanted: dict[str, set[str]] = {}
     for node_id in (*sorted(node_ids), *(record.node_id for record in records)):

@@ -22,11 +22,12 @@ from pytest_webarena.plugin.selection import LeftOut
 from pytest_webarena.plugin.stash import LEFT_OUT, PLAN
 from pytest_webarena.plugin.task_files import names_task
 from pytest_webarena.results import Attempt, RunDir, TrialKey, TrialRecord, summarise
+from pytest_webarena.results.attempts import read_steps
 from pytest_webarena.results.export import export
 from pytest_webarena.results.gate import TOO_MANY_ERRORS
 from pytest_webarena.results.plan import Coverage, PlannedTrial, cover, extend_plan, read_plan
 from pytest_webarena.results.records import browser_told
-from pytest_webarena.results.rundir import claim, read_steps
+from pytest_webarena.results.rundir import claim
 
 if TYPE_CHECKING:
     from pytest_webarena.plugin.run_start import RunStart

@@ -18,8 +18,8 @@ from pytest_webarena.llm_judge import judge_facts
 from pytest_webarena.plugin.items import TaskItem
 from pytest_webarena.results import RunDir
 from pytest_webarena.results.conditions import RESCORED, browsers_of, latest_judging, notes
+from pytest_webarena.results.files import write_atomically
 from pytest_webarena.results.plan import read_plan
-from pytest_webarena.results.rundir import write_atomically
 from pytest_webarena.suites.published import SUITES
 
 if TYPE_CHECKING:

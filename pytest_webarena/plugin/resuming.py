@@ -20,8 +20,8 @@ from pytest_webarena.errors import UsageError
 from pytest_webarena.plugin.rescoring import files_of
 from pytest_webarena.results import RunDir
 from pytest_webarena.results.conditions import RESUMED, browsers_of, latest_judging, notes
+from pytest_webarena.results.files import write_atomically
 from pytest_webarena.results.plan import read_plan
-from pytest_webarena.results.rundir import write_atomically
 from pytest_webarena.suites.published import SUITES
 
 if TYPE_CHECKING:

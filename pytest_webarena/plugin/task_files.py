@@ -29,7 +29,7 @@ def holds_tasks(file_path: Path, parent: pytest.Collector) -> bool:
     """
     if file_path.suffix == ".json":
         return parent.session.isinitpath(file_path)
-    if file_path.suffix not in YAML_SUFFIXES:
+    if file_path.suffix not in YAML_SUFFIXES or _on_the_way(file_path, parent.session):
         return False
     relative = (
         Path(*file_path.parts[len(parent.config.rootpath.parts) :])
@@ -46,6 +46,13 @@ def holds_tasks(file_path: Path, parent: pytest.Collector) -> bool:
     if look == "perhaps":
         parent.config.stash.setdefault(PASSED_OVER, []).append(relative.as_posix())
     return look == "tasks"
+
+
+def _on_the_way(file_path: Path, session: pytest.Session) -> bool:
+    """Whether its folder is gone through for something else in it that was named: pytest asks about all of the files,
+    and drops what was not named. Reading such a task file, and all of ours with it, would be for nothing."""
+    named = any(map(session.isinitpath, (file_path, *file_path.parents)))
+    return not named and session.isinitpath(file_path.parent, with_parents=True)
 
 
 def names_task(node_id: str) -> bool:

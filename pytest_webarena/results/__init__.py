@@ -10,8 +10,9 @@
 (0.49, 0.94)
 """
 
+from pytest_webarena.results.attempts import AttemptWriter
 from pytest_webarena.results.records import Attempt, JudgeRecord, TrialKey, TrialRecord
-from pytest_webarena.results.rundir import AttemptWriter, RunDir, TrialFolder
+from pytest_webarena.results.rundir import RunDir, TrialFolder
 from pytest_webarena.results.statistics import Rate, Summary, summarise, wilson_interval
 
 __all__ = [

@@ -15,9 +15,10 @@ from typing import Any
 
 from pytest_webarena.llm.ledger import LEDGER, read_ledger
 from pytest_webarena.results.conditions import mixed, source_of
+from pytest_webarena.results.files import write_atomically
 from pytest_webarena.results.gradings import WORDS, Comparison, compare, verdicts_of
 from pytest_webarena.results.records import TrialRecord
-from pytest_webarena.results.rundir import RunDir, Stored, write_atomically
+from pytest_webarena.results.rundir import RunDir, Stored
 from pytest_webarena.results.statistics import Rate, Summary, summarise
 from pytest_webarena.results.wording import printable
 

@@ -12,8 +12,9 @@ from typing import Any
 from pytest_webarena.errors import UsageError
 from pytest_webarena.evidence import Evidence
 from pytest_webarena.har import archive
+from pytest_webarena.results.attempts import read_evidence
 from pytest_webarena.results.records import TrialRecord, names_of
-from pytest_webarena.results.rundir import RunDir, Stored, Unreadable, read_evidence
+from pytest_webarena.results.rundir import RunDir, Stored, Unreadable
 
 __all__ = ["CONFIG", "Exported", "export_verified", "trial_har", "write_hars"]
 

@@ -20,8 +20,8 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from pytest_webarena.results.files import write_atomically
 from pytest_webarena.results.records import DEFAULT_BROWSER
-from pytest_webarena.results.rundir import write_atomically
 from pytest_webarena.secrets import scrub
 
 __all__ = ["Memory", "MemoryVersion", "memories_of", "memory_folder"]

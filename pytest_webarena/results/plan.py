@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from pytest_webarena.errors import Shortfall, recording
+from pytest_webarena.results.files import write_atomically
 from pytest_webarena.results.records import TrialKey, TrialRecord, browser_told, names_of
-from pytest_webarena.results.rundir import write_atomically
 
 __all__ = ["Coverage", "PlannedTrial", "as_planned", "cover", "extend_plan", "read_plan"]
 

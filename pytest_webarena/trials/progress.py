@@ -13,7 +13,7 @@ from pytest_webarena.evidence import StepRecord, Usage
 if TYPE_CHECKING:
     from pytest_webarena.browser.observation import Observation
     from pytest_webarena.checks import Verdict
-    from pytest_webarena.results.rundir import AttemptWriter
+    from pytest_webarena.results.attempts import AttemptWriter
     from pytest_webarena.trials.collecting import Collector
     from pytest_webarena.trials.episode import Episode
     from pytest_webarena.trials.stage import Stage

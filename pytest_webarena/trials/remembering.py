@@ -16,7 +16,7 @@ from pytest_webarena.results.records import MemoryUse
 if TYPE_CHECKING:
     from pytest_webarena.agents.memory import MemoryKeys
     from pytest_webarena.evidence import StopReason, Usage
-    from pytest_webarena.results.rundir import AttemptWriter
+    from pytest_webarena.results.attempts import AttemptWriter
 
 __all__ = ["Recollection", "recollection"]
 

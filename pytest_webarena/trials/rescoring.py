@@ -12,8 +12,9 @@ from typing import Any
 from pytest_webarena.checks import judge_all_bounded
 from pytest_webarena.errors import TrialError
 from pytest_webarena.llm_judge import Judge
+from pytest_webarena.results.attempts import read_evidence
 from pytest_webarena.results.records import TrialKey, TrialRecord
-from pytest_webarena.results.rundir import RunDir, read_evidence
+from pytest_webarena.results.rundir import RunDir
 from pytest_webarena.secrets import scrub, scrub_plain
 from pytest_webarena.tasks.model import Task
 from pytest_webarena.tasks.placeholders import readable

@@ -30,7 +30,8 @@ from pytest_webarena.trials.spending import Spending
 from pytest_webarena.trials.stage import Stage, set_stage
 
 if TYPE_CHECKING:
-    from pytest_webarena.results.rundir import AttemptWriter, TrialFolder
+    from pytest_webarena.results.attempts import AttemptWriter
+    from pytest_webarena.results.rundir import TrialFolder
     from pytest_webarena.trials.plan import TrialPlan
     from pytest_webarena.trials.stage import Resources
 

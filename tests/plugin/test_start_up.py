@@ -32,6 +32,30 @@ def test_a_session_without_tasks_wakes_neither_controller_nor_worker(pytester: p
         assert not WOKEN & set((pytester.path / f"{process}.txt").read_text().split())
 
 
+def test_a_task_file_beside_the_test_that_was_named_does_not_wake_it(pytester: pytest.Pytester) -> None:
+    pytester.makeconftest(TELLS)
+    test = pytester.makepyfile("def test_it(): pass")
+    (pytester.path / "one.tasks.yaml").write_text(task_file("a"))
+    pytester.runpytest_subprocess(test.name).assert_outcomes(passed=1)
+    assert not WOKEN & set((pytester.path / "controller.txt").read_text().split())
+
+
+def test_task_files_are_found_however_they_are_named(
+    canned: pytest.Pytester, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    canned.makepyfile(test_it="def test_it(): pass")
+    below, elsewhere = canned.path / "below" / "further", tmp_path_factory.mktemp("elsewhere")
+    below.mkdir(parents=True)
+    for folder, task in ((below, "a"), (canned.path, "b"), (elsewhere, "c")):
+        (folder / f"{task}.tasks.yaml").write_text(task_file(task))
+    (canned.path / "link").symlink_to(elsewhere)
+    for arguments, passed in (
+        ((), 4), ((canned.path,), 4), (("below",), 1), (("test_it.py", "below/further"), 2), (("test_it.py",), 1),
+        (("test_it.py", "b.tasks.yaml"), 2), (("b.tasks.yaml::b",), 1), (("link",), 1), (("link/c.tasks.yaml",), 1),
+    ):  # fmt: skip
+        canned.runpytest(*arguments).assert_outcomes(passed=passed)
+
+
 def test_the_first_task_file_wakes_it(canned: pytest.Pytester) -> None:
     (canned.path / "one.tasks.yaml").write_text(task_file("a"))
     result = canned.runpytest_subprocess("-n1")

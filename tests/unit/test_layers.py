@@ -18,7 +18,19 @@ import pytest_webarena.errors
 PACKAGE = Path(pytest_webarena.errors.__file__).parent
 
 ORDER: tuple[tuple[str, ...], ...] = (
-    ("errors", "actions", "answers", "entry_points", "evidence", "har", "secrets", "signals", "text", "yaml_files"),
+    (
+        "errors",
+        "actions",
+        "answers",
+        "entry_points",
+        "evidence",
+        "har",
+        "plain_data",
+        "secrets",
+        "signals",
+        "text",
+        "yaml_files",
+    ),
     ("tasks",),
     ("llm",),
     ("checks",),

@@ -13,7 +13,7 @@ from pytest_webarena import secrets
 from pytest_webarena.errors import UsageError
 from pytest_webarena.evidence import StepRecord
 from pytest_webarena.llm.endpoint import Endpoint
-from pytest_webarena.results.rundir import AttemptWriter, read_steps
+from pytest_webarena.results.attempts import AttemptWriter, read_steps
 
 SECRET = 'p&ss "wörd"/+1'
 

@@ -12,7 +12,7 @@ from pytest_webarena.browser import signal_log
 from pytest_webarena.browser.signal_log import SignalLog
 from pytest_webarena.evidence import Evidence, TargetRecord
 from pytest_webarena.results import RunDir, TrialKey
-from pytest_webarena.results.rundir import read_evidence
+from pytest_webarena.results.attempts import read_evidence
 from pytest_webarena.signals import AddressChanged, DialogClosed, DialogOpened, DomEvent, Signal, signal_from_json
 
 SIGNALS: tuple[Signal, ...] = (

@@ -18,11 +18,12 @@ from typing import Any, TextIO
 from urllib.parse import quote
 
 from pytest_webarena.evidence import Evidence, StepRecord
+from pytest_webarena.results.attempts import INPUTS, read_evidence, read_steps
 from pytest_webarena.results.exchanges import exchange_words
 from pytest_webarena.results.export import summary_json
 from pytest_webarena.results.gradings import verdicts_of
 from pytest_webarena.results.records import TrialRecord, names_of
-from pytest_webarena.results.rundir import INPUTS, RunDir, TrialFolder, read_evidence, read_steps
+from pytest_webarena.results.rundir import RunDir, TrialFolder
 from pytest_webarena.results.statistics import summarise
 from pytest_webarena.results.wording import (
     CAUSE_WORDS,

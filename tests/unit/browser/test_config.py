@@ -51,25 +51,28 @@ def test_digests_tell_settings_apart() -> None:
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        ("html", "observation: expected a mapping of settings, found 'html'"),
-        ({"kind": "html"}, "observation: no setting 'kind'; did you mean 'kinds'? known: compat, "),
-        ({1: 2}, "observation: no setting 1; "),
+        ("html", "observation: expected a mapping, found 'html'"),
+        ({"kind": "html"}, "observation: unknown key 'kind'; did you mean 'kinds'? known: "),
+        ({1: 2}, "observation: unknown key '1'; "),
         (
             {"kinds": ["acessibility_tree"]},
-            f"observation.kinds: expected one or more of {', '.join(BUILTIN)} "
+            f"observation: kinds: expected one or more of {', '.join(BUILTIN)} "
             "(did you mean 'accessibility_tree'?), found ['acessibility_tree']",
         ),
-        ({"kinds": []}, "observation.kinds: expected one or more of "),
-        ({"kinds": 3}, "observation.kinds: expected one or more of "),
-        ({"extractor": "exakt"}, "expected one of fast, exact (did you mean 'exact'?), found 'exakt'"),
-        ({"compat": 1}, "observation.compat: expected true or false, found 1"),
+        ({"kinds": []}, "observation: kinds: expected one or more of "),
+        ({"kinds": 3}, "observation: kinds: expected one or more of "),
+        ({"extractor": "exakt"}, "observation: extractor: unknown value 'exakt'; did you mean 'exact'?"),
+        ({"compat": 1}, "observation: compat: expected true or false, found 1"),
         ({"compat": True, "extractor": "fast"}, "observation.compat: expected extractor exact with it, found fast"),
-        ({"max_tokens": 0}, "observation.max_tokens: expected a whole number of at least 1, found 0"),
-        ({"max_tokens": True}, "observation.max_tokens: expected a whole number of at least 1, found True"),
+        ({"max_tokens": 0}, "observation: max_tokens: expected a whole number of at least 1 or null, found 0"),
+        ({"max_tokens": True}, "observation: max_tokens: expected a whole number of at least 1 or null, found True"),
         ({"screenshot_quality": 101}, "expected a whole number from 1 to 100, found 101"),
-        ({"screenshot_size": "800"}, "expected a list of two numbers or a text like 1280x720, found '800'"),
-        ({"screenshot_size": "ax2"}, "observation.screenshot_size: expected a whole number from 16 to 16384, found"),
-        ({"tokenizer": ""}, "observation.tokenizer: expected a text, found ''"),
+        ({"screenshot_size": "800"}, "expected a list of two numbers or a text like 1280x720 or null, found '800'"),
+        (
+            {"screenshot_size": "ax2"},
+            "observation: screenshot_size: expected a whole number from 16 to 16384 or null, found",
+        ),
+        ({"tokenizer": ""}, "observation: tokenizer: expected a text, found ''"),
         ({"tokenizer": "guess", "max_tokens": 9}, "observation.tokenizer: no counter 'guess'; known: estimate, "),
     ],
 )
@@ -106,12 +109,13 @@ def test_a_session_from_plain_data() -> None:
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        ({"viewport": [10, 10]}, "session.viewport: expected a whole number from 100 to 10000, found [10, 10]"),
-        ({"geolocation": {"latitude": 1}}, "session.geolocation: expected latitude and longitude in degrees"),
-        ({"geolocation": {"lat": 1}}, "geolocation: no setting 'lat'; did you mean 'latitude'?"),
-        ({"geolocation": [100, 0]}, "session.geolocation: expected a number from -90 to 90"),
-        ({"observation": {"compt": True}}, "observation: no setting 'compt'; did you mean 'compat'?"),
-        ({"proxy": "http://x"}, "session: no setting 'proxy'"),
+        ({"viewport": [10, 10]}, "session: viewport: expected a whole number from 100 to 10000, found [10, 10]"),
+        ({"geolocation": {"latitude": 1}}, "geolocation: expected the key 'longitude' (a number), it is missing"),
+        ({"geolocation": {"lat": 1}}, "geolocation: unknown key 'lat'; did you mean 'latitude'?"),
+        ({"geolocation": [100, 0]}, "geolocation: latitude: expected a number from -90 to 90, found 100"),
+        ({"geolocation": "here"}, "session: geolocation: expected latitude and longitude in degrees, e.g. "),
+        ({"observation": {"compt": True}}, "observation: unknown key 'compt'; did you mean 'compat'?"),
+        ({"proxy": "http://x"}, "session: unknown key 'proxy'"),
     ],
 )
 def test_what_is_wrong_with_a_session(data: Any, message: str) -> None:

@@ -12,7 +12,7 @@ from pytest_webarena.browser.observation import Observation
 from pytest_webarena.errors import UsageError
 from pytest_webarena.evidence import Evidence, Probe, RequestRecord, StepRecord, TabState, TargetRecord
 from pytest_webarena.results import Attempt, RunDir, TrialKey, TrialRecord
-from pytest_webarena.results.rundir import read_evidence
+from pytest_webarena.results.attempts import read_evidence
 
 KEY = TrialKey("shop.coffee", "oracle", 1)
 RECORD = TrialRecord(key=KEY, outcome="passed", score=1.0, attempts=(Attempt(number=1, outcome="passed"),), tags=("a",))

@@ -22,7 +22,7 @@ from pytest_webarena.browser.signal_log import SignalLog
 from pytest_webarena.errors import BrowserError, RecordingError, TaskError
 from pytest_webarena.evidence import TabState
 from pytest_webarena.results import RunDir, TrialKey, TrialRecord
-from pytest_webarena.results.rundir import read_evidence
+from pytest_webarena.results.attempts import read_evidence
 from pytest_webarena.testing import ScriptedAgent, make_task
 from pytest_webarena.trials.episode import EpisodeLimits
 from pytest_webarena.trials.options import TrialOptions

@@ -17,7 +17,7 @@ from typing import Any
 from attr import asdict
 
 from pytest_webarena.plugin.reporting.allure.files import Attachments
-from pytest_webarena.results.rundir import write_atomically
+from pytest_webarena.results.files import write_atomically
 from pytest_webarena.results.wording import CAUSE_WORDS, STOP_WORDS, printable
 
 __all__ = [

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from allure_commons.model2 import Attachment, Parameter, TestStepResult
 
 from pytest_webarena.checks.verdict import Verdict
+from pytest_webarena.results.attempts import INPUTS, read_evidence, read_steps
 from pytest_webarena.results.exchanges import exchange_words
-from pytest_webarena.results.rundir import INPUTS, read_evidence, read_steps
 from pytest_webarena.results.wording import action_words, printable, usage_words
 
 if TYPE_CHECKING:

@@ -1,0 +1,106 @@
+"""What checks read of a session: its tabs as the agent left them, and addresses in pages of the harness's own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from playwright.async_api import BrowserContext
+
+from pytest_webarena.browser.config import SessionConfig
+from pytest_webarena.browser.faults import DialogOpened, Unresponsive
+from pytest_webarena.browser.looking import states_of
+from pytest_webarena.browser.loop import Deadline
+from pytest_webarena.browser.own_pages import OwnPages, open_own_pages, remembered
+from pytest_webarena.browser.page_reading import read_address, read_tab
+from pytest_webarena.browser.reports import PageReading
+from pytest_webarena.browser.tabs.recovery import calm
+from pytest_webarena.browser.tabs.tab import Tab
+from pytest_webarena.browser.tabs.tabs import Tabs
+from pytest_webarena.errors import BrowserError
+from pytest_webarena.evidence import TabState
+
+if TYPE_CHECKING:
+    from pytest_webarena.browser.engine import BrowserEngine
+
+__all__ = ["CheckReader"]
+
+_CALMING = 2.0
+"""How long a page that could not be read at the end may stay busy until it is stopped, in seconds."""
+
+
+class CheckReader:
+    """Reads for one session, on the loop and in its turn."""
+
+    def __init__(self, engine: BrowserEngine, config: SessionConfig, context: BrowserContext, tabs: Tabs) -> None:
+        self._engine = engine
+        self._config = config
+        self._limits = config.deadlines
+        self._context = context
+        self._tabs = tabs
+        self.sharing = False
+        """Whether the context of the harness's own stays open from one address to the next."""
+        self._own: OwnPages | None = None
+        self._over = False
+        """Whether the tabs were read as they are at the end."""
+        self._hidden: tuple[Tab, str] | None = None
+        """The tab that could not be looked at then, and why."""
+        self._known: Mapping[str, Any] = config.storage_state or {}
+        """What the agent's context remembered when its pages were last asked."""
+
+    @property
+    def own_context(self) -> BrowserContext | None:
+        """The context of the harness's own, while it is open."""
+        return self._own.context if self._own is not None else None
+
+    async def states(self) -> tuple[TabState, ...]:
+        """All tabs at the end of an episode; a current page that can't be read otherwise is stopped."""
+        self._over = True
+        for tab in self._tabs:
+            await tab.dialogs.answer(accept=False)
+            tab.dialogs.drain(accept=False)
+        tab = self._tabs.current
+        self._hidden = (tab, why) if (why := await calm(tab, seconds=self._limits.hang)) else None
+        return await states_of(self._tabs, seconds=self._limits.hang)
+
+    async def read(self, open: str | None, locate: str | None, prepare: tuple[str, ...]) -> PageReading:
+        """The current tab, or an address in a page of the harness's own; see `Session.read_page`."""
+        if open is None:
+            return await self._read_current(locate, prepare)
+        here = self._tabs.current.url
+        try:
+            tabs = (self._own or await self._open_own()).tabs
+            return await read_address(tabs, open, here, locate, prepare, self._limits, Deadline(self._limits.step))
+        finally:
+            if not self.sharing:
+                await self.close_own()
+
+    async def _read_current(self, locate: str | None, prepare: tuple[str, ...]) -> PageReading:
+        """What the agent's page shows. That it can't be looked at is its own doing, and is told as what it is."""
+        tab, why = self._tabs.current, ""
+        if self._hidden is not None and self._hidden[0] is tab:
+            return PageReading(url=tab.url, status=None, texts=(), hidden=self._hidden[1])
+        for again in (False, True):
+            try:
+                return await read_tab(tab, locate, prepare, self._limits, Deadline(self._limits.step))
+            except DialogOpened:
+                why = f"a dialog is open: {tab.dialogs.describe() or 'it has just been answered'}"
+            except Unresponsive as failure:
+                if not self._over:
+                    raise BrowserError(f"a check reads {tab.url}: {failure}") from failure
+                why = "it ran scripts without end"
+            if again or not self._over:
+                break
+            await calm(tab, seconds=_CALMING)
+        return PageReading(url=tab.url, status=None, texts=(), hidden=why)
+
+    async def _open_own(self) -> OwnPages:
+        self._known = await remembered(self._context, self._known, seconds=self._limits.hang)
+        self._own = await open_own_pages(self._engine, self._config, self._known)
+        return self._own
+
+    async def close_own(self) -> None:
+        """End the context of the harness's own, if it is open."""
+        own, self._own = self._own, None
+        if own is not None:
+            await own.close()

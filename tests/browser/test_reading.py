@@ -12,7 +12,7 @@ import pytest
 from pytest_webarena.actions import Goto, NewTab, Scroll
 from pytest_webarena.browser.session import Session
 from pytest_webarena.errors import BrowserError, SiteError, TaskError
-from tests.browser.conftest import QUICK
+from tests.browser.conftest import CALM, QUICK
 
 if TYPE_CHECKING:
     from tests.browser.conftest import Request, Web
@@ -197,7 +197,8 @@ def test_what_a_page_does_without_end_is_no_error_of_the_check(
     open_session: Callable[..., Session], web: Web, leaving: str, policy: str
 ) -> None:
     """It is stopped, and read as it is; or it is said that it can't be looked at. An agent gains by neither."""
-    session = open_session(dialogs=policy)
+    # Dialogs are stopped at once, on a busy machine later; a script first gets all the time that a busy page has.
+    session = open_session(dialogs=policy, deadlines=QUICK if "again" in leaving or "script" in leaving else CALM)
     session.open_tabs([web.put("/", PAGE)])
     start = f"js=setTimeout(() => {{ {LEAVING[leaving]} }}, 0), 1"
     assert session.read_page(open=None, locate=start).texts == ("1",)

@@ -18,7 +18,7 @@ from pytest_webarena.text import shorten
 __all__ = ["calm", "recover"]
 
 _STOPS = 3
-"""How often a script that starts anew is stopped after an episode."""
+"""How often at least a script that starts anew is stopped after an episode."""
 _STOPPING = 1.0
 """How long each of these may take, in seconds."""
 
@@ -58,15 +58,18 @@ async def recover(tabs: Tabs, tab: Tab, *, seconds: float) -> PageEvent:
 async def calm(tab: Tab, *, seconds: float) -> str:
     """Make ``tab`` readable once the episode is over; why it is not, or nothing.
 
-    Its dialogs are dismissed from now on, the moment they open. A script that has no end, or no end of dialogs, is
-    stopped a few times over; before, a page that is merely busy gets ``seconds``.
+    Its dialogs are dismissed from now on, the moment they open. A page that is merely busy gets ``seconds``; then a
+    script that has no end, or no end of dialogs, is stopped a few times over, and for as long again: on a busy machine
+    the order often comes while a dialog is open.
     """
     tab.dialogs.drain(accept=False)
     with contextlib.suppress(PlaywrightError, PageCrashed, TabClosed):  # whoever reads it will see
         for patience in (min(1.0, seconds), seconds):
             if not tab.dialogs.looping and await _answers(tab, patience):
                 return ""
-        for _ in range(_STOPS):
+        limit, stops = Deadline(seconds), 0
+        while stops < _STOPS or not limit.over:
+            stops += 1
             if tab.is_observable:
                 with contextlib.suppress(Unresponsive):
                     await tab.send("Runtime.terminateExecution", seconds=_STOPPING)

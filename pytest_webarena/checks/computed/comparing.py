@@ -24,7 +24,6 @@ __all__ = ["EXACTLY", "BadReference", "Finding", "Terms", "compare"]
 MOST_RENAMED = 5
 """Names of which every exchange is tried."""
 _FLIPPED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "!=": "!=", "=": "="}
-_FUNCTION_NAMES = frozenset("fghuvwyFGHPVW")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -372,17 +371,20 @@ def _is_header(tree: Node, *, strict: bool = False) -> bool:
     ``strict``."""
     if tree.op == "name":
         return True
+    if tree.op == "tuple":
+        return all(part.op == "name" for part in tree.parts)
     if tree.op == "mul" and tree.parts[0].op == "name":
-        if tree.parts[0].text in _FUNCTION_NAMES:
-            return all(part.op in ("name", "tuple", "num") for part in tree.parts)
-        return not strict and all(part.op in ("name", "tuple") for part in tree.parts)
+        applied = tree.text == "()"
+        return (applied or not strict) and all(
+            part.op in ("name", "tuple") or (applied and part.op == "num") for part in tree.parts
+        )
     return not strict and tree.op in ("int", "sum", "prod", "lim", "diff")
 
 
 def _same_header(wanted: Node, given: Node) -> bool:
     if not (_is_header(wanted, strict=True) and _is_header(given, strict=True)):
         return False
-    one, other = (each if each.op == "name" else each.parts[0] for each in (wanted, given))
+    one, other = (each.parts[0] if each.op == "mul" else each for each in (wanted, given))
     return one == other or {one.text, other.text} == {"y", "f"}
 
 

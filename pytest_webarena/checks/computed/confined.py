@@ -26,7 +26,7 @@ __all__ = ["Ended", "run_confined"]
 
 T = TypeVar("T")
 
-SECONDS = 1.8
+SECONDS = 1.5
 """Of processor time."""
 MEGABYTES = 512
 """Of memory beyond what this process has."""

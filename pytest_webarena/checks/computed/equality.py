@@ -34,6 +34,7 @@ from pytest_webarena.checks.computed.sampling import (
 
 __all__ = ["constant_apart", "equal", "factor_apart", "nearly_equal"]
 
+_NO_NUMBERS = (sp.oo, -sp.oo, sp.zoo, sp.nan)
 MOST_TERMS = 1500
 """Of a sum that is multiplied out."""
 
@@ -47,7 +48,7 @@ def equal(one: Any, other: Any, domains: Domains = REAL) -> Verdict:
     """
     if one == other:
         return "undecided" if one is sp.nan else "equal"
-    if any(each.has(sp.oo, sp.zoo, sp.nan) for each in (one, other)):
+    if any(each.has(*_NO_NUMBERS) for each in (one, other)):
         return _infinite(one, other)
     difference = one - other
     if (found := _normal_form(difference)) is not None:
@@ -63,7 +64,7 @@ def _infinite(one: Any, other: Any) -> Verdict:
     if sp.nan in (one, other):
         return "undecided"
     infinite = [each for each in (one, other) if each in (sp.oo, -sp.oo, sp.zoo)]
-    plain = [each for each in (one, other) if not each.has(sp.oo, sp.zoo, sp.nan)]
+    plain = [each for each in (one, other) if not each.has(*_NO_NUMBERS)]
     return "unequal" if len(infinite) + len(plain) == 2 else "undecided"
 
 
@@ -163,7 +164,7 @@ def _ratios(one: Any, other: Any, constants: frozenset[str], domains: Domains) -
     """The ratio at places where it is a number other than zero; first, whether one is zero there and the other not."""
     for place in _places([one, other], constants, domains):
         above, below = one.subs(place), other.subs(place)
-        if any(each.has(sp.oo, sp.zoo, sp.nan) for each in (above, below)):
+        if any(each.has(*_NO_NUMBERS) for each in (above, below)):
             continue
         if not constants and not (_is_real(above) and _is_real(below)):
             continue
@@ -187,7 +188,7 @@ def _depends_not(expression: Any, constants: frozenset[str], rest: Any, domains:
         return "equal"
     for place in _places([expression], constants, domains):
         there = expression.subs(place)
-        if there.has(sp.oo, sp.zoo, sp.nan) or (not constants and not _is_real(there)):
+        if there.has(*_NO_NUMBERS) or (not constants and not _is_real(there)):
             continue
         found: Verdict = equal(expression, there, domains)
         return found

@@ -133,11 +133,12 @@ class _Parser(Calculus):
                 if last_number and self.kind == "num":
                     raise Unreadable("two numbers stand side by side")
                 mixed = last_number and self.kind == "frac"
+                applied = "()" if self.kind == "(" and left.op == "name" else ""
                 right = self.power()
                 if mixed and "." not in left.text and _is_proper(right):
                     left = Node("add", "", (left, right))  # 2½
                 else:
-                    left = Node("mul", "", (left, right))
+                    left = Node("mul", applied, (left, right))
                 last_number = False
                 continue
             else:

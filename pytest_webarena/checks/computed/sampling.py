@@ -170,6 +170,8 @@ def _closely(terms: Any, point: Point, imaginary: bool, spread: float) -> Verdic
         return "equal"
     again = Value(terms, point, digits + 60, imaginary)
     with mp.workdps(DIGITS):
+        if abs(again.total) <= abs(value.total) * mpmath.mpf("1e-40"):
+            return "equal"  # what is left is rounding, and goes as digits come
         steady = abs(again.total - value.total) <= abs(again.total) * mpmath.mpf("1e-8")
     return "unequal" if steady else "undecided"
 
@@ -238,6 +240,7 @@ class _Walk:
 
     def compute(self, expression: Any) -> Any:
         if expression.is_Rational:
+            self.low = min(self.low, -int(expression.q).bit_length())  # something tiny may be part of it
             return mpmath.mpf(int(expression.p)) / int(expression.q)
         if expression.is_Symbol:
             return self.symbol(expression.name)

@@ -32,7 +32,7 @@ from pytest_webarena.text import clip
 if TYPE_CHECKING:
     from pytest_webarena.checks.computed.comparing import Terms
 
-__all__ = ["SYMBOLIC", "SymbolicSpec", "judge", "missing_libraries"]
+__all__ = ["SYMBOLIC", "SymbolicSpec", "decide", "decide_alone", "judge", "missing_libraries"]
 
 _ORDER = ("equal", "undecided", "unreadable", "unequal", "reference")
 """What decides among several references, the first first; a bad one only if no other is met."""
@@ -309,7 +309,7 @@ def judge(spec: SymbolicSpec, view: View) -> Judgement:
     if says_unachievable(answer):
         why = "the agent said that the task can't be done, but it can"
         return Judgement.of(False, expected=expected, actual=actual, why=why)
-    verdict, why, partly = _decide(spec, text)
+    verdict, why, partly = decide(spec, text)
     if verdict == "equal":
         if not partly:
             return Judgement.of(True, expected=expected, actual=actual)
@@ -329,20 +329,20 @@ def judge(spec: SymbolicSpec, view: View) -> Judgement:
     return Judgement.unknown(expected=expected, actual=actual, why=f"{why}; {asked}" if asked else why, cause="agent")
 
 
-def _decide(spec: SymbolicSpec, text: str) -> tuple[str, str, bool]:
+def decide(spec: SymbolicSpec, text: str) -> tuple[str, str, bool]:
     """The verdict, why, and whether it holds only in part."""
     try:
         parse(text, spec.variables)
     except Unreadable as error:
         return "unreadable", str(error), False
     try:
-        return run_confined(lambda: _compared(spec, text))
+        return run_confined(lambda: decide_alone(spec, text))
     except Ended as ended:
         return "undecided", f"comparing it was given up, because {ended}", False
 
 
-def _compared(spec: SymbolicSpec, text: str) -> tuple[str, str, bool]:
-    """The best that comes of any of the references."""
+def decide_alone(spec: SymbolicSpec, text: str) -> tuple[str, str, bool]:
+    """The best that comes of any of the references, here, without limits."""
     from pytest_webarena.checks.computed.comparing import BadReference, compare
 
     found: list[tuple[str, str, bool]] = []

@@ -276,6 +276,9 @@ class _Cutter:
             self.at += len(whole)
             yield self.letter(whole)
             return
+        if whole in ("Matrix", "array") and re.match(r"\s*\(\s*\[", self.text[self.at + len(whole) :]):
+            self.at += len(whole)
+            return
         if whole in FUNCTIONS and (whole not in SHORT or re.match(r"\s*\(", self.text[self.at + len(whole) :])):
             self.at += len(whole)
             yield Token("func", FUNCTIONS[whole])
@@ -337,6 +340,6 @@ def _flat(subscript: str) -> str:
     for letter, name in _GREEK_LETTERS.items():
         bare = bare.replace(letter, name)
     bare = re.sub(r"[\\{}\s]", "", bare)
-    if not re.fullmatch(r"[A-Za-z0-9,+\-*']{1,40}", bare):
+    if not re.fullmatch(r"[A-Za-z0-9,+\-*'/.=()]{1,40}", bare):
         raise Unreadable(f'the subscript "{clip(subscript, 40)}" is not understood')
     return LETTERS.get(bare, bare)

@@ -33,7 +33,7 @@ _OWN_KEYS = frozenset({"checks", "each", "intent", "sites", "solution", "start"}
 """Of our tasks; hardly any other program's list of tasks has two of them."""
 _DEEPEST_MERGE = 3
 """How many mappings are merged into each other, ``<<``, before nobody looks any further: they may form a circle."""
-_IN_TASK_FILE = re.compile(r"\.(?:ya?ml|json)::")
+_IN_TASK_FILE = re.compile(r"\.(?:ya?ml|jsonl?)::")
 
 
 def holds_tasks(file_path: Path, parent: pytest.Collector) -> bool:
@@ -45,7 +45,7 @@ def holds_tasks(file_path: Path, parent: pytest.Collector) -> bool:
     workflows and the like are left alone; other lists called ``tasks`` are noted down, for the
     summary to tell of. JSON files have to be named on the command line: most of them are something else.
     """
-    if file_path.suffix == ".json":
+    if file_path.suffix in (".json", ".jsonl"):
         return parent.session.isinitpath(file_path)
     if file_path.suffix not in _SUFFIXES:
         return False

@@ -73,10 +73,13 @@ class TaskView:
     answer_format: AnswerFormat = "text"
     """``verified``: the answer has to be a typed response (`answers.RESPONSE_SCHEMA`)."""
 
+    answer_form: str = ""
+    """What the task itself says of the form of its answer: a number, the letter of an option, a last line."""
+
     @property
     def answer_instructions(self) -> str:
         """What a model has to be told of the form of its answer; empty when any text will do."""
-        return instructions(self.answer_format)
+        return "\n\n".join(filter(None, (self.answer_form, instructions(self.answer_format))))
 
     @property
     def objective(self) -> str:

@@ -167,6 +167,10 @@ class Kind(Generic[S]):
     """All that decides such a check, so that an audit tries what can make a difference to it and nothing else: other
     answers where ``answer`` is among it, a solution without its last step that changes something where ``data`` or
     ``place`` is. None: there is no telling, and the audit supposes neither."""
+    asks: Callable[[S], str] | None = None
+    """What an agent has to be told of the form of its answer, below the intent; None: nothing."""
+    chance: Callable[[S], float] | None = None
+    """How often a blind guess meets it, from 0 to 1; None: nobody can guess."""
     make_ready: Callable[[S], object] | None = None
     """Load what ``judge`` takes long to load. Each trial is judged in a process of its own, which finds what was loaded
     before it began and takes what it loads itself with it when it ends. What it raises is of no account."""

@@ -11,7 +11,7 @@ import unicodedata
 from dataclasses import dataclass
 from fractions import Fraction
 
-__all__ = ["NumberToken", "final_answer", "numbers_in"]
+__all__ = ["NumberToken", "final_answer", "mask_words", "numbers_in", "numeral_at"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,13 +94,23 @@ def final_answer(text: str) -> str:
     return text
 
 
+def numeral_at(text: str, position: int) -> tuple[Fraction | None, int] | None:
+    """The unsigned digits with separators that begin there, and where they end; a value of None: too many of them.
+
+    >>> numeral_at("1,234.5 m", 0)
+    (Fraction(2469, 2), 7)
+    """
+    match = _NUMERAL.match(text, position)
+    return None if match is None else (_value(match.group()), match.end())
+
+
 def numbers_in(text: str) -> tuple[NumberToken, ...]:
     """All numbers in ``text``, in order. Words (zero … ninety-nine) count only where there are no digits.
 
     >>> [str(token.value) for token in numbers_in("$1,234.50 for 2 1/2 kg of SKU-99")]
     ['2469/2', '5/2']
     """
-    plain = _OTHER.sub(_mask, _CODES.sub("$", _plain(text[:_LONGEST_TEXT])))
+    plain = mask_words(text[:_LONGEST_TEXT])
     tokens = []
     position = 0
     while match := _NUMERAL.search(plain, position):
@@ -110,6 +120,11 @@ def numbers_in(text: str) -> tuple[NumberToken, ...]:
     if not tokens and not any(character.isdigit() for character in text):
         tokens = [_word(match) for match in _WORD.finditer(plain)]
     return tuple(tokens)
+
+
+def mask_words(text: str) -> str:
+    """``text`` with ASCII digits, and without those of names, dates and versions; words stay."""
+    return _OTHER.sub(_mask, _CODES.sub("$", _plain(text)))
 
 
 def _plain(text: str) -> str:

@@ -19,6 +19,7 @@ from pytest_webarena.browser.config import ObservationConfig, SessionConfig
 from pytest_webarena.browser.grammars import grammar as find_grammar
 from pytest_webarena.checks import REPAIRED, judge_bounded
 from pytest_webarena.checks.grading import answer_format
+from pytest_webarena.checks.told import answer_form
 from pytest_webarena.errors import TaskFileError, UsageError, closest, error_of
 from pytest_webarena.evidence import Evidence, StepRecord
 from pytest_webarena.gym.house import Guest, HouseKey, enter
@@ -227,8 +228,8 @@ class TasksEnv(gymnasium.Env[dict[str, Any], "str | Action"]):
     def _goal(self) -> str:
         if self._task is None or self._stage is None:
             return ""
-        told = instructions(answer_format(self._task, REPAIRED))
-        return "\n\n".join(filter(None, (resolve_placeholders(self._task.intent, self._stage.live.sites), told)))
+        told = (answer_form(self._task, REPAIRED), instructions(answer_format(self._task, REPAIRED)))
+        return "\n\n".join(filter(None, (resolve_placeholders(self._task.intent, self._stage.live.sites), *told)))
 
     def _shown(self, observation: Observation) -> dict[str, Any]:
         self._seen = observation

@@ -25,7 +25,7 @@ __all__ = ["SuiteFile", "SuiteModule", "add_suites", "collect_task_file", "narro
 
 def collect_task_file(file_path: Path, parent: pytest.Collector) -> TaskFile:
     """The collector of a file that holds tasks: see `task_files.holds_tasks`."""
-    kind = SuiteFile if file_path.suffix == ".json" else TaskFile
+    kind = SuiteFile if file_path.suffix in (".json", ".jsonl") else TaskFile
     return kind.from_parent(parent, path=file_path)
 
 

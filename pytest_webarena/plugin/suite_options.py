@@ -14,6 +14,9 @@ from pytest_webarena.suites.published import SUITES, find_data, find_suite
 if TYPE_CHECKING:
     from pytest_webarena.suites.selecting import Choice
 
+ARB = "arb:"
+"""Before a file of problems in ARB's format; what the file is, its contents say."""
+
 __all__ = [
     "SuiteSettings",
     "add_suite_options",
@@ -45,8 +48,9 @@ def add_suite_options(group: pytest.OptionGroup) -> None:
         action="append",
         default=[],
         metavar="SUITE",
-        help=f"Published tasks to run: {', '.join(SUITES)}, or a JSON file in one of their formats; several with "
-        "commas. Only files named beside it are collected too; if only items are named, just these.",
+        help=f"Published tasks to run: {', '.join(SUITES)}, or a JSON file in one of their formats, or "
+        "arb:FILE for problems as ARB has them (JSON or JSON lines); several with commas. Only files named beside it "
+        "are collected too; if only items are named, just these.",
     )
     group.addoption(
         "--select",
@@ -74,8 +78,13 @@ def read_suites(config: pytest.Config) -> SuiteSettings:
     names: dict[str, None] = {}
     files: dict[str, None] = {}
     given = [part.strip() for text in config.getoption("--suite") for part in text.split(",")]
-    for name in filter(None, given):
-        if name not in SUITES and (name.endswith(".json") or (config.invocation_params.dir / name).is_file()):
+    for asked in filter(None, given):
+        name = asked.removeprefix(ARB)
+        if asked != name and not name.endswith((".json", ".jsonl")):
+            raise UsageError(f"--suite: expected {ARB} and a file of problems, .json or .jsonl, found {asked!r}")
+        if name not in SUITES and (
+            name.endswith((".json", ".jsonl")) or (config.invocation_params.dir / name).is_file()
+        ):
             if not (config.invocation_params.dir / name).is_file():
                 raise UsageError(f"--suite: expected a JSON file, found none at {name}")
             files[name] = None

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["holds_tasks", "names_task"]
 
-_IN_TASK_FILE = re.compile(r"\.(?:ya?ml|json)::")
+_IN_TASK_FILE = re.compile(r"\.(?:ya?ml|jsonl?)::")
 
 
 def holds_tasks(file_path: Path, parent: pytest.Collector) -> bool:
@@ -27,7 +27,7 @@ def holds_tasks(file_path: Path, parent: pytest.Collector) -> bool:
     workflows and the like are left alone; other lists called ``tasks`` are noted down, for the
     summary to tell of. JSON files have to be named on the command line: most of them are something else.
     """
-    if file_path.suffix == ".json":
+    if file_path.suffix in (".json", ".jsonl"):
         return parent.session.isinitpath(file_path)
     if file_path.suffix not in YAML_SUFFIXES or _on_the_way(file_path, parent.session):
         return False

@@ -8,15 +8,20 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from pytest_webarena.answers import as_text
 from pytest_webarena.checks.answer import says_unachievable
+from pytest_webarena.checks.computed.extraction import NO_FINAL_ANSWER
 from pytest_webarena.results.records import Outcome, TrialRecord
-from pytest_webarena.results.statistics import Rate, TemplateKey, cluster_of, rate_of
+from pytest_webarena.results.statistics import Rate, TemplateKey, cluster_of, rate_of, with_chance
 
-__all__ = ["BUCKETS", "Metrics", "Templates", "measure", "outcome_by"]
+__all__ = ["BUCKETS", "Metrics", "Templates", "measure", "outcome_by", "without_answer"]
+
+COMPUTED_KINDS = frozenset({"choice", "number", "symbolic", "rubric"})
+"""Kinds of check whose answers must be computed."""
 
 BUCKETS = ("0", "1-20", "21-40", "41-60", "61-80", "81-99", "100")
 """Success rates of templates, in per cent: bounds are inclusive, and nothing is rounded into ``0`` or ``100``."""
@@ -62,6 +67,10 @@ class Metrics:
     by_category: Mapping[str, Rate]
     by_site: Mapping[str, Rate]
     """By the whole set of sites that a task needs, joined by ``+`` in alphabetical order."""
+    by_subject: Mapping[str, Rate]
+    """Of tasks whose ``source`` names a subject."""
+    by_answer: Mapping[str, Rate]
+    """Of tasks whose answer must be computed, by the kinds of their checks."""
     templates: Templates
     steps: float | None
     """Mean over judged trials."""
@@ -72,6 +81,8 @@ class Metrics:
     errors: Mapping[str, int]
     """Trials without a verdict, by cause."""
     trials: int
+    unanswered: int = 0
+    """Trials that failed because the final answer that they were asked for was missing."""
 
 
 def outcome_by(record: TrialRecord, grading: str = "") -> tuple[Outcome, str]:
@@ -99,13 +110,18 @@ def measure(records: Iterable[TrialRecord], *, grading: str = "", templates: Tem
     passed = [record for record, won in judged if won]
 
     def rate(keep: Callable[[TrialRecord], bool] = lambda record: True) -> Rate:
-        return rate_of((cluster_of(record, templates), outcome) for record, outcome, _ in trials if keep(record))
+        kept = [(record, outcome) for record, outcome, _ in trials if keep(record)]
+        return _rate(kept)
 
-    def grouped(key: Callable[[TrialRecord], str]) -> dict[str, Rate]:
-        groups: dict[str, list[tuple[object, Outcome]]] = {}
+    def _rate(kept: Sequence[tuple[TrialRecord, Outcome]]) -> Rate:
+        found = rate_of((cluster_of(record, templates), outcome) for record, outcome in kept)
+        return with_chance(found, (record for record, outcome in kept if outcome != "error"))
+
+    def grouped(key: Callable[[TrialRecord], str], *, named: bool = False) -> dict[str, Rate]:
+        groups: dict[str, list[tuple[TrialRecord, Outcome]]] = {}
         for record, outcome, _ in trials:
-            groups.setdefault(key(record), []).append((cluster_of(record, templates), outcome))
-        return {name: rate_of(groups[name]) for name in sorted(groups)}
+            groups.setdefault(key(record), []).append((record, outcome))
+        return {name: _rate(groups[name]) for name in sorted(groups) if name or not named}
 
     clusters: dict[object, list[bool]] = {}
     for record, won in judged:
@@ -124,6 +140,8 @@ def measure(records: Iterable[TrialRecord], *, grading: str = "", templates: Tem
         others=rate(lambda record: _achievable(record) and record.category != "information"),
         by_category=grouped(lambda record: record.category or "(none)"),
         by_site=grouped(lambda record: "+".join(sorted(record.sites)) or "(no site)"),
+        by_subject=grouped(lambda record: str(record.source.get("subject") or ""), named=True),
+        by_answer=grouped(_kind_of_answer, named=True),
         templates=_distribution(list(clusters.values())),
         steps=_mean([record.steps for record, _ in judged]),
         steps_passed=_mean([record.steps for record in passed]),
@@ -131,7 +149,30 @@ def measure(records: Iterable[TrialRecord], *, grading: str = "", templates: Tem
         seconds_passed=_mean([record.seconds.get("total", 0.0) for record in passed]),
         errors=dict(Counter(cause for _, outcome, cause in trials if outcome == "error").most_common()),
         trials=len(trials),
+        unanswered=sum(without_answer(record) for record, _, _ in trials),
     )
+
+
+def _kind_of_answer(record: TrialRecord) -> str:
+    """The kinds of computed answers that its checks wait for, joined; empty for other tasks."""
+    results = (record.verdict or {}).get("results") or ()
+    return "+".join(sorted({str(result.get("kind")) for result in _leaves(results)} & COMPUTED_KINDS))
+
+
+def without_answer(record: TrialRecord) -> bool:
+    """Whether the trial failed because the final answer was missing, and not because it was wrong."""
+    results = (record.verdict or {}).get("results") or ()
+    return record.outcome == "failed" and any(
+        str(result.get("why", "")).startswith(NO_FINAL_ANSWER) for result in _leaves(results)
+    )
+
+
+def _leaves(results: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+    for result in results:
+        if children := result.get("children"):
+            yield from _leaves(children)
+        else:
+            yield result
 
 
 def _achievable(record: TrialRecord) -> bool:

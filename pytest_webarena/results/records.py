@@ -30,7 +30,7 @@ __all__ = [
 
 SCHEMA_VERSION = 6
 """2 added ``usage`` and ``model``; 3 ``grading``, ``verdicts``, ``judge``, ``source``, ``history`` and ``memory``; 4
-``reruns``; 5 ``shortfall``; 6 the key's ``browser``, which older records tell by the version of theirs."""
+``reruns``; 5 ``shortfall``; 6 ``chance`` and the key's ``browser``, which older records tell by the version of theirs."""
 
 Outcome = Literal["passed", "failed", "error"]
 """``error`` is never the agent's fault and never part of a success rate."""
@@ -181,6 +181,8 @@ class TrialRecord:
     source: Mapping[str, Any] = field(default_factory=dict)
     """Where the task comes from: suite, number and template there. Empty for tasks of YAML files."""
     tags: tuple[str, ...] = ()
+    chance: float | None = None
+    """How often a blind guess passes such a task, from 0 to 1; None where there is nothing to guess."""
     steps: int = 0
     attempt: int = 1
     """Number of the attempt that counts."""

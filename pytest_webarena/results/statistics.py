@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from pytest_webarena.evidence import Usage
@@ -22,6 +22,7 @@ __all__ = [
     "student_quantile",
     "summarise",
     "wilson_interval",
+    "with_chance",
 ]
 
 TemplateKey = Literal["text", "id"]
@@ -132,6 +133,10 @@ class Rate:
     """Its 95 % interval, clustered by template or task (`clustered_interval`); of nothing, everything."""
     clusters: int = field(default=0, compare=False)
     """How many clusters the judged trials are of."""
+    chance: float | None = field(default=None, compare=False)
+    """What blind guesses would get on those of the judged trials where one can guess, on average; None: on none."""
+    guessable: int = field(default=0, compare=False)
+    """How many of the judged trials these are."""
 
     @property
     def judged(self) -> int:
@@ -283,7 +288,14 @@ def _reason(record: TrialRecord) -> str:
 
 
 def _rate(records: Iterable[TrialRecord]) -> Rate:
-    return rate_of((cluster_of(record), record.outcome) for record in records)
+    records = list(records)
+    return with_chance(rate_of((cluster_of(record), record.outcome) for record in records), records)
+
+
+def with_chance(rate: Rate, records: Iterable[TrialRecord]) -> Rate:
+    """``rate``, which is that of ``records``, with what blind guesses would have got."""
+    found = [record.chance for record in records if record.outcome != "error" and record.chance is not None]
+    return replace(rate, chance=math.fsum(found) / len(found), guessable=len(found)) if found else rate
 
 
 def _rates(records: Iterable[TrialRecord], key: Callable[[TrialRecord], str]) -> dict[str, Rate]:

@@ -127,11 +127,25 @@ def _rates(rows: Sequence[Row]) -> Table:
         notes.insert(
             0, "Grading: " + "; ".join(sorted(f"{each or 'the tasks have but one'}" for each in gradings)) + "."
         )
+    notes += [
+        f"{row.name}: {row.metrics.unanswered} failed for want of a final answer, not for a wrong one."
+        for row in rows
+        if row.metrics.unanswered
+    ]
+    notes += [_guessing(row) for row in rows if row.metrics.rate.chance is not None]
     notes += [f"{row.name} is no one rate, its trials are mixed: {'; '.join(row.mixed)}." for row in rows if row.mixed]
     if (suite := _suite(rows)) and published(suite) and gradings != {"original"}:
         notes.append(f"Published rates on {suite} were graded by its original evaluators: see --grading=original.")
     columns = ("agent", "SR", "95% interval", "SR_AC", "SR_UA", "gave up", "judged", "errors")
     return Table(title="Success rates", columns=columns, rows=tuple(cells), notes=tuple(notes))
+
+
+def _guessing(row: Row) -> str:
+    rate = row.metrics.rate
+    some = (
+        f" on the {rate.guessable} of {rate.judged} trials where one can guess" if rate.guessable < rate.judged else ""
+    )
+    return f"{row.name}: a blind guess gets {_percent(rate.chance)}{some}."
 
 
 def _suite(rows: Sequence[Row]) -> str:
@@ -188,15 +202,19 @@ def _groups(rows: Sequence[Row]) -> Iterator[Table]:
         groups: list[tuple[str, Mapping[str, Rate]]] = [
             ("", {"information seeking": metrics.information, "other achievable tasks": metrics.others}),
             ("category: ", metrics.by_category),
+            ("subject: ", metrics.by_subject),
+            ("kind of answer: ", metrics.by_answer),
             ("site: ", metrics.by_site),
         ]
+        guessed = any(rate.chance is not None for _, rates in groups for rate in rates.values())
         yield Table(
             title=f"{row.name} by kind of task",
-            columns=("tasks", "SR", "95% interval", "passed", "judged", "errors"),
+            columns=("tasks", "SR", *(["chance"] if guessed else []), "95% interval", "passed", "judged", "errors"),
             rows=tuple(
                 (
                     f"{prefix}{name}",
                     _percent(rate.value),
+                    *([_percent(rate.chance if rate.guessable == rate.judged else None)] if guessed else []),
                     _interval(rate.interval, rate),
                     str(rate.passed),
                     str(rate.judged),
@@ -304,6 +322,8 @@ def _all_rates(metrics: Metrics) -> Iterator[tuple[str, Rate, tuple[float, float
     groups = [
         *named.items(),
         *((f"category:{name}", rate) for name, rate in metrics.by_category.items()),
+        *((f"subject:{name}", rate) for name, rate in metrics.by_subject.items()),
+        *((f"answer:{name}", rate) for name, rate in metrics.by_answer.items()),
         *((f"site:{name}", rate) for name, rate in metrics.by_site.items()),
     ]
     for name, rate in groups:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_webarena.errors import Problem, TaskFileError, UsageError
-from pytest_webarena.suites import verified, webarena
+from pytest_webarena.suites import arb, verified, webarena
 from pytest_webarena.suites.corrections import correct
 from pytest_webarena.suites.fields import Fields
 from pytest_webarena.suites.forms import Form, make_task
@@ -28,6 +28,7 @@ _READERS: Mapping[Format, Callable[[Fields], Form | None]] = {
     "webarena-verified": verified.read_row,
 }
 _MARKS = {"viewport_size", "image", "reasoning_difficulty", "visual_difficulty", "overall_difficulty"}
+_FILES = (".json", ".jsonl")
 _ID = re.compile(r"[^A-Za-z0-9._-]+")
 
 
@@ -69,7 +70,8 @@ def load_suite(source: str, forms: list[Form] | None = None) -> Loaded:
 
     Raises `UsageError` when there is no such thing or its package is missing, `TaskFileError` with all problems.
     """
-    if source not in SUITES and (source.endswith(".json") or Path(source).is_file()):
+    source = source.removeprefix(arb.PREFIX)
+    if source not in SUITES and (source.endswith(_FILES) or Path(source).is_file()):
         return Loaded(_stem(source), Path(source), read_suite_file(Path(source), forms))
     suite = find_suite(source)
     path = find_data(suite)
@@ -81,7 +83,7 @@ def load_suite(source: str, forms: list[Form] | None = None) -> Loaded:
 
 def is_suite(source: str) -> bool:
     """Whether ``source`` names a published suite or a JSON file, rather than YAML or a folder."""
-    return source.endswith(".json") or (source in SUITES and not Path(source).exists())
+    return source.startswith(arb.PREFIX) or source.endswith(_FILES) or (source in SUITES and not Path(source).exists())
 
 
 def read_suite_file(path: Path, forms: list[Form] | None = None) -> tuple[Task, ...]:
@@ -108,8 +110,12 @@ def _read(
     enabled = gc.isenabled()
     gc.disable()  # many objects and no cycles
     try:
-        rows = read_rows(data, str(path))
-        tasks = _tasks(rows, name, suite, forms if forms is not None else [])
+        kept = forms if forms is not None else []
+        if suite is None and arb.is_arb(data, str(path)):
+            tasks, rows = arb.read_arb(data, str(path), name, kept)
+        else:
+            rows = read_rows(data, str(path))
+            tasks = _tasks(rows, name, suite, kept)
     finally:
         if enabled:
             gc.enable()

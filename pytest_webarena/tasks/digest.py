@@ -8,6 +8,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 from pytest_webarena.tasks.model import Task
@@ -40,6 +41,8 @@ def _plain(value: Any) -> Any:
         return int(value) if value.is_integer() else value
     if kind is Decimal:
         return str(value.normalize())
+    if kind is Fraction:
+        return str(value)
     if kind is tuple or kind is list:
         return [_plain(item) for item in value]
     if isinstance(value, Mapping):

@@ -28,6 +28,8 @@ BUILTIN = {
     "state": "pytest_webarena.checks.state:STATE",
     "network": "pytest_webarena.checks.network:NETWORK",
     "python": "pytest_webarena.checks.python:PYTHON",
+    "choice": "pytest_webarena.checks.computed.choice:CHOICE",
+    "number": "pytest_webarena.checks.computed.number:NUMBER",
     "string_match": "pytest_webarena.checks.upstream.strings:STRING_MATCH",
     "url_match": "pytest_webarena.checks.upstream.addresses:URL_MATCH",
     "program_html": "pytest_webarena.checks.upstream.programs:PROGRAM_HTML",

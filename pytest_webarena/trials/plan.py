@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_webarena.agents.definitions import observed_as
 from pytest_webarena.agents.protocol import AgentDefinition, AgentLimits
 from pytest_webarena.checks.grading import answer_format
+from pytest_webarena.checks.told import answer_form, chance_of
 from pytest_webarena.results.records import DEFAULT_BROWSER, TrialKey
 from pytest_webarena.tasks.placeholders import readable
 from pytest_webarena.trials.episode import EpisodeLimits
@@ -68,6 +69,11 @@ class TrialPlan:
         return answer_format(self.task, self.options.grading, self.options.answers)
 
     @property
+    def answer_form(self) -> str:
+        """What the agent is told besides: what kind of answer the task's checks wait for."""
+        return answer_form(self.task, self.options.grading)
+
+    @property
     def effective_limits(self) -> EpisodeLimits:
         """The run's limits, replaced by the agent's where its definition has some, and those by the task's own."""
         limits, task = self.limits, self.task.limits
@@ -100,6 +106,7 @@ class TrialPlan:
             "task_digest": task.digest,
             "agent_digest": agent.digest,
             "model": agent.model,
+            "chance": chance_of(task),
             "isolation": agent.tier,
             "privileged": agent.privileged,
         }

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_webarena.checks import judge_all_bounded
+from pytest_webarena.checks.told import chance_of
 from pytest_webarena.errors import TrialError
 from pytest_webarena.llm_judge import Judge
 from pytest_webarena.results.attempts import read_evidence
@@ -75,6 +76,7 @@ class Rescorer:
         facts = {name: getattr(task, name) for name in _TASK}
         intent = readable(task.intent, task.leased, evidence.sites)
         record = replace(record, **facts, intent=intent, task_digest=task.digest, source=dict(task.source))
+        record = replace(record, chance=chance_of(task))
         cleared: dict[str, Any] = {"score": None, "verdict": None, "verdicts": {}, "grading": ""}
         try:
             verdicts = judge_all_bounded(

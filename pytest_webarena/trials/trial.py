@@ -203,6 +203,7 @@ def _run_agent(
     view = TaskView(
         intent=resolve_placeholders(plan.task.intent, sites), images=stage.images,
         sites=sites, start=stage.start, max_steps=limits.steps, seed=plan.seed, answer_format=plan.answer_format,
+        answer_form=plan.answer_form,
         memory=recalled.begun.text if recalled is not None else None,
     )  # fmt: skip
     key = plan.key.folder

@@ -338,6 +338,9 @@ def _rate_lines(summary: Summary) -> Iterator[Line]:
     first = f"{summary.name}: {rate.passed}/{rate.judged} passed = {rate.value:.1%}{graded}"
     rule = "clustered interval" if rate.clusters < rate.judged else "interval"
     second = f"(95% {rule} {low:.1%} to {high:.1%}){errors}"
+    if rate.chance is not None:
+        some = f" on {rate.guessable} of them" if rate.guessable < rate.judged else ""
+        second += f", guessing gets {rate.chance:.1%}{some}"
     if len(first) + 1 + len(second) <= _WIDTH:
         yield Line(f"{first} {second}", "bold")
     else:

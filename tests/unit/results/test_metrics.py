@@ -16,7 +16,7 @@ from pytest_webarena.results import RunDir, TrialKey, TrialRecord
 from pytest_webarena.results.metrics import BUCKETS, measure, outcome_by
 from pytest_webarena.results.published import published
 from pytest_webarena.results.statistics import clustered_interval, wilson_interval
-from pytest_webarena.results.tables import gather
+from pytest_webarena.results.tables import as_text, gather, tables
 
 
 def record(task: str, outcome: Any = "passed", *, agent: str = "a", trial: int = 1, **more: Any) -> TrialRecord:
@@ -239,3 +239,40 @@ def test_remarks_that_rows_share_are_said_once(tmp_path: Path, capsys: pytest.Ca
     said = " ".join(capsys.readouterr().out.split())
     assert "GPT-4, CoT, UA hint; GPT-3.5, CoT, UA hint; " in said
     assert said.count("agrees with whole numbers of 776 and 36 tasks") == 1
+
+
+def computed(task: str, kind: str, outcome: Any, why: str = "", subject: str = "physics", **more: Any) -> TrialRecord:
+    """A trial of a question whose answer must be computed."""
+    results = [{"kind": "all", "children": [{"kind": kind, "why": why, "children": []}]}]
+    return record(task, outcome, source={"subject": subject}, verdict={"results": results}, **more)
+
+
+def test_computed_answers_by_subject_and_kind(tmp_path: Path) -> None:
+    records = [
+        computed("a", "choice", "passed", chance=0.25),
+        computed("b", "choice", "failed", chance=0.5, subject="law"),
+        computed("c", "number", "failed", "no final answer: no line begins with 'ANSWER:'"),
+        computed("d", "number", "failed", "it is off by 3"),
+        record("e"),
+    ]
+    metrics = measure(records)
+    assert {name: (rate.passed, rate.judged) for name, rate in metrics.by_subject.items()} == {
+        "law": (0, 1),
+        "physics": (1, 3),
+    }
+    assert {name: (rate.judged, rate.chance) for name, rate in metrics.by_answer.items()} == {
+        "choice": (2, 0.375),
+        "number": (2, None),
+    }
+    assert metrics.unanswered == 1
+    run = RunDir(tmp_path / "run")
+    run.describe({})
+    for each in records:
+        folder = run.folder(each.key)
+        folder.begin(worker="main", node_id="n")
+        folder.finish(each)
+    text = as_text(tables(gather([run.path])))
+    assert "a blind guess gets 37.5% on the 2 of 5 trials where one can guess" in " ".join(text.split())
+    assert "1 failed for want of a final answer, not for a wrong one" in " ".join(text.split())
+    assert "kind of answer: choice" in text
+    assert "subject: law" in text

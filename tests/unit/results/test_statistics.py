@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -95,3 +96,13 @@ def test_terminal_and_tables_print_one_interval() -> None:
     rate = summarise(records)["a"].rate
     assert rate.interval == measure(records).rate.interval
     assert rate.interval[1] - rate.interval[0] > 1.2 * (wilson_interval(24, 36)[1] - wilson_interval(24, 36)[0])
+
+
+def test_what_guessing_gets_stands_beside_a_rate() -> None:
+    guessed = [record(f"t{number}", "passed" if number else "failed") for number in range(4)]
+    some = [replace(each, chance=0.25) for each in guessed[:2]]
+    rate = summarise([*some, *guessed[2:]])["a"].rate
+    assert (rate.chance, rate.guessable, rate.judged) == (0.25, 2, 4)
+    assert summarise(guessed)["a"].rate.chance is None
+    broken = replace(guessed[0], chance=0.5, outcome="error")
+    assert summarise([broken, *some])["a"].rate.chance == 0.25

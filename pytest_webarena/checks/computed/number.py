@@ -1,0 +1,323 @@
+"""The kind ``number``: a value with its tolerance and unit, however it is written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from math import floor, log10
+from typing import Any
+
+from pytest_webarena.checks.computed.arithmetic import NoNumber, Real, read_form
+from pytest_webarena.checks.computed.asking import MARKER_FIELD, asked_form, no_answer
+from pytest_webarena.checks.computed.extraction import final_answers
+from pytest_webarena.checks.computed.latex import plain_math
+from pytest_webarena.checks.computed.units import MISSING, Unit, convert, read_unit, units_there, warm
+from pytest_webarena.checks.computed.values import Found, agree, read_number, same_value
+from pytest_webarena.checks.kind import Judgement, Kind, View
+from pytest_webarena.tasks.file_reading import Reading
+from pytest_webarena.tasks.nodes import MapNode
+from pytest_webarena.tasks.record_shapes import Convert, Either, Field, ListOf, Record
+from pytest_webarena.tasks.scalars import parse_decimal
+from pytest_webarena.tasks.shapes import Choice, Fault, Int, Number, Text
+from pytest_webarena.text import clip
+
+__all__ = ["ARB_SHARE", "NUMBER", "NumberSpec", "Reference"]
+
+ARB_SHARE = Fraction(1, 100)
+"""How far off an answer of ARB's numeric problems may be, as a share of the reference."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A right value, as the task writes it."""
+
+    text: str
+    value: Real
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NumberSpec:
+    """What the number must be."""
+
+    right: tuple[Reference, ...] = ()
+    """Any one of these."""
+    interval: tuple[Reference, Reference] | None = None
+    rel: Fraction | None = None
+    abs: Fraction | None = None
+    sig_figs: int | None = None
+    unit: Unit | None = None
+    unit_text: str = ""
+    marker: bool = False
+
+    def __str__(self) -> str:
+        if self.interval:
+            said = f"a number from {self.interval[0]} to {self.interval[1]}"
+        else:
+            said = f"the number {' or '.join(map(str, self.right))}"
+        bounds = [f"± {_shown(self.rel * 100)} %"] if self.rel is not None else []
+        bounds += [f"± {_shown(self.abs)}"] if self.abs is not None else []
+        bounds += [f"to {self.sig_figs} significant figures"] if self.sig_figs is not None else []
+        return " ".join(filter(None, (said, self.unit_text, " or ".join(bounds))))
+
+
+def _shown(value: Fraction) -> str:
+    return f"{float(value):.6g}"
+
+
+def _reference(text: str, _: Reading) -> Reference | Fault:
+    plain = plain_math(text.strip())
+    wanted = "a number or a closed form such as 3/4, 2*sqrt(3), pi/2 or 6.02e23"
+    try:
+        form = read_form(plain)
+    except NoNumber as error:
+        return Fault(wanted, f"'{clip(text)}'", str(error))
+    if form is None or form[1] != len(plain):
+        return Fault(wanted, f"'{clip(text)}'")
+    return Reference(text.strip(), form[0].value / 100 if form[0].percent else form[0].value)
+
+
+def _share(text: str, _: Reading) -> Fraction | Fault:
+    number = text.strip().removesuffix("%").strip()
+    amount = parse_decimal(number)
+    if amount is None or amount < 0:
+        return Fault("a share such as 1% or 0.01", f"'{clip(text)}'")
+    return Fraction(amount) / (100 if number != text.strip() else 1)
+
+
+def _amount(value: Decimal, _: Reading) -> Fraction | Fault:
+    return Fraction(value) if value >= 0 else Fault("an amount from 0 on", str(value))
+
+
+def _unit(text: str, _: Reading) -> tuple[Unit, str] | Fault:
+    plain = plain_math(text.strip())
+    found = read_unit(plain)
+    if found is None or found[1] != len(plain):
+        return Fault("a unit such as m/s^2, kWh or degC", f"'{clip(text)}'")
+    return found[0], text.strip()
+
+
+_REFERENCE: Any = Convert(Text("a number or a closed form"), _reference)
+
+
+def _build(**values: Any) -> NumberSpec:
+    arb = values["preset"] == "arb"
+    unit, unit_text = values["unit"] or (None, "")
+    interval = values["interval"]
+    return NumberSpec(
+        right=(values["is"],) if values["is"] is not None else tuple(values["one_of"]),
+        interval=tuple(interval) if interval else None,
+        rel=values["rel"] if values["rel"] is not None or not arb else ARB_SHARE,
+        abs=values["abs"],
+        sig_figs=values["sig_figs"],
+        unit=unit,
+        unit_text=unit_text,
+        marker=values["marker"] if values["marker"] is not None else arb,
+    )
+
+
+def _fault(values: dict[str, Any], node: MapNode, reading: Reading) -> Fault | None:
+    ways = [key for key in ("is", "one_of", "interval") if values[key]]
+    if len(ways) != 1:
+        return Fault("one of 'is', 'one_of' and 'interval'", " and ".join(f"'{way}'" for way in ways) or "none")
+    relative = values["rel"] is not None or values["preset"] == "arb" or values["sig_figs"] is not None
+    if values["interval"]:
+        if len(values["interval"]) != 2 or values["interval"][0].value > values["interval"][1].value:
+            return Fault("two ends of an interval, the lower one first", str(len(values["interval"])))
+        if relative or values["abs"] is not None:
+            return Fault("'interval' without a tolerance", "both")
+    references = [values["is"]] if values["is"] is not None else values["one_of"]
+    if relative and values["abs"] is None and any(not reference.value for reference in references):
+        return Fault("'abs' for a reference of 0", "none", "a share of nothing is nothing")
+    return None
+
+
+FORM: Any = Either(
+    "a number, or a mapping of conditions on one",
+    scalar=Convert(_REFERENCE, lambda reference, _: NumberSpec(right=(reference,))),
+    mapping=Record(
+        "number check",
+        _build,
+        [
+            Field(
+                key="is",
+                shape=_REFERENCE,
+                default=None,
+                default_text="none",
+                doc="The right value: a number or a closed form of numbers, `sqrt`, `pi`, `e`, powers and fractions.",
+                example="- number: {is: 3*pi/4, rel: 0.1%}",
+            ),
+            Field(
+                key="one_of",
+                shape=ListOf(_REFERENCE, label="a list of numbers", low=1),
+                default=(),
+                default_text="none",
+                doc="Several right values; the answer gives one of them.",
+                example="- number: {one_of: [2, -2]}",
+            ),
+            Field(
+                key="interval",
+                shape=ListOf(_REFERENCE, label="two numbers", low=2),
+                default=(),
+                default_text="none",
+                doc="The lowest and the highest right value; the ends count.",
+                example="- number: {interval: [9.7, 9.9]}",
+            ),
+            Field(
+                key="rel",
+                shape=Convert(Text("a share such as 1%"), _share),
+                default=None,
+                default_text="none",
+                doc="How far off it may be, as a share of the right value. Of several tolerances one has to hold.",
+                example="- number: {is: 9.81, rel: 1%}",
+            ),
+            Field(
+                key="abs",
+                shape=Convert(Number(Decimal), _amount),
+                default=None,
+                default_text="none: exactly equal, if no other tolerance is given",
+                doc="How far off it may be, as an amount (in `unit`). A right value of 0 needs it.",
+                example="- number: {is: 0, abs: 0.01}",
+            ),
+            Field(
+                key="sig_figs",
+                shape=Int("a number of digits", low=1, high=12),
+                default=None,
+                default_text="none",
+                doc="To how many significant figures it has to agree: within half of what the last of them counts.",
+                example="- number: {is: 299792458, sig_figs: 3}",
+            ),
+            Field(
+                key="unit",
+                shape=Convert(Text("a unit"), _unit),
+                default=None,
+                default_text="none: units in the answer are left out of account",
+                doc=(
+                    "What the value is measured in. An answer in another unit of the same quantity is converted (with "
+                    "`pint`, from the extra `math`), one in a unit of another quantity or in an unknown one fails, and "
+                    "one without a unit is taken to be in this one."
+                ),
+                example="- number: {is: 9.81, rel: 1%, unit: m/s^2}",
+            ),
+            Field(
+                key="preset",
+                shape=Choice("arb"),
+                default=None,
+                default_text="none",
+                doc="`arb`: as ARB's numeric problems, `rel: 1%` and `marker: true` unless said otherwise.",
+                example="- number: {is: 1.38e-23, preset: arb}",
+            ),
+            Field(
+                key=MARKER_FIELD.key,
+                shape=MARKER_FIELD.shape,
+                default=None,
+                default_text="false",
+                doc=MARKER_FIELD.doc,
+                example="- number: {is: 42, marker: true}",
+            ),
+        ],
+        rule=_fault,
+        doc="What the number must be.",
+        owner="a number check",
+    ),
+)
+
+
+def judge(spec: NumberSpec, view: View) -> Judgement:
+    """Judge the agent's last word."""
+    answer, expected = view.evidence.text_answer, str(spec)
+    if answer is None:
+        return no_answer(view, expected)
+    actual = f'"{answer}"'
+    said = final_answers(answer, marker=spec.marker)
+    if said.missing:
+        return Judgement.of(False, expected=expected, actual=actual, why=said.missing)
+    try:
+        found = [read_number(text, question="" if spec.marker else view.intent) for text in said.texts[:8]]
+    except NoNumber as error:
+        return Judgement.of(False, expected=expected, actual=actual, why=str(error))
+    other = next((each for each in found[1:] if not agree(found[0].written, each.written)), None)
+    if other is not None or len(said.texts) > 8:
+        why = f"it gives several final answers: {found[0]}, {other or '…'}"
+        return Judgement.of(False, expected=expected, actual=actual, why=why)
+    if spec.unit is not None and not units_there() and any(each.unit not in (None, spec.unit) for each in found):
+        return Judgement.unknown(expected=expected, actual=actual, why=MISSING)
+    why = next(filter(None, (_off(spec, each) for each in found)), "")
+    return Judgement.of(not why, expected=expected, actual=actual, why=why)
+
+
+def _off(spec: NumberSpec, found: Found) -> str:
+    """Why the number is not the right one; empty when it is."""
+    values = found.written.values
+    if spec.unit is not None:
+        if found.strange:
+            return f"its unit is unknown: {clip(found.strange, 30)}"
+        if found.unit is not None and found.unit != spec.unit:
+            converted = [convert(_as_float(value), found.unit, spec.unit) for value in values]
+            values = tuple(value for value in converted if value is not None)
+            if not values:
+                return f"its unit, {found.unit}, does not measure what {spec.unit_text} does"
+    if spec.interval is not None:
+        low, high = (Fraction(end.value) for end in spec.interval)
+        outside = f"{found} is not between them"
+        return "" if any(low <= Fraction(value) <= high for value in values) else outside
+    if any(_fits(spec, value, reference.value) for value in values for reference in spec.right):
+        return ""
+    off = min(abs(Fraction(value) - Fraction(reference.value)) for value in values for reference in spec.right)
+    return f"it is off by {float(off):.6g}" if off < 10**300 else "it is far off"
+
+
+def _as_float(value: Real) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return float("inf")
+
+
+def _fits(spec: NumberSpec, value: Real, right: Real) -> bool:
+    if same_value(value, right):
+        return True
+    off, size = abs(Fraction(value) - Fraction(right)), abs(Fraction(right))
+    slack = Fraction(1, 10**12) * size  # what floats lose at the very edge of a tolerance
+    allowed = [spec.rel * size] if spec.rel is not None else []
+    allowed += [spec.abs] if spec.abs is not None else []
+    if spec.sig_figs is not None and size:
+        allowed.append(Fraction(10) ** (_magnitude(size) + 1 - spec.sig_figs) / 2)
+    return any(off <= each + slack for each in allowed)
+
+
+def _magnitude(size: Fraction) -> int:
+    """The power of ten of the first digit."""
+    guess = floor(log10(size)) if Fraction(1, 10**300) < size < 10**300 else len(str(int(size))) - 1
+    return guess + 1 if size >= Fraction(10) ** (guess + 1) else guess - 1 if size < Fraction(10) ** guess else guess
+
+
+def _asks(spec: NumberSpec) -> str:
+    what = "one number"
+    if spec.unit_text:
+        what += f", measured in {spec.unit_text}"
+    form = asked_form(f"{what} (a decimal number, a fraction or a closed form such as 2*sqrt(3))", marker=spec.marker)
+    if spec.sig_figs is not None:
+        form += f" Give at least {spec.sig_figs} significant figures."
+    return form
+
+
+NUMBER: Kind[NumberSpec] = Kind(
+    name="number",
+    doc=(
+        "The one number that the answer gives, by its value: `0.75`, `3/4`, `75%`, `\\frac{3}{4}`, `x = 3/4`, "
+        "`1.2×10^-3`, `2\\sqrt{3}`, `π/4`, `9.8 m/s²`. Several different numbers fail, and so do NaN, infinity, "
+        "symbols that are left over (`2x`) and sums that are left to be worked out (`45 + 8`). A number "
+        "alone is short for `is`."
+    ),
+    form=FORM,
+    judge=judge,
+    category=lambda spec: "information",
+    looks_at=lambda spec: {"answer"},
+    asks=_asks,
+    make_ready=lambda spec: warm() if spec.unit is not None else None,
+    examples=("- number: 408", "- number: {is: 9.81, rel: 1%, unit: m/s^2}"),
+)

@@ -1,0 +1,250 @@
+"""Problems in ARB's format as tasks without sites: multiple choice, numeric, symbolic and proofs.
+
+ARB (Sawada et al., arXiv 2307.13692) is served as JSON objects whose keys differ from one collection to the next in
+case, spaces and underscores. They are read leniently; a type of problem that is unknown is refused by its name.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from pytest_webarena.checks.computed.arithmetic import NoNumber
+from pytest_webarena.checks.computed.choice import read_choice
+from pytest_webarena.checks.computed.extraction import unwrap
+from pytest_webarena.checks.computed.values import read_number
+from pytest_webarena.suites.forms import Form, make_task
+from pytest_webarena.suites.rows import Row, TaskRows, read_rows
+from pytest_webarena.tasks.kinds import find_kind
+from pytest_webarena.tasks.model import Task
+from pytest_webarena.text import clip
+
+__all__ = ["PREFIX", "is_arb", "read_arb"]
+
+PREFIX = "arb:"
+"""What names a file of this format where suites are named."""
+
+_STATEMENT = ("problemstatement", "problem", "question")
+_OPTIONS = ("answercandidates", "answerchoices", "choices", "options")
+_ANSWER = ("finalanswer", "answer")
+_TYPE = ("problemtype", "answertype", "type")
+_SUBJECT = ("subject", "topic", "category")
+_ID = ("id", "problemnumber")
+_LISTS = ("problems", "data", "results", "documents")
+"""Keys under which a file may have its problems."""
+_KINDS = {"choice": "multiple choice", "number": "numerical", "symbolic": "symbolic", "rubric": "proof"}
+_LABEL = re.compile(r"^\s*[(\[]?([A-Z])[)\].:]\s+(.+)$", re.DOTALL)
+_SHOWN = "multiple choice, numerical, symbolic, proof"
+
+
+def is_arb(data: bytes, path: str) -> bool:
+    """Whether the bytes of a JSON file look like problems of this format: by the keys of the first one."""
+    if path.endswith(".jsonl"):
+        return True
+    head = re.sub(rb"[^a-z\":]", b"", data[:20_000].lower())
+    return b'"problemstatement":' in head
+
+
+def read_arb(data: bytes, path: str, name: str, forms: list[Form]) -> tuple[tuple[Task, ...], TaskRows]:
+    """The tasks of a file, and its rows with all that is wrong with them. ``forms`` receives the plain data."""
+    rows = _rows(data, path)
+    tasks: list[Task] = []
+    known: dict[str, int] = {}
+    for row in rows.rows:
+        problem = _Problem(rows, row, path)
+        form = problem.form(name)
+        if form is None:
+            continue
+        if form["id"] in known:
+            rows.note(row.line, 1, "an id used once", f"'{form['id']}' again", f"first in line {known[form['id']]}")
+            continue
+        known[form["id"]] = row.line
+        task = make_task(form, rows, row)
+        if task is not None:
+            tasks.append(task)
+            forms.append(form)
+    return tuple(tasks), rows
+
+
+def _rows(data: bytes, path: str) -> TaskRows:
+    """JSON lines, a list, one problem, or an object with a list of them."""
+    text = data.decode("utf-8-sig", "replace")
+    begin = text.lstrip()[:1]
+    if begin == "{" and _is_lines(text):
+        rows = TaskRows(path, text)
+        offset = 0
+        for number, line in enumerate(text.split("\n"), 1):
+            if line.strip():
+                _add(rows, line, offset, number)
+            offset += len(line) + 1
+        return rows
+    if begin == "{":
+        try:
+            whole = json.loads(text)
+        except (ValueError, RecursionError):
+            return read_rows(data, path)  # which says where it breaks off
+        inside = next((whole[key] for key in _LISTS if isinstance(whole.get(key), list)), None)
+        if inside is not None:
+            rows = TaskRows(path, text)
+            rows.rows = [Row(index, each, 0, 1) for index, each in enumerate(inside) if isinstance(each, dict)]
+            if len(rows.rows) < len(inside):
+                rows.note(1, 1, "a list of problems, each an object", "something else in it")
+            return rows
+    return read_rows(data, path)
+
+
+def _is_lines(text: str) -> bool:
+    first = text.lstrip().partition("\n")[0]
+    try:
+        return isinstance(json.loads(first), dict) and bool(text.lstrip()[len(first) :].strip())
+    except (ValueError, RecursionError):
+        return False
+
+
+def _add(rows: TaskRows, line: str, offset: int, number: int) -> None:
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        rows.note(number, 1, "a JSON object in each line", clip(line.strip(), 60), str(error))
+        return
+    if isinstance(found, dict):
+        rows.rows.append(Row(len(rows.rows), found, offset, number))
+    else:
+        rows.note(number, 1, "a JSON object in each line", clip(line.strip(), 60))
+
+
+class _Problem:
+    """One problem, whatever its keys are spelt like."""
+
+    def __init__(self, rows: TaskRows, row: Row, path: str) -> None:
+        self._rows = rows
+        self._row = row
+        self._path = path
+        self._values: Mapping[str, Any] = {re.sub("[^a-z]", "", key.lower()): value for key, value in row.data.items()}
+
+    def form(self, name: str) -> Form | None:
+        """What a task file would say; None after noting what is wrong."""
+        statement, answer = self._text(_STATEMENT), self._text(_ANSWER)
+        if not statement:
+            shown = ", ".join(map(repr, list(self._row.data)[:6])) or "no keys"
+            self._fault("a problem statement ('Problem_Statement')", f"the keys {clip(shown, 120)}")
+            return None
+        kind = self._kind()
+        if kind is None:
+            return None
+        images = self._images()
+        if images is None:
+            return None
+        if not answer and kind != "rubric":
+            self._fault("a final answer ('Final_Answer')", "none")
+            return None
+        check, said, skip = self._check(kind, answer)
+        source = {"suite": "arb", "answer": kind}
+        if subject := self._text(_SUBJECT):
+            source["subject"] = subject
+        for key in ("source", "topic"):
+            if text := self._text((key,)):
+                source.setdefault(key, text)
+        if kind == "rubric":
+            source |= {key: text for key in ("rubric", "solution") if (text := self._text((key,)))}
+        form: Form = {
+            "id": f"{name}.{self._id()}",
+            "intent": statement,
+            "sites": [],
+            "checks": [check],
+            "source": source,
+        }
+        if images:
+            form |= {"images": images, "tags": ["input-images"]}
+        if skip:
+            form["skip"] = skip
+        elif said:
+            form["solution"] = [{"stop": f"ANSWER: {said}"}]
+        return form
+
+    def _check(self, kind: str, answer: str) -> tuple[Form, str, str]:
+        """The check, what the oracle says, and why the problem can't be posed, if it can't."""
+        as_text = {"answer": answer or "(a proof)"}
+        if kind == "choice":
+            options = self._options()
+            letter = read_choice(unwrap(answer), options) if len(options) > 1 else ("", "it has fewer than two options")
+            if isinstance(letter, tuple):
+                return as_text, "", clip(f"its final answer '{clip(answer, 60)}' names no option: {letter[1]}", 200)
+            return {"choice": {"options": options, "is": letter, "marker": True}}, letter, ""
+        if kind == "number":
+            try:
+                found = read_number(unwrap(answer))
+            except NoNumber as error:
+                return as_text, "", clip(f"its final answer '{clip(answer, 60)}' is no number: {error}", 200)
+            number: Form = {"is": found.written.text, "preset": "arb"}
+            if not found.written.value:
+                number["abs"] = 0.01
+            return {"number": number}, answer, ""
+        if find_kind(kind) is None:
+            return as_text, "", f"a problem of the type {_KINDS[kind]} needs the check '{kind}', which there is not"
+        if kind == "symbolic":
+            return {"symbolic": answer}, answer, ""
+        return as_text, "", "a proof needs a rubric with points: write one as a check 'rubric' in a task file"
+
+    def _kind(self) -> str | None:
+        said = self._text(_TYPE)
+        folded = re.sub("[^a-z]", "", said.lower())
+        parts = {"multiple": "choice", "choice": "choice", "numer": "number", "symbol": "symbolic", "proof": "rubric"}
+        found = next((kind for part, kind in parts.items() if part in folded), None)
+        if found is None and not said:
+            place = re.sub("[^a-z]", "", self._path.lower())
+            in_name = next((kind for part, kind in parts.items() if part in place and kind != "choice"), None)
+            found = "choice" if self._options() else in_name
+        if found is None:
+            self._fault(f"a problem type: {_SHOWN}", f"'{clip(said, 60)}'" if said else "none ('Problem_Type')")
+        return found
+
+    def _options(self) -> list[str]:
+        """The options without the letters before them, where all of them have theirs."""
+        given: Any = next((self._values[key] for key in _OPTIONS if self._values.get(key)), [])
+        if isinstance(given, Mapping):
+            given = [given[key] for key in sorted(given)]
+        texts = (
+            [str(each).strip() for each in given] if isinstance(given, Sequence) and not isinstance(given, str) else []
+        )
+        labelled = [_LABEL.match(text) for text in texts]
+        if texts and all(match and match[1] == chr(65 + index) for index, match in enumerate(labelled)):
+            return [match[2].strip() for match in labelled if match]
+        return texts
+
+    def _images(self) -> list[str] | None:
+        given = self._values.get("images") or self._values.get("image") or []
+        listed = [given] if isinstance(given, str) else given
+        if not isinstance(listed, list) or not all(isinstance(each, str) for each in listed):
+            self._fault("a list of image files or addresses in 'Images'", clip(str(given), 60))
+            return None
+        inside = next((each for each in listed if each.startswith("data:")), None)
+        if inside is not None:
+            self._fault("an image file beside this one, or an address", clip(inside, 40), "save it as a file")
+            return None
+        return [each.strip() for each in listed if each.strip()]
+
+    def _id(self) -> str:
+        for key in _ID:
+            value = self._values.get(key)
+            if isinstance(value, Mapping):  # MongoDB's extended JSON
+                value = value.get("$oid")
+            if isinstance(value, str | int) and (text := re.sub(r"[^A-Za-z0-9._-]+", "-", str(value)).strip("-.")):
+                return text
+        return str(self._row.index + 1)
+
+    def _text(self, keys: Sequence[str]) -> str:
+        for value in self._found(keys):
+            if isinstance(value, str | int | float) and not isinstance(value, bool) and str(value).strip():
+                return str(value).strip()
+            if isinstance(value, list) and len(value) == 1 and isinstance(value[0], str):
+                return value[0].strip()
+        return ""
+
+    def _found(self, keys: Sequence[str]) -> Iterator[Any]:
+        return (self._values[key] for key in keys if key in self._values)
+
+    def _fault(self, expected: str, found: str, hint: str = "") -> None:
+        self._rows.note(self._row.line, 1, f"{expected} of the problem at position {self._row.index}", found, hint)

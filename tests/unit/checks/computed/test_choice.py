@@ -1,0 +1,140 @@
+"""Choices among options: the letter in all usual forms, the words, and what names none or several."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_webarena.checks.computed.choice import CHOICE
+from pytest_webarena.errors import TaskFileError
+from pytest_webarena.testing import make_evidence, make_task, verdict
+
+OPTIONS = "[iron, tin, lead, red (not blue)]"
+NAMED = [
+    ("B", "B"),
+    ("b", "B"),
+    ("(b)", "B"),
+    ("B.", "B"),
+    ("Option B", "B"),
+    ("The answer is B", "B"),
+    ("The answer is (B).", "B"),
+    ("B) tin", "B"),
+    ("**B**", "B"),
+    ("tin", "B"),
+    ("Tin.", "B"),
+    ("The correct answer is **B**.", "B"),
+    ("The answer is B because lead is heavy.", "B"),
+    ("A red thing, so the answer is C", "C"),
+    ("D) red (not blue)", "D"),
+    ("It is not clear. The answer is B.", "B"),
+    ("answer: b", "B"),
+    ("\\text{B}", "B"),
+    ("(B) tin", "B"),
+    ("tin (B)", "B"),
+    ("The answer is tin", "B"),
+    ("I would choose option C.", "C"),
+    ("C.", "C"),
+    ("Option (c)", "C"),
+    ("option c is correct", "C"),
+    ("B is the correct answer", "B"),
+    ("The best option is C: lead.", "C"),
+    ("A", "A"),
+    ("A) iron", "A"),
+    ("Answer: A.", "A"),
+    ("I think it's B", "B"),
+    ("'B'", "B"),
+    ("B)", "B"),
+    ("[B]", "B"),
+    ("Choice B", "B"),
+    ("B - tin", "B"),
+    ("My final answer is B", "B"),
+    ("the answer is a", "A"),
+    ("(B", "B"),
+    ("Therefore, the answer is (C) lead.", "C"),
+    ("B\n", "B"),
+    ("Let's see. The answer is D.", "D"),
+    ("A because it rusts", "A"),
+    ("B (tin)", "B"),
+    ("$\\mathrm{B}$", "B"),
+    ("B tin", "B"),
+    ("B?", "B"),
+]
+NOTHING = [
+    "not B",
+    "B is wrong",
+    "A or B",
+    "B and C",
+    "E",
+    "I don't know",
+    "B: lead",
+    "It isn't B",
+    "B isn't right",
+    "None of the above",
+    "All of the above",
+    "B, since A is wrong",
+    "iron and tin",
+    "neither B nor C",
+    "B is not correct",
+    "anything but B",
+    "BB",
+    "AB",
+    "A, B",
+    "A/B",
+    "Both A and B",
+]
+
+
+def judged(answer: str | None, right: str = "B", more: str = "") -> tuple[float | None, str]:
+    task = make_task(f"intent: x\nsites: []\nchecks: [{{choice: {{options: {OPTIONS}, is: {right}{more}}}}}]")
+    (result,) = verdict(task, make_evidence(answer=answer)).results
+    return result.score, result.why
+
+
+@pytest.mark.parametrize(("answer", "letter"), NAMED)
+def test_an_option_is_named(answer: str, letter: str) -> None:
+    assert judged(answer, letter) == (1, "")
+    assert judged(answer, "A" if letter != "A" else "B") == (0, f"it names {letter}")
+
+
+@pytest.mark.parametrize("answer", ["", *NOTHING])
+def test_what_names_no_single_option_fails(answer: str) -> None:
+    for letter in "ABCD":
+        assert judged(answer, letter)[0] == 0
+
+
+def test_reasons_tell_what_is_wrong() -> None:
+    assert judged("A or B")[1] == "it names several options: A, B"
+    assert judged("not B")[1] == "it speaks against B"
+    assert judged("B) lead")[1] == "it names B and says what C says"
+    assert judged("E")[1] == "it names none of the options A to D"
+    assert judged("Answer: A\nAnswer: B")[1] == "it gives several final answers: A, B"
+    assert judged(None)[1] == "the agent gave no answer"
+    assert judged("B", more=", marker: true")[1].startswith("no final answer")
+    assert judged("A? No.\nANSWER: B", more=", marker: true")[0] == 1
+
+
+def test_any_of_several_right_options() -> None:
+    assert [judged(letter, "[A, C]")[0] for letter in "ABC"] == [1, 0, 1]
+
+
+def test_chance_and_what_agents_are_told() -> None:
+    task = make_task(f"intent: x\nsites: []\nchecks: [{{choice: {{options: {OPTIONS}, is: [A, C]}}}}]")
+    assert CHOICE.chance is not None
+    assert CHOICE.asks is not None
+    assert CHOICE.chance(task.checks[0].spec) == 0.5
+    told = CHOICE.asks(task.checks[0].spec)
+    assert "B) tin\nC) lead" in told
+    assert "ANSWER:" not in told
+
+
+@pytest.mark.parametrize(
+    ("check", "told"),
+    [
+        ("{options: [a], is: A}", "2 to 26 options"),
+        ("{options: [a, b], is: C}", "the letter of an option, A to B"),
+        ("{options: [a, b], is: [A, B]}", "an option that is wrong"),
+        ("{options: [a, A], is: A}", "options that differ"),
+    ],
+)
+def test_mistakes_in_task_files_are_told(check: str, told: str) -> None:
+    with pytest.raises(TaskFileError, match=told):
+        make_task(f"intent: x\nsites: []\nchecks: [{{choice: {check}}}]")

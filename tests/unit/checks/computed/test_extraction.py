@@ -1,0 +1,65 @@
+"""Final answers: behind a marker, in boxes, in signs of formulas."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_webarena.checks.computed.extraction import final_answers, unwrap
+
+
+@pytest.mark.parametrize(
+    ("answer", "texts"),
+    [
+        ("so\nANSWER: 7", ("7",)),
+        ("ANSWER: 6\nno\nANSWER: 7.", ("7",)),
+        ("**ANSWER:** $7$", ("7",)),
+        ("**ANSWER: 7**", ("7",)),
+        ("> Final answer: \\(7\\).", ("7",)),
+        ("ANSWER:\n\\[\n7\n\\]", ("7",)),
+        ("ANSWER: \\[\n7\n\\]\nbye", ("7",)),
+        ("ANSWER: the box is \\boxed{7}", ("7",)),
+        ("The ANSWER: 7", ()),
+        ("7", ()),
+        ("\\boxed{7}", ()),
+        ("ANSWER:", ()),
+    ],
+)
+def test_where_the_prompt_asked_for_a_marker(answer: str, texts: tuple[str, ...]) -> None:
+    said = final_answers(answer, marker=True)
+    assert said.texts == texts
+    assert said.missing.startswith("no final answer") is not bool(texts)
+
+
+@pytest.mark.parametrize(
+    ("answer", "texts"),
+    [
+        ("7", ("7",)),
+        ("It is 7.", ("It is 7",)),
+        ("Answer: 7", ("7",)),
+        ("Answer: 7\nAnswer: 8", ("7", "8")),
+        ("\\boxed{7} and \\boxed{8}", ("7", "8")),
+        ("\\boxed{7} and \\boxed{7}", ("7",)),
+        ("\\boxed{\\frac{1}{x^{2}}}", ("\\frac{1}{x^{2}}",)),
+        ("\\fbox{\\{1, 2\\}}", ("\\{1, 2\\}",)),
+        ("\\boxed{7", ("\\boxed{7",)),
+        ("", ()),
+        (" \n", ()),
+    ],
+)
+def test_where_nobody_asked_for_one(answer: str, texts: tuple[str, ...]) -> None:
+    assert final_answers(answer, marker=False).texts == texts
+
+
+@pytest.mark.parametrize(
+    ("text", "bare"),
+    [
+        ("$x^2$.", "x^2"),
+        ("\\[ \\boxed{\\boxed{a}} \\]", "a"),
+        ("`**7**`", "7"),
+        ("$1$ or $2$", "$1$ or $2$"),
+        ("wait...", "wait..."),
+        ("7.", "7"),
+    ],
+)
+def test_what_is_wrapped_around_goes(text: str, bare: str) -> None:
+    assert unwrap(text) == bare

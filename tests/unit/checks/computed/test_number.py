@@ -1,0 +1,308 @@
+"""Numbers in answers: read from formulas and sentences, compared within tolerances, converted between units."""
+
+from __future__ import annotations
+
+import math
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_webarena.checks.computed import number as kind
+from pytest_webarena.checks.computed.arithmetic import NoNumber
+from pytest_webarena.checks.computed.extraction import final_answers
+from pytest_webarena.checks.computed.values import read_number
+from pytest_webarena.errors import TaskFileError
+from pytest_webarena.testing import make_evidence, make_task, verdict
+
+READ: list[tuple[str, float]] = [
+    ("5", 5),
+    ("The answer is 42.", 42),
+    ("$\\frac{3}{4}$", 0.75),
+    ("x = 3/4", 0.75),
+    ("x = 2/3 ≈ 0.667", 0.6666666666666666),
+    ("about 3.14", 3.14),
+    ("\\(\\sqrt{2}\\)", 1.4142135623730951),
+    ("It is $\\sqrt{2}$, approximately 1.414.", 1.4142135623730951),
+    ("2\\pi", 6.283185307179586),
+    ("1.2×10^-3", 0.0012),
+    ("1.5x10^3 J", 1500),
+    ("5 m/s", 5),
+    ("v = 5 m/s", 5),
+    ("The speed is 18 km/h", 18),
+    ("9.8 m/s²", 9.8),
+    ("9.8 m s^{-2}", 9.8),
+    ("F = ma = 10 N", 10),
+    ("$x = 5$", 5),
+    ("\\boxed{7}", 7),
+    ("1,234.50", 1234.5),
+    ("$1,234.50", 1234.5),
+    ("-3", -3),
+    ("\u22123", -3),
+    ("\u2212$3.50", -3.5),
+    ("45%", 45),
+    ("seven", 7),
+    ("There are 12 apples in 2023-01-05", 12),
+    ("5 \\times 10^{-19} \\text{ J}", 5e-19),
+    ("\\frac{\\sqrt{3}}{2}", 0.8660254037844386),
+    ("e^{-2}", 0.1353352832366127),
+    ("T = 300\\,\\mathrm{K}", 300),
+    ("25 °C", 25),
+    ("6.02e23", 6.02e23),
+    ("10^{-5}", 1e-05),
+    ("v_0 = 3.5 m/s", 3.5),
+    ("H2O mass 18.015 g/mol", 18.015),
+    ("f(2) = 9", 9),
+    ("2 1/2", 2.5),
+    ("0.5", 0.5),
+    (".5", 0.5),
+    ("approximately 5.0 seconds", 5),
+    ("1e5", 100000.0),
+    ("1E5", 100000.0),
+    ("100,000", 100000),
+    ("3.0 × 10⁸ m/s", 300000000.0),
+    ("$$\\frac{1}{3}$$", 0.3333333333333333),
+    ("The total is $12.50.", 12.5),
+    ("The result: \\[ 4 \\]", 4),
+    ("(5)", 5),
+    ("5 J/(mol*K)", 5),
+    ("2/3 (0.667)", 0.6666666666666666),
+    ("0.667 = 2/3", 0.6666666666666666),
+    ("7 apples", 7),
+    ("it takes 5 minutes", 5),
+    ("-1/2", -0.5),
+    ("(1+sqrt(5))/2", 1.618033988749895),
+    ("about 1.6e-19 C.", 1.6e-19),
+    ("3/4 of the cake", 0.75),
+    ("ln 2", 0.6931471805599453),
+    ("\\ln(2)", 0.6931471805599453),
+    ("50\\%", 50),
+    ("1.0", 1.0),
+    ("**42**", 42),
+    ("Energy: 5.3 eV", 5.3),
+    ("a = 2, b = 2", 2),
+    ("\\frac{22}{7}", 3.142857142857143),
+    ("√3/2", 0.8660254037844386),
+    ("3√2", 4.242640687119286),
+    ("π", 3.141592653589793),
+    ("pi", 3.141592653589793),
+    ("2\\cdot 10^{5}", 200000.0),
+    ("answer 5", 5),
+    ("= 5", 5),
+    ("≈5", 5),
+    ("1.38 \\times 10^{-23}\\ \\mathrm{J/K}", 1.38e-23),
+    ("0.5 (50%)", 0.5),
+    ("5 × 10 = 50", 50),
+    ("-\\frac{1}{2}", -0.5),
+    ("\\frac{10}{3}\\text{ meters}", 3.3333333333333335),
+    ("5 meters per second", 5),
+]
+REFUSED = [
+    "3 or 4",
+    "NaN",
+    "inf",
+    "2x",
+    "3 + y",
+    "45 + 8 minutes",
+    "12*34",
+    "2x = 10",
+    "between 3 and 4",
+    "3-4",
+    "x > 5",
+    "not 5",
+    "It is not 5",
+    "5 is wrong",
+    "x^2 = 4",
+    "\\pm 3",
+    "3 ± 0.1",
+    "3i",
+    "3+4i",
+    "\\infty",
+    "1/0",
+    "10**10**10",
+    "The ratio is 3:4",
+    "1/2 = 0.6",
+    "n = 3, m = 4",
+    "1 + sqrt(5)) / 2",
+    "12 000",
+    "12 000 km",
+    "\\log 2",
+    "5!",
+    "4.2 \\pm 0.1",
+    "half",
+    "1.2.3",
+    "2023-01-05",
+    "10 to 20",
+]
+
+
+def read(text: str) -> float:
+    (said,) = final_answers(text, marker=False).texts
+    return float(read_number(said).written.value)
+
+
+@pytest.mark.parametrize(("text", "value"), READ)
+def test_a_number_is_read_by_its_value(text: str, value: float) -> None:
+    assert read(text) == pytest.approx(value, rel=1e-9)
+
+
+@pytest.mark.parametrize("text", REFUSED)
+def test_what_gives_no_single_number_is_refused(text: str) -> None:
+    with pytest.raises(NoNumber):
+        read(text)
+
+
+def judged(check: str, answer: str | None, intent: str = "How much?") -> tuple[float | None, str]:
+    task = make_task(f"intent: {intent}\nsites: []\nchecks: [{{number: {check}}}]")
+    (result,) = verdict(task, make_evidence(answer=answer)).results
+    return result.score, result.why
+
+
+@pytest.mark.parametrize(
+    ("check", "answer", "score"),
+    [
+        ("408", "408", 1),
+        ("408", "408.0001", 0),
+        ("sqrt(2)/2", "\\frac{1}{\\sqrt{2}}", 1),
+        ("sqrt(2)/2", "0.70711", 0),
+        ("{is: sqrt(2)/2, rel: 1%}", "0.70711", 1),
+        ("{is: 9.81, rel: 1%}", "9.8", 1),
+        ("{is: 9.81, rel: 1%}", "9.7", 0),
+        ("{is: 100, rel: 0.01}", "101", 1),
+        ("{is: 100, rel: 0.01}", "101.01", 0),
+        ("{is: 0, abs: 0.01}", "-0.005", 1),
+        ("{is: 0, abs: 0.01}", "0.02", 0),
+        ("{is: 10, rel: 1%, abs: 2}", "12", 1),
+        ("{is: 0.1, rel: 1%, abs: 0.01}", "0.109", 1),
+        ("{is: 299792458, sig_figs: 3}", "3.00e8", 1),
+        ("{is: 299792458, sig_figs: 3}", "2.99e8", 0),
+        ("{is: 2.3449, sig_figs: 3}", "2.34", 1),
+        ("{is: 2.3449, sig_figs: 3}", "2.35", 0),
+        ("{one_of: [2, -2]}", "-2", 1),
+        ("{one_of: [2, -2]}", "2 or -2", 0),
+        ("{interval: [9.7, 9.9]}", "9.9", 1),
+        ("{interval: [9.7, 9.9]}", "9.91", 0),
+        ("{is: 1.38e-23, preset: arb}", "Boltzmann.\\nANSWER: 1.39e-23", 1),
+        ("{is: 1.38e-23, preset: arb, marker: false}", "1.39e-23", 1),
+        ("{is: 45%}", "0.45", 1),
+        ("0.45", "45 %", 1),
+        ("{is: 5, unit: m/s}", "5", 1),
+        ("{is: 5, unit: m/s}", "5 m/s", 1),
+        ("{is: 5, unit: m/s}", "5 m s^{-1}", 1),
+        ("{is: 5, unit: m/s}", "18 km/h", 1),
+        ("{is: 5, unit: m/s}", "The speed is 18 kilometers per hour.", 1),
+        ("{is: 5, unit: m/s}", "5 km/h", 0),
+        ("{is: 5, unit: m/s}", "5 kg", 0),
+        ("{is: 5, unit: m/s}", "5 widgets", 0),
+        ("{is: 298.15, unit: K}", "25 °C", 1),
+        ("{is: 1, unit: kWh}", "3.6 MJ", 1),
+        ("{is: 2, unit: N*m}", "2 J", 1),
+        ("5", "5 m/s", 1),
+    ],
+)
+def test_tolerances_and_units(check: str, answer: str, score: float) -> None:
+    assert judged(check, answer.replace("\\n", "\n"))[0] == score
+
+
+def test_reasons_tell_what_is_wrong() -> None:
+    assert judged("5", "3 or 4")[1] == "it gives several numbers: 3, 4"
+    assert judged("5", "5.5")[1] == "it is off by 0.5"
+    assert judged("5", "2x")[1] == "a symbol is left over: x"
+    assert judged("5", None)[1] == "the agent gave no answer"
+    assert judged("{is: 5, unit: m}", "5 kg")[1] == "its unit, kilogram, does not measure what m does"
+    assert judged("{is: 5, unit: m}", "5 widgets")[1] == "its unit is unknown: widgets"
+    assert judged("5", "\\boxed{5} or rather \\boxed{6}")[1] == "it gives several final answers: 5, 6"
+
+
+def test_a_missing_marker_is_not_a_wrong_answer() -> None:
+    assert judged("{is: 5, marker: true}", "5")[1].startswith("no final answer")
+    assert judged("{is: 5, marker: true}", "ANSWER: 6")[1] == "it is off by 1"
+    assert judged("{is: 5, marker: true}", "ANSWER: 6\nno: 5\nANSWER: 5")[0] == 1
+
+
+def test_numbers_of_the_question_do_not_count_beside_the_answer() -> None:
+    asked = "How much do 3 of them cost?"
+    assert judged("84.96", "3 of them cost $84.96.", asked)[0] == 1
+    assert judged("3", "3", asked)[0] == 1
+
+
+def test_units_cannot_be_converted_without_pint(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kind, "units_there", lambda: False)
+    assert judged("{is: 5, unit: m/s}", "5 m/s")[0] == 1
+    score, why = judged("{is: 5, unit: m/s}", "18 km/h")
+    assert score is None
+    assert "pytest-webarena[math]" in why
+
+
+@pytest.mark.parametrize(
+    ("check", "told"),
+    [
+        ("{is: 2x}", "a number or a closed form"),
+        ("{is: 1/0}", "it divides by zero"),
+        ("{rel: 1%}", "one of 'is', 'one_of' and 'interval'"),
+        ("{is: 1, one_of: [2]}", "one of 'is', 'one_of' and 'interval'"),
+        ("{is: 0, rel: 1%}", "'abs' for a reference of 0"),
+        ("{is: 0, preset: arb}", "'abs' for a reference of 0"),
+        ("{interval: [2, 1]}", "the lower one first"),
+        ("{interval: [1, 2], rel: 1%}", "'interval' without a tolerance"),
+        ("{is: 1, unit: widgets}", "a unit such as m/s^2"),
+        ("{is: 1, rel: -1%}", "a share such as 1%"),
+    ],
+)
+def test_mistakes_in_task_files_are_told(check: str, told: str) -> None:
+    with pytest.raises(TaskFileError, match=told.replace("^", "\\^")):
+        judged(check, "1")
+
+
+HOSTILE = [
+    "10**10**10", "9^9^9^9", "1e999999", "(" * 50_000, "\\frac{" * 12_000, "\\boxed{" * 12_000, "1" * 100_000,
+    "-" * 100_000, "1+" * 1_900, "sqrt(" * 700 + "2", "__import__('os').system('id')", "1 " * 1_999,
+    "2^" * 1_900 + "2", "((((" * 990 + "1", "1/" * 1_900 + "3", "\\sqrt{" * 650, "5 m" + "*m" * 1_900,
+    "x = " * 900 + "1", "ANSWER: " * 12_000, "²" * 4_000, "1e400*" * 600 + "1", "factorial(10**8)",
+    "1.5e300*1.5e300", "e^e^e^e^e", "-" * 3_000 + "1", "5 (" + "m" * 3_900 + ")",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
+def test_hostile_text_is_dealt_with_at_once(text: str) -> None:
+    began = time.process_time()
+    judged_score = judged("{is: 12345, rel: 1%}", text)[0]
+    assert judged_score == 0
+    assert time.process_time() - began < 2  # of the processor: what is promised, whatever else the machine does
+
+
+_PIECES = [
+    *"0123456789.,+-*/^(){}[]=$%\\ eixm_",
+    "\\frac",
+    "\\sqrt",
+    "\\pi",
+    "pi",
+    "sqrt",
+    "\\boxed{",
+    "10^",
+    "≈",
+    "m/s",
+    "√",
+    "²",
+    "\n",
+]
+
+
+@given(st.lists(st.sampled_from(_PIECES), max_size=60).map("".join))
+def test_whatever_is_written_is_a_number_or_none(text: str) -> None:
+    for said in final_answers(text, marker=False).texts:
+        try:
+            value = read_number(said).written.value
+        except NoNumber:
+            continue
+        assert isinstance(value, float | int) is False or math.isfinite(value)
+
+
+def test_agents_are_told_the_form_of_the_answer() -> None:
+    task = make_task("intent: x\nsites: []\nchecks: [{number: {is: 5, unit: m/s, sig_figs: 2, marker: true}}]")
+    told = kind.NUMBER.asks(task.checks[0].spec) if kind.NUMBER.asks else ""
+    assert "measured in m/s" in told
+    assert "ANSWER:" in told
+    assert "2 significant figures" in told
+    assert "5 " not in told

@@ -1,0 +1,141 @@
+"""Problems in ARB's format: keys in all their spellings, four types, and what is refused. All problems are invented."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_webarena.errors import TaskFileError
+from pytest_webarena.suites.loading import is_suite, load_suite
+from pytest_webarena.tasks.model import Task
+from pytest_webarena.testing import make_evidence, verdict
+
+CHOICE = {
+    "_id": {"$oid": "64a0"},
+    "Problem Statement": "Which of these metals is liquid at room temperature?",
+    "Answer Candidates": ["A. iron", "B. mercury", "C. lead"],
+    "Final Answer": "B",
+    "Problem Type": "Multiple Choice",
+    "Topic": "Chemistry",
+    "Images": [],
+    "Output Format Instructions": "one letter",
+}
+NUMBER = {
+    "_id": "n1",
+    "Problem_Statement": "What is a half of $\\pi$?",
+    "Final_Answer": "$\\frac{\\pi}{2}$",
+    "Problem_Type": "Numerical",
+    "Topic": "Geometry",
+    "Solution": "Divide.",
+}
+MCAT = {
+    "problemStatement": "Which is even?",
+    "problemNumber": "7",
+    "answerCandidates": ["3", "4"],
+    "finalAnswer": "4",
+    "problemType": "Multiple choice",
+    "subject": "Counting",
+    "images": ["seven.png"],
+}
+
+
+def read(tmp_path: Path, data: Any, name: str = "some.json") -> tuple[Task, ...]:
+    text = data if isinstance(data, str) else json.dumps(data)
+    (tmp_path / name).write_text(text)
+    return load_suite(f"arb:{tmp_path / name}").tasks
+
+
+def passes(task: Task, answer: str) -> bool | None:
+    return verdict(task, make_evidence(answer=answer)).passed
+
+
+def test_a_choice(tmp_path: Path) -> None:
+    (task,) = read(tmp_path, [CHOICE])
+    assert (task.id, task.sites, task.intent) == ("some.64a0", (), CHOICE["Problem Statement"])
+    assert task.source == {"suite": "arb", "answer": "choice", "subject": "Chemistry", "topic": "Chemistry"}
+    assert task.checks[0].spec.options == ("iron", "mercury", "lead")
+    assert passes(task, "It is the only one.\nANSWER: (B)")
+    assert passes(task, "ANSWER: mercury")
+    assert not passes(task, "ANSWER: A")
+    assert not passes(task, "B")  # no final answer
+
+
+def test_a_number(tmp_path: Path) -> None:
+    (task,) = read(tmp_path, [NUMBER])
+    assert passes(task, "ANSWER: 1.57")
+    assert passes(task, "ANSWER: \\pi/2")
+    assert not passes(task, "ANSWER: 1.5")
+    (zero,) = read(tmp_path, [{**NUMBER, "Final_Answer": "0"}])
+    assert passes(zero, "ANSWER: 0.001")
+
+
+def test_other_spellings_and_pictures(tmp_path: Path) -> None:
+    (task,) = read(tmp_path, MCAT)
+    assert task.id == "some.7"
+    assert task.source["subject"] == "Counting"
+    assert [image.path for image in task.images] == ["seven.png"]
+    assert passes(task, "ANSWER: B")
+
+
+@pytest.mark.parametrize(
+    ("data", "name"),
+    [
+        ("\n".join(json.dumps(each) for each in (CHOICE, NUMBER)), "lines.jsonl"),
+        ("\n".join(json.dumps(each) for each in (CHOICE, NUMBER)), "lines.json"),
+        ({"problems": [CHOICE, NUMBER]}, "object.json"),
+        ([CHOICE, NUMBER], "list.json"),
+    ],
+)
+def test_shapes_of_files(tmp_path: Path, data: Any, name: str) -> None:
+    assert [task.source["answer"] for task in read(tmp_path, data, name)] == ["choice", "number"]
+    assert is_suite(f"arb:{name}")
+
+
+def test_the_oracle_can_answer(tmp_path: Path) -> None:
+    for task in read(tmp_path, [CHOICE, NUMBER, MCAT]):
+        assert task.solution is not None
+        assert passes(task, task.solution[-1].answer)  # type: ignore[union-attr]
+
+
+def test_the_type_may_be_told_by_the_file_alone(tmp_path: Path) -> None:
+    untyped = {key: value for key, value in NUMBER.items() if key != "Problem_Type"}
+    (task,) = read(tmp_path, [untyped], "math_numerical.json")
+    assert task.checks[0].kind == "number"
+
+
+def test_what_cannot_be_judged_is_skipped_with_its_reason(tmp_path: Path) -> None:
+    odd = [
+        {**NUMBER, "_id": "1", "Final_Answer": "it depends"},
+        {**CHOICE, "_id": "2", "Final Answer": "E"},
+        {**NUMBER, "_id": "3", "Problem_Type": "Proof-like", "rubric": "2 points"},
+    ]
+    tasks = read(tmp_path, odd)
+    assert "is no number" in tasks[0].skip
+    assert "names no option" in tasks[1].skip
+    assert "proof" in tasks[2].skip
+    assert tasks[2].source["rubric"] == "2 points"
+
+
+@pytest.mark.parametrize(
+    ("problem", "told"),
+    [
+        ({**NUMBER, "Problem_Type": "essay"}, "expected a problem type: multiple choice, numerical, symbolic, proof"),
+        ({"Problem_Type": "numerical", "Problem_Statement": "x"}, "expected a final answer"),
+        ({"Problem_Statement": " ", "Final_Answer": "1"}, "expected a problem statement"),
+        ({**NUMBER, "Images": ["data:image/png;base64,aa"]}, "expected an image file"),
+        ({**NUMBER, "Images": [3]}, "expected a list of image files"),
+    ],
+)
+def test_unknown_shapes_are_refused_by_name(tmp_path: Path, problem: Any, told: str) -> None:
+    with pytest.raises(TaskFileError, match=told):
+        read(tmp_path, [problem])
+
+
+def test_broken_lines_and_equal_ids_are_told(tmp_path: Path) -> None:
+    with pytest.raises(TaskFileError, match=r"some.jsonl:2:1: expected a JSON object in each line"):
+        read(tmp_path, json.dumps(NUMBER) + "\n{oh\n", "some.jsonl")
+    with pytest.raises(TaskFileError, match="an id used once"):
+        read(tmp_path, [NUMBER, NUMBER])

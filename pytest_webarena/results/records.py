@@ -30,7 +30,8 @@ __all__ = [
 
 SCHEMA_VERSION = 6
 """2 added ``usage`` and ``model``; 3 ``grading``, ``verdicts``, ``judge``, ``source``, ``history`` and ``memory``; 4
-``reruns``; 5 ``shortfall``; 6 ``chance`` and the key's ``browser``, which older records tell by the version of theirs."""
+``reruns``; 5 ``shortfall``; 6 ``chance`` and the key's ``browser``, which older records tell by the version of
+theirs."""
 
 Outcome = Literal["passed", "failed", "error"]
 """``error`` is never the agent's fault and never part of a success rate."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 
+from pytest_webarena.checks.upstream.account import is_undone, strays
 from pytest_webarena.checks.upstream.arranged import is_misattributed, states_address, states_order
 from pytest_webarena.checks.upstream.folding import abbreviated, fold, folded_reference
 from pytest_webarena.checks.upstream.scope import Question
@@ -176,6 +177,15 @@ def declines(answer: str, reference: str = "") -> bool:
     return _DECLINED.match(fold(answer)) is not None and _DECLINED.match(fold(reference)) is None
 
 
+def _is_disowned(answer: str, references: Sequence[str], question: Question) -> bool:
+    """Whether the answer as a whole takes back, or says of something else, what stands in it."""
+    return (
+        declines(answer, references[0])
+        or is_undone(answer, references, question)
+        or strays(answer, references, question, names_in(answer))
+    )
+
+
 def same_place_of_clone(reference: str, answer: str) -> tuple[str, str]:
     """``site-hosts``: both without the host of an SSH address, where the reference has one."""
     if not _SSH.search(reference):
@@ -188,7 +198,7 @@ def same(reference: str, answer: str, rules: Rules, question: Question) -> bool:
     """``exact_match`` as repaired."""
     if rules("case-of-codes") and is_cased_code(reference) and reference.strip() not in answer:
         return False
-    if not is_readable(answer) or declines(answer):
+    if not is_readable(answer) or _is_disowned(answer, alternatives(reference, rules), question):
         return any(equals(each, answer) for each in alternatives(reference, rules))
     for each in alternatives(reference, rules):
         wanted, given = same_place_of_clone(each, answer) if rules("site-hosts") else (each, answer)
@@ -196,16 +206,16 @@ def same(reference: str, answer: str, rules: Rules, question: Question) -> bool:
             return True
         if rules("number-values") and _same_number(clean(_bare(wanted)), clean(_bare(given))):
             return True
-        if rules("written-forms") and _same_in_other_form(folded_reference(wanted), given):
+        if rules("written-forms") and _same_in_other_form(folded_reference(wanted), given, question):
             return True
         if rules("whole-sentences") and _says(folded_reference(wanted), given, question, loose=rules("number-values")):
             return True
     return False
 
 
-def _same_in_other_form(wanted: str, answer: str) -> bool:
+def _same_in_other_form(wanted: str, answer: str, question: Question) -> bool:
     """``written-forms`` for exact answers: distances, telephone numbers and postal codes, wherever they stand."""
-    if (distance := states_distance(wanted, answer)) is not None:
+    if (distance := states_distance(wanted, answer, question)) is not None:
         return distance
     return is_code(wanted) and states_code(wanted, answer)
 
@@ -269,7 +279,7 @@ def _contains(
         if not objection or not (loosened or rules(objection)):
             return True
     wanted = folded_reference(reference)
-    if declines(answer, reference):
+    if _is_disowned(answer, (reference, *others), question):
         return False
     if is_number(wanted):
         return rules("number-values") and not number_objection(wanted, answer, question, others, choices, loose=True)
@@ -280,7 +290,7 @@ def _contains(
 
 def _contains_in_other_form(wanted: str, answer: str, question: Question, others: tuple[str, ...]) -> bool:
     """``written-forms`` for what has to be included."""
-    if (distance := states_distance(wanted, answer)) is not None:
+    if (distance := states_distance(wanted, answer, question)) is not None:
         return distance
     if wanted in ("yes", "no"):
         return not polarity_objection(wanted, answer, question)
@@ -300,11 +310,11 @@ def _objection(
 ) -> str:
     """The tightening rule by which an answer that contains the reference does not give it; empty when none does."""
     wanted, text = folded_reference(reference), fold(answer)
-    if declines(answer, reference):
+    if _is_disowned(answer, (reference, *others), question):
         return "asserted"
     if is_number(wanted):
         return number_objection(wanted, answer, question, others, choices, loose=False)
-    if states_distance(wanted, answer) is False or states_size(wanted, answer) is False:
+    if states_distance(wanted, answer, question) is False or states_size(wanted, answer) is False:
         return "whole-numbers"
     if _PAIR.fullmatch(wanted) and not re.search(rf"{re.escape(wanted)}(?![\w%]|[.,]\d| ?[%-]\d)", text):
         return "whole-numbers"

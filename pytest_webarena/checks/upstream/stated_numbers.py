@@ -74,6 +74,9 @@ def question_of(intent: str) -> Question:
         counted=_counted(text) if dimension == "count" else frozenset(),
         months=months,
         years=years,
+        names=frozenset(
+            word for match in re.findall(r"(?<=\s)[A-Z][\w'-]*", intent) for word in re.findall(r"\w+", fold(match))
+        ),
     )
 
 
@@ -358,10 +361,11 @@ def _states_none(text: str, question: Question, found: Sequence[Quantity]) -> bo
 # --- distances, codes, pairs
 
 
-def states_distance(reference: str, answer: str) -> bool | None:
+def states_distance(reference: str, answer: str, question: Question) -> bool | None:
     """Whether the answer gives this distance and no other; None when the reference is none.
 
-    >>> [states_distance("2.0km", text) for text in ("2 km", "2000 metres", "12.0 km", "2 or 3 km")]
+    >>> asked = question_of("How far is it on foot?")
+    >>> [states_distance("2.0km", text, asked) for text in ("2 km", "2000 metres", "12.0 km", "2 or 3 km")]
     [True, True, False, False]
     """
     given = _DISTANCE.fullmatch(reference)
@@ -371,13 +375,14 @@ def states_distance(reference: str, answer: str) -> bool | None:
     text = fold(answer)
     if _is_flood(text):
         return False
-    asked = Question(text="", words=frozenset(), dimension="", numbers=frozenset())
-    said = [each for each in quantities(text, asked) if (unit := each.unit.removesuffix("s")) in _MEASURES and unit]
+    said = [each for each in quantities(text, question) if (unit := each.unit.removesuffix("s")) in _MEASURES and unit]
     hits = [each for each in said if each.value * _MEASURES[each.unit.removesuffix("s")] == wanted]
     good = [
-        each for each in hits if each.exact and not each.context and is_asserted(mark(text, each.start, each.end), "")
+        each
+        for each in hits
+        if each.exact and not each.context and is_asserted(mark(text, each.start, each.end), question.text)
     ]
-    return bool(good) and len(hits) == len(said)
+    return bool(good) and all(each in hits or each.context for each in said)
 
 
 def states_code(reference: str, answer: str) -> bool:

@@ -1,0 +1,128 @@
+"""What undoes an answer wherever it stands in it: giving up, guessing, taking back, leaving it half done.
+
+What is looked at is the answer without the references and without quotations, which may say anything.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from pytest_webarena.checks.upstream.folding import FUNCTION_WORDS, fold, folded_reference, stem
+from pytest_webarena.checks.upstream.scope import MONTH, Question, of_another_time
+from pytest_webarena.checks.upstream.stance import MARK
+
+__all__ = ["is_undone", "strays"]
+
+_QUOTED = re.compile(r"\"[^\"\n]*\"|(?<!\w)'[^'\n]*'(?!\w)")
+_CAN_NOT = (
+    r"(?:(?:could|can|did|does|do|would)(?: ?not|n't)(?: be able to)?|(?:was|were|am|is)(?: not|n't) (?:able|possible) to"
+    r"|cannot|can't|unable to|failed to|impossible to|hard to)"
+)
+_DOUBT = re.compile(
+    r"\b(?:maybe|perhaps|possibly|probably|presumably|supposedly|allegedly|plausibl\w+|likely|apparently|might"
+    r"|guess(?:es|ed|ing)?|assum(?:e|ed|ing|ption)|suspect"
+    r"|(?:i|we) (?:think|believe|suppose|would say)|if i had to|who knows|take your pick|pick one"
+    r"|(?:may|could|can|should|must) (?:also |well |either |still )?be (?!reached|done|walked|driven|found|seen|bought|made"
+    r"|given|used|expected|refunded|covered|cloned|visited|got)"
+    r"|not (?:[a-z]+ly )?(?:sure|certain|clear|confident|known|verified|confirmed)|n't (?:[a-z]+ly )?(?:sure|certain|clear)"
+    r"|unsure|uncertain|unclear|unknown|unverified|unconfirmed|no idea|don't know|do not know|(?:it )?depend(?:s|ing) on"
+    r"|something like|or something|or so|to be (?:verified|confirmed|checked)|needs? (?:verification|checking)"
+    rf"|{_CAN_NOT} (?:\w+ ){{0,2}}?(?:determine|tell|say|verify|confirm|decide|check|compute|calculate|answer|work out"
+    r"|identify|establish|know|finish|complete))\b"
+    r"|\bit depends\b"
+)
+_TAKEN_BACK = re.compile(
+    r"\b(?:correction|scratch that|on second thoughts?|my (?:mistake|bad)|by mistake|mistaken(?:ly)?|misread|miscounted"
+    r"|mixed up|(?:that|this|it|which) (?:is|was|were|turned out to be|would be) (?:wrong|incorrect|a mistake|an error"
+    r"|not (?:right|correct|it|true))|(?:that|this|it|which) (?:isn't|wasn't) (?:right|correct|true)"
+    r"|(?:i|we) (?:was|were) wrong|(?:ignore|disregard|forget) (?:that|this|it|the|my|what)|instead of that"
+    r"|should (?:have been|read|say)|(?:please )?(?:discard|retract)\w*|no longer (?:valid|true|correct)|strike that)\b"
+    r"|(?:^|[.,;:!?(-] ?|\b(?:no|but|or|oh) )(?:wait|actually|hold on|hmm|sorry)\b"
+)
+_HALF = re.compile(
+    r"\b(?:etc|and so on|and so forth|among (?:many )?others|and (?:some |many |several |possibly )?others|and (?:many |some )?more"
+    r"|there (?:may|might|could) be (?:more|others)|(?:incomplete|partial) (?:list|answer|result)"
+    r"|(?:did|have|was|could)(?: ?not|n't) (?:been )?(?:able to )?(?:yet )?(?:check|open|see|look at|read|view|go through|count|load)\w*"
+    r" (?:the |all |any )*(?:rest|remaining|others?|all|every|later|further|next|second|following)"
+    r"|(?:the )?(?:rest|remaining|other) (?:pages?|ones?|orders?|reviews?|results?) (?:is|are|was|were|remains?) "
+    r"(?:not|un)\w*)\b"
+)
+_NOT_FOUND = re.compile(
+    rf"\b(?:{_CAN_NOT} (?:\w+ ){{0,2}}?(?:find|locate|access|see|open|load|get|retrieve|reach|view|work|finish|name|list"
+    r"|provide|give)"
+    r"|not (?:possible|accessible)|no (?:answer|way|information|data|access|permission)"
+    r"|timed out|(?:the |an )(?:page|report|search|site|map|tool) (?:failed|errored|crashed|is down))\b"
+)
+
+
+def is_undone(answer: str, references: Sequence[str], question: Question) -> bool:
+    """Whether the answer gives up, guesses, takes back what it says or leaves it half done.
+
+    Who finds none of what is counted says 0, and who sees nothing of the kind says no: that is no giving up.
+
+    >>> from pytest_webarena.checks.upstream.stated_numbers import question_of
+    >>> asked = question_of("How many reviews are pending?")
+    >>> [is_undone(text, ["5"], asked) for text in ("5. I'm not sure.", "5, but I misread it", '5 ("maybe good")')]
+    [True, True, False]
+    """
+    text = fold(answer)
+    wanted = sorted(map(folded_reference, references), key=len, reverse=True)
+    for each in wanted:
+        if len(each) > 2:
+            text = text.replace(each, MARK)
+    text = _QUOTED.sub(MARK, text)
+    patterns = [_DOUBT, _TAKEN_BACK, _HALF]
+    if not all(each in ("0", "no", "0.0", "0.00") for each in wanted):
+        patterns.append(_NOT_FOUND)
+    return any(match[0].strip() not in question.text for pattern in patterns for match in pattern.finditer(text))
+
+
+_SENTENCE = re.compile(r"(?<=[^\s.][^\s.])[.!?](?=\s|$)|;\s|\n")
+_IDENTIFIED = re.compile(
+    r"\b(?P<what>order|invoice|issue|ticket|review|product|customer)s?(?: number| no\.?| id)? ?[:#]* ?#?0*(?P<number>\d{1,9})\b"
+)
+_NOT_OF = re.compile(r"\bnot (?:of|for|from|to|in|at|on|by) (?:the |my |your )?(?P<what>[a-z]+)")
+_OF = re.compile(r"(?<!ahead )\b(?:(?P<head>[\w']+) )?(?:of|for) (?:the )?(?P<name>[a-z][\w/.'-]*(?: [a-z][\w/.'-]*){0,3})")
+
+
+def strays(answer: str, references: Sequence[str], question: Question, names: frozenset[str]) -> bool:
+    """Whether a reference stands only in sentences that are about something else: another year, another order.
+
+    >>> from pytest_webarena.checks.upstream.stated_numbers import question_of
+    >>> asked = question_of("Show me the shipping method of order number 187 in 2022")
+    >>> [strays(text, ["air"], asked, frozenset()) for text in ("Air", "order 187: air", "order 188: air", "2021: air")]
+    [False, False, True, True]
+    """
+    wanted = [each for each in map(folded_reference, references) if each]
+    sentences = [each for each in _SENTENCE.split(fold(answer)) if each.strip()]
+    for each in wanted:
+        numeric = re.fullmatch(r"-?[\d.,]+", each) is not None
+        more = r"\d*" if numeric and "." in each else ""
+        places = [text for text in sentences if re.search(rf"(?<!\w){re.escape(each)}{more}(?!\w)", text)]
+        if places and all(_is_of_another(text, wanted, question, names, numeric=numeric) for text in places):
+            return True
+    return False
+
+
+def _is_of_another(
+    sentence: str, wanted: Sequence[str], question: Question, names: frozenset[str], *, numeric: bool
+) -> bool:
+    asked = {match.groups() for match in _IDENTIFIED.finditer(question.text)}
+    said = {match.groups() for match in _IDENTIFIED.finditer(sentence)} if asked else set()
+    if said and not said & asked and {what for what, _ in said} & {what for what, _ in asked}:
+        return True
+    if not numeric and of_another_time(sentence, question):
+        return True
+    if (denied := _NOT_OF.search(sentence)) and stem(denied["what"]) in question.words:
+        return True
+    for each in sorted(wanted, key=len, reverse=True):
+        sentence = re.sub(rf"(?<!\w){re.escape(each)}(?!\w)", MARK, sentence)
+    if not question.names or set(re.findall(r"\w+", sentence)) & question.names:
+        return False
+    return any(
+        match["head"] not in names
+        and (words := [word for word in re.findall(r"[\w']+", match["name"]) if word in names - FUNCTION_WORDS])
+        and not any(stem(word) in question.words or re.match(MONTH, word) for word in words)
+        for match in _OF.finditer(sentence)
+    )

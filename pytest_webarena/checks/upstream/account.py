@@ -5,6 +5,7 @@ What is looked at is the answer without the references and without quotations, w
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Sequence
 
@@ -71,7 +72,7 @@ def is_undone(answer: str, references: Sequence[str], question: Question) -> boo
     for each in wanted:
         if len(each) > 2:
             text = text.replace(each, MARK)
-    text = _QUOTED.sub(MARK, text)
+    text = re.sub(r"\d[\w.,]*( [a-z]+)? (?:and|or) more\b", MARK, _QUOTED.sub(MARK, text))  # bounds are numbers
     patterns = [_DOUBT, _TAKEN_BACK, _HALF]
     if not all(each in ("0", "no", "0.0", "0.00") for each in wanted):
         patterns.append(_NOT_FOUND)
@@ -83,7 +84,9 @@ _IDENTIFIED = re.compile(
     r"\b(?P<what>order|invoice|issue|ticket|review|product|customer)s?(?: number| no\.?| id)? ?[:#]* ?#?0*(?P<number>\d{1,9})\b"
 )
 _NOT_OF = re.compile(r"\bnot (?:of|for|from|to|in|at|on|by) (?:the |my |your )?(?P<what>[a-z]+)")
-_OF = re.compile(r"(?<!ahead )\b(?:(?P<head>[\w']+) )?(?:of|for) (?:the )?(?P<name>[a-z][\w/.'-]*(?: [a-z][\w/.'-]*){0,3})")
+_OF = re.compile(
+    r"\b(?!ahead)(?:(?P<head>[\w']+) )?\b(?<!ahead )(?:of|for) (?:the )?(?P<name>[a-z][\w/.'-]*(?: [a-z][\w/.'-]*){0,3})"
+)
 
 
 def strays(answer: str, references: Sequence[str], question: Question, names: frozenset[str]) -> bool:
@@ -112,6 +115,8 @@ def _is_of_another(
     said = {match.groups() for match in _IDENTIFIED.finditer(sentence)} if asked else set()
     if said and not said & asked and {what for what, _ in said} & {what for what, _ in asked}:
         return True
+    if _names_other_repository(sentence, question) or _names_other_of_two_words(sentence, wanted, question, names):
+        return True
     if not numeric and of_another_time(sentence, question):
         return True
     if (denied := _NOT_OF.search(sentence)) and stem(denied["what"]) in question.words:
@@ -126,3 +131,30 @@ def _is_of_another(
         and not any(stem(word) in question.words or re.match(MONTH, word) for word in words)
         for match in _OF.finditer(sentence)
     )
+
+
+_REPOSITORY = re.compile(r"(?<![\w/.])[a-z][\w-]+/(?P<name>[a-z][\w-]+)(?![\w/])")
+
+
+def _names_other_repository(sentence: str, question: Question) -> bool:
+    asked = {match["name"] for match in _REPOSITORY.finditer(question.text)}
+    said = {match["name"] for match in _REPOSITORY.finditer(sentence)}
+    return bool(asked and said and not asked & said)
+
+
+def _names_other_of_two_words(
+    sentence: str, wanted: Sequence[str], question: Question, names: frozenset[str]
+) -> bool:
+    """Whether it names Elm Park where the question names Elm Street."""
+    words = re.findall(r"[\w']+", sentence)
+    known = {word for each in wanted for word in re.findall(r"[\w']+", each)}
+    for first, second in question.pairs:
+        for one, other in itertools.pairwise(words):
+            if (
+                one == first
+                and other in names - known - FUNCTION_WORDS
+                and stem(other) not in question.words
+                and second not in words
+            ):
+                return True
+    return False

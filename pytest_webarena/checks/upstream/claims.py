@@ -40,6 +40,7 @@ _RANKED = re.compile(
     rf"|\b(?:number|no\.|rank(?:s|ed)?|place) (?P<number>{_NUMBER})\b(?! [a-z]+s\b)|(?<!\w)#(?P<sign>\d)\b"
     rf"|(?<!at )\b(?P<most>{_MOST}|leads|leader|tops)\b"
 )
+_ORDINAL_NOUN = re.compile(rf"\b(?P<ordinal>{_ORDINAL}) (?P<noun>[a-z]+)\b")
 _TOP = re.compile(rf"\btop[- ](?P<number>{_NUMBER})\b")
 _SIGNS = ((re.compile(rf"\b{_MOST}\b"), 1), (re.compile(rf"\b{_LEAST}\b"), -1))
 _EXTREME = re.compile(rf"(?<!at )\b(?:(?P<least>{_LEAST})|(?P<most>{_MOST}))(?P<after>(?:[- ][a-z'-]+){{0,3}})")
@@ -184,7 +185,9 @@ def contradicted(marked: str, question: Question) -> bool:
         if not what or any(is_asked(word, question) for word in what.split()):
             return True
     clause = _ASIDE.sub(" ", before) + MARK + _ASIDE.sub(lambda match: match[0] if _short(match[0]) else " ", after)
-    ranks = set(_ranks(clause))
+    ranks = set(_ranks(clause)) | {
+        _ORDINALS[match["ordinal"]] for match in _ORDINAL_NOUN.finditer(clause) if is_asked(match["noun"], question)
+    }
     if asked.ranks and ranks and not ranks & asked.ranks:
         return True
     if asked.sign and not (ranks and len(asked.ranks) > 1) and _other_extreme(clause, asked.sign, question):

@@ -16,6 +16,7 @@ _EMPHASIS = re.compile(
     r"\*\*|(?<!\w)__(?=\w)|(?<=\w)__(?!\w)|`+|(?<![\w*])\*(?=\w)|(?<=[\w.!)\"'])\*(?!\w)|(?<!\w)_(?=\w)"
 )
 _BULLET = re.compile(r"^[ \t]*(?:[-*+\u2022>#]+[ \t]+|\(?\d{1,2}[.)][ \t]+(?=\S))", re.MULTILINE)
+_FENCE = re.compile(r"^[ \t]*```\w*[ \t]*$", re.MULTILINE)
 _RULER = re.compile(r"^[ \t|:+-]+$", re.MULTILINE)
 _CELL = re.compile(r"[ \t]*\|[ \t]*")
 _BRACKETS = re.compile(r"[)\]}][ \t]*[,;/|]?[ \t]*[(\[{]")
@@ -55,6 +56,7 @@ def fold(text: str) -> str:
     if not text.isascii():
         text = unicodedata.normalize("NFKC", _SIGNS.sub("", text)).translate(_QUOTES)
         text = "".join(c for c in unicodedata.normalize("NFD", text) if not unicodedata.combining(c))
+    text = _FENCE.sub("", text)
     text = _BULLET.sub("", _RULER.sub("", _EMPHASIS.sub("", _LINK.sub(r"\1", text))))
     text = _BRACKETS.sub(", ", _ARROW.sub(", ", _CELL.sub("\n", text)))  # side by side they are a list
     lines = (" ".join(line.split()) for line in text.lower().splitlines())

@@ -95,6 +95,7 @@ _CENTS = re.compile(
     rf"(?<![\w-])(?P<dollars>{_WORDY}) dollars?"
     rf"(?:,? (?:and )?(?P<cents>{_WORDY}) cents?\b| (?P<bare>{_SMALL})(?=\s*(?:$|[.,;!()\n])))"
 )
+_ONLY_CENTS = re.compile(rf"(?<![\w.,$-])(?P<cents>{_SMALL}|\d{{1,2}}) cents?\b")
 _NO_RANGE = re.compile(
     r"(?<![\w.,$-])(?:from |between )?(?P<value>\$?\d[\d,]*(?:\.\d+)?) ?(?:-|to|and) ?(?P=value)(?![\w%]|[.,-]\d)"
 )
@@ -131,6 +132,7 @@ _BOUND_BEFORE = re.compile(
     r"|nearly|almost|exceeds|exceeding|close to|minimum of|maximum of|beyond)|[<>\u2264\u2265~]=?)\s*(?:[$]|a "
     r"|an )?\s?\Z"
 )
+_ROUGHLY = re.compile(r"\b(?:about|around|roughly|approximately|approx\.?|circa|some)\s\Z")
 _BOUND_AFTER = re.compile(
     r"^(?:\+| ?or (?:more|less|fewer|so|higher|lower|above)\b| ?plus\b| and (?:more|above|counting|up|upwards?"
     r"|over)\b|-?ish\b"
@@ -198,7 +200,8 @@ def amounts(text: str) -> str:
     >>> amounts("it cost thirty-six dollars and five cents"), amounts("from $9 to $9"), amounts("$9 to $9.50")
     ('it cost $36.05', '$9', '$9 to $9.50')
     """
-    return _NO_RANGE.sub(r"\1", _CENTS.sub(_figure, text))
+    text = _ONLY_CENTS.sub(_cents, _CENTS.sub(_figure, text))
+    return _NO_RANGE.sub(r"\1", text)
 
 
 def ratings(text: str) -> str:
@@ -214,6 +217,11 @@ def _figure(match: re.Match[str]) -> str:
     cents = _spelt_value(match["cents"] or match["bare"])
     dollars = _spelt_value(match["dollars"])
     return match[0] if cents is None or dollars is None or cents > 99 else f"${dollars}.{cents:02}"
+
+
+def _cents(match: re.Match[str]) -> str:
+    cents = _spelt_value(match["cents"])
+    return match[0] if cents is None or cents > 99 else f"$0.{cents:02}"
 
 
 def _spelt_value(text: str) -> int | None:
@@ -286,8 +294,10 @@ def _numerals(text: str, question: Question) -> Iterator[Quantity]:
 def _spelt(text: str, question: Question) -> Iterator[Quantity]:
     for match in _SPELT.finditer(text):
         before, after = text[max(0, match.start() - REACH) : match.start()], match["after"]
+        counted = (word := re.match(r" ([a-z]+)", after)) is not None and stem(word[1]) in question.counted
         if match["small"] == "one" and (
-            not _ONE_BEFORE.search(before) or re.match(r" of\b|'s?\b| another| or (?:more|two)| stop", after)
+            not (counted or _ONE_BEFORE.search(before))
+            or re.match(r" of\b|'s?\b| another| or (?:more|two)| stop", after)
         ):
             continue
         value = _value(match)
@@ -321,6 +331,7 @@ def _quantity(
         r"\bbetween [^.;]{1,20} and [$]?\Z", before
     )
     bound = _BOUND_BEFORE.search(before) or _BOUND_AFTER.match(after)
+    bound = bound or (question.dimension == "count" and not unit and _ROUGHLY.search(before))
     total = (
         unit != "money"
         and _TOTAL_BEFORE.search(before)
@@ -415,6 +426,9 @@ def counts_others(each: Quantity, text: str, question: Question) -> bool:
         if word.endswith("s"):
             break
     if not head.endswith("s") or _SINGULAR.match(head):
+        whole = re.match(r" (?P<of>[a-z]+) of (?:the |your |my )?(?P<what>[a-z]+)", text[each.end : each.end + 60])
+        head = whole["of"] if whole and stem(whole["what"]) in question.counted else ""
+    if not head:
         return False
     if question.dimension == "code":
         return True

@@ -48,7 +48,11 @@ __all__ = [
 ]
 
 _DISTANCE = re.compile(r"(?<=\d) (?=(?:km|mi|m)\b)")
-_LISTS = re.compile(r"\b(?:who|which|list|names?|customers?|reviewers|users|brands?|states|supermarkets)\b|\(s\)")
+_PLACES = re.compile(r"\b(?:where|full address|route)\b")
+"""Questions whose answers name more than they ask for: a street, a town."""
+_NO_NAME = re.compile(r"[\W\d]+(?: ?k?m)?|yes|no|\d+x\d+|.*[/@].*")
+_TOKENS = tuple(map(re.compile, (r"[\w.+-]+@[\w-]+\.[\w.-]+", r"(?:[\w.]+/)?[a-z]\w*(?:[.-]\w+)+")))
+"""What is a name by its form: e-mail addresses, repositories."""
 _HEADER = re.compile(r"^.*\|.*\n(?=[ \t]*\|?[ \t:]*-{2,}[ \t:|-]*$)", re.MULTILINE)
 """The first row of a table names no things but columns."""
 _PAIR = re.compile(r"\D+: \d+")
@@ -156,16 +160,28 @@ def names_more(references: tuple[str, ...], answer: str, question: Question) -> 
     'eve'
     """
     wanted = [folded_reference(each) for each in references]
+    if rival := _rival_token(wanted, fold(answer)):
+        return rival
     if (
         len(wanted) > LONGEST_LIST
-        or not _LISTS.search(question.text)
-        or any(re.search(r"\d", each) or len(each.split()) > LONGEST_NAME for each in wanted)
+        or _PLACES.search(question.text)
+        or any(_NO_NAME.fullmatch(each) or len(each.split()) > LONGEST_NAME for each in wanted)
     ):
         return ""
     text = abbreviated(fold(_HEADER.sub("", answer)))
     for each in sorted(map(abbreviated, wanted), key=len, reverse=True):
         text = re.sub(rf"(?<!\w){re.escape(each)}", OTHER, text)
     return rival_name(text, names_in(answer), question)
+
+
+def _rival_token(wanted: Sequence[str], text: str) -> str:
+    """Another e-mail address, page or repository beside those asked for; empty when there is none."""
+    for kind in _TOKENS:
+        asked = {each for each in wanted if kind.fullmatch(each)}
+        if len(asked) == len(wanted) or (len(asked) == 1 and "@" in next(iter(asked))):
+            said = {re.split(r"[/](?!f/|.*/f/)", each.rstrip("./"))[-1] for each in kind.findall(text)}
+            return next(iter(sorted(each for each in said if each not in asked)), "")
+    return ""
 
 
 def declines(answer: str, reference: str = "") -> bool:

@@ -36,9 +36,10 @@ _RATING = re.compile(r"\b(?:rating|rated|score|stars?)\b")
 _COUNT = re.compile(r"\b(?:how many|number of|count of|total count|counts?)\b")
 _CODES = re.compile(r"\b(?:order|invoice|ticket|customer) (?:number|id|no)\b|\bzip|\bphone|\bsku\b|\border #")
 _ZERO = re.compile(
-    r"\b(?:none|zilch|nil)\b(?! other| but)|(?:^|[.,;:\n(] ?|\b(?:by|that|and|because|but|as|so|since)"
+    r"\b(?:none(?: of (?:the|his|her|their|your|my|our|its|these|those|all) (?P<those>[a-z]+(?: [a-z]+){0,2}))?|zilch|nil)\b"
+    r"(?! other| but)|(?:^|[.,;:\n(] ?|\b(?:by|that|and|because|but|as|so|since)"
     r" )nobody\b(?! other| but)"
-    r"|\bnothing(?= (?:was |were |will |would |is |can |could |has |at all|back|spent|of |on |in |for |from "
+    r"|\bnothing(?! could be (?:loaded|opened|read|seen|done|determined))(?= (?:was |were |will |would |is |can |could |has |at all|back|spent|of |on |in |for |from "
     r"|that |during|to be)"
     r"|[.,;!]|$)"
     r"|\bno (?P<noun>(?:[a-z'-]+ ){0,3}?[a-z'-]+)|\bnot (?:a single|any|one) (?P<single>(?:[a-z'-]+ ){0,2}?[a-z'-]+)"
@@ -76,6 +77,9 @@ def question_of(intent: str) -> Question:
         years=years,
         names=frozenset(
             word for match in re.findall(r"(?<=\s)[A-Z][\w'-]*", intent) for word in re.findall(r"\w+", fold(match))
+        ),
+        pairs=frozenset(
+            (fold(one), fold(other)) for one, other in re.findall(r"(?<=\s)(?=([A-Z][\w]+) ([A-Z][\w]+))", intent)
         ),
     )
 
@@ -151,6 +155,7 @@ def number_objection(
     none = bool(wanted) and not numbers and not total and _says_none(text, question)
     if none or not (named or any(each.digits for each in good)):
         return "whole-numbers"
+    priced = any(each.unit == "money" for each in good)
     part = any(_PART_OF_THEM.match(text[each.end :]) for each in good)
     rivals = [
         each
@@ -163,9 +168,11 @@ def number_objection(
         and not _among(each, numbers, long=long, cents=cents)
         and not (each.unit == "money" and not each.exact and each.value in question.numbers)
         and not (each.unit and each.value in same)
+        and not (priced and not each.unit and each.value and re.match(r" [a-z]", text[each.end :]))
         and not is_denied(mark(text, each.start, each.end))
     ]
-    return "shotgun" if rivals and not _outweighs(named or good, rivals, text) else ""
+    beside = [each for each in found if each not in stated]
+    return "shotgun" if rivals and not _outweighs(named or good, rivals, beside, text) else ""
 
 
 def _marked(text: str, each: Quantity, beside: Sequence[Quantity]) -> str:
@@ -281,17 +288,20 @@ def _singled_out(each: Quantity, text: str) -> bool:
     )
 
 
-def _outweighs(good: Sequence[Quantity], rivals: Sequence[Quantity], text: str) -> bool:
+def _outweighs(good: Sequence[Quantity], rivals: Sequence[Quantity], beside: Sequence[Quantity], text: str) -> bool:
     """Whether the other numbers only explain it: its parts, what it was made of, remarks in brackets."""
     singled = any(_singled_out(each, text) for each in good)
-    if any(_singled_out(each, text) for each in rivals) and not singled:
-        return False
-    if all(_bracketed(each, text) for each in (*good, *rivals)):
-        return False  # nothing stands outside for the brackets to explain
     value = good[-1].value
     parts = [each.value for each in rivals]
-    if len(parts) > 1 and sum(parts) == value:
+    alike = [each.value for each in beside if each.unit == good[-1].unit]
+    added = any(len(each) > 1 and sum(each) == value for each in (parts, alike))
+    taken_apart = added and re.match(r"\s?=", text[good[-1].end :]) is not None
+    if any(_singled_out(each, text) for each in rivals) and not singled and not taken_apart:
+        return False
+    if added:
         return True
+    if all(_bracketed(each, text) for each in (*good, *rivals)):
+        return False  # nothing stands outside for the brackets to explain
     if len(parts) > 1 and 2 * max(parts) - sum(parts) == value and _SUBTRACTION.search(text):
         return True
     after = [each for each in rivals if each.start > good[-1].start]
@@ -328,12 +338,12 @@ def _zeros(text: str, question: Question) -> Iterator[re.Match[str]]:
     """Words for none of what is asked."""
     yield from (match for match in _NEVER_DONE.finditer(text) if stem(match["done"]) in question.words)
     for match in _ZERO.finditer(text):
-        counted = match["noun"] or match["single"] or match["any"] or match["one"]
+        counted = match["noun"] or match["those"] or match["single"] or match["any"] or match["one"]
         if match[0].endswith(("nothing", "anything")) and _of_what_is_left_out(text[match.end() :], question):
             continue
         if counted is not None and not _named(counted, text[match.end() :], question):
             continue
-        at = match.start() if match["noun"] else match.end()
+        at = match.start() if match["noun"] or match["those"] else match.end()
         if of_another_time_or_kind(text[max(0, at - 300) : at], text[at : at + 300], question):
             continue
         if _NOT_ZERO.match(text[match.end() :]) or re.search(r"\b(?:not|n't|nobody|if)\s$", text[: match.start()]):
@@ -351,9 +361,10 @@ def _named(counted: str, after: str, question: Question) -> bool:
 
 
 def _states_none(text: str, question: Question, found: Sequence[Quantity]) -> bool:
-    these = re.search(r"\bnone of (?:them|these|those)\b", text) is not None
+    these = re.search(r"\bnone of (?:them|these|those|which|whom)\b", text)
     rivals = [
         each for each in found if not (each.context or each.aside) and (these or each.noun is not False) and each.value
+        and not (these and each.end < these.start() and not re.search(r"[.;\n]", text[each.end : these.start()]))
     ]
     return not rivals and not is_refusal(text) and any(True for _ in _zeros(text, question))
 

@@ -41,6 +41,7 @@ _RANKED = re.compile(
     rf"|(?<!at )\b(?P<most>{_MOST}|leads|leader|tops)\b"
 )
 _ORDINAL_NOUN = re.compile(rf"\b(?P<ordinal>{_ORDINAL}) (?P<noun>[a-z]+)\b")
+_RATED = re.compile(r"^(?::| -| \(|\n) ?(?P<number>\d)(?: ?/ ?5| stars?)?(?=[),;\n]|$)")
 _TOP = re.compile(rf"\btop[- ](?P<number>{_NUMBER})\b")
 _SIGNS = ((re.compile(rf"\b{_MOST}\b"), 1), (re.compile(rf"\b{_LEAST}\b"), -1))
 _EXTREME = re.compile(rf"(?<!at )\b(?:(?P<least>{_LEAST})|(?P<most>{_MOST}))(?P<after>(?:[- ][a-z'-]+){{0,3}})")
@@ -195,6 +196,9 @@ def contradicted(marked: str, question: Question) -> bool:
     said = list(_counts(clause))
     if not question.negated and of_another_kind(clause, question.text):
         return True
+    if len(asked.numbers) == 1 and (rated := _RATED.match(marked.partition(MARK)[2])):
+        ((_, low, high),) = asked.numbers
+        return not low <= int(rated["number"]) <= high
     return any(
         (own := [(least, most) for noun, least, most, _ in said if noun == asked_noun])
         and not any(low <= least and most <= high for least, most in own)

@@ -141,6 +141,16 @@ def stands_alone(word: str, text: str) -> bool:
     return re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text) is not None
 
 
+def _is_word_of(name: str, text: str) -> bool:
+    """Whether a name stands in folded ``text`` as words, which may have an ending: tops for top, drying for dry.
+
+    What is longer than a name, or begins or ends otherwise than with a letter, may be a part of anything.
+    """
+    if len(name.split()) > LONGEST_NAME or not re.fullmatch(r"[a-z].*[a-z]", name) or name not in text:
+        return True
+    return re.search(rf"(?<![a-z]){re.escape(name)}(?:'?s|es|e?d|ing|ly)?(?![a-z])", text) is not None
+
+
 def is_dump(references: tuple[str, ...], answer: str) -> str:
     """``shotgun``: why the answer is none, if it is a whole page; empty when it isn't.
 
@@ -334,7 +344,7 @@ def _objection(
         return "whole-numbers"
     if _PAIR.fullmatch(wanted) and not re.search(rf"{re.escape(wanted)}(?![\w%]|[.,]\d| ?[%-]\d)", text):
         return "whole-numbers"
-    if is_short_word(wanted) and not stands_alone(wanted, text):
+    if not stands_alone(wanted, text) and (is_short_word(wanted) or not _is_word_of(wanted, text)):
         return "whole-words"
     if wanted in ("yes", "no"):
         return polarity_objection(wanted, answer, question)

@@ -95,10 +95,41 @@ def polarity_objection(reference: str, answer: str, question: Question) -> str:
         said |= _states(word, opposites, text)
         if word == "reach":
             found = [match["not"] is None for match in _FEASIBLE.finditer(text)]
+            found += [minutes <= 60 for minutes in _durations(text)]
             said |= {False} if False in found else set(found)
     if said == {reference == "yes"}:
         return ""
     return "shotgun" if len(said) > 1 else "asserted"
+
+
+_DURATION = re.compile(
+    r"(?<![\w.:,])(?:(?P<h>\d{1,2}):(?P<m>\d\d)(?!\d)"
+    r"|(?P<hours>\d+(?:\.\d+)?|an?|one|two|three|four|five)(?P<half> and a half)?[ -]?(?:hours?|hrs?|h)\b"
+    r"(?:,? ?(?:and )?(?P<minutes>\d{1,2}) ?(?:min\w*|m)\b)?|(?P<only>\d+)[ -]?(?:minutes?|mins?)\b)"
+)
+_LIMIT_BEFORE = re.compile(
+    r"\b(?:in|within|under|than|of|inside|exceeds?|the|that|over|below|beyond|for|every|limit|=|<) ?\Z|[<>]\s?\Z"
+)
+
+
+def _durations(text: str) -> list[float]:
+    """The minutes that folded ``text`` says it takes; not the limits that it compares them with.
+
+    >>> _durations("it takes 1:20, which is over the one hour limit; by bike 2 h 5 min")
+    [80.0, 125.0]
+    """
+    words = {"a": 1.0, "an": 1.0, "one": 1.0, "two": 2.0, "three": 3.0, "four": 4.0, "five": 5.0}
+    found = []
+    for match in _DURATION.finditer(text):
+        if match["only"]:
+            minutes = float(match["only"])
+        else:
+            given = match["h"] or match["hours"]
+            minutes = 60 * (words.get(given) or float(given)) + float(match["m"] or match["minutes"] or 0)
+            minutes += 30 if match["half"] else 0
+        if not (minutes == 60 and _LIMIT_BEFORE.search(text[: match.start()])):
+            found.append(minutes)
+    return found
 
 
 def _states(word: str, opposites: Sequence[str], text: str) -> set[bool]:

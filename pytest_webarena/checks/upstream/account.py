@@ -42,7 +42,7 @@ _TAKEN_BACK = re.compile(
     r"|(?:^|[.,;:!?(-] ?|\b(?:no|but|or|oh) )(?:wait|actually|hold on|hmm|sorry)\b"
 )
 _HALF = re.compile(
-    r"\b(?:etc|and so on|and so forth|among (?:many )?others|and (?:some |many |several |possibly )?others|and (?:many |some )?more"
+    r"\bexcept (?:for |on |in |of |by )?(?:the |my |your )?[\dq\x01a-z]|\b(?:etc|and so on|and so forth|among (?:many )?others|and (?:some |many |several |possibly )?others|and (?:many |some )?more"
     r"|there (?:may|might|could) be (?:more|others)|(?:incomplete|partial) (?:list|answer|result)"
     r"|(?:did|have|was|could)(?: ?not|n't) (?:been )?(?:able to )?(?:yet )?(?:check|open|see|look at|read|view|go through|count|load)\w*"
     r" (?:the |all |any )*(?:rest|remaining|others?|all|every|later|further|next|second|following)"
@@ -83,6 +83,13 @@ _SENTENCE = re.compile(r"(?<=[^\s.][^\s.])[.!?](?=\s|$)|;\s|\n")
 _IDENTIFIED = re.compile(
     r"\b(?P<what>order|invoice|issue|ticket|review|product|customer)s?(?: number| no\.?| id)? ?[:#]* ?#?0*(?P<number>\d{1,9})\b"
 )
+_PHONE = re.compile(r"(?<![\d.])\d{10}(?!\d)")
+_SPAN = re.compile(
+    r"\b(?:last|latest|(?:most )?recent|past|first|top|newest) (?P<number>\d{1,2}|two|three|four|five|six|seven|ten)\b"
+    r"(?! ?(?:%|h|hours?|days?|weeks?|months?|years?|minutes?|pages?)\b)"
+)
+_DIGITS = {"two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7", "ten": "10"}
+_DOER = re.compile(r"\bdid (?P<who>[a-z]+)(?: and (?P<other>[a-z]+))? make\b")
 _NOT_OF = re.compile(r"\bnot (?:of|for|from|to|in|at|on|by) (?:the |my |your )?(?P<what>[a-z]+)")
 _OF = re.compile(
     r"\b(?!ahead)(?:(?P<head>[\w']+) )?\b(?<!ahead )(?:of|for) (?:the )?(?P<name>[a-z][\w/.'-]*(?: [a-z][\w/.'-]*){0,3})"
@@ -115,6 +122,13 @@ def _is_of_another(
     said = {match.groups() for match in _IDENTIFIED.finditer(sentence)} if asked else set()
     if said and not said & asked and {what for what, _ in said} & {what for what, _ in asked}:
         return True
+    for read in (_spans, _phones):
+        if (these := read(question.text)) and (others := read(sentence)) and not these & others:
+            return True
+    if numeric and (doer := _DOER.search(question.text)):
+        by = re.search(r"\bby (?P<who>[a-z]+)", sentence)
+        if by and by["who"] in names and not set(re.findall(r"[a-z]+", sentence)) & set(doer.groups()):
+            return True
     if _names_other_repository(sentence, question) or _names_other_of_two_words(sentence, wanted, question, names):
         return True
     if not numeric and of_another_time(sentence, question):
@@ -142,9 +156,7 @@ def _names_other_repository(sentence: str, question: Question) -> bool:
     return bool(asked and said and not asked & said)
 
 
-def _names_other_of_two_words(
-    sentence: str, wanted: Sequence[str], question: Question, names: frozenset[str]
-) -> bool:
+def _names_other_of_two_words(sentence: str, wanted: Sequence[str], question: Question, names: frozenset[str]) -> bool:
     """Whether it names Elm Park where the question names Elm Street."""
     words = re.findall(r"[\w']+", sentence)
     known = {word for each in wanted for word in re.findall(r"[\w']+", each)}
@@ -158,3 +170,12 @@ def _names_other_of_two_words(
             ):
                 return True
     return False
+
+
+def _spans(text: str) -> set[str]:
+    """How many of the latest, first or top ones folded ``text`` speaks of."""
+    return {_DIGITS.get(match["number"], match["number"]) for match in _SPAN.finditer(text)}
+
+
+def _phones(text: str) -> set[str]:
+    return set(_PHONE.findall(text))

@@ -28,6 +28,8 @@ def is_misattributed(references: Sequence[str], answer: str, question: Question)
     """
     text = fold(answer)
     wanted = [folded_reference(each) for each in references]
+    if len(wanted) == 2 and "range" in question.text:
+        return _ends_are_swapped(wanted, text)
     if len(wanted) == 2 and "coordinates" in question.text:
         return _is_swapped(wanted, text)
     if len(wanted) < 4 or len(wanted) % 2 or len(set(wanted)) < len(wanted):
@@ -49,6 +51,23 @@ def _is_swapped(wanted: Sequence[str], text: str) -> bool:
         return False
     latitude, longitude = (label.start() for label in labels if label)
     return (latitude < longitude) != (places[0] < places[1])
+
+
+_LOW = re.compile(r"\b(?:lowest|cheapest|minimum|min|least expensive|low)\b")
+_HIGH = re.compile(
+    r"\b(?:highest|priciest|maximum|max|(?<!least )most expensive|dearest|most costly|up to|high|average|median|mean)\b"
+)
+
+
+def _ends_are_swapped(wanted: Sequence[str], text: str) -> bool:
+    """Whether the lower end of a range is called the highest, or either of them the average."""
+    for each, other in ((wanted[0], _HIGH), (wanted[1], re.compile(_LOW.pattern + r"|\b(?:average|median|mean)\b"))):
+        own = _LOW if other is _HIGH else _HIGH
+        for match in re.finditer(rf"(?<![\d.]){re.escape(each)}(?!\d)", text):
+            before = re.split(r"[.;,\n]\s|\d", text[max(0, match.start() - 60) : match.start()])[-1]
+            if other.search(before) and not own.search(before):
+                return True
+    return False
 
 
 _ORDER = re.compile(r"the order is (?P<names>[^,]+(?:, [^,]+)+)")

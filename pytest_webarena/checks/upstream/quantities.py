@@ -159,6 +159,7 @@ _WHOLE_AFTER = re.compile(
 )
 _STEP_BEFORE = re.compile(r"(?:[+*\u00d7/]|\bplus|\bminus|\btimes|\bx)\s?[$]?\Z")
 _STEP_AFTER = re.compile(r"^\s?(?:[+*\u00d7]|plus\b|minus\b|times(?= [$]?\d))")
+_LESS_AFTER = re.compile(r"^,? (?:minus|less|plus)\b[^.;\n=]{0,30}\d")
 _PROCESS = re.compile(
     r"\b(?:looked|look|checked|went|going|browsed|visited|searched|scanned|opened|read|scrolled|clicked|waited|reviewed"
     r"|compared|tried|after|checking|reading|opening|browsing|filtered|filtering) (?:at |through |in |on |for |over )?"
@@ -338,7 +339,9 @@ def _quantity(
         and _COUNTED.search(before)
         and not re.search(r"(?<!of )\ba total of \Z", before)
     )
-    step = "coordinates" not in question.text and (_STEP_BEFORE.search(before) or _STEP_AFTER.match(after))
+    step = "coordinates" not in question.text and (
+        _STEP_BEFORE.search(before) or _STEP_AFTER.match(after) or (unit == "money" and _LESS_AFTER.match(after))
+    )
     noun = True if _is_done(before, after, question) else _counts(after, question)
     code = question.dimension != "code" and re.match(r"0\d", digits) is not None
     process = unit not in ("money", "percent") and _PROCESS.search(before)
@@ -370,8 +373,8 @@ def _counts(after: str, question: Question) -> bool | None:
     listed = words[0].split()
     counted: list[str] = []
     for word in listed[:3]:
-        if word in FUNCTION_WORDS or word in ("other", "such"):
-            if counted or word not in ("of", "of the", "different", "such", "other", "the"):
+        if word in FUNCTION_WORDS or word in ("other", "such") or word in _VALUES:
+            if counted or word not in (*_VALUES, "of", "of the", "different", "such", "other", "the"):
                 break
             continue
         counted.append(stem(word))

@@ -118,6 +118,8 @@ _FIELDS: tuple[tuple[re.Pattern[str], ...], ...] = tuple(
         ),
         (r"\b(?:newest|latest|most recent)\b", r"\b(?:oldest|earliest|least recent)\b"),
         (r"\bcheapest\b", r"\bmost expensive\b|\bpriciest\b"),
+        (r"\bspen[dt]\b|\brefund|\bcosts?\b|\bpa(?:id|y)\b", r"\bsav(?:ed|ings)\b|\bearned\b"),
+        (r"\bspen[dt]\b(?! .*\brefund)", r"\brefund(?:ed|s)?\b"),
         (r"\bupvotes\b", r"\bdownvotes\b"),
         (
             r"\bwalk\w*|\bfoot\b|\bpedestrian\b",

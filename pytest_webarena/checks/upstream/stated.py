@@ -344,6 +344,7 @@ _TOGETHER = frozenset(
 
 def _listed(before: str, after: str, question: Question, wanted: str, names: frozenset[str]) -> bool:
     """Whether it is one item of a list of its like."""
+    before, after = (re.sub(r" \([^()]*\)", "", each) for each in (before, after))
     for match in (_ITEM.match(after), _ITEM_BEFORE.search(before)):
         if match is None:
             continue
@@ -435,7 +436,9 @@ def _rivalled(text: str, place: tuple[int, int], wanted: str, question: Question
     earlier = re.split(r"[.;!?\n]", text[: place[0]])[:-1]
     known = set(wanted.split())
     others = names - known
-    for clause in earlier:
+    own_clause = re.split(r"[.;!?\n]", text[place[0] :])[0]
+    decided = asks_for_rank(question) and names_rank(own_clause)
+    for clause in () if decided else earlier:
         words = re.findall(r"[\w'-]+", clause)[1:]
         if any(word in others and not _ordinary(word, question) for word in words):
             return True
@@ -455,7 +458,7 @@ def _rivalled(text: str, place: tuple[int, int], wanted: str, question: Question
     ):
         return True
     for number, noun in re.findall(r"\b(\d+) ([a-z]+)", question.text):
-        counted = set(re.findall(rf"\b(\d+) {noun}", text))
-        if counted and number not in counted:
+        counted = set(map(float, re.findall(rf"(?<![\d.])(\d+(?:\.\d+)?) {noun}", text)))
+        if counted and float(number) not in counted:
             return True
     return False

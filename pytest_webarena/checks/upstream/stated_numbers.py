@@ -362,9 +362,14 @@ def _named(counted: str, after: str, question: Question) -> bool:
 
 def _states_none(text: str, question: Question, found: Sequence[Quantity]) -> bool:
     these = re.search(r"\bnone of (?:them|these|those|which|whom)\b", text)
+    told = these is not None and bool(content_words([text[these.end() : these.end() + 60]]) & question.words)
     rivals = [
-        each for each in found if not (each.context or each.aside) and (these or each.noun is not False) and each.value
-        and not (these and each.end < these.start() and not re.search(r"[.;\n]", text[each.end : these.start()]))
+        each
+        for each in found
+        if not (each.context or each.aside)
+        and (these or each.noun is not False)
+        and each.value
+        and not (told and these and each.end < these.start() and not re.search(r"[.;\n]", text[each.end : these.start()]))
     ]
     return not rivals and not is_refusal(text) and any(True for _ in _zeros(text, question))
 

@@ -24,8 +24,8 @@ _DOUBT = re.compile(
     r"\b(?:maybe|perhaps|possibly|probably|presumably|supposedly|allegedly|plausibl\w+|likely|apparently|might"
     r"|guess(?:es|ed|ing)?|assum(?:e|ed|ing|ption)|suspect"
     r"|(?:i|we) (?:think|believe|suppose|would say)|if i had to|who knows|take your pick|pick one"
-    r"|(?:may|could|can|should|must) (?:also |well |either |still )?be (?!reached|done|walked|driven|found|seen|bought|made"
-    r"|given|used|expected|refunded|covered|cloned|visited|got)"
+    r"|(?:may|could|can|should|must) (?:also|well|either|still) be (?!reached|found|seen|bought|used|cloned)"
+    r"|(?:it|this|that|which|answer|he|she|they|one) (?:may|could|should|must) be (?!reached|found|seen|bought|used|cloned)"
     r"|not (?:[a-z]+ly )?(?:sure|certain|clear|confident|known|verified|confirmed)|n't (?:[a-z]+ly )?(?:sure|certain|clear)"
     r"|unsure|uncertain|unclear|unknown|unverified|unconfirmed|no idea|don't know|do not know|(?:it )?depend(?:s|ing) on"
     r"|something like|or something|or so|to be (?:verified|confirmed|checked)|needs? (?:verification|checking)"
@@ -48,6 +48,14 @@ _HALF = re.compile(
     r" (?:the |all |any )*(?:rest|remaining|others?|all|every|later|further|next|second|following)"
     r"|(?:the )?(?:rest|remaining|other) (?:pages?|ones?|orders?|reviews?|results?) (?:is|are|was|were|remains?) "
     r"(?:not|un)\w*)\b"
+)
+_GAVE_UP = re.compile(
+    r"\b(?:ran out of|before i could|(?:pick|choose|take) (?:the one|whichever|any|one)|up to you|i (?:did not|didn't|never|have not"
+    r"|haven't) (?:compare|check|verify|test|count|sort|filter|look|open|measure|read)\w*)\b"
+)
+_NONE = re.compile(
+    r"(?:\bthere(?:'s| is| are| was| were)|\bso|\bhence|\btherefore|\bthus|^|[.;:\n] ?|\bhas|\bhave|\bfor [a-z]+,?) no"
+    r" (?!other|more|further|additional|longer|need|doubt|problem)(?P<noun>such\b|(?:[a-z'-]+ ){0,2}?[a-z'-]+)"
 )
 _NOT_FOUND = re.compile(
     rf"\b(?:{_CAN_NOT} (?:\w+ ){{0,2}}?(?:find|locate|access|see|open|load|get|retrieve|reach|view|work|finish|name|list"
@@ -73,10 +81,16 @@ def is_undone(answer: str, references: Sequence[str], question: Question) -> boo
         if len(each) > 2:
             text = text.replace(each, MARK)
     text = re.sub(r"\d[\w.,]*( [a-z]+)? (?:and|or) more\b", MARK, _QUOTED.sub(MARK, text))  # bounds are numbers
-    patterns = [_DOUBT, _TAKEN_BACK, _HALF]
+    patterns = [_DOUBT, _TAKEN_BACK, _HALF, _GAVE_UP]
     if not all(each in ("0", "no", "0.0", "0.00") for each in wanted):
         patterns.append(_NOT_FOUND)
+        if any(_is_asked_for(match["noun"], question) for match in _NONE.finditer(text)):
+            return True
     return any(match[0].strip() not in question.text for pattern in patterns for match in pattern.finditer(text))
+
+
+def _is_asked_for(noun: str, question: Question) -> bool:
+    return noun == "such" or any(stem(word) in question.words for word in noun.split())
 
 
 _SENTENCE = re.compile(r"(?<=[^\s.][^\s.])[.!?](?=\s|$)|;\s|\n")
@@ -90,6 +104,13 @@ _SPAN = re.compile(
 )
 _DIGITS = {"two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7", "ten": "10"}
 _DOER = re.compile(r"\bdid (?P<who>[a-z]+)(?: and (?P<other>[a-z]+))? make\b")
+_DENIED_LATER = re.compile(
+    rf"{MARK}[^.;\n]*\b(?:so|and|but|because|since|hence|,) (?:it|they|that|this|these|those|which|both) (?:also |still )?"
+    r"(?:(?:do|does|did|is|are|was|were|has|have|can|could)(?:n't| not)|cannot)\b"
+)
+_CONTRASTED = re.compile(
+    rf"{MARK}[^.;\n]*\b(?:while|whereas|but|however|although|though),? (?:the |only |just )?{MARK}"
+)
 _NOT_OF = re.compile(r"\bnot (?:of|for|from|to|in|at|on|by) (?:the |my |your )?(?P<what>[a-z]+)")
 _OF = re.compile(
     r"\b(?!ahead)(?:(?P<head>[\w']+) )?\b(?<!ahead )(?:of|for) (?:the )?(?P<name>[a-z][\w/.'-]*(?: [a-z][\w/.'-]*){0,3})"
@@ -130,6 +151,11 @@ def _is_of_another(
         if by and by["who"] in names and not set(re.findall(r"[a-z]+", sentence)) & set(doer.groups()):
             return True
     if _names_other_repository(sentence, question) or _names_other_of_two_words(sentence, wanted, question, names):
+        return True
+    marked = sentence
+    for each in sorted(wanted, key=len, reverse=True):
+        marked = re.sub(rf"(?<!\w){re.escape(each)}(?!\w)", MARK, marked)
+    if not numeric and (_DENIED_LATER.search(marked) or _CONTRASTED.search(marked)):
         return True
     if not numeric and of_another_time(sentence, question):
         return True

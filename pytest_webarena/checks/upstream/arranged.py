@@ -64,7 +64,7 @@ def _ends_are_swapped(wanted: Sequence[str], text: str) -> bool:
     for each, other in ((wanted[0], _HIGH), (wanted[1], re.compile(_LOW.pattern + r"|\b(?:average|median|mean)\b"))):
         own = _LOW if other is _HIGH else _HIGH
         for match in re.finditer(rf"(?<![\d.]){re.escape(each)}(?!\d)", text):
-            before = re.split(r"[.;,\n]\s|\d", text[max(0, match.start() - 60) : match.start()])[-1]
+            before = re.split(r"[.;,\n]\s|\d|\)", text[max(0, match.start() - 60) : match.start()])[-1]
             if other.search(before) and not own.search(before):
                 return True
     return False

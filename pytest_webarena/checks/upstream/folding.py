@@ -7,6 +7,8 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
+from pytest_webarena.checks.upstream.structured import said_in_lines
+
 __all__ = ["FUNCTION_WORDS", "abbreviated", "content_words", "fold", "folded_reference", "stem"]
 
 _QUOTES = str.maketrans("\u2018\u2019\u201a\u201c\u201d\u201e\u2010\u2011\u2013\u2014\u2212", "'''\"\"\"-----")
@@ -53,6 +55,7 @@ def fold(text: str) -> str:
     >>> fold("1. **Caf\u00e9** Band\u2122\\n2. [Tea](http://x.test) | `ok`")
     'cafe band\\ntea\\nok'
     """
+    text = said_in_lines(text)
     if not text.isascii():
         text = unicodedata.normalize("NFKC", _SIGNS.sub("", text)).translate(_QUOTES)
         text = "".join(c for c in unicodedata.normalize("NFD", text) if not unicodedata.combining(c))

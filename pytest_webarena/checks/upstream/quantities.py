@@ -44,7 +44,7 @@ _NAMES = (
     r"\d{4}-\d{1,2}-\d{1,2}(?:[t ]\d{1,2}:\d\d\S*)?",
     r"(?<![\d.,/])\d{1,4}[/]\d{1,4}(?:/\d{2,4})?(?![\d/])|(?<![\d.,/])\d{1,2}\.\d{1,2}\.\d{2,4}(?!\d)",
     rf"\b\d{{1,2}}(?:st|nd|rd|th)? (?:of )?{MONTH}(?:,? (?:19|20)\d\d\b)?",
-    rf"\b{MONTH} \d{{1,2}}(?:st|nd|rd|th)?(?!\d)(?:,? (?:19|20)\d\d\b)?|\b{MONTH},? (?:of )?(?:19|20)\d\d\b",
+    rf"\b{MONTH} \d{{1,2}}(?:st|nd|rd|th)?(?!\d)(?:,? (?:19|20)\d\d\b)?|\b{MONTH},? (?:of )?(?:(?:19|20)|')\d\d\b",
     r"\d+:\d+(?::\d+)?(?: ?[ap]\.?m\b\.?)?|\b\d{1,2} ?(?:[ap]\.?m\b\.?|o'clock)",
     r"(?<![\w.,])\+\d[\d ().-]{6,}\d|(?<![\w.,])\(?\d{3}\)?[ .-]\d{3}[ .-]\d{4}(?!\d)"
     r"|(?<![\w.,])\d{3}[.-]\d{4}(?![\d])",
@@ -121,7 +121,7 @@ _UNIT = re.compile(
     r"|kilos?|g|grams?|lbs?|oz|ounces?"
     r"|h|hrs?|hours?|min|mins|minutes?|s|sec|secs|seconds?|days?|weeks?|months?|years?|gb|mb|tb|px|stars?"
     r"|degrees?|\u00b0[cf])(?![\w])"
-    r"(?!(?<=[ ][smghw]) [a-z]+ (?:st|ave|rd|blvd|dr|hwy|pl|way|street|avenue|road|drive)\b))"
+    r"(?!(?<=[ ][smghw])\.? [a-z]+ (?:st|ave|rd|blvd|dr|hwy|pl|way|street|avenue|road|drive)\b))"
     r"|(?P<west>\u00b0 ?[ws]\b| ?w\b)|(?P<east>\u00b0(?: ?[ne]\b)?))"
 )
 _BOUND_BEFORE = re.compile(

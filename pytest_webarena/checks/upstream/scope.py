@@ -42,7 +42,7 @@ MONTH = (
 )
 """A month's name in folded text."""
 
-_CLAUSES = re.compile(r"[.;:!?\n)]\s?|(?<!\d )\(|,\s|\s-\s|\s(?:but|and|while|whereas|hence|so)\s")
+_CLAUSES = re.compile(r"[.;!?\n)]\s?|(?<!\d )\(|,\s|\s-\s|\s(?:but|and|while|whereas|hence|so)\s")
 _NEGATED = re.compile(r"(?:\bnot(?: yet| been)?|n't(?: been)?|\bnon|\bun|\bnever)[ -]?([a-z]{3,})")
 _LEFT_OUT = re.compile(
     r"\b(?:not|non|never|without|excluding|except|other than|leaving out|ignoring|skipping|no)\b|n't\b|\bun"

@@ -304,6 +304,8 @@ def _outweighs(good: Sequence[Quantity], rivals: Sequence[Quantity], beside: Seq
         return False  # nothing stands outside for the brackets to explain
     if len(parts) > 1 and 2 * max(parts) - sum(parts) == value and _SUBTRACTION.search(text):
         return True
+    if re.search(r"\bround(?:s|ed|ing)?\b", text) and all(round(each) == value for each in parts):
+        return True
     after = [each for each in rivals if each.start > good[-1].start]
     if (
         singled
@@ -369,7 +371,9 @@ def _states_none(text: str, question: Question, found: Sequence[Quantity]) -> bo
         if not (each.context or each.aside)
         and (these or each.noun is not False)
         and each.value
-        and not (told and these and each.end < these.start() and not re.search(r"[.;\n]", text[each.end : these.start()]))
+        and not (
+            told and these and each.end < these.start() and not re.search(r"[.;\n]", text[each.end : these.start()])
+        )
     ]
     return not rivals and not is_refusal(text) and any(True for _ in _zeros(text, question))
 

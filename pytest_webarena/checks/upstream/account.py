@@ -42,7 +42,7 @@ _TAKEN_BACK = re.compile(
     r"|(?:^|[.,;:!?(-] ?|\b(?:no|but|or|oh) )(?:wait|actually|hold on|hmm|sorry)\b"
 )
 _HALF = re.compile(
-    r"\bexcept (?:for |on |in |of |by )?(?:the |my |your )?[\dq\x01a-z]|\b(?:etc|and so on|and so forth|among (?:many )?others|and (?:some |many |several |possibly )?others|and (?:many |some )?more"
+    r"\bexcept (?:for |on |in |of |by )?(?:the |my |your )?[\dq\x01a-z]|\b(?:etc|and so on|and so forth|among (?:many )?others|and (?:some |many |several |possibly )?others|and (?:many |some )?more(?=[.!)]*$)"
     r"|there (?:may|might|could) be (?:more|others)|(?:incomplete|partial) (?:list|answer|result)"
     r"|(?:did|have|was|could)(?: ?not|n't) (?:been )?(?:able to )?(?:yet )?(?:check|open|see|look at|read|view|go through|count|load)\w*"
     r" (?:the |all |any )*(?:rest|remaining|others?|all|every|later|further|next|second|following)"
@@ -54,7 +54,7 @@ _GAVE_UP = re.compile(
     r"|haven't) (?:compare|check|verify|test|count|sort|filter|look|open|measure|read)\w*)\b"
 )
 _NONE = re.compile(
-    r"(?:\bthere(?:'s| is| are| was| were)|\bso|\bhence|\btherefore|\bthus|^|[.;:\n] ?|\bhas|\bhave|\bfor [a-z]+,?) no"
+    r"(?:\bthere(?:'s| is| are| was| were)|\bso|\bhence|\btherefore|\bthus|^|[.;:\n] ?|\bfor [a-z]+,?) no"
     r" (?!other|more|further|additional|longer|need|doubt|problem)(?P<noun>such\b|(?:[a-z'-]+ ){0,2}?[a-z'-]+)"
 )
 _NOT_FOUND = re.compile(

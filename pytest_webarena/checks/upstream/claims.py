@@ -14,7 +14,15 @@ from pytest_webarena.checks.upstream.folding import FUNCTION_WORDS, stem
 from pytest_webarena.checks.upstream.scope import Question, of_another_kind
 from pytest_webarena.checks.upstream.stance import MARK, OTHER
 
-__all__ = ["another_is_it", "asks_for_rank", "contradicted", "is_asked", "names_rank", "says_there_is_none"]
+__all__ = [
+    "another_is_it",
+    "asks_for_rank",
+    "contradicted",
+    "is_asked",
+    "names_rank",
+    "ranked_otherwise",
+    "says_there_is_none",
+]
 
 _ORDINALS = {
     word: rank
@@ -204,6 +212,15 @@ def contradicted(marked: str, question: Question) -> bool:
         and not any(low <= least and most <= high for least, most in own)
         for asked_noun, low, high in asked.numbers
     )
+
+
+def ranked_otherwise(clause: str, question: Question) -> bool:
+    """Whether the clause is about another place than the question: the second contributor for the one with the most."""
+    asked = _asked(question.text).ranks
+    said = {
+        _ORDINALS[match["ordinal"]] for match in _ORDINAL_NOUN.finditer(clause) if is_asked(match["noun"], question)
+    }
+    return bool(asked and said and not said & asked)
 
 
 def _elliptic(after: str, question: Question) -> bool:

@@ -419,8 +419,29 @@ _SINGULAR = re.compile(
 )
 
 
+_OF_THEM = re.compile(r" (?:[a-z]+ )?of (?:them|these|those|which|whom)\b")
+_OF_THEM_BEFORE = re.compile(r"\bof (?:them|these|those|which|whom),? (?:only |just |exactly )?\Z")
+
+
+def predicate_of_part(each: Quantity, text: str) -> str | None:
+    """What is said of a part: "2 of them are new", "of which 2 are new"; None when it is no part of something named."""
+    after = text[each.end : each.end + REACH]
+    if match := _OF_THEM.match(after):
+        after = after[match.end() :]
+    elif not _OF_THEM_BEFORE.search(text[max(0, each.start - 40) : each.start]):
+        return None
+    return re.split(r"[.;,\n()]| but | and ", after)[0]
+
+
+def _says_something_else(predicate: str, question: Question) -> bool:
+    words = {stem(word) for word in re.findall(r"[a-z]{3,}", predicate)} - {stem(word) for word in FUNCTION_WORDS}
+    return bool(words) and not words & question.words
+
+
 def counts_others(each: Quantity, text: str, question: Question) -> bool:
     """Whether the plural behind it is neither of the question nor another word for what it counts."""
+    if question.counted and (said := predicate_of_part(each, text)) and _says_something_else(said, question):
+        return True
     head = ""
     for word in _following(text[each.end : each.end + 60]).split():
         if word in FUNCTION_WORDS:

@@ -144,11 +144,12 @@ def stands_alone(word: str, text: str) -> bool:
 def _is_word_of(name: str, text: str) -> bool:
     """Whether a name stands in folded ``text`` as words, which may have an ending: tops for top, drying for dry.
 
+    User names may be longer than the reference by a word (four letters).
     What is longer than a name, or begins or ends otherwise than with a letter, may be a part of anything.
     """
     if len(name.split()) > LONGEST_NAME or not re.fullmatch(r"[a-z].*[a-z]", name) or name not in text:
         return True
-    return re.search(rf"(?<![a-z]){re.escape(name)}(?:'?s|es|e?d|ing|ly)?(?![a-z])", text) is not None
+    return re.search(rf"(?<![a-z]){re.escape(name)}(?:'?s|es|e?d|ing|ly|[a-z]{{4,}})?(?![a-z])", text) is not None
 
 
 def is_dump(references: tuple[str, ...], answer: str) -> str:
@@ -217,6 +218,9 @@ def same_place_of_clone(reference: str, answer: str) -> tuple[str, str]:
     if not _SSH.search(reference):
         return reference, answer
     answer = re.sub(r"\bgit@([^:/\s]+):(?!\d+/)(?=\S)", r"ssh://git@\1/", answer)
+    place = _SSH.search(answer)
+    if place and place[0].split(":")[0] == _SSH.search(reference)[0].split(":")[0]:  # type: ignore[index]
+        return reference, answer  # the authors' own host: with its port
     return _SSH.sub("host", reference), _SSH.sub("host", answer)
 
 
@@ -250,6 +254,8 @@ def _says(wanted: str, answer: str, question: Question, *, loose: bool) -> bool:
     """``whole-sentences``: whether a sentence gives the exact answer."""
     if wanted in ("yes", "no"):
         return not polarity_objection(wanted, answer, question)
+    if (distance := states_distance(wanted, answer, question)) is not None:
+        return distance
     if is_code(wanted):
         return states_code(wanted, answer)
     if is_number(wanted):
@@ -310,7 +316,10 @@ def _contains(
     if is_number(wanted):
         return rules("number-values") and not number_objection(wanted, answer, question, others, choices, loose=True)
     if rules("plain-text") and includes(plain(reference), plain(answer), tokens=tokens):
-        return not _objection(plain(reference), plain(answer), question, others, choices)
+        return not (
+            _objection(reference, answer, question, others, choices)
+            or _objection(plain(reference), plain(answer), question, others, choices)
+        )
     return rules("written-forms") and _contains_in_other_form(wanted, answer, question, others)
 
 

@@ -42,7 +42,7 @@ MONTH = (
 )
 """A month's name in folded text."""
 
-_CLAUSES = re.compile(r"[.;!?\n)]\s?|(?<!\d )\(|,\s|\s-\s|\s(?:but|and|while|whereas|hence|so)\s")
+_CLAUSES = re.compile(r"[.;:!?\n)]\s?|(?<!\d )\(|,\s|\s-\s|\s(?:but|and|while|whereas|hence|so)\s")
 _NEGATED = re.compile(r"(?:\bnot(?: yet| been)?|n't(?: been)?|\bnon|\bun|\bnever)[ -]?([a-z]{3,})")
 _LEFT_OUT = re.compile(
     r"\b(?:not|non|never|without|excluding|except|other than|leaving out|ignoring|skipping|no)\b|n't\b|\bun"
@@ -179,7 +179,7 @@ def _clause(before: str, after: str) -> str:
 def of_another_time_or_kind(before: str, after: str, question: Question) -> bool:
     """Whether the clause is of another day, month or year than the question, or of another kind of what it asks."""
     clause = _clause(before, after)
-    if of_another_time(clause, question):
+    if of_another_time(_clause(before.replace(":", ""), after), question):  # a label may name the time
         return True
     known = not question.negated or "not approved" in question.text  # of what is negated only this is a kind
     return known and of_another_kind(clause, question.text)

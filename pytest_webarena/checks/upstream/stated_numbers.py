@@ -8,8 +8,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
+from pytest_webarena.checks.upstream.claims import ranked_otherwise
 from pytest_webarena.checks.upstream.folding import FUNCTION_WORDS, content_words, fold, stem
-from pytest_webarena.checks.upstream.quantities import Quantity, amounts, counts_others, quantities, ratings
+from pytest_webarena.checks.upstream.quantities import (
+    Quantity,
+    amounts,
+    counts_others,
+    predicate_of_part,
+    quantities,
+    ratings,
+)
 from pytest_webarena.checks.upstream.scope import MONTH, Question, dates_of, negated_words, of_another_time_or_kind
 from pytest_webarena.checks.upstream.stance import OTHER, is_asserted, is_denied, is_refusal, mark
 
@@ -142,6 +150,9 @@ def number_objection(
     good = [each for each in whole if is_asserted(_marked(text, each, beside), question.text)]
     if not good:
         return "asserted"
+    good = [each for each in good if not ranked_otherwise(_clause_before(each, text), question)]
+    if not good:
+        return "asserted"
     if len(numbers) < len(others):
         return ""
     if _of_several_months(good, text):
@@ -155,6 +166,13 @@ def number_objection(
     none = bool(wanted) and not numbers and not total and _says_none(text, question)
     if none or not (named or any(each.digits for each in good)):
         return "whole-numbers"
+    others_found = [each for each in found if each not in stated]
+    if any(_is_part_asked_for(each, good, text, question) for each in others_found):
+        return "shotgun"
+    if any(_is_by_whom_is_asked(each, text, question) for each in others_found) and not any(
+        _is_by_whom_is_asked(each, text, question) for each in good
+    ):
+        return "shotgun"
     priced = any(each.unit == "money" for each in good)
     part = any(_PART_OF_THEM.match(text[each.end :]) for each in good)
     rivals = [
@@ -181,6 +199,37 @@ def _marked(text: str, each: Quantity, beside: Sequence[Quantity]) -> str:
         if other.start != each.start:
             text = text[: other.start] + OTHER * (other.end - other.start) + text[other.end :]
     return mark(text, each.start, each.end)
+
+
+def _is_part_asked_for(rival: Quantity, good: Sequence[Quantity], text: str, question: Question) -> bool:
+    """Whether it is another number that is said to be of what is asked: "346 were found, of which 341 are approved"."""
+    said = predicate_of_part(rival, text)
+    if not said or not question.counted or any(predicate_of_part(each, text) for each in good):
+        return False
+    asked = content_words([said]) & question.words
+    return bool(asked) and not any(asked & content_words([_clause_around(each, text)]) for each in good)
+
+
+_DOER = re.compile(r"\bdid (?P<one>[a-z]+)(?: and (?P<other>[a-z]+))? make\b")
+
+
+def _doers(question: Question) -> tuple[str, ...]:
+    found = _DOER.search(question.text)
+    return tuple(filter(None, found.groups())) if found else ()
+
+
+def _is_by_whom_is_asked(each: Quantity, text: str, question: Question) -> bool:
+    by = re.match(r"(?: [a-z]+)? by ([a-z]+)", text[each.end :])
+    return by is not None and by[1] in question.names | set(_doers(question))
+
+
+def _clause_before(each: Quantity, text: str) -> str:
+    return re.split(r"[.;,\n]| and | but ", text[max(0, each.start - 80) : each.start])[-1]
+
+
+def _clause_around(each: Quantity, text: str) -> str:
+    before, after = text[max(0, each.start - 80) : each.start], text[each.end : each.end + 80]
+    return re.split(r"[.;,\n]", before)[-1] + re.split(r"[.;,\n]", after)[0]
 
 
 _PART_OF_THEM = re.compile(r"(?: [a-z]+)? of (?:them|these|those|which)\b")

@@ -49,7 +49,7 @@ def _said(data: Any, label: tuple[str, ...]) -> Iterator[str]:
         for item in data:
             yield from _said(item, () if isinstance(item, str | int | Decimal) else label)
     else:
-        unit = _UNITS.get(label[-1], "") if label and isinstance(data, int | Decimal) else ""
+        unit = _UNITS.get(label[-1], "") if len(label) > 1 and isinstance(data, int | Decimal) else ""
         words = " ".join(word for word in (label[:-1] if unit else label) if word not in _BARE)
         words = f"not {words}" if data is False and words else words
         value = {"True": "yes", "False": "no", "None": "unknown"}.get(str(data), str(data))

@@ -60,7 +60,7 @@ _NONE = re.compile(
 _NOT_FOUND = re.compile(
     rf"\b(?:{_CAN_NOT} (?:\w+ ){{0,2}}?(?:find|locate|access|see|open|load|get|retrieve|reach|view|work|finish|name|list"
     r"|provide|give)"
-    r"|not (?:possible|accessible)|no (?:answer|way|information|data|access|permission)"
+    r"|not (?:possible|accessible)|(?:no|any) results?(?: (?:was|were))?(?: found)? for|no (?:answer|way|information|data|access|permission)"
     r"|timed out|(?:the |an )(?:page|report|search|site|map|tool) (?:failed|errored|crashed|is down))\b"
 )
 
@@ -109,7 +109,7 @@ _DENIED_LATER = re.compile(
     r"(?:(?:do|does|did|is|are|was|were|has|have|can|could)(?:n't| not)|cannot)\b"
 )
 _CONTRASTED = re.compile(
-    rf"{MARK}[^.;\n]*\b(?:while|whereas|but|however|although|though),? (?:the |only |just )?{MARK}"
+    rf"{MARK}[^.;\n]*\b(?:just|only) {MARK} (?!and\b|&)|{MARK}[^.;\n]*\b(?:while|whereas|but|however|although|though),? (?:the |only |just )?{MARK}"
 )
 _NOT_OF = re.compile(r"\bnot (?:of|for|from|to|in|at|on|by) (?:the |my |your )?(?P<what>[a-z]+)")
 _OF = re.compile(

@@ -100,6 +100,11 @@ PARTS = 4
 """So many parts make an address that may stand on lines of its own."""
 
 
+_COUNTRY = re.compile(r"\b(?:usa|u\.s\.a?\.?|us|united states of america)(?!\w)")
+_BETWEEN = r"[,\s]+(?:\([a-z]{2,5}\)[,\s]+)?(?:(?:full )?address:[,\s]*)?(?:[a-z.]+(?: [a-z]+)?[,\s]+)?"
+"""Between two parts: commas, spaces, lines, a short name in brackets, a label, one more part without digits (a state)."""
+
+
 def states_address(reference: str, answer: str) -> bool:
     """Whether the answer gives this address of several parts, whatever stands between them: commas, spaces or lines.
 
@@ -109,7 +114,7 @@ def states_address(reference: str, answer: str) -> bool:
     """
     if reference.count(",") + 1 < PARTS:
         return False
-    words = re.split(r"[,\s]+", abbreviated(reference))
-    text = abbreviated(fold(answer))
-    found = re.search(r"(?<!\w)" + r"[,\s]+".join(map(re.escape, words)) + r"(?!\w)", text)
+    parts = [r"[,\s]+".join(map(re.escape, part.split())) for part in re.split(r",\s*", abbreviated(reference))]
+    text = _COUNTRY.sub("united states", abbreviated(fold(answer)))
+    found = re.search(r"(?<!\w)" + _BETWEEN.join(parts) + r"(?!\w)", text)
     return found is not None and is_asserted(mark(text, *found.span()), "")

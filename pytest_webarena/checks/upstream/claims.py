@@ -49,7 +49,7 @@ _RANKED = re.compile(
     rf"|(?<!at )\b(?P<most>{_MOST}|leads|leader|tops)\b"
 )
 _ORDINAL_NOUN = re.compile(rf"\b(?P<ordinal>{_ORDINAL}) (?P<noun>[a-z]+)\b")
-_RATED = re.compile(r"^(?::| -| \(|\n) ?(?P<number>\d)(?: ?/ ?5| stars?)?(?=[),;\n]|$)")
+_RATED = re.compile(r"^(?::| -| \(|\n|(?= \d+(?:[.,;]|$))) ?(?P<number>\d)(?: ?/ ?5| stars?)?(?=[),;\n]|$)")
 _TOP = re.compile(rf"\btop[- ](?P<number>{_NUMBER})\b")
 _SIGNS = ((re.compile(rf"\b{_MOST}\b"), 1), (re.compile(rf"\b{_LEAST}\b"), -1))
 _EXTREME = re.compile(rf"(?<!at )\b(?:(?P<least>{_LEAST})|(?P<most>{_MOST}))(?P<after>(?:[- ][a-z'-]+){{0,3}})")

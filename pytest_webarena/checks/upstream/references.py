@@ -50,7 +50,7 @@ __all__ = [
 _DISTANCE = re.compile(r"(?<=\d) (?=(?:km|mi|m)\b)")
 _PLACES = re.compile(r"\b(?:where|full address|route)\b")
 """Questions whose answers name more than they ask for: a street, a town."""
-_NO_NAME = re.compile(r"[\W\d]+(?: ?k?m)?|yes|no|\d+x\d+|.*[/@].*")
+_NO_NAME = re.compile(r"[\W\d]+(?: ?k?m)?|yes|no|\d+x\d+|\S*[/@]\S*")
 _TOKENS = tuple(map(re.compile, (r"[\w.+-]+@[\w-]+\.[\w.-]+", r"(?:[\w.]+/)?[a-z]\w*(?:[.-]\w+)+")))
 """What is a name by its form: e-mail addresses, repositories."""
 _HEADER = re.compile(r"^.*\|.*\n(?=[ \t]*\|?[ \t:]*-{2,}[ \t:|-]*$)", re.MULTILINE)
@@ -176,13 +176,28 @@ def names_more(references: tuple[str, ...], answer: str, question: Question) -> 
     if (
         len(wanted) > LONGEST_LIST
         or _PLACES.search(question.text)
-        or any(_NO_NAME.fullmatch(each) or len(each.split()) > LONGEST_NAME for each in wanted)
+        or "sentences" in question.text
+        or any(_NO_NAME.fullmatch(each) for each in wanted)
     ):
-        return ""
+        return _more_bullets(wanted, answer)
     text = abbreviated(fold(_HEADER.sub("", answer)))
     for each in sorted(map(abbreviated, wanted), key=len, reverse=True):
         text = re.sub(rf"(?<!\w){re.escape(each)}", OTHER, text)
-    return rival_name(text, names_in(answer), question)
+    small = any(each.islower() for each in references)
+    return rival_name(text, names_in(answer), question, small=small) or _more_bullets(wanted, answer)
+
+
+_ITEM = re.compile(r"^[ \t]*(?:[-*+\u2022]|\d{1,2}[.)])[ \t]+(?P<item>\S.*)$", re.MULTILINE)
+_LABELLED = re.compile(r"[^:]{1,30}: ")
+
+
+def _more_bullets(wanted: Sequence[str], answer: str) -> str:
+    """An item of a list whose other items begin with the references; empty when there is none."""
+    items = [abbreviated(fold(match["item"])) for match in _ITEM.finditer(answer)]
+    names = [abbreviated(each) for each in wanted if re.search(r"[a-z]", each)]
+    if not names or len(names) > LONGEST_LIST or not all(any(item.startswith(name) for item in items) for name in names):
+        return ""
+    return next((item for item in items if not any(name in item for name in names) and not _LABELLED.match(item)), "")
 
 
 def _rival_token(wanted: Sequence[str], text: str) -> str:

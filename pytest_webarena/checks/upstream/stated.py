@@ -381,13 +381,19 @@ _FIRST = re.compile(rf"(?:^|[\n.:;(,])\s*(?P<before>[^,.;:\n(){OTHER}]{{2,80}})(
 _LINE = re.compile(rf"(?<=\n)(?P<item>[^,.;:\n(){OTHER}]{{2,60}})(?=\n|\Z)")
 
 
-def rival_name(marked: str, names: frozenset[str], question: Question) -> str:
-    """A name that stands in one list with the references (``OTHER``), or on a line of its own between theirs."""
+def rival_name(marked: str, names: frozenset[str], question: Question, *, small: bool = False) -> str:
+    """A name that stands in one list with the references (``OTHER``), or on a line of its own between theirs.
+
+    ``small``: names are written in small letters, so that any single word may be one.
+    """
     lines = marked.split("\n")
     listed = sum(line.strip() == OTHER for line in lines) > 0 and len(lines) > 1
     for match in (*_BESIDE.finditer(marked), *(_LINE.finditer("\n" + marked) if listed else ())):
         words = match["item"].split()
         named = [word for word in words[:4] if word in names and not _ordinary(word, question)]
+        if small and len(words) == 1 and match.re is _BESIDE and re.fullmatch(r"[a-z][\w.-]*", words[0]):
+            if not _ordinary(words[0], question) and not words[0].endswith("ly"):
+                return words[0]
         if named and words[0] in names and words[0] not in FUNCTION_WORDS and (match.re is _BESIDE or len(words) <= 4):
             return " ".join(words[:4])
     for match in _FIRST.finditer(marked):

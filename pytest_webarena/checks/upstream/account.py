@@ -108,6 +108,10 @@ _DENIED_LATER = re.compile(
     rf"{MARK}[^.;\n]*\b(?:so|and|but|because|since|hence|,) (?:it|they|that|this|these|those|which|both) (?:also |still )?"
     r"(?:(?:do|does|did|is|are|was|were|has|have|can|could)(?:n't| not)|cannot)\b"
 )
+_DONE_TO = re.compile(
+    rf"\bi(?:'ve| have)? (?:just )?(?:invited|added|removed|deleted|created|changed|granted|placed|bought|cancelled|asked"
+    rf"|emailed|contacted|banned) (?:the (?:user|customer) )?{MARK}"
+)
 _CONTRASTED = re.compile(
     rf"{MARK}[^.;\n]*\b(?:just|only) {MARK} (?!and\b|&)|{MARK}[^.;\n]*\b(?:while|whereas|but|however|although|though),? (?:the |only |just )?{MARK}"
 )
@@ -155,6 +159,8 @@ def _is_of_another(
     marked = sentence
     for each in sorted(wanted, key=len, reverse=True):
         marked = re.sub(rf"(?<!\w){re.escape(each)}(?!\w)", MARK, marked)
+    if _DONE_TO.search(marked):
+        return True
     if not numeric and (_DENIED_LATER.search(marked) or _CONTRASTED.search(marked)):
         return True
     if not numeric and of_another_time(sentence, question):

@@ -181,12 +181,17 @@ def names_more(references: tuple[str, ...], answer: str, question: Question) -> 
     ):
         return _more_bullets(wanted, answer)
     text = abbreviated(fold(_HEADER.sub("", answer)))
+    last = text.splitlines()[-1] if text else ""
+    if _CONCLUSION.match(last) and all(abbreviated(each) in last for each in wanted):
+        text = last
     for each in sorted(map(abbreviated, wanted), key=len, reverse=True):
         text = re.sub(rf"(?<!\w){re.escape(each)}", OTHER, text)
     small = any(each.islower() for each in references)
     return rival_name(text, names_in(answer), question, small=small) or _more_bullets(wanted, answer)
 
 
+_CONCLUSION = re.compile(r"(?:so|therefore|thus|hence|(?:the |my |final )*answer|in (?:short|conclusion|summary))\b")
+"""How a last line begins that says what counts of all that stands before."""
 _ITEM = re.compile(r"^[ \t]*(?:[-*+\u2022]|\d{1,2}[.)])[ \t]+(?P<item>\S.*)$", re.MULTILINE)
 _LABELLED = re.compile(r"[^:]{1,30}: ")
 
@@ -195,7 +200,11 @@ def _more_bullets(wanted: Sequence[str], answer: str) -> str:
     """An item of a list whose other items begin with the references; empty when there is none."""
     items = [abbreviated(fold(match["item"])) for match in _ITEM.finditer(answer)]
     names = [abbreviated(each) for each in wanted if re.search(r"[a-z]", each)]
-    if not names or len(names) > LONGEST_LIST or not all(any(item.startswith(name) for item in items) for name in names):
+    if (
+        not names
+        or len(names) > LONGEST_LIST
+        or not all(any(item.startswith(name) for item in items) for name in names)
+    ):
         return ""
     return next((item for item in items if not any(name in item for name in names) and not _LABELLED.match(item)), "")
 

@@ -55,7 +55,7 @@ _OPPOSITES = {"clos": ("open", "opened", "reopened", "re-opened", "pending", "un
 _NO_DENIAL = re.compile(r"\b(?:no|without a|without|beyond) (?:doubt|question)\b|\bnot only\b")
 _OPENING = re.compile(
     r"(?:\b(?:i|i've|i'd|we|having|after|when|once)(?: (?:have|had|just|then|first))? (?P<done>opened)\b"
-    r"|\b(?P<made>closed)(?= (?:the|my|this) (?:[a-z]+ )?(?:tab|page|browser|window)\b)"
+    r"|\b(?:i|i've|we|i have|i just) (?P<self>closed)\b|\b(?P<made>closed)(?= (?:the|my|this) (?:[a-z]+ )?(?:tab|page|browser|window)\b)"
     r"|\b(?P<written>opened)(?= (?:by|on|in|at|last|the|your|my|it|this|that|(?:\d+|an?|one|two|three) [a-z]+"
     r" ago|yesterday)\b))"
 )
@@ -134,7 +134,7 @@ def _durations(text: str) -> list[float]:
 
 def _states(word: str, opposites: Sequence[str], text: str) -> set[bool]:
     """Whether the text calls the thing what the question asks (``word`` begins it) or its opposite."""
-    actions = {match.end(group) for match in _OPENING.finditer(text) for group in ("done", "made", "written")}
+    actions = {match.end(group) for match in _OPENING.finditer(text) for group in ("done", "self", "made", "written")}
     said: list[bool] = []
     for match in re.finditer(rf"\b{word}\w*|\b(?:{'|'.join(opposites)})\b", text):
         if match.end() in actions:
@@ -322,7 +322,7 @@ _USUAL = frozenset(
     run use try type enter execute command
     paid bought ordered wins won contributed committed tops topped
     brand product type author account contributor buyer person reviewer item items operator address website
-    company shopper top best highest most run runs operates operated handles handled manages managed sold
+    company shopper lead belongs belong top best highest most run runs operates operated handles handled manages managed sold
     sells made sits stands leads led placed holds followed it's that's there's called titled term word search
     query searched repo repository project email mail customer's phone number telephone zip code postal
     postcode url site web token feed
@@ -365,7 +365,7 @@ def _listed(before: str, after: str, question: Question, wanted: str, names: fro
 
 _NAME = re.compile(r"(?<![\w'-])[A-Z][\w'-]*")
 _IS = re.compile(
-    r"\b(?:is|was|are|were|be|goes to|went to|namely|called|answer):? (?:the |a |an )?(?P<item>[^,.;:\n()]{1,60})"
+    r"(?:\b(?:is|was|are|were|be|goes to|went to|namely|called|answer)|(?P<it>\bit's)):? (?:the |a |an )?(?P<item>[^,.;:\n()]{1,60})"
 )
 
 
@@ -427,6 +427,12 @@ _INTERJECTIONS = frozenset(
 )
 
 
+_NARRATION = re.compile(
+    r"(?:first,? |then,? |next,? |after that,? )?(?:i|we|i've|we've) (?:have |then |also )?(?:opened|looked|searched|went"
+    r"|sorted|filtered|checked|ran|set|used|clicked|navigated|browsed|visited|read|scrolled|selected|typed|entered|logged"
+    r"|queried|generated|created|viewed|reviewed|counted|compared)\b"
+)
+"""What the agent did on its way: it names pages and tools."""
 _CODE = re.compile(r"(?=[\w-]*\d)(?=[\w-]*[a-z])[\w-]{8,}")
 """A token or a key, in folded text: only others of its kind are its rivals."""
 _LABEL = re.compile(r"(?:^|[\n,;.])\s*([a-z][a-z ]{1,30}): \Z")
@@ -446,11 +452,16 @@ def _rivalled(text: str, place: tuple[int, int], wanted: str, question: Question
     decided = asks_for_rank(question) and names_rank(own_clause)
     for clause in () if decided else earlier:
         words = re.findall(r"[\w'-]+", clause)[1:]
+        if _NARRATION.match(clause.strip()):
+            continue
         if any(word in others and not _ordinary(word, question) for word in words):
             return True
     for match in _IS.finditer(text):
         words = match["item"].split()
         first = words[0] if words else ""
+        small = wanted.islower() and match["it"] is not None and len(words) == 1 and not _ordinary(first, question)
+        if small and match.start() > place[1] and first not in known:
+            return True
         if (
             match.start() > place[1]
             and first in others
@@ -458,6 +469,13 @@ def _rivalled(text: str, place: tuple[int, int], wanted: str, question: Question
             and wanted not in match["item"]
         ):
             return True
+    turned = re.match(r"[^.;\n]*?\b(?:but|while|whereas|however|though|although)\b(?P<rest>[^.;\n]*)", text[place[1] :])
+    if (
+        turned
+        and any(word in others and not _ordinary(word, question) for word in re.findall(r"[\w'-]+", turned["rest"]))
+        and any(is_asked(word, question) for word in re.findall(r"[a-z]{3,}", turned["rest"]))
+    ):
+        return True
     own = _LABEL.search(text[: place[0]])
     if own is not None and any(
         closeness(label, question) > closeness(own[1], question) for label in _LABELS.findall(text) if label != own[1]

@@ -9,7 +9,7 @@ import itertools
 import re
 from collections.abc import Sequence
 
-from pytest_webarena.checks.upstream.folding import FUNCTION_WORDS, fold, folded_reference, stem
+from pytest_webarena.checks.upstream.folding import FUNCTION_WORDS, content_words, fold, folded_reference, stem
 from pytest_webarena.checks.upstream.scope import MONTH, Question, of_another_time
 from pytest_webarena.checks.upstream.stance import MARK
 
@@ -159,7 +159,7 @@ def _is_of_another(
     marked = sentence
     for each in sorted(wanted, key=len, reverse=True):
         marked = re.sub(rf"(?<!\w){re.escape(each)}(?!\w)", MARK, marked)
-    if _DONE_TO.search(marked):
+    if _DONE_TO.search(marked) or (numeric and _is_called_otherwise(marked, question)):
         return True
     if not numeric and (_DENIED_LATER.search(marked) or _CONTRASTED.search(marked)):
         return True
@@ -177,6 +177,18 @@ def _is_of_another(
         and not any(stem(word) in question.words or re.match(MONTH, word) for word in words)
         for match in _OF.finditer(sentence)
     )
+
+
+_CALLED = re.compile(
+    rf"{MARK}\d*['\")]* (?:is|was|are|were) (?:the|a|an|its|his|her|your|my) (?P<what>[^.;,\n{MARK}]{{3,60}})"
+)
+_USUAL = content_words(["answer result one value name number amount total only top best first main correct right"])
+
+
+def _is_called_otherwise(marked: str, question: Question) -> bool:
+    """Whether it is called something of which the question says no word: "412 is the room number" for a price."""
+    called = [content_words([match["what"]]) for match in _CALLED.finditer(marked)]
+    return bool(called) and all(words and not words & (question.words | _USUAL) for words in called)
 
 
 _REPOSITORY = re.compile(r"(?<![\w/.])[a-z][\w-]+/(?P<name>[a-z][\w-]+)(?![\w/])")

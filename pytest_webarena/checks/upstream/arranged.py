@@ -32,6 +32,8 @@ def is_misattributed(references: Sequence[str], answer: str, question: Question)
         return _ends_are_swapped(wanted, text)
     if len(wanted) == 2 and "coordinates" in question.text:
         return _is_swapped(wanted, text)
+    if re.search(r"\b(?:list|what are) the (?:[a-z]+ ){0,6}top[- ]?\d", question.text) and _is_ranked_otherwise(wanted, answer.lower()):
+        return True
     if len(wanted) < 4 or len(wanted) % 2 or len(set(wanted)) < len(wanted):
         return False
     text = text.replace("\n", " ")
@@ -51,6 +53,13 @@ def _is_swapped(wanted: Sequence[str], text: str) -> bool:
         return False
     latitude, longitude = (label.start() for label in labels if label)
     return (latitude < longitude) != (places[0] < places[1])
+
+
+def _is_ranked_otherwise(wanted: Sequence[str], text: str) -> bool:
+    """Whether the places that are given to the references, "1. Ann 2. Bob", are not theirs, which stand in order."""
+    places = [re.search(rf"(?<![\w.,])(\d)[.)][ \t]+[*_\"'@]*{re.escape(each)}", text) for each in wanted]
+    said = [int(place[1]) for place in places if place]
+    return len(said) == len(wanted) > 1 and said != list(range(1, len(wanted) + 1))
 
 
 _LOW = re.compile(r"\b(?:lowest|cheapest|minimum|min|least expensive|low)\b")

@@ -180,13 +180,14 @@ def names_more(references: tuple[str, ...], answer: str, question: Question) -> 
         or any(_NO_NAME.fullmatch(each) for each in wanted)
     ):
         return _more_bullets(wanted, answer)
-    text = abbreviated(fold(_HEADER.sub("", answer)))
+    small = any(each.islower() for each in references)
+    text = fold(_HEADER.sub("", answer))
+    text = text if small else abbreviated(text)  # hyphens are parts of names in small letters
     last = text.splitlines()[-1] if text else ""
     if _CONCLUSION.match(last) and all(abbreviated(each) in last for each in wanted):
         text = last
-    for each in sorted(map(abbreviated, wanted), key=len, reverse=True):
+    for each in sorted(wanted if small else map(abbreviated, wanted), key=len, reverse=True):
         text = re.sub(rf"(?<!\w){re.escape(each)}", OTHER, text)
-    small = any(each.islower() for each in references)
     return rival_name(text, names_in(answer), question, small=small) or _more_bullets(wanted, answer)
 
 

@@ -17,7 +17,8 @@ __all__ = ["is_undone", "strays"]
 
 _QUOTED = re.compile(r"\"[^\"\n]*\"|(?<!\w)'[^'\n]*'(?!\w)")
 _CAN_NOT = (
-    r"(?:(?:could|can|did|does|do|would)(?: ?not|n't)(?: be able to)?|(?:was|were|am|is)(?: not|n't) (?:able|possible) to"
+    r"(?:(?:could|can|did|does|do|would)(?: ?not|n't)(?: be able to)?|(?:was|were|am|is)(?: not|n't) (?:able"
+    r"|possible) to"
     r"|cannot|can't|unable to|failed to|impossible to|hard to)"
 )
 _DOUBT = re.compile(
@@ -25,9 +26,12 @@ _DOUBT = re.compile(
     r"|guess(?:es|ed|ing)?|assum(?:e|ed|ing|ption)|suspect"
     r"|(?:i|we) (?:think|believe|suppose|would say)|if i had to|who knows|take your pick|pick one"
     r"|(?:may|could|can|should|must) (?:also|well|either|still) be (?!reached|found|seen|bought|used|cloned)"
-    r"|(?:it|this|that|which|answer|he|she|they|one) (?:may|could|should|must) be (?!reached|found|seen|bought|used|cloned)"
-    r"|not (?:[a-z]+ly )?(?:sure|certain|clear|confident|known|verified|confirmed)|n't (?:[a-z]+ly )?(?:sure|certain|clear)"
-    r"|unsure|uncertain|unclear|unknown|unverified|unconfirmed|no idea|don't know|do not know|(?:it )?depend(?:s|ing) on"
+    r"|(?:it|this|that|which|answer|he|she|they|one) (?:may|could|should|must) be (?!reached|found|seen"
+    r"|bought|used|cloned)"
+    r"|not (?:[a-z]+ly )?(?:sure|certain|clear|confident|known|verified|confirmed)|n't (?:[a-z]+ly )?(?:sure"
+    r"|certain|clear)"
+    r"|unsure|uncertain|unclear|unknown|unverified|unconfirmed|no idea|don't know|do not know"
+    r"|(?:it )?depend(?:s|ing) on"
     r"|something like|or something|or so|to be (?:verified|confirmed|checked)|needs? (?:verification|checking)"
     rf"|{_CAN_NOT} (?:\w+ ){{0,2}}?(?:determine|tell|say|verify|confirm|decide|check|compute|calculate|answer|work out"
     r"|identify|establish|know|finish|complete))\b"
@@ -42,15 +46,19 @@ _TAKEN_BACK = re.compile(
     r"|(?:^|[.,;:!?(-] ?|\b(?:no|but|or|oh) )(?:wait|actually|hold on|hmm|sorry)\b"
 )
 _HALF = re.compile(
-    r"\bexcept (?:for |on |in |of |by )?(?:the |my |your )?[\dq\x01a-z]|\b(?:etc|and so on|and so forth|among (?:many )?others|and (?:some |many |several |possibly )?others|and (?:many |some )?more(?=[.!)]*$)"
+    r"\bexcept (?:for |on |in |of |by )?(?:the |my |your )?[\dq\x01a-z]|\b(?:etc|and so on|and so forth"
+    r"|among (?:many )?others|and (?:some |many |several |possibly )?others|and (?:many "
+    r"|some )?more(?=[.!)]*$)"
     r"|there (?:may|might|could) be (?:more|others)|(?:incomplete|partial) (?:list|answer|result)"
-    r"|(?:did|have|was|could)(?: ?not|n't) (?:been )?(?:able to )?(?:yet )?(?:check|open|see|look at|read|view|go through|count|load)\w*"
+    r"|(?:did|have|was|could)(?: ?not|n't) (?:been )?(?:able to )?(?:yet )?(?:check|open|see|look at|read"
+    r"|view|go through|count|load)\w*"
     r" (?:the |all |any )*(?:rest|remaining|others?|all|every|later|further|next|second|following)"
     r"|(?:the )?(?:rest|remaining|other) (?:pages?|ones?|orders?|reviews?|results?) (?:is|are|was|were|remains?) "
     r"(?:not|un)\w*)\b"
 )
 _GAVE_UP = re.compile(
-    r"\b(?:ran out of|before i could|(?:pick|choose|take) (?:the one|whichever|any|one)|up to you|i (?:did not|didn't|never|have not"
+    r"\b(?:ran out of|before i could|(?:pick|choose|take) (?:the one|whichever|any|one)|up to you"
+    r"|i (?:did not|didn't|never|have not"
     r"|haven't) (?:compare|check|verify|test|count|sort|filter|look|open|measure|read)\w*)\b"
 )
 _NONE = re.compile(
@@ -58,9 +66,11 @@ _NONE = re.compile(
     r" (?!other|more|further|additional|longer|need|doubt|problem)(?P<noun>such\b|(?:[a-z'-]+ ){0,2}?[a-z'-]+)"
 )
 _NOT_FOUND = re.compile(
-    rf"\b(?:{_CAN_NOT} (?:\w+ ){{0,2}}?(?:find|locate|access|see|open|load|get|retrieve|reach|view|work|finish|name|list"
+    rf"\b(?:{_CAN_NOT} (?:\w+ ){{0,2}}?(?:find|locate|access|see|open|load|get|retrieve|reach|view|work|finish"
+    rf"|name|list"
     r"|provide|give)"
-    r"|not (?:possible|accessible)|(?:no|any) results?(?: (?:was|were))?(?: found)? for|no (?:answer|way|information|data|access|permission)"
+    r"|not (?:possible|accessible)|(?:no|any) results?(?: (?:was|were))?(?: found)? for|no (?:answer|way"
+    r"|information|data|access|permission)"
     r"|timed out|(?:the |an )(?:page|report|search|site|map|tool) (?:failed|errored|crashed|is down))\b"
 )
 
@@ -95,7 +105,8 @@ def _is_asked_for(noun: str, question: Question) -> bool:
 
 _SENTENCE = re.compile(r"(?<=[^\s.][^\s.])[.!?](?=\s|$)|;\s|\n")
 _IDENTIFIED = re.compile(
-    r"\b(?P<what>order|invoice|issue|ticket|review|product|customer)s?(?: number| no\.?| id)? ?[:#]* ?#?0*(?P<number>\d{1,9})\b"
+    r"\b(?P<what>order|invoice|issue|ticket|review|product|customer)s?(?: number| no\.?"
+    r"| id)? ?[:#]* ?#?0*(?P<number>\d{1,9})\b"
 )
 _PHONE = re.compile(r"(?<![\d.])\d{10}(?!\d)")
 _SPAN = re.compile(
@@ -105,19 +116,23 @@ _SPAN = re.compile(
 _DIGITS = {"two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7", "ten": "10"}
 _DOER = re.compile(r"\bdid (?P<who>[a-z]+)(?: and (?P<other>[a-z]+))? make\b")
 _DENIED_LATER = re.compile(
-    rf"{MARK}[^.;\n]*\b(?:so|and|but|because|since|hence|,) (?:it|they|that|this|these|those|which|both) (?:also |still )?"
+    rf"{MARK}[^.;\n]*\b(?:so|and|but|because|since|hence|,) (?:it|they|that|this|these|those|which"
+    rf"|both) (?:also |still )?"
     r"(?:(?:do|does|did|is|are|was|were|has|have|can|could)(?:n't| not)|cannot)\b"
 )
 _DONE_TO = re.compile(
-    rf"\bi(?:'ve| have)? (?:just )?(?:invited|added|removed|deleted|created|changed|granted|placed|bought|cancelled|asked"
+    rf"\bi(?:'ve| have)? (?:just )?(?:invited|added|removed|deleted|created|changed|granted|placed|bought"
+    rf"|cancelled|asked"
     rf"|emailed|contacted|banned) (?:the (?:user|customer) )?{MARK}"
 )
 _CONTRASTED = re.compile(
-    rf"{MARK}[^.;\n]*\b(?:just|only) {MARK} (?!and\b|&)|{MARK}[^.;\n]*\b(?:while|whereas|but|however|although|though),? (?:the |only |just )?{MARK}"
+    rf"{MARK}[^.;\n]*\b(?:just|only) {MARK} (?!and\b|&)|{MARK}[^.;\n]*\b(?:while|whereas|but|however|although"
+    rf"|though),? (?:the |only |just )?{MARK}"
 )
 _NOT_OF = re.compile(r"\bnot (?:of|for|from|to|in|at|on|by) (?:the |my |your )?(?P<what>[a-z]+)")
 _OF = re.compile(
-    r"\b(?!ahead)(?:(?P<head>[\w']+) )?\b(?<!ahead )(?:of|for) (?:the )?(?P<name>[a-z][\w/.'-]*(?: [a-z][\w/.'-]*){0,3})"
+    r"\b(?!ahead)(?:(?P<head>[\w']+) )?\b(?<!ahead )(?:of"
+    r"|for) (?:the )?(?P<name>[a-z][\w/.'-]*(?: [a-z][\w/.'-]*){0,3})"
 )
 
 

@@ -32,7 +32,9 @@ def is_misattributed(references: Sequence[str], answer: str, question: Question)
         return _ends_are_swapped(wanted, text)
     if len(wanted) == 2 and "coordinates" in question.text:
         return _is_swapped(wanted, text)
-    if re.search(r"\b(?:list|what are) the (?:[a-z]+ ){0,6}top[- ]?\d", question.text) and _is_ranked_otherwise(wanted, answer.lower()):
+    if re.search(r"\b(?:list|what are) the (?:[a-z]+ ){0,6}top[- ]?\d", question.text) and _is_ranked_otherwise(
+        wanted, answer.lower()
+    ):
         return True
     if len(wanted) < 4 or len(wanted) % 2 or len(set(wanted)) < len(wanted):
         return False
@@ -111,7 +113,8 @@ PARTS = 4
 
 _COUNTRY = re.compile(r"\b(?:usa|u\.s\.a?\.?|us|united states of america)(?!\w)")
 _BETWEEN = r"[,\s]+(?:\([a-z]{2,5}\)[,\s]+)?(?:(?:full )?address:[,\s]*)?(?:[a-z.]+(?: [a-z]+)?[,\s]+)?"
-"""Between two parts: commas, spaces, lines, a short name in brackets, a label, one more part without digits (a state)."""
+"""Between two parts: commas, spaces, lines, a short name in brackets, a label, one more part without digits"
+" (a state)."""
 
 
 def states_address(reference: str, answer: str) -> bool:

@@ -10,26 +10,13 @@ from fractions import Fraction
 from pytest_webarena.checks.upstream.account import is_undone, strays
 from pytest_webarena.checks.upstream.arranged import is_misattributed, states_address, states_order
 from pytest_webarena.checks.upstream.folding import abbreviated, fold, folded_reference
+from pytest_webarena.checks.upstream.listed_names import names_in, rival_name
+from pytest_webarena.checks.upstream.measures import is_code, states_code, states_distance, states_pair, states_size
+from pytest_webarena.checks.upstream.polarity import polarity_objection
 from pytest_webarena.checks.upstream.scope import Question
 from pytest_webarena.checks.upstream.stance import OTHER
-from pytest_webarena.checks.upstream.stated import (  # fmt: skip
-    alone,
-    asserted_somewhere,
-    names_in,
-    polarity_objection,
-    rival_name,
-    states_name,
-    states_whole,
-)
-from pytest_webarena.checks.upstream.stated_numbers import (  # fmt: skip
-    is_code,
-    is_number,
-    number_objection,
-    states_code,
-    states_distance,
-    states_pair,
-    states_size,
-)
+from pytest_webarena.checks.upstream.stated import alone, asserted_somewhere, states_name, states_whole
+from pytest_webarena.checks.upstream.stated_numbers import is_number, number_objection
 from pytest_webarena.checks.upstream.text import ALTERNATIVE, clean, equals, includes
 
 __all__ = [

@@ -1,41 +1,24 @@
-"""Whether an answer states a number, a distance, a code or a size, and no other: how the repairs find what is right."""
+"""Whether an answer states a number, and no other: how the repairs find what is right."""
 
 from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
 from pytest_webarena.checks.upstream.claims import ranked_otherwise
+from pytest_webarena.checks.upstream.counted import counts_others, predicate_of_part
 from pytest_webarena.checks.upstream.folding import FUNCTION_WORDS, content_words, fold, stem
-from pytest_webarena.checks.upstream.quantities import (
-    Quantity,
-    amounts,
-    counts_others,
-    predicate_of_part,
-    quantities,
-    ratings,
-)
-from pytest_webarena.checks.upstream.scope import MONTH, Question, dates_of, negated_words, of_another_time_or_kind
-from pytest_webarena.checks.upstream.stance import OTHER, is_asserted, is_denied, is_refusal, mark
+from pytest_webarena.checks.upstream.quantities import Quantity, amounts, quantities, ratings
+from pytest_webarena.checks.upstream.scope import Question, dates_of, negated_words
+from pytest_webarena.checks.upstream.stance import OTHER, is_asserted, is_denied, mark
+from pytest_webarena.checks.upstream.stated_none import says_none, states_none
 
-__all__ = [
-    "closeness",
-    "is_code",
-    "is_number",
-    "number_objection",
-    "question_of",
-    "states_code",
-    "states_distance",
-    "states_pair",
-    "states_size",
-]
+__all__ = ["closeness", "is_flood", "is_number", "number_objection", "question_of"]
 
 _NUMBER = re.compile(r"-?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?")
-_MEASURES = {"km": 1000, "kilometer": 1000, "kilometre": 1000, "m": 1, "meter": 1, "metre": 1}
-_DISTANCE = re.compile(r"(\d+(?:\.\d+)?) ?(km|m)")
 _MONEY = re.compile(
     r"\b(?:spen[dt]|costs?|price[sd]?|pay|paid|payments?|refund|total amount|grand total|revenue|spending|money"
     r"|dollars?)\b"
@@ -43,27 +26,6 @@ _MONEY = re.compile(
 _RATING = re.compile(r"\b(?:rating|rated|score|stars?)\b")
 _COUNT = re.compile(r"\b(?:how many|number of|count of|total count|counts?)\b")
 _CODES = re.compile(r"\b(?:order|invoice|ticket|customer) (?:number|id|no)\b|\bzip|\bphone|\bsku\b|\border #")
-_ZERO = re.compile(
-    r"\b(?:none(?: of (?:the|his|her|their|your|my|our|its|these|those|all) (?P<those>[a-z]+(?: [a-z]+){0,2}))?|zilch|nil)\b"
-    r"(?! other| but)|(?:^|[.,;:\n(] ?|\b(?:by|that|and|because|but|as|so|since)"
-    r" )nobody\b(?! other| but)"
-    r"|\bnothing(?! could be (?:loaded|opened|read|seen|done|determined))(?= (?:was |were |will |would |is |can |could |has |at all|back|spent|of |on |in |for |from "
-    r"|that |during|to be)"
-    r"|[.,;!]|$)"
-    r"|\bno (?P<noun>(?:[a-z'-]+ ){0,3}?[a-z'-]+)|\bnot (?:a single|any|one) (?P<single>(?:[a-z'-]+ ){0,2}?[a-z'-]+)"
-    r"|(?:n't|\bnot|\bcannot|\bnever) (?:[a-z]+ ){0,3}?(?:anything\b|(?:any|a single)\b(?: (?P<any>(?:[a-z'-]+"
-    r" ){0,2}?[a-z'-]+))?)"
-    r"|(?:n't|\bnot|\bcannot) (?:be|get|receive|expect|have) (?:an? |your )(?P<one>(?:[a-z'-]+ ){0,2}?[a-z'-]+)"
-    r"|\b(?:never|didn't|did not|hasn't|has not|haven't) (?:[a-z]+ )?(?:made|make|spen[dt]|b(?:uy|ought)"
-    r"|order(?:ed)?|commit(?:ted)?)\b"
-)
-_NEVER_DONE = re.compile(
-    r"\b(?:never|didn't|did not|hasn't|has not|haven't|have not) (?:[a-z]+ )?(?P<done>[a-z]+)"
-    r"(?= (?:an?|any|anything|something)\b|\s*(?:[.,;]|$))"
-)
-_NOT_ZERO = re.compile(
-    r"^[^.;]{0,40}?\b(?:other than|except|but|besides|more than|apart from|later|longer|fewer|less)\b"
-)
 
 
 @functools.lru_cache(maxsize=1024)
@@ -114,7 +76,7 @@ MOST_NUMBERS = 150
 """So many numbers give none; to read them all would take long."""
 
 
-def _is_flood(text: str) -> bool:
+def is_flood(text: str) -> bool:
     return len(re.findall(r"\d+", text)) > MOST_NUMBERS
 
 
@@ -135,7 +97,7 @@ def number_objection(
     """
     text, wanted = amounts(fold(answer)), Fraction(reference.replace(",", ""))
     text = ratings(text) if _RATING.search(question.text) else text
-    if _is_flood(text):
+    if is_flood(text):
         return "shotgun"
     found = [each for each in quantities(text, question) if _fits(each, question)]
     numbers = [Fraction(each.replace(",", "")) for each in others if is_number(each)]
@@ -145,7 +107,7 @@ def number_objection(
     stated = [each for each in found if _means(each, reference, wanted, long=long, loose=loose, cents=cents)]
     whole = [each for each in stated if (each.exact or numbers) and not each.context]
     if not whole:
-        return "" if loose and wanted == 0 and not stated and _states_none(text, question, found) else "whole-numbers"
+        return "" if loose and wanted == 0 and not stated and states_none(text, question, found) else "whole-numbers"
     beside = [each for each in found if _among(each, numbers, long=long, cents=cents)]
     good = [each for each in whole if is_asserted(_marked(text, each, beside), question.text)]
     if not good:
@@ -163,7 +125,7 @@ def number_objection(
     ):
         return "whole-numbers"
     total = any(_singled_out(each, text) for each in good)
-    none = bool(wanted) and not numbers and not total and _says_none(text, question)
+    none = bool(wanted) and not numbers and not total and says_none(text, question)
     if none or not (named or any(each.digits for each in good)):
         return "whole-numbers"
     others_found = [each for each in found if each not in stated]
@@ -247,10 +209,6 @@ def _of_several_months(good: Sequence[Quantity], text: str) -> bool:
     ends = [*(each.start for each in good[1:]), len(text)]
     months = [dates_of(text[each.end : min(end, each.end + 40)])[0] for each, end in zip(good, ends, strict=True)]
     return len(good) > 1 and all(months) and len(set(months)) == len(months)
-
-
-def _says_none(text: str, question: Question) -> bool:
-    return not is_refusal(text) and any(True for _ in _zeros(text, question))
 
 
 def _fits(each: Quantity, question: Question) -> bool:
@@ -371,153 +329,3 @@ def _bracketed(each: Quantity, text: str) -> bool:
     if opened < 0 or ")" in before[opened:]:
         return False
     return not re.match(r"\((?:or|maybe|perhaps|possibly|not|alternatively|could|might|otherwise)\b", before[opened:])
-
-
-_NOT_OF_IT = re.compile(r"(?: [a-z]+){0,2}? (?:for|on|of) (?:the |your |its )?(?P<thing>[a-z]+)")
-
-
-def _of_what_is_left_out(after: str, question: Question) -> bool:
-    """Whether it is none of something that the question leaves out: "nothing for shipping"."""
-    thing = _NOT_OF_IT.match(after)
-    if thing is None or thing["thing"] in FUNCTION_WORDS or re.match(MONTH, thing["thing"]):
-        return False
-    left_out = rf"\b(?:cannot|can't|not|without|excluding|except)\b(?: [a-z]+){{0,3}} {thing['thing']}\b"
-    return stem(thing["thing"]) not in question.words or re.search(left_out, question.text) is not None
-
-
-def _zeros(text: str, question: Question) -> Iterator[re.Match[str]]:
-    """Words for none of what is asked."""
-    yield from (match for match in _NEVER_DONE.finditer(text) if stem(match["done"]) in question.words)
-    for match in _ZERO.finditer(text):
-        counted = match["noun"] or match["those"] or match["single"] or match["any"] or match["one"]
-        if match[0].endswith(("nothing", "anything")) and _of_what_is_left_out(text[match.end() :], question):
-            continue
-        if counted is not None and not _named(counted, text[match.end() :], question):
-            continue
-        at = match.start() if match["noun"] or match["those"] else match.end()
-        if of_another_time_or_kind(text[max(0, at - 300) : at], text[at : at + 300], question):
-            continue
-        if _NOT_ZERO.match(text[match.end() :]) or re.search(r"\b(?:not|n't|nobody|if)\s$", text[: match.start()]):
-            continue
-        yield match
-
-
-_SPENDING = frozenset(map(stem, ("orders", "purchases", "refunds", "expenses", "money", "payments", "items")))
-
-
-def _named(counted: str, after: str, question: Question) -> bool:
-    words = [*counted.split(), *re.findall(r"[a-z'-]+", after)[:2]]
-    named = question.counted or (question.words | _SPENDING if question.dimension == "money" else question.words)
-    return words[:1] == ["one"] or any(stem(word) in named for word in words[:4])
-
-
-def _states_none(text: str, question: Question, found: Sequence[Quantity]) -> bool:
-    these = re.search(r"\bnone of (?:them|these|those|which|whom)\b", text)
-    told = these is not None and bool(content_words([text[these.end() : these.end() + 60]]) & question.words)
-    rivals = [
-        each
-        for each in found
-        if not (each.context or each.aside)
-        and (these or each.noun is not False)
-        and each.value
-        and not (
-            told and these and each.end < these.start() and not re.search(r"[.;\n]", text[each.end : these.start()])
-        )
-    ]
-    return not rivals and not is_refusal(text) and any(True for _ in _zeros(text, question))
-
-
-# --- distances, codes, pairs
-
-
-def states_distance(reference: str, answer: str, question: Question) -> bool | None:
-    """Whether the answer gives this distance and no other; None when the reference is none.
-
-    >>> asked = question_of("How far is it on foot?")
-    >>> [states_distance("2.0km", text, asked) for text in ("2 km", "2000 metres", "12.0 km", "2 or 3 km")]
-    [True, True, False, False]
-    """
-    given = _DISTANCE.fullmatch(reference)
-    if given is None:
-        return None
-    wanted = Fraction(given[1]) * _MEASURES[given[2]]
-    text = fold(answer)
-    if _is_flood(text):
-        return False
-    said = [each for each in quantities(text, question) if (unit := each.unit.removesuffix("s")) in _MEASURES and unit]
-    hits = [each for each in said if each.value * _MEASURES[each.unit.removesuffix("s")] == wanted]
-    good = [
-        each
-        for each in hits
-        if each.exact and not each.context and is_asserted(mark(text, each.start, each.end), question.text)
-    ]
-    return bool(good) and all(each in hits or each.context for each in said)
-
-
-def states_code(reference: str, answer: str) -> bool:
-    """Whether the answer gives this telephone or postal number and no other, in whatever groups of digits.
-
-    >>> [states_code("4125785000", text) for text in ("(412) 578-5000", "+1 412.578.5000", "412-578-5001")]
-    [True, True, False]
-    """
-    wanted, text = re.sub(r"\D", "", reference), fold(answer)
-    if len(wanted) > 5:
-        pattern = (
-            r"(?<![\w.$\u20ac\u00a3-])\+?\(?\d(?:[ ().-]{0,2}\d){6,}(?![\w%])(?! ?(?:[mb]illion|thousand|gbp|eur|usd))"
-        )
-        same = {wanted, "1" + wanted} if len(wanted) == 10 else {wanted}
-    else:
-        pattern, same = (
-            r"(?<![\w.,$\u20ac\u00a3-])\d{5}(?:-\d{4})?(?![\w%]|[.,-]\d| ?(?:[mb]illion|thousand|gbp|eur|usd))",
-            {wanted},
-        )
-    found = list(re.finditer(pattern, text))
-    if any(re.match(r"[\s,|;/]+(?:or |and )?[$]?\d", text[match.end() :]) for match in found):
-        return False  # one of a list
-    codes = {re.sub(r"\D", "", match[0].split("-")[0] if len(wanted) == 5 else match[0]) for match in found}
-    return (
-        bool(found)
-        and codes <= same
-        and not is_refusal(text)
-        and all(is_asserted(mark(text, *match.span()), "") for match in found)
-    )
-
-
-def is_code(reference: str) -> bool:
-    """Whether a folded reference is a telephone number or a postal code."""
-    return re.fullmatch(r"\d{5}|\d{10}", reference) is not None
-
-
-def states_size(reference: str, answer: str) -> bool | None:
-    """Whether the answer gives a size such as 16x24, in whatever words; None when the reference is none.
-
-    >>> [states_size("16x24", text) for text in ('16" x 24"', "16 by 24 inches", "16x25")]
-    [True, True, False]
-    """
-    sides = re.fullmatch(r"(\d+)x(\d+)", reference)
-    if sides is None:
-        return None
-    unit = r"(?:\.0+)?\s?(?:\"|''|'|-?inch(?:es)?|in\.?|cm)?\s?"
-    found = re.findall(
-        rf"(?<![\d.])(\d+){unit}(?:x|\*|by)\s?(\d+)(?![\d]|\.[1-9])", fold(answer).replace("\u00d7", "x")
-    )
-    return bool(found) and set(found) == {sides.groups()}
-
-
-def states_pair(reference: str, answer: str, question: Question) -> bool:
-    """Whether the answer gives "name: number" in other words.
-
-    >>> states_pair("ann lee: 70", "Ann Lee (70 commits), Bob Roe (51)", question_of("number of commits"))
-    True
-    """
-    name, _, number = reference.rpartition(": ")
-    if not name or not is_number(number):
-        return False
-    text = fold(answer)
-    for match in re.finditer(rf"(?<!\w){re.escape(name)}(?!\w)", text):
-        here = text[match.end() :][:40]
-        found = [each for each in quantities(here, question) if each.exact and not each.context]
-        said, starts = [each.value for each in found], [each.start for each in found]
-        if said[:1] == [Fraction(number)] and re.fullmatch(r"[^\d.;]{0,12}", here[: starts[0]]):
-            return is_asserted(mark(text, *match.span()), question.text)
-    return False

@@ -5,15 +5,16 @@ What is looked at is the answer without the references and without quotations, w
 
 from __future__ import annotations
 
+import functools
 import itertools
 import re
 from collections.abc import Sequence
 
 from pytest_webarena.checks.upstream.folding import FUNCTION_WORDS, content_words, fold, folded_reference, stem
-from pytest_webarena.checks.upstream.scope import MONTH, Question, of_another_time
+from pytest_webarena.checks.upstream.scope import MONTH, Question, of_another_kind, of_another_time
 from pytest_webarena.checks.upstream.stance import MARK
 
-__all__ = ["is_undone", "strays"]
+__all__ = ["is_under_another_label", "is_undone", "strays"]
 
 _QUOTED = re.compile(r"\"[^\"\n]*\"|(?<!\w)'[^'\n]*'(?!\w)")
 _CAN_NOT = (
@@ -116,10 +117,12 @@ _SPAN = re.compile(
 _DIGITS = {"two": "2", "three": "3", "four": "4", "five": "5", "six": "6", "seven": "7", "ten": "10"}
 _DOER = re.compile(r"\bdid (?P<who>[a-z]+)(?: and (?P<other>[a-z]+))? make\b")
 _DENIED_LATER = re.compile(
+    rf"\b(?:before|after|prior to|next to) (?:that|this|it|him|her)\b[^.;,\n]*{MARK}|"
     rf"{MARK}[^.;\n]*\b(?:so|and|but|because|since|hence|,) (?:it|they|that|this|these|those|which"
     rf"|both) (?:also |still )?"
     r"(?:(?:do|does|did|is|are|was|were|has|have|can|could)(?:n't| not)|cannot)\b"
 )
+_IT_IS = re.compile(rf"{MARK}[^.;\n]*\b(?:it|this|that|which|one)(?:'s| is| was) (?P<rest>[^.;\n]*)")
 _DONE_TO = re.compile(
     rf"\bi(?:'ve| have)? (?:just )?(?:invited|added|removed|deleted|created|changed|granted|placed|bought"
     rf"|cancelled|asked"
@@ -147,50 +150,106 @@ def strays(answer: str, references: Sequence[str], question: Question, names: fr
     wanted = [each for each in map(folded_reference, references) if each]
     sentences = [each for each in _SENTENCE.split(fold(answer)) if each.strip()]
     for each in wanted:
-        numeric = re.fullmatch(r"-?[\d.,]+", each) is not None
-        more = r"\d*" if numeric and "." in each else ""
-        places = [text for text in sentences if re.search(rf"(?<!\w){re.escape(each)}{more}(?!\w)", text)]
+        numeric = _NUMERIC.fullmatch(each) is not None
+        places = [text for text in sentences if _place_of(each).search(text)]
         if places and all(_is_of_another(text, wanted, question, names, numeric=numeric) for text in places):
             return True
     return False
 
 
+_NUMERIC = re.compile(r"-?[\d.,]+")
+
+
+@functools.lru_cache(maxsize=4096)
+def _place_of(reference: str) -> re.Pattern[str]:
+    """Where a folded reference stands by itself; numbers may have zeros before and decimals after theirs."""
+    numeric = _NUMERIC.fullmatch(reference) is not None
+    before, after = ("0*" if numeric else ""), (r"\d*" if numeric and "." in reference else "")
+    return re.compile(rf"(?<!\w){before}{re.escape(reference)}{after}(?!\w)")
+
+
+_LABEL = re.compile(r"(?m)^(?P<label>[a-z][a-z ]{1,30}): ?(?P<said>.*)$")
+
+
+def is_under_another_label(answer: str, references: Sequence[str], question: Question) -> bool:
+    """Whether the references stand behind one label while another one has just the question's words.
+
+    >>> from pytest_webarena.checks.upstream.stated_numbers import question_of
+    >>> asked = question_of("List the top search terms")
+    >>> is_under_another_label("Last search terms: tea, ale\\nTop search terms: rum", ["tea", "ale"], asked)
+    True
+    """
+    wanted = [folded_reference(each) for each in references]
+    labelled = [(match["label"], match["said"]) for match in _LABEL.finditer(fold(answer))]
+    own = [label for label, said in labelled if all(each in said for each in wanted)]
+    return len(own) == 1 and any(
+        len(label.split()) > 1
+        and not any(each in said for each in wanted)
+        and content_words([label]) <= question.words
+        and content_words([label]) & content_words([own[0]])
+        and not content_words([own[0]]) <= question.words
+        for label, said in labelled
+    )
+
+
 def _is_of_another(
     sentence: str, wanted: Sequence[str], question: Question, names: frozenset[str], *, numeric: bool
 ) -> bool:
-    asked = {match.groups() for match in _IDENTIFIED.finditer(question.text)}
-    said = {match.groups() for match in _IDENTIFIED.finditer(sentence)} if asked else set()
-    if said and not said & asked and {what for what, _ in said} & {what for what, _ in asked}:
-        return True
-    for read in (_spans, _phones):
-        if (these := read(question.text)) and (others := read(sentence)) and not these & others:
-            return True
-    if numeric and (doer := _DOER.search(question.text)):
-        by = re.search(r"\bby (?P<who>[a-z]+)", sentence)
-        if by and by["who"] in names and not set(re.findall(r"[a-z]+", sentence)) & set(doer.groups()):
-            return True
-    if _names_other_repository(sentence, question) or _names_other_of_two_words(sentence, wanted, question, names):
-        return True
     marked = sentence
     for each in sorted(wanted, key=len, reverse=True):
-        marked = re.sub(rf"(?<!\w){re.escape(each)}(?!\w)", MARK, marked)
-    if _DONE_TO.search(marked) or (numeric and _is_called_otherwise(marked, question)):
+        marked = _place_of(each).sub(MARK, marked)
+    if (
+        _DONE_TO.search(marked)
+        or _identifies_another(sentence, question)
+        or _is_of_another_kind_later(marked, question)
+    ):
         return True
-    if not numeric and (_DENIED_LATER.search(marked) or _CONTRASTED.search(marked)):
+    if numeric:  # of which time a number is, is read clause by clause
+        undone = _is_called_otherwise(marked, question) or _is_done_by_another(sentence, question, names)
+    else:
+        undone = bool(_DENIED_LATER.search(marked) or _CONTRASTED.search(marked)) or of_another_time(sentence, question)
+    return undone or _names_other_of_two_words(sentence, wanted, question, names) or _is_about(marked, question, names)
+
+
+def _identifies_another(sentence: str, question: Question) -> bool:
+    """Whether it names another order, phone number, repository or number of latest ones than the question does."""
+    for what in ("order", "invoice", "issue", "ticket", "review", "product", "customer"):
+        numbers = [
+            {match["number"] for match in _IDENTIFIED.finditer(text) if match["what"] == what}
+            for text in (question.text, sentence)
+        ]
+        if all(numbers) and not numbers[0] & numbers[1]:
+            return True
+    return any(
+        (asked := read(question.text)) and (said := read(sentence)) and not asked & said
+        for read in (_spans, _phones, _repositories)
+    )
+
+
+def _is_done_by_another(sentence: str, question: Question, names: frozenset[str]) -> bool:
+    """Whether somebody else did it than the question's "did Ann make"."""
+    doer, by = _DOER.search(question.text), re.search(r"\bby (?P<who>[a-z]+)", sentence)
+    if doer is None or by is None or by["who"] not in names:
+        return False
+    return not set(re.findall("[a-z]+", sentence)) & set(doer.groups())
+
+
+def _is_of_another_kind_later(marked: str, question: Question) -> bool:
+    """Whether the sentence goes on to call it of another kind: "it is 12, but it's complete" for a pending one."""
+    return any(of_another_kind(match["rest"], question.text) for match in _IT_IS.finditer(marked))
+
+
+def _is_about(marked: str, question: Question, names: frozenset[str]) -> bool:
+    """Whether it is of something with a name that the question doesn't name, and of nothing that it names."""
+    if (denied := _NOT_OF.search(marked)) and stem(denied["what"]) in question.words:
         return True
-    if not numeric and of_another_time(sentence, question):
-        return True
-    if (denied := _NOT_OF.search(sentence)) and stem(denied["what"]) in question.words:
-        return True
-    for each in sorted(wanted, key=len, reverse=True):
-        sentence = re.sub(rf"(?<!\w){re.escape(each)}(?!\w)", MARK, sentence)
-    if not question.names or set(re.findall(r"\w+", sentence)) & question.names:
+    if not question.names or set(re.findall(r"\w+", marked)) & question.names:
         return False
     return any(
         match["head"] not in names
         and (words := [word for word in re.findall(r"[\w']+", match["name"]) if word in names - FUNCTION_WORDS])
         and not any(stem(word) in question.words or re.match(MONTH, word) for word in words)
-        for match in _OF.finditer(sentence)
+        for match in _OF.finditer(marked)
     )
 
 
@@ -209,10 +268,8 @@ def _is_called_otherwise(marked: str, question: Question) -> bool:
 _REPOSITORY = re.compile(r"(?<![\w/.])[a-z][\w-]+/(?P<name>[a-z][\w-]+)(?![\w/])")
 
 
-def _names_other_repository(sentence: str, question: Question) -> bool:
-    asked = {match["name"] for match in _REPOSITORY.finditer(question.text)}
-    said = {match["name"] for match in _REPOSITORY.finditer(sentence)}
-    return bool(asked and said and not asked & said)
+def _repositories(text: str) -> set[str]:
+    return {match["name"] for match in _REPOSITORY.finditer(text)}
 
 
 def _names_other_of_two_words(sentence: str, wanted: Sequence[str], question: Question, names: frozenset[str]) -> bool:

@@ -45,11 +45,11 @@ _RANKED = re.compile(
     rf"\b(?P<ordinal>{_ORDINAL})(?:[- ](?:{_MOST}|{_LEAST}|place|position|rank|spot|one)\b|\s*(?=$"
     rf"|[.,:;)!{MARK}{OTHER}]"
     r"|(?:is|was|comes?|came|behind|after|with|among|in the (?:list|ranking))\b))"
-    rf"|\b(?:number|no\.|rank(?:s|ed)?|place) (?P<number>{_NUMBER})\b(?! [a-z]+s\b)|(?<!\w)#(?P<sign>\d)\b"
+    rf"|\b(?:number|no\.|rank(?:s|ed)?|places?) (?P<number>{_NUMBER})\b(?! [a-z]+s\b)|(?<!\w)#(?P<sign>\d)\b"
     rf"|(?<!at )\b(?P<most>{_MOST}|leads|leader|tops)\b"
 )
 _ORDINAL_NOUN = re.compile(rf"\b(?P<ordinal>{_ORDINAL}) (?P<noun>[a-z]+)\b")
-_RATED = re.compile(r"^(?::| -| \(|\n|(?= \d+(?:[.,;]|$))) ?(?P<number>\d)(?: ?/ ?5| stars?)?(?=[),;\n]|$)")
+_RATED = re.compile(r"^(?::| -| \(|(?= \d+(?:[.,;]|$))) ?(?P<number>\d)(?: ?/ ?5| stars?)?(?=[),;.\n]|$)")
 _TOP = re.compile(rf"\btop[- ](?P<number>{_NUMBER})\b")
 _SIGNS = ((re.compile(rf"\b{_MOST}\b"), 1), (re.compile(rf"\b{_LEAST}\b"), -1))
 _EXTREME = re.compile(rf"(?<!at )\b(?:(?P<least>{_LEAST})|(?P<most>{_MOST}))(?P<after>(?:[- ][a-z'-]+){{0,3}})")
@@ -204,8 +204,9 @@ def contradicted(marked: str, question: Question) -> bool:
     said = list(_counts(clause))
     if not question.negated and of_another_kind(clause, question.text):
         return True
-    if len(asked.numbers) == 1 and (rated := _RATED.match(marked.partition(MARK)[2])):
-        ((_, low, high),) = asked.numbers
+    ranges = {(low, high) for _, low, high in asked.numbers}
+    if len(ranges) == 1 and (rated := _RATED.match(marked.partition(MARK)[2])):
+        ((low, high),) = ranges
         return not low <= int(rated["number"]) <= high
     return any(
         (own := [(least, most) for noun, least, most, _ in said if noun == asked_noun])
@@ -331,14 +332,16 @@ def another_is_it(marked: str, question: Question, names: frozenset[str]) -> boo
     [True, False]
     """
     asked = _asked(question.text)
-    if len(asked.ranks) != 1:
+    if not asked.ranks:
         return False
     rivals = False
     for clause in _clauses(_RUN.sub(OTHER, marked)):
         if not set(_ranks(clause)) & asked.ranks or re.search(r"\b(?:not|never|no)\b|n't\b", clause):
             continue
-        if OTHER in clause:
+        if OTHER in clause and len(asked.ranks) == 1:
             return False
+        if OTHER in clause:
+            continue
         rivals |= _names_one(clause, question, names)
     return rivals
 

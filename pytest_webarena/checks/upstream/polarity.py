@@ -47,8 +47,7 @@ def polarity_objection(reference: str, answer: str, question: Question) -> str:
 
     >>> from pytest_webarena.checks.upstream.stated_numbers import question_of
     >>> asked = question_of("check if it is closed")
-    >>> [polarity_objection("yes", text, asked) for text in ("Yes, it is closed.", "It is closed", "Yes, it is "
-        "open", "No")]
+    >>> [polarity_objection("yes", text, asked) for text in ("Yes, closed.", "It is closed", "Yes, it is open", "No")]
     ['', '', 'shotgun', 'asserted']
     """
     text = re.sub(r"\bno\. ?(?=\d)", "#", _NO_DENIAL.sub("", fold(answer)).strip())

@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 
-from pytest_webarena.checks.upstream.account import is_undone, strays
+from pytest_webarena.checks.upstream.account import is_under_another_label, is_undone, strays
 from pytest_webarena.checks.upstream.arranged import is_misattributed, states_address, states_order
 from pytest_webarena.checks.upstream.folding import abbreviated, fold, folded_reference
 from pytest_webarena.checks.upstream.listed_names import names_in, rival_name
@@ -35,7 +35,7 @@ __all__ = [
 ]
 
 _DISTANCE = re.compile(r"(?<=\d) (?=(?:km|mi|m)\b)")
-_PLACES = re.compile(r"\b(?:where|full address|route)\b")
+_PLACES = re.compile(r"^where\b|\bwhere (?:is|are)\b|\bfull address\b|\broute\b")
 """Questions whose answers name more than they ask for: a street, a town."""
 _NO_NAME = re.compile(r"[\W\d]+(?: ?k?m)?|yes|no|\d+x\d+|\S*[/@]\S*")
 _TOKENS = tuple(map(re.compile, (r"[\w.+-]+@[\w-]+\.[\w.-]+", r"(?:[\w.]+/)?[a-z]\w*(?:[.-]\w+)+")))
@@ -97,7 +97,7 @@ def is_copy(reference: str, answer: str) -> bool:
 
     Markdown, accents and a closing full stop make no difference.
 
-    >>> is_copy("It\u2019s comfortable", '"It\'s  comfortable."'), is_copy("5 minutes", "five minutes"), is_copy("", "")
+    >>> is_copy("It\u2019s fine", "*It's  fine.*"), is_copy("5 minutes", "five minutes"), is_copy("", "")
     (True, False, False)
     """
     if len(answer) > LONGEST_READ + 4 * len(reference):
@@ -154,8 +154,9 @@ def is_dump(references: tuple[str, ...], answer: str) -> str:
 def names_more(references: tuple[str, ...], answer: str, question: Question) -> str:
     """``shotgun``: a name beside the references, in a list of them; empty when there is none.
 
+    >>> from pytest_webarena.checks.upstream.stated_numbers import question_of
     >>> names_more(("Ann", "Bob"), "Ann, Bob and Eve liked it", question_of("Which customers liked it?"))
-    'eve'
+    'eve liked it'
     """
     wanted = [folded_reference(each) for each in references]
     if rival := _rival_token(wanted, fold(answer)):
@@ -222,6 +223,7 @@ def _is_disowned(answer: str, references: Sequence[str], question: Question) -> 
         declines(answer, references[0])
         or is_undone(answer, references, question)
         or strays(answer, references, question, names_in(answer))
+        or is_under_another_label(answer, references, question)
     )
 
 

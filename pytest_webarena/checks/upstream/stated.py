@@ -281,7 +281,7 @@ def _rivalled(text: str, place: tuple[int, int], wanted: str, question: Question
     if (
         turned
         and any(word in others and not is_ordinary(word, question) for word in re.findall(r"[\w'-]+", turned["rest"]))
-        and any(is_asked(word, question) for word in re.findall(r"[a-z]{3,}", turned["rest"]))
+        and any(is_asked(word, question) or word in question.years for word in re.findall(r"[a-z]{3,}", turned["rest"]))
     ):
         return True
     own = _LABEL.search(text[: place[0]])

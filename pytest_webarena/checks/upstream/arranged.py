@@ -28,8 +28,14 @@ def is_misattributed(references: Sequence[str], answer: str, question: Question)
     """
     text = fold(answer)
     wanted = [folded_reference(each) for each in references]
+    if len(wanted) == 2 and "range" in question.text:
+        return _ends_are_swapped(wanted, text)
     if len(wanted) == 2 and "coordinates" in question.text:
         return _is_swapped(wanted, text)
+    if re.search(r"\b(?:list|what are) the (?:[a-z]+ ){0,6}top[- ]?\d", question.text) and _is_ranked_otherwise(
+        wanted, answer.lower()
+    ):
+        return True
     if len(wanted) < 4 or len(wanted) % 2 or len(set(wanted)) < len(wanted):
         return False
     text = text.replace("\n", " ")
@@ -49,6 +55,30 @@ def _is_swapped(wanted: Sequence[str], text: str) -> bool:
         return False
     latitude, longitude = (label.start() for label in labels if label)
     return (latitude < longitude) != (places[0] < places[1])
+
+
+def _is_ranked_otherwise(wanted: Sequence[str], text: str) -> bool:
+    """Whether the places that are given to the references, "1. Ann 2. Bob", are not theirs, which stand in order."""
+    places = [re.search(rf"(?<![\w.,])(\d)[.)][ \t]+[*_\"'@]*{re.escape(each)}", text) for each in wanted]
+    said = [int(place[1]) for place in places if place]
+    return len(said) == len(wanted) > 1 and said != list(range(1, len(wanted) + 1))
+
+
+_LOW = re.compile(r"\b(?:lowest|cheapest|minimum|min|least expensive|low)\b")
+_HIGH = re.compile(
+    r"\b(?:highest|priciest|maximum|max|(?<!least )most expensive|dearest|most costly|up to|high|average|median|mean)\b"
+)
+
+
+def _ends_are_swapped(wanted: Sequence[str], text: str) -> bool:
+    """Whether the lower end of a range is called the highest, or either of them the average."""
+    for each, other in ((wanted[0], _HIGH), (wanted[1], re.compile(_LOW.pattern + r"|\b(?:average|median|mean)\b"))):
+        own = _LOW if other is _HIGH else _HIGH
+        for match in re.finditer(rf"(?<![\d.]){re.escape(each)}(?!\d)", text):
+            before = re.split(r"[.;,\n]\s|\d|\)", text[max(0, match.start() - 60) : match.start()])[-1]
+            if other.search(before) and not own.search(before):
+                return True
+    return False
 
 
 _ORDER = re.compile(r"the order is (?P<names>[^,]+(?:, [^,]+)+)")
@@ -81,6 +111,12 @@ PARTS = 4
 """So many parts make an address that may stand on lines of its own."""
 
 
+_COUNTRY = re.compile(r"\b(?:usa|u\.s\.a?\.?|us|united states of america)(?!\w)")
+_BETWEEN = r"[,\s]+(?:\([a-z]{2,5}\)[,\s]+)?(?:(?:full )?address:[,\s]*)?(?:[a-z.]+(?: [a-z]+)?[,\s]+)?"
+"""Between two parts: commas, spaces, lines, a short name in brackets, a label, one more part without digits"
+" (a state)."""
+
+
 def states_address(reference: str, answer: str) -> bool:
     """Whether the answer gives this address of several parts, whatever stands between them: commas, spaces or lines.
 
@@ -90,7 +126,7 @@ def states_address(reference: str, answer: str) -> bool:
     """
     if reference.count(",") + 1 < PARTS:
         return False
-    words = re.split(r"[,\s]+", abbreviated(reference))
-    text = abbreviated(fold(answer))
-    found = re.search(r"(?<!\w)" + r"[,\s]+".join(map(re.escape, words)) + r"(?!\w)", text)
+    parts = [r"[,\s]+".join(map(re.escape, part.split())) for part in re.split(r",\s*", abbreviated(reference))]
+    text = _COUNTRY.sub("united states", abbreviated(fold(answer)))
+    found = re.search(r"(?<!\w)" + _BETWEEN.join(parts) + r"(?!\w)", text)
     return found is not None and is_asserted(mark(text, *found.span()), "")

@@ -14,7 +14,15 @@ from pytest_webarena.checks.upstream.folding import FUNCTION_WORDS, stem
 from pytest_webarena.checks.upstream.scope import Question, of_another_kind
 from pytest_webarena.checks.upstream.stance import MARK, OTHER
 
-__all__ = ["another_is_it", "asks_for_rank", "contradicted", "is_asked", "names_rank", "says_there_is_none"]
+__all__ = [
+    "another_is_it",
+    "asks_for_rank",
+    "contradicted",
+    "is_asked",
+    "names_rank",
+    "ranked_otherwise",
+    "says_there_is_none",
+]
 
 _ORDINALS = {
     word: rank
@@ -37,9 +45,11 @@ _RANKED = re.compile(
     rf"\b(?P<ordinal>{_ORDINAL})(?:[- ](?:{_MOST}|{_LEAST}|place|position|rank|spot|one)\b|\s*(?=$"
     rf"|[.,:;)!{MARK}{OTHER}]"
     r"|(?:is|was|comes?|came|behind|after|with|among|in the (?:list|ranking))\b))"
-    rf"|\b(?:number|no\.|rank(?:s|ed)?|place) (?P<number>{_NUMBER})\b(?! [a-z]+s\b)|(?<!\w)#(?P<sign>\d)\b"
+    rf"|\b(?:number|no\.|rank(?:s|ed)?|places?) (?P<number>{_NUMBER})\b(?! [a-z]+s\b)|(?<!\w)#(?P<sign>\d)\b"
     rf"|(?<!at )\b(?P<most>{_MOST}|leads|leader|tops)\b"
 )
+_ORDINAL_NOUN = re.compile(rf"\b(?P<ordinal>{_ORDINAL}) (?P<noun>[a-z]+)\b")
+_RATED = re.compile(r"^(?::| -| \(|(?= \d+(?:[.,;]|$))) ?(?P<number>\d)(?: ?/ ?5| stars?)?(?=[),;.\n]|$)")
 _TOP = re.compile(rf"\btop[- ](?P<number>{_NUMBER})\b")
 _SIGNS = ((re.compile(rf"\b{_MOST}\b"), 1), (re.compile(rf"\b{_LEAST}\b"), -1))
 _EXTREME = re.compile(rf"(?<!at )\b(?:(?P<least>{_LEAST})|(?P<most>{_MOST}))(?P<after>(?:[- ][a-z'-]+){{0,3}})")
@@ -184,7 +194,9 @@ def contradicted(marked: str, question: Question) -> bool:
         if not what or any(is_asked(word, question) for word in what.split()):
             return True
     clause = _ASIDE.sub(" ", before) + MARK + _ASIDE.sub(lambda match: match[0] if _short(match[0]) else " ", after)
-    ranks = set(_ranks(clause))
+    ranks = set(_ranks(clause)) | {
+        _ORDINALS[match["ordinal"]] for match in _ORDINAL_NOUN.finditer(clause) if is_asked(match["noun"], question)
+    }
     if asked.ranks and ranks and not ranks & asked.ranks:
         return True
     if asked.sign and not (ranks and len(asked.ranks) > 1) and _other_extreme(clause, asked.sign, question):
@@ -192,11 +204,24 @@ def contradicted(marked: str, question: Question) -> bool:
     said = list(_counts(clause))
     if not question.negated and of_another_kind(clause, question.text):
         return True
+    ranges = {(low, high) for _, low, high in asked.numbers}
+    if len(ranges) == 1 and (rated := _RATED.match(marked.partition(MARK)[2])):
+        ((low, high),) = ranges
+        return not low <= int(rated["number"]) <= high
     return any(
         (own := [(least, most) for noun, least, most, _ in said if noun == asked_noun])
         and not any(low <= least and most <= high for least, most in own)
         for asked_noun, low, high in asked.numbers
     )
+
+
+def ranked_otherwise(clause: str, question: Question) -> bool:
+    """Whether the clause is about another place than the question: the second contributor for the one with the most."""
+    asked = _asked(question.text).ranks
+    said = {
+        _ORDINALS[match["ordinal"]] for match in _ORDINAL_NOUN.finditer(clause) if is_asked(match["noun"], question)
+    }
+    return bool(asked and said and not said & asked)
 
 
 def _elliptic(after: str, question: Question) -> bool:
@@ -307,14 +332,16 @@ def another_is_it(marked: str, question: Question, names: frozenset[str]) -> boo
     [True, False]
     """
     asked = _asked(question.text)
-    if len(asked.ranks) != 1:
+    if not asked.ranks:
         return False
     rivals = False
     for clause in _clauses(_RUN.sub(OTHER, marked)):
         if not set(_ranks(clause)) & asked.ranks or re.search(r"\b(?:not|never|no)\b|n't\b", clause):
             continue
-        if OTHER in clause:
+        if OTHER in clause and len(asked.ranks) == 1:
             return False
+        if OTHER in clause:
+            continue
         rivals |= _names_one(clause, question, names)
     return rivals
 

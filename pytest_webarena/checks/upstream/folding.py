@@ -7,15 +7,18 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
+from pytest_webarena.checks.upstream.structured import said_in_lines
+
 __all__ = ["FUNCTION_WORDS", "abbreviated", "content_words", "fold", "folded_reference", "stem"]
 
 _QUOTES = str.maketrans("\u2018\u2019\u201a\u201c\u201d\u201e\u2010\u2011\u2013\u2014\u2212", "'''\"\"\"-----")
-_SIGNS = re.compile("[\u2122\u00ae\u00a9\u200b\ufe0f]")  # trade marks and what can't be seen
+_SIGNS = re.compile("\\((?:tm|TM|r|R|c|C)\\)|[\u2122\u00ae\u00a9\u200b\ufe0f]")  # trade marks and what can't be seen
 _LINK = re.compile(r"\[([^\]\n]+)\]\([^)\s]*\)")
 _EMPHASIS = re.compile(
     r"\*\*|(?<!\w)__(?=\w)|(?<=\w)__(?!\w)|`+|(?<![\w*])\*(?=\w)|(?<=[\w.!)\"'])\*(?!\w)|(?<!\w)_(?=\w)"
 )
 _BULLET = re.compile(r"^[ \t]*(?:[-*+\u2022>#]+[ \t]+|\(?\d{1,2}[.)][ \t]+(?=\S))", re.MULTILINE)
+_FENCE = re.compile(r"^[ \t]*```\w*[ \t]*$", re.MULTILINE)
 _RULER = re.compile(r"^[ \t|:+-]+$", re.MULTILINE)
 _CELL = re.compile(r"[ \t]*\|[ \t]*")
 _BRACKETS = re.compile(r"[)\]}][ \t]*[,;/|]?[ \t]*[(\[{]")
@@ -27,6 +30,8 @@ _ABBREVIATIONS = {
 }  # fmt: skip
 _ABBREVIATED = re.compile(r"(?<![\w&])(?:" + "|".join(map(re.escape, _ABBREVIATIONS)) + r")(?![\w&])")
 _AFTER_ABBREVIATION = re.compile(r"(?<![\w&])(ave|st|blvd|dr|rd|hwy|apt|ste|n|s|e|w)\.(?=\s|,|$)")
+_INITIAL = re.compile(r"(?<=\b[a-z])\.(?= [a-z])")
+_SPACED_UNIT = re.compile(r"(?<=\d) (?=(?:cm|mm|ft|inch(?:es)?|in|oz|gb|mb|kg|g|ml)\b)")
 
 _DOUBLED = re.compile(r"([bdgmnprt])\1\Z")
 
@@ -52,9 +57,11 @@ def fold(text: str) -> str:
     >>> fold("1. **Caf\u00e9** Band\u2122\\n2. [Tea](http://x.test) | `ok`")
     'cafe band\\ntea\\nok'
     """
+    text = _SIGNS.sub("", said_in_lines(text))
     if not text.isascii():
-        text = unicodedata.normalize("NFKC", _SIGNS.sub("", text)).translate(_QUOTES)
+        text = unicodedata.normalize("NFKC", text).translate(_QUOTES)
         text = "".join(c for c in unicodedata.normalize("NFD", text) if not unicodedata.combining(c))
+    text = _FENCE.sub("", text)
     text = _BULLET.sub("", _RULER.sub("", _EMPHASIS.sub("", _LINK.sub(r"\1", text))))
     text = _BRACKETS.sub(", ", _ARROW.sub(", ", _CELL.sub("\n", text)))  # side by side they are a list
     lines = (" ".join(line.split()) for line in text.lower().splitlines())
@@ -77,6 +84,7 @@ def abbreviated(text: str) -> str:
     '3716 forbes ave, s aiken ave and green vines'
     """
     text = _AFTER_ABBREVIATION.sub(r"\1", _ABBREVIATED.sub(lambda match: _ABBREVIATIONS[match[0]], text))
+    text = _SPACED_UNIT.sub("", _INITIAL.sub("", text))
     return re.sub(r"(?<=[a-z])-(?=[a-z])", " ", text)
 
 

@@ -15,7 +15,7 @@ from fractions import Fraction
 from pytest_webarena.checks.upstream.folding import FUNCTION_WORDS, stem
 from pytest_webarena.checks.upstream.scope import MONTH, Question, of_something_else
 
-__all__ = ["Quantity", "amounts", "counts_others", "quantities", "ratings"]
+__all__ = ["Quantity", "amounts", "quantities", "ratings"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +44,7 @@ _NAMES = (
     r"\d{4}-\d{1,2}-\d{1,2}(?:[t ]\d{1,2}:\d\d\S*)?",
     r"(?<![\d.,/])\d{1,4}[/]\d{1,4}(?:/\d{2,4})?(?![\d/])|(?<![\d.,/])\d{1,2}\.\d{1,2}\.\d{2,4}(?!\d)",
     rf"\b\d{{1,2}}(?:st|nd|rd|th)? (?:of )?{MONTH}(?:,? (?:19|20)\d\d\b)?",
-    rf"\b{MONTH} \d{{1,2}}(?:st|nd|rd|th)?(?!\d)(?:,? (?:19|20)\d\d\b)?|\b{MONTH},? (?:of )?(?:19|20)\d\d\b",
+    rf"\b{MONTH} \d{{1,2}}(?:st|nd|rd|th)?(?!\d)(?:,? (?:19|20)\d\d\b)?|\b{MONTH},? (?:of )?(?:(?:19|20)|')\d\d\b",
     r"\d+:\d+(?::\d+)?(?: ?[ap]\.?m\b\.?)?|\b\d{1,2} ?(?:[ap]\.?m\b\.?|o'clock)",
     r"(?<![\w.,])\+\d[\d ().-]{6,}\d|(?<![\w.,])\(?\d{3}\)?[ .-]\d{3}[ .-]\d{4}(?!\d)"
     r"|(?<![\w.,])\d{3}[.-]\d{4}(?![\d])",
@@ -95,6 +95,7 @@ _CENTS = re.compile(
     rf"(?<![\w-])(?P<dollars>{_WORDY}) dollars?"
     rf"(?:,? (?:and )?(?P<cents>{_WORDY}) cents?\b| (?P<bare>{_SMALL})(?=\s*(?:$|[.,;!()\n])))"
 )
+_ONLY_CENTS = re.compile(rf"(?<![\w.,$-])(?P<cents>{_SMALL}|\d{{1,2}}) cents?\b")
 _NO_RANGE = re.compile(
     r"(?<![\w.,$-])(?:from |between )?(?P<value>\$?\d[\d,]*(?:\.\d+)?) ?(?:-|to|and) ?(?P=value)(?![\w%]|[.,-]\d)"
 )
@@ -120,7 +121,7 @@ _UNIT = re.compile(
     r"|kilos?|g|grams?|lbs?|oz|ounces?"
     r"|h|hrs?|hours?|min|mins|minutes?|s|sec|secs|seconds?|days?|weeks?|months?|years?|gb|mb|tb|px|stars?"
     r"|degrees?|\u00b0[cf])(?![\w])"
-    r"(?!(?<=[ ][smghw]) [a-z]+ (?:st|ave|rd|blvd|dr|hwy|pl|way|street|avenue|road|drive)\b))"
+    r"(?!(?<=[ ][smghw])\.? [a-z]+ (?:st|ave|rd|blvd|dr|hwy|pl|way|street|avenue|road|drive)\b))"
     r"|(?P<west>\u00b0 ?[ws]\b| ?w\b)|(?P<east>\u00b0(?: ?[ne]\b)?))"
 )
 _BOUND_BEFORE = re.compile(
@@ -131,6 +132,7 @@ _BOUND_BEFORE = re.compile(
     r"|nearly|almost|exceeds|exceeding|close to|minimum of|maximum of|beyond)|[<>\u2264\u2265~]=?)\s*(?:[$]|a "
     r"|an )?\s?\Z"
 )
+_ROUGHLY = re.compile(r"\b(?:about|around|roughly|approximately|approx\.?|circa|some)\s\Z")
 _BOUND_AFTER = re.compile(
     r"^(?:\+| ?or (?:more|less|fewer|so|higher|lower|above)\b| ?plus\b| and (?:more|above|counting|up|upwards?"
     r"|over)\b|-?ish\b"
@@ -157,6 +159,7 @@ _WHOLE_AFTER = re.compile(
 )
 _STEP_BEFORE = re.compile(r"(?:[+*\u00d7/]|\bplus|\bminus|\btimes|\bx)\s?[$]?\Z")
 _STEP_AFTER = re.compile(r"^\s?(?:[+*\u00d7]|plus\b|minus\b|times(?= [$]?\d))")
+_LESS_AFTER = re.compile(r"^,? (?:minus|less|plus)\b[^.;\n=]{0,30}\d")
 _PROCESS = re.compile(
     r"\b(?:looked|look|checked|went|going|browsed|visited|searched|scanned|opened|read|scrolled|clicked|waited|reviewed"
     r"|compared|tried|after|checking|reading|opening|browsing|filtered|filtering) (?:at |through |in |on |for |over )?"
@@ -198,7 +201,8 @@ def amounts(text: str) -> str:
     >>> amounts("it cost thirty-six dollars and five cents"), amounts("from $9 to $9"), amounts("$9 to $9.50")
     ('it cost $36.05', '$9', '$9 to $9.50')
     """
-    return _NO_RANGE.sub(r"\1", _CENTS.sub(_figure, text))
+    text = _ONLY_CENTS.sub(_cents, _CENTS.sub(_figure, text))
+    return _NO_RANGE.sub(r"\1", text)
 
 
 def ratings(text: str) -> str:
@@ -214,6 +218,11 @@ def _figure(match: re.Match[str]) -> str:
     cents = _spelt_value(match["cents"] or match["bare"])
     dollars = _spelt_value(match["dollars"])
     return match[0] if cents is None or dollars is None or cents > 99 else f"${dollars}.{cents:02}"
+
+
+def _cents(match: re.Match[str]) -> str:
+    cents = _spelt_value(match["cents"])
+    return match[0] if cents is None or cents > 99 else f"$0.{cents:02}"
 
 
 def _spelt_value(text: str) -> int | None:
@@ -286,8 +295,10 @@ def _numerals(text: str, question: Question) -> Iterator[Quantity]:
 def _spelt(text: str, question: Question) -> Iterator[Quantity]:
     for match in _SPELT.finditer(text):
         before, after = text[max(0, match.start() - REACH) : match.start()], match["after"]
+        counted = (word := re.match(r" ([a-z]+)", after)) is not None and stem(word[1]) in question.counted
         if match["small"] == "one" and (
-            not _ONE_BEFORE.search(before) or re.match(r" of\b|'s?\b| another| or (?:more|two)| stop", after)
+            not (counted or _ONE_BEFORE.search(before))
+            or re.match(r" of\b|'s?\b| another| or (?:more|two)| stop", after)
         ):
             continue
         value = _value(match)
@@ -321,13 +332,17 @@ def _quantity(
         r"\bbetween [^.;]{1,20} and [$]?\Z", before
     )
     bound = _BOUND_BEFORE.search(before) or _BOUND_AFTER.match(after)
+    if question.dimension == "count" and not unit:
+        bound = bound or _ROUGHLY.search(before)
     total = (
         unit != "money"
         and _TOTAL_BEFORE.search(before)
         and _COUNTED.search(before)
         and not re.search(r"(?<!of )\ba total of \Z", before)
     )
-    step = "coordinates" not in question.text and (_STEP_BEFORE.search(before) or _STEP_AFTER.match(after))
+    step = "coordinates" not in question.text and (
+        _STEP_BEFORE.search(before) or _STEP_AFTER.match(after) or (unit == "money" and _LESS_AFTER.match(after))
+    )
     noun = True if _is_done(before, after, question) else _counts(after, question)
     code = question.dimension != "code" and re.match(r"0\d", digits) is not None
     process = unit not in ("money", "percent") and _PROCESS.search(before)
@@ -359,8 +374,8 @@ def _counts(after: str, question: Question) -> bool | None:
     listed = words[0].split()
     counted: list[str] = []
     for word in listed[:3]:
-        if word in FUNCTION_WORDS or word in ("other", "such"):
-            if counted or word not in ("of", "of the", "different", "such", "other", "the"):
+        if word in FUNCTION_WORDS or word in ("other", "such") or word in _VALUES:
+            if counted or word not in (*_VALUES, "of", "of the", "different", "such", "other", "the"):
                 break
             continue
         counted.append(stem(word))
@@ -383,51 +398,6 @@ def _is_done(before: str, after: str, question: Question) -> bool:
         verb is not None and verb["verb"].endswith(("ed", "ted")) and stem(verb["verb"]) in question.counted
         for verb in verbs
     )
-
-
-_GENERIC = frozenset(
-    map(stem, "time result record entries instance case match occurrence hit row one thing total pcs".split())  # noqa: SIM905
-)
-_ALIKE = tuple(
-    frozenset(map(stem, words.split()))
-    for words in (
-        "reviews comments ratings feedback opinions testimonials mentions",
-        "orders purchases transactions cancellations",
-        "items products units pieces articles goods", "commits contributions changes pushes revisions",
-        "followers people users persons accounts members fans", "stars points marks",
-        "comments replies posts responses",
-        "customers buyers people shoppers clients reviewers", "cents dollars",
-    )
-)  # fmt: skip
-_SINGULAR = re.compile(
-    r"(?:costs|belongs|includes|contains|was|is|has|does|shows|lists|needs|remains|counts|appears|comes|refers|amounts"
-    r"|equals|matches|gives|gets|makes|reads|says|means|stands|was|this|its|his|across|plus|minus|as|us|yes|\w*ss)\b"
-)
-
-
-def counts_others(each: Quantity, text: str, question: Question) -> bool:
-    """Whether the plural behind it is neither of the question nor another word for what it counts."""
-    head = ""
-    for word in _following(text[each.end : each.end + 60]).split():
-        if word in FUNCTION_WORDS:
-            break
-        head = word
-        if word.endswith("s"):
-            break
-    if not head.endswith("s") or _SINGULAR.match(head):
-        return False
-    if question.dimension == "code":
-        return True
-    asked = question.counted or question.words
-    if not asked:
-        return False
-    known = question.words | _GENERIC | frozenset().union(*(alike for alike in _ALIKE if alike & asked))
-    return stem(head) not in known
-
-
-def _following(text: str) -> str:
-    words = re.match(r"(?: [a-z][a-z'-]*){1,3}", text)
-    return words[0] if words else ""
 
 
 def _of_another(after: str, question: Question) -> bool:

@@ -4,31 +4,19 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 
+from pytest_webarena.checks.upstream.account import is_under_another_label, is_undone, strays
 from pytest_webarena.checks.upstream.arranged import is_misattributed, states_address, states_order
 from pytest_webarena.checks.upstream.folding import abbreviated, fold, folded_reference
+from pytest_webarena.checks.upstream.listed_names import names_in, rival_name
+from pytest_webarena.checks.upstream.measures import is_code, states_code, states_distance, states_pair, states_size
+from pytest_webarena.checks.upstream.polarity import polarity_objection
 from pytest_webarena.checks.upstream.scope import Question
 from pytest_webarena.checks.upstream.stance import OTHER
-from pytest_webarena.checks.upstream.stated import (  # fmt: skip
-    alone,
-    asserted_somewhere,
-    names_in,
-    polarity_objection,
-    rival_name,
-    states_name,
-    states_whole,
-)
-from pytest_webarena.checks.upstream.stated_numbers import (  # fmt: skip
-    is_code,
-    is_number,
-    number_objection,
-    states_code,
-    states_distance,
-    states_pair,
-    states_size,
-)
+from pytest_webarena.checks.upstream.stated import alone, asserted_somewhere, states_name, states_whole
+from pytest_webarena.checks.upstream.stated_numbers import is_number, number_objection
 from pytest_webarena.checks.upstream.text import ALTERNATIVE, clean, equals, includes
 
 __all__ = [
@@ -47,7 +35,11 @@ __all__ = [
 ]
 
 _DISTANCE = re.compile(r"(?<=\d) (?=(?:km|mi|m)\b)")
-_LISTS = re.compile(r"\b(?:who|which|list|names?|customers?|reviewers|users|brands?|states|supermarkets)\b|\(s\)")
+_PLACES = re.compile(r"^where\b|\bwhere (?:is|are)\b|\bfull address\b|\broute\b")
+"""Questions whose answers name more than they ask for: a street, a town."""
+_NO_NAME = re.compile(r"[\W\d]+(?: ?k?m)?|yes|no|\d+x\d+|\S*[/@]\S*")
+_TOKENS = tuple(map(re.compile, (r"[\w.+-]+@[\w-]+\.[\w.-]+", r"(?:[\w.]+/)?[a-z]\w*(?:[.-]\w+)+")))
+"""What is a name by its form: e-mail addresses, repositories."""
 _HEADER = re.compile(r"^.*\|.*\n(?=[ \t]*\|?[ \t:]*-{2,}[ \t:|-]*$)", re.MULTILINE)
 """The first row of a table names no things but columns."""
 _PAIR = re.compile(r"\D+: \d+")
@@ -105,7 +97,7 @@ def is_copy(reference: str, answer: str) -> bool:
 
     Markdown, accents and a closing full stop make no difference.
 
-    >>> is_copy("It\u2019s comfortable", '"It\'s  comfortable."'), is_copy("5 minutes", "five minutes"), is_copy("", "")
+    >>> is_copy("It\u2019s fine", "*It's  fine.*"), is_copy("5 minutes", "five minutes"), is_copy("", "")
     (True, False, False)
     """
     if len(answer) > LONGEST_READ + 4 * len(reference):
@@ -136,6 +128,17 @@ def stands_alone(word: str, text: str) -> bool:
     return re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text) is not None
 
 
+def _is_word_of(name: str, text: str) -> bool:
+    """Whether a name stands in folded ``text`` as words, which may have an ending: tops for top, drying for dry.
+
+    User names may be longer than the reference by a word (four letters).
+    What is longer than a name, or begins or ends otherwise than with a letter, may be a part of anything.
+    """
+    if len(name.split()) > LONGEST_NAME or not re.fullmatch(r"[a-z].*[a-z]", name) or name not in text:
+        return True
+    return re.search(rf"(?<![a-z]){re.escape(name)}(?:'?s|es|e?d|ing|ly|[a-z]{{4,}})?(?![a-z])", text) is not None
+
+
 def is_dump(references: tuple[str, ...], answer: str) -> str:
     """``shotgun``: why the answer is none, if it is a whole page; empty when it isn't.
 
@@ -151,20 +154,58 @@ def is_dump(references: tuple[str, ...], answer: str) -> str:
 def names_more(references: tuple[str, ...], answer: str, question: Question) -> str:
     """``shotgun``: a name beside the references, in a list of them; empty when there is none.
 
+    >>> from pytest_webarena.checks.upstream.stated_numbers import question_of
     >>> names_more(("Ann", "Bob"), "Ann, Bob and Eve liked it", question_of("Which customers liked it?"))
-    'eve'
+    'eve liked it'
     """
     wanted = [folded_reference(each) for each in references]
+    if rival := _rival_token(wanted, fold(answer)):
+        return rival
     if (
         len(wanted) > LONGEST_LIST
-        or not _LISTS.search(question.text)
-        or any(re.search(r"\d", each) or len(each.split()) > LONGEST_NAME for each in wanted)
+        or _PLACES.search(question.text)
+        or "sentences" in question.text
+        or any(_NO_NAME.fullmatch(each) for each in wanted)
+    ):
+        return _more_bullets(wanted, answer)
+    small = any(each.islower() for each in references)
+    text = fold(_HEADER.sub("", answer))
+    text = text if small else abbreviated(text)  # hyphens are parts of names in small letters
+    last = text.splitlines()[-1] if text else ""
+    if _CONCLUSION.match(last) and all(abbreviated(each) in last for each in wanted):
+        text = last
+    for each in sorted(wanted if small else map(abbreviated, wanted), key=len, reverse=True):
+        text = re.sub(rf"(?<!\w){re.escape(each)}", OTHER, text)
+    return rival_name(text, names_in(answer), question, small=small) or _more_bullets(wanted, answer)
+
+
+_CONCLUSION = re.compile(r"(?:so|therefore|thus|hence|(?:the |my |final )*answer|in (?:short|conclusion|summary))\b")
+"""How a last line begins that says what counts of all that stands before."""
+_ITEM = re.compile(r"^[ \t]*(?:[-*+\u2022]|\d{1,2}[.)])[ \t]+(?P<item>\S.*)$", re.MULTILINE)
+_LABELLED = re.compile(r"[^:]{1,30}: ")
+
+
+def _more_bullets(wanted: Sequence[str], answer: str) -> str:
+    """An item of a list whose other items begin with the references; empty when there is none."""
+    items = [abbreviated(fold(match["item"])) for match in _ITEM.finditer(answer)]
+    names = [abbreviated(each) for each in wanted if re.search(r"[a-z]", each)]
+    if (
+        not names
+        or len(names) > LONGEST_LIST
+        or not all(any(item.startswith(name) for item in items) for name in names)
     ):
         return ""
-    text = abbreviated(fold(_HEADER.sub("", answer)))
-    for each in sorted(map(abbreviated, wanted), key=len, reverse=True):
-        text = re.sub(rf"(?<!\w){re.escape(each)}", OTHER, text)
-    return rival_name(text, names_in(answer), question)
+    return next((item for item in items if not any(name in item for name in names) and not _LABELLED.match(item)), "")
+
+
+def _rival_token(wanted: Sequence[str], text: str) -> str:
+    """Another e-mail address, page or repository beside those asked for; empty when there is none."""
+    for kind in _TOKENS:
+        asked = {each for each in wanted if kind.fullmatch(each)}
+        if len(asked) == len(wanted) or (len(asked) == 1 and "@" in next(iter(asked))):
+            said = {re.split(r"[/](?!f/|.*/f/)", each.rstrip("./"))[-1] for each in kind.findall(text)}
+            return next(iter(sorted(each for each in said if each not in asked)), "")
+    return ""
 
 
 def declines(answer: str, reference: str = "") -> bool:
@@ -176,11 +217,24 @@ def declines(answer: str, reference: str = "") -> bool:
     return _DECLINED.match(fold(answer)) is not None and _DECLINED.match(fold(reference)) is None
 
 
+def _is_disowned(answer: str, references: Sequence[str], question: Question) -> bool:
+    """Whether the answer as a whole takes back, or says of something else, what stands in it."""
+    return (
+        declines(answer, references[0])
+        or is_undone(answer, references, question)
+        or strays(answer, references, question, names_in(answer))
+        or is_under_another_label(answer, references, question)
+    )
+
+
 def same_place_of_clone(reference: str, answer: str) -> tuple[str, str]:
     """``site-hosts``: both without the host of an SSH address, where the reference has one."""
     if not _SSH.search(reference):
         return reference, answer
     answer = re.sub(r"\bgit@([^:/\s]+):(?!\d+/)(?=\S)", r"ssh://git@\1/", answer)
+    place = _SSH.search(answer)
+    if place and place[0].split(":")[0] == _SSH.search(reference)[0].split(":")[0]:  # type: ignore[index]
+        return reference, answer  # the authors' own host: with its port
     return _SSH.sub("host", reference), _SSH.sub("host", answer)
 
 
@@ -188,7 +242,7 @@ def same(reference: str, answer: str, rules: Rules, question: Question) -> bool:
     """``exact_match`` as repaired."""
     if rules("case-of-codes") and is_cased_code(reference) and reference.strip() not in answer:
         return False
-    if not is_readable(answer) or declines(answer):
+    if not is_readable(answer) or _is_disowned(answer, alternatives(reference, rules), question):
         return any(equals(each, answer) for each in alternatives(reference, rules))
     for each in alternatives(reference, rules):
         wanted, given = same_place_of_clone(each, answer) if rules("site-hosts") else (each, answer)
@@ -196,16 +250,16 @@ def same(reference: str, answer: str, rules: Rules, question: Question) -> bool:
             return True
         if rules("number-values") and _same_number(clean(_bare(wanted)), clean(_bare(given))):
             return True
-        if rules("written-forms") and _same_in_other_form(folded_reference(wanted), given):
+        if rules("written-forms") and _same_in_other_form(folded_reference(wanted), given, question):
             return True
         if rules("whole-sentences") and _says(folded_reference(wanted), given, question, loose=rules("number-values")):
             return True
     return False
 
 
-def _same_in_other_form(wanted: str, answer: str) -> bool:
+def _same_in_other_form(wanted: str, answer: str, question: Question) -> bool:
     """``written-forms`` for exact answers: distances, telephone numbers and postal codes, wherever they stand."""
-    if (distance := states_distance(wanted, answer)) is not None:
+    if (distance := states_distance(wanted, answer, question)) is not None:
         return distance
     return is_code(wanted) and states_code(wanted, answer)
 
@@ -214,6 +268,8 @@ def _says(wanted: str, answer: str, question: Question, *, loose: bool) -> bool:
     """``whole-sentences``: whether a sentence gives the exact answer."""
     if wanted in ("yes", "no"):
         return not polarity_objection(wanted, answer, question)
+    if (distance := states_distance(wanted, answer, question)) is not None:
+        return distance
     if is_code(wanted):
         return states_code(wanted, answer)
     if is_number(wanted):
@@ -269,18 +325,21 @@ def _contains(
         if not objection or not (loosened or rules(objection)):
             return True
     wanted = folded_reference(reference)
-    if declines(answer, reference):
+    if _is_disowned(answer, (reference, *others), question):
         return False
     if is_number(wanted):
         return rules("number-values") and not number_objection(wanted, answer, question, others, choices, loose=True)
     if rules("plain-text") and includes(plain(reference), plain(answer), tokens=tokens):
-        return not _objection(plain(reference), plain(answer), question, others, choices)
+        return not (
+            _objection(reference, answer, question, others, choices)
+            or _objection(plain(reference), plain(answer), question, others, choices)
+        )
     return rules("written-forms") and _contains_in_other_form(wanted, answer, question, others)
 
 
 def _contains_in_other_form(wanted: str, answer: str, question: Question, others: tuple[str, ...]) -> bool:
     """``written-forms`` for what has to be included."""
-    if (distance := states_distance(wanted, answer)) is not None:
+    if (distance := states_distance(wanted, answer, question)) is not None:
         return distance
     if wanted in ("yes", "no"):
         return not polarity_objection(wanted, answer, question)
@@ -300,15 +359,15 @@ def _objection(
 ) -> str:
     """The tightening rule by which an answer that contains the reference does not give it; empty when none does."""
     wanted, text = folded_reference(reference), fold(answer)
-    if declines(answer, reference):
+    if _is_disowned(answer, (reference, *others), question):
         return "asserted"
     if is_number(wanted):
         return number_objection(wanted, answer, question, others, choices, loose=False)
-    if states_distance(wanted, answer) is False or states_size(wanted, answer) is False:
+    if states_distance(wanted, answer, question) is False or states_size(wanted, answer) is False:
         return "whole-numbers"
     if _PAIR.fullmatch(wanted) and not re.search(rf"{re.escape(wanted)}(?![\w%]|[.,]\d| ?[%-]\d)", text):
         return "whole-numbers"
-    if is_short_word(wanted) and not stands_alone(wanted, text):
+    if not stands_alone(wanted, text) and (is_short_word(wanted) or not _is_word_of(wanted, text)):
         return "whole-words"
     if wanted in ("yes", "no"):
         return polarity_objection(wanted, answer, question)

@@ -8,8 +8,8 @@ from fractions import Fraction
 
 from pytest_webarena.checks.upstream.folding import stem
 
-__all__ = ["MONTH", "Question", "dates_of", "days_of", "negated_words", "of_another_kind", "of_another_time_or_kind",
-           "of_something_else"]  # fmt: skip
+__all__ = ["MONTH", "Question", "dates_of", "days_of", "negated_words", "of_another_kind", "of_another_time",
+           "of_another_time_or_kind", "of_something_else"]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +30,10 @@ class Question:
     """What it asks the number of."""
     months: frozenset[str] = frozenset()
     years: frozenset[str] = frozenset()
+    names: frozenset[str] = frozenset()
+    """Its words with a capital, but for the first."""
+    pairs: frozenset[tuple[str, str]] = frozenset()
+    """Those of them that stand one after the other."""
 
 
 MONTH = (
@@ -38,7 +42,7 @@ MONTH = (
 )
 """A month's name in folded text."""
 
-_CLAUSES = re.compile(r"[.;:!?\n()]\s?|,\s|\s-\s|\s(?:but|and|while|whereas|hence|so)\s")
+_CLAUSES = re.compile(r"[.;:!?\n)]\s?|(?<!\d )\(|,\s|\s-\s|\s(?:but|and|while|whereas|hence|so)\s")
 _NEGATED = re.compile(r"(?:\bnot(?: yet| been)?|n't(?: been)?|\bnon|\bun|\bnever)[ -]?([a-z]{3,})")
 _LEFT_OUT = re.compile(
     r"\b(?:not|non|never|without|excluding|except|other than|leaving out|ignoring|skipping|no)\b|n't\b|\bun"
@@ -88,23 +92,53 @@ def days_of(text: str) -> frozenset[tuple[str, int]]:
 
 
 _FIELDS: tuple[tuple[re.Pattern[str], ...], ...] = tuple(
-    tuple(map(re.compile, values))
+    tuple(re.compile(rf"(?:{value})") for value in values)
     for values in (
-        (r"\bpending\b", r"\bcomplete(?:d|)\b(?= (?:order|one|purchase)|$"
-        r"|[.,;)])", r"\bcancell?ed\b|\bcancell?ations?\b|\bcanlled\b",
-         r"\bprocessing\b", r"\bon hold\b"),
-        (r"\bpending\b", r"(?<!not )(?<!n't )(?<!yet"
-        r" )(?<!non-)(?<!un)approved\b", r"\bnot (?:yet )?approved\b|\bunapproved\b"),
-        (r"\bsub-?total\b", r"\bgrand total\b|\btotal (?:cost|amount|payment)\b"
-        r"|\bspen[dt]\b", r"\btax(?:es)? (?:is|was|are|were)\b"),
-        (r"(?<!un)(?<!dis)(?<!not )(?<!n't )(?<!less )(?<!least )\b(?:satisfied|happy|happiest|pleased|loves?"
-        r"|loved|praise[sd]?|delighted)\b",
-         r"\b(?:un|dis)(?:happy|satisf\w+|pleased)|\bdisappoint\w*|\bcomplain\w*|\bcritici\w+"),
+        (
+            r"\bpending\b",
+            r"(?<!in)\bcompleted?\b(?! (?:list|names?|set|address|history|answer|search|total))",
+            r"\bcancell?ed\b|\bcancell?ations?\b|\bcanlled\b",
+            r"\bprocessing\b",
+            r"\bon hold\b",
+        ),
+        (
+            r"\bpending\b",
+            r"(?<!not )(?<!n't )(?<!yet )(?<!non-)(?<!un)approved\b",
+            r"\bnot (?:yet )?approved\b|\bunapproved\b",
+        ),
+        (
+            r"\bsub-?total\b",
+            r"\bgrand total\b|\btotal (?:cost|amount|payment)\b|\bspen[dt]\b",
+            r"\btax(?:es)? (?:is|was|are|were)\b",
+        ),
+        (
+            r"(?<!un)(?<!dis)(?<!not )(?<!n't )(?<!less )(?<!least )"
+            r"\b(?:satisfied|happy|happiest|pleased|loves?|loved|praise[sd]?|delighted)\b",
+            r"\b(?:un|dis)(?:happy|satisf\w+|pleased)|\bdisappoint\w*|\bcomplain\w*|\bcritici\w+",
+        ),
         (r"\b(?:newest|latest|most recent)\b", r"\b(?:oldest|earliest|least recent)\b"),
         (r"\bcheapest\b", r"\bmost expensive\b|\bpriciest\b"),
+        (r"\bspen[dt]\b|\brefund|\bcosts?\b|\bpa(?:id|y)\b", r"\bsav(?:ed|ings)\b|\bearned\b"),
+        (r"\bspen[dt]\b(?! .*\brefund)", r"\brefund(?:ed|s)?\b"),
         (r"\bupvotes\b", r"\bdownvotes\b"),
+        (
+            r"\bwalk\w*|\bfoot\b|\bpedestrian\b",
+            r"\bdriv(?:e|es|ing)\b|\bby car\b",
+            r"\bbik(?:e|ing)\b|\bbicycle\b|\bcycling\b",
+            r"\bby (?:bus|train)\b|\btransit\b",
+        ),
+        (
+            r"(?<!too )\b(?:small|tiny|narrow)\b",
+            r"(?<!too )\b(?:big|large|huge|roomy|spacious)\b|\bfits? (?:\w+ )?(?:perfectly|well|fine)\b",
+        ),
+        (r"\bshipping methods?\b", r"\bpayment methods?\b"),
+        (r"\bcommits?\b", r"\b(?:merge|pull) requests?\b", r"\bissues\b", r"\bforks\b"),
+        tuple(
+            rf"\bq{n}\b|\b{word} quarter\b|\b{n}\w\w quarter\b|\bquarter {n}\b"
+            for n, word in enumerate(("first", "second", "third", "fourth"), start=1)
+        ),
     )
-)  # fmt: skip
+)
 """Values of which a thing has one: an order is pending or complete."""
 
 
@@ -145,13 +179,18 @@ def _clause(before: str, after: str) -> str:
 def of_another_time_or_kind(before: str, after: str, question: Question) -> bool:
     """Whether the clause is of another day, month or year than the question, or of another kind of what it asks."""
     clause = _clause(before, after)
-    months, years = dates_of(clause)
+    if of_another_time(_clause(before.replace(":", ""), after), question):  # a label may name the time
+        return True
+    known = not question.negated or "not approved" in question.text  # of what is negated only this is a kind
+    return known and of_another_kind(clause, question.text)
+
+
+def of_another_time(text: str, question: Question) -> bool:
+    """Whether all days, months or years that the text names are others than the question's."""
+    months, years = dates_of(text)
     if (question.years and years and not years & question.years) or (
         question.months and months and not months & question.months
     ):
         return True
     days = days_of(question.text)
-    if days and (said_days := days_of(clause)) and not days & said_days:
-        return True
-    known = not question.negated or "not approved" in question.text  # of what is negated only this is a kind
-    return known and of_another_kind(clause, question.text)
+    return bool(days and (said := days_of(text)) and not days & said)

@@ -134,8 +134,9 @@ def _objections(marked: str, question: str) -> Iterator[bool]:
     yield compared is not None and OTHER not in before and compared[0].split()[0] not in question
     yield _SET_ASIDE.match(after) is not None and re.search(r"\b(?:left|stock)\b", question) is None
     behind = _COMPARED_AFTER.search(after)
-    yield behind is not None and not set(behind[0].split()[-1:]) & set(question.split())
-    yield re.match(r" (?:is|was|are|were|has) no longer\b", after) is not None
+    ranked = re.search(r"\btop[- ](?:\d+|two|three|five|ten)\b", question) is not None
+    yield behind is not None and not ranked and not set(behind[0].split()[-1:]) & set(question.split())
+    yield re.match(r" (?:is|was|are|were|has) no longer\b| until \w", after) is not None
     yield re.match(r" (?:does|did|do|is|was|has)(?:n't| not)\s*(?:[.!]|$)", after) is not None
     yield re.search(r"\b(?:of|to|for) (?:another|a different|somebody else|someone else)\b", after) is not None
     yield re.match(r",? (?:but )?(?:actually|no,|wait|sorry|scratch that|correction)\b", after) is not None

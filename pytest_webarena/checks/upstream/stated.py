@@ -1,4 +1,4 @@
-"""Whether an answer states a text, a name, an address, yes or no: how the loosening repairs find what is right.
+"""Whether an answer states a text, a name or an address: how the loosening repairs find what is right.
 
 Each reader is strict by itself: what it passes is said, not denied, not doubted, and not one of several.
 """
@@ -17,104 +17,13 @@ from pytest_webarena.checks.upstream.claims import (
     names_rank,
     says_there_is_none,
 )
-from pytest_webarena.checks.upstream.folding import FUNCTION_WORDS, abbreviated, fold, folded_reference, stem
+from pytest_webarena.checks.upstream.folding import FUNCTION_WORDS, abbreviated, fold, folded_reference
+from pytest_webarena.checks.upstream.listed_names import PREPOSITIONS, USUAL, is_ordinary, names_in
 from pytest_webarena.checks.upstream.scope import Question
 from pytest_webarena.checks.upstream.stance import OTHER, is_asserted, is_refusal, mark
 from pytest_webarena.checks.upstream.stated_numbers import closeness
 
-__all__ = [
-    "alone",
-    "asserted_somewhere",
-    "names_in",
-    "polarity_objection",
-    "rival_name",
-    "states_name",
-    "states_whole",
-]
-
-_YES = re.compile(r"(?<!\w)(?:yes|yep|yeah|affirmative|correct|indeed|true)(?!\w)")
-_NO = re.compile(
-    r"(?<!\w)(?:no|nope|negative|false)(?!\w)(?=[,.;:!-]|\s*(?:$|\n)| - | (?:it|the|they|this|that|there|i|you|we"
-    r"|he|she|not|since|because|as)\b)"
-)
-"""As an answer, not before what there is none of: "no issue"."""
-_MISSING = re.compile(
-    r"\b(?:does|do|did)(?:n't| not) exist\b|\bno such\b"
-    r"|\bno\b[^.;\n]{0,80}\b(?:exists?|(?:was|were|be|been|is|are) found"
-    r"|i could find)\b"
-)
-"""What is said not to exist is neither."""
-_FEASIBLE = re.compile(
-    r"(?P<not>\b(?:can(?:'t|not| not)|could(?:n't| not)|won't|will not|not (?:possible|reachable|doable|feasible|enough"
-    r"|within)|n't (?:possible|reachable|doable|feasible|enough|within)|impossible|infeasible|too far"
-    r"|(?:takes?|needs?|is|lasts?|of|you|it's)[^.;,\n\d]{0,20} (?:longer|more) than (?:an|one|1|the) hour"
-    r"|(?:takes?|needs?|is) (?:well )?(?:over|beyond) (?:an|one|1|the) hour)\b)"
-    r"|\b(?:it|you|that|this|one|yes|indeed|we|they) can\b(?!'t| not)|\b(?:doable|feasible)\b"
-)
-_OPPOSITES = {"clos": ("open", "opened", "reopened", "re-opened", "pending", "unresolved"), "reach": ("unreachable",)}
-_NO_DENIAL = re.compile(r"\b(?:no|without a|without|beyond) (?:doubt|question)\b|\bnot only\b")
-_OPENING = re.compile(
-    r"(?:\b(?:i|i've|i'd|we|having|after|when|once)(?: (?:have|had|just|then|first))? (?P<done>opened)\b"
-    r"|\b(?P<made>closed)(?= (?:the|my|this) (?:[a-z]+ )?(?:tab|page|browser|window)\b)"
-    r"|\b(?P<written>opened)(?= (?:by|on|in|at|last|the|your|my|it|this|that|(?:\d+|an?|one|two|three) [a-z]+"
-    r" ago|yesterday)\b))"
-)
-"""To open an issue is to write it, or to look at it; it says nothing about its state."""
-
-
-def polarity_objection(reference: str, answer: str, question: Question) -> str:
-    """Why the answer does not say yes (or no) and nothing to the contrary: a rule's name; empty when it does.
-
-    >>> from pytest_webarena.checks.upstream.stated_numbers import question_of
-    >>> asked = question_of("check if it is closed")
-    >>> [polarity_objection("yes", text, asked) for text in ("Yes, it is closed.", "It is closed", "Yes, it is "
-        "open", "No")]
-    ['', '', 'shotgun', 'asserted']
-    """
-    text = re.sub(r"\bno\. ?(?=\d)", "#", _NO_DENIAL.sub("", fold(answer)).strip())
-    if re.search(r"\b(?:yes|no)\W+(?:(?:or|and|maybe)\W+)*(?:yes|no)\b(?! (?:problem|doubt|need|issue))", text):
-        return "shotgun"
-    if is_refusal(text) or re.search(
-        r"\b(?:maybe|perhaps|possibly|probably|might|or not|either|otherwise|unless"
-        r"|only if)\b",
-        text,
-    ):
-        return "asserted"
-    if _MISSING.search(text):
-        return "asserted"
-    said: set[bool] = set()
-    first = re.match(
-        r"\W*(?:(?:answer|result|status|final answer)\W+)?(yes|no)\b(?=\W*$|\s?[^\w\s]|\n| (?:it|the|they|this"
-        r"|that|there|i|you|we|he|she)\b)",
-        text,
-    )
-    said |= {first[1] == "yes"} if first else {True for _ in _YES.finditer(text)} | {False for _ in _NO.finditer(text)}
-    for word, opposites in _OPPOSITES.items():
-        if not any(each.startswith(word) for each in question.words):
-            continue
-        said |= _states(word, opposites, text)
-        if word == "reach":
-            found = [match["not"] is None for match in _FEASIBLE.finditer(text)]
-            said |= {False} if False in found else set(found)
-    if said == {reference == "yes"}:
-        return ""
-    return "shotgun" if len(said) > 1 else "asserted"
-
-
-def _states(word: str, opposites: Sequence[str], text: str) -> set[bool]:
-    """Whether the text calls the thing what the question asks (``word`` begins it) or its opposite."""
-    actions = {match.end(group) for match in _OPENING.finditer(text) for group in ("done", "made", "written")}
-    said: list[bool] = []
-    for match in re.finditer(rf"\b{word}\w*|\b(?:{'|'.join(opposites)})\b", text):
-        if match.end() in actions:
-            continue
-        before = text[max(0, match.start() - 45) : match.start()]
-        clause = re.split(r"[,.;:!\n]| but | and | so | - ", before)[-1]
-        if re.search(r"\b(?:whether|if|check)\b", clause):
-            continue
-        denied = re.search(r"\b(?:not|never|cannot|no)\b|n't\b|\byet to be\b", clause) is not None
-        said.append(denied != match[0].startswith(word))
-    return set(said[-1:] if re.search(r"\bre-?opened\b", text) else said)
+__all__ = ["alone", "asserted_somewhere", "states_name", "states_whole"]
 
 
 @functools.lru_cache(maxsize=4096)
@@ -242,10 +151,10 @@ def _extended(before: str, after: str, question: Question, names: frozenset[str]
         return True
     if word := re.match(r"['\"]?[ -]([a-z0-9][\w'-]*)", after):
         named = word[1] in names or re.search(r"\d", word[1]) or not names
-        if named and not _ordinary(word[1], question) and not re.match(r"['\"]", after):
+        if named and not is_ordinary(word[1], question) and not re.match(r"['\"]", after):
             return True
     if word := re.search(r"([\w'-]*[a-z0-9])[ -]\Z", before):
-        return (word[1] in names or not names) and not _ordinary(word[1], question)
+        return (word[1] in names or not names) and not is_ordinary(word[1], question)
     return False
 
 
@@ -276,27 +185,10 @@ def _licensed(after: str, question: Question) -> bool:
             and said["words"].startswith(("and ", "but ", "in ", "with ", "at ", "for ", "on ", "from "))
         )
         or is_asked(words[0], question)
-        or words[0] in _USUAL
+        or words[0] in USUAL
         or words[0].isdigit()
         or (asks_for_rank(question) and names_rank(said["words"] if said else ""))
     )
-
-
-def _ordinary(word: str, question: Question) -> bool:
-    return word in FUNCTION_WORDS or stem(word) in question.words or word in _USUAL
-
-
-_USUAL = frozenset(
-    """
-    run use try type enter execute command
-    paid bought ordered wins won contributed committed tops topped
-    brand product type author account contributor buyer person reviewer item items operator address website
-    company shopper top best highest most run runs operates operated handles handled manages managed sold
-    sells made sits stands leads led placed holds followed it's that's there's called titled term word search
-    query searched repo repository project email mail customer's phone number telephone zip code postal
-    postcode url site web token feed
-    """.split()  # noqa: SIM905 - a list is no easier to read
-)
 
 
 _SINGLY = frozenset(
@@ -313,6 +205,7 @@ _TOGETHER = frozenset(
 
 def _listed(before: str, after: str, question: Question, wanted: str, names: frozenset[str]) -> bool:
     """Whether it is one item of a list of its like."""
+    before, after = (re.sub(r" \([^()]*\)", "", each) for each in (before, after))
     for match in (_ITEM.match(after), _ITEM_BEFORE.search(before)):
         if match is None:
             continue
@@ -322,8 +215,12 @@ def _listed(before: str, after: str, question: Question, wanted: str, names: fro
             return True
         if words and words[0][0].isdigit() and not re.search(r"\d", wanted):
             continue  # not of its kind
-        if 0 < len(words) <= 5 and wanted not in match["item"] and not all(_ordinary(word, question) for word in words):
-            if words[0] in _PREPOSITIONS | FUNCTION_WORDS - {"the", "a"} or re.search(
+        if (
+            0 < len(words) <= 5
+            and wanted not in match["item"]
+            and not all(is_ordinary(word, question) for word in words)
+        ):
+            if words[0] in PREPOSITIONS | FUNCTION_WORDS - {"the", "a"} or re.search(
                 r"\b(?:is|are|was|were|has|have|with|in|of|by|for|on|who|that)\b", match["item"]
             ):
                 continue
@@ -331,64 +228,19 @@ def _listed(before: str, after: str, question: Question, wanted: str, names: fro
     return False
 
 
-_NAME = re.compile(r"(?<![\w'-])[A-Z][\w'-]*")
 _IS = re.compile(
-    r"\b(?:is|was|are|were|be|goes to|went to|namely|called|answer):? (?:the |a |an )?(?P<item>[^,.;:\n()]{1,60})"
+    r"(?:\b(?:is|was|are|were|be|goes to|went to|namely|called|answer)|(?P<it>\bit's)):? (?:the |a "
+    r"|an )?(?P<item>[^,.;:\n()]{1,60})"
 )
 
 
-def names_in(answer: str) -> frozenset[str]:
-    """The folded words with a capital."""
-    return frozenset(word for match in _NAME.findall(answer) for word in re.findall(r"[\w']+", fold(match)))
-
-
-_BESIDE = re.compile(
-    rf"{OTHER}(?:'s)?(?: \([^()]*\))?(?:,? and |, | & )(?P<item>[^,.;:\n(){OTHER}]{{2,60}}?)(?=$|[.;:\n,()]| and )"
+_NARRATION = re.compile(
+    r"(?:first,? |then,? |next,? |after that,? )?(?:i|we|i've|we've) (?:have |then |also )?(?:opened|looked"
+    r"|searched|went"
+    r"|sorted|filtered|checked|ran|set|used|clicked|navigated|browsed|visited|read|scrolled|selected|typed|entered|logged"
+    r"|queried|generated|created|viewed|reviewed|counted|compared)\b"
 )
-_FIRST = re.compile(rf"(?:^|[\n.:;(,])\s*(?P<before>[^,.;:\n(){OTHER}]{{2,80}})(?=(?:,? and |, | & ){OTHER})")
-_LINE = re.compile(rf"(?<=\n)(?P<item>[^,.;:\n(){OTHER}]{{2,60}})(?=\n|\Z)")
-
-
-def rival_name(marked: str, names: frozenset[str], question: Question) -> str:
-    """A name that stands in one list with the references (``OTHER``), or on a line of its own between theirs."""
-    lines = marked.split("\n")
-    listed = sum(line.strip() == OTHER for line in lines) > 0 and len(lines) > 1
-    for match in (*_BESIDE.finditer(marked), *(_LINE.finditer("\n" + marked) if listed else ())):
-        words = match["item"].split()
-        named = [word for word in words[:4] if word in names and not _ordinary(word, question)]
-        if named and words[0] in names and words[0] not in FUNCTION_WORDS and (match.re is _BESIDE or len(words) <= 4):
-            return " ".join(words[:4])
-    for match in _FIRST.finditer(marked):
-        if run := _first_item(match["before"], names, question):
-            return run
-    return ""
-
-
-def _first_item(before: str, names: frozenset[str], question: Question) -> str:
-    """The name with which a list of references begins; empty when none does."""
-    words = before.split(" ")
-    run: list[str] = []
-    while words and words[-1] in names and words[-1] not in FUNCTION_WORDS and len(run) < 4:
-        run.insert(0, words.pop())
-    led_by = words[-1] if words else ""
-    if not run or all(_ordinary(word, question) for word in run) or led_by in _PREPOSITIONS:
-        return ""
-    return "" if not led_by and len(run) == 1 and run[0] in _INTERJECTIONS else " ".join(run)
-
-
-_PREPOSITIONS = frozenset(
-    """
-    in on at for to from of near with within under after since during beside besides
-    """.split()  # noqa: SIM905 - a list is no easier to read
-)
-_INTERJECTIONS = frozenset(
-    """
-    sure certainly ok okay done hello hi great finally overall currently well here indeed actually altogether two
-    three four five six seven eight nine ten alphabetically clockwise geographically absolutely right correct
-    """.split()  # noqa: SIM905 - a list is no easier to read
-)
-
-
+"""What the agent did on its way: it names pages and tools."""
 _CODE = re.compile(r"(?=[\w-]*\d)(?=[\w-]*[a-z])[\w-]{8,}")
 """A token or a key, in folded text: only others of its kind are its rivals."""
 _LABEL = re.compile(r"(?:^|[\n,;.])\s*([a-z][a-z ]{1,30}): \Z")
@@ -404,27 +256,41 @@ def _rivalled(text: str, place: tuple[int, int], wanted: str, question: Question
     earlier = re.split(r"[.;!?\n]", text[: place[0]])[:-1]
     known = set(wanted.split())
     others = names - known
-    for clause in earlier:
+    own_clause = re.split(r"[.;!?\n]", text[place[0] :])[0]
+    decided = asks_for_rank(question) and names_rank(own_clause)
+    for clause in () if decided else earlier:
         words = re.findall(r"[\w'-]+", clause)[1:]
-        if any(word in others and not _ordinary(word, question) for word in words):
+        if _NARRATION.match(clause.strip()):
+            continue
+        if any(word in others and not is_ordinary(word, question) for word in words):
             return True
     for match in _IS.finditer(text):
         words = match["item"].split()
         first = words[0] if words else ""
+        small = wanted.islower() and match["it"] is not None and len(words) == 1 and not is_ordinary(first, question)
+        if small and match.start() > place[1] and first not in known:
+            return True
         if (
             match.start() > place[1]
             and first in others
-            and not _ordinary(first, question)
+            and not is_ordinary(first, question)
             and wanted not in match["item"]
         ):
             return True
+    turned = re.match(r"[^.;\n]*?\b(?:but|while|whereas|however|though|although)\b(?P<rest>[^.;\n]*)", text[place[1] :])
+    if (
+        turned
+        and any(word in others and not is_ordinary(word, question) for word in re.findall(r"[\w'-]+", turned["rest"]))
+        and any(is_asked(word, question) or word in question.years for word in re.findall(r"[a-z]{3,}", turned["rest"]))
+    ):
+        return True
     own = _LABEL.search(text[: place[0]])
     if own is not None and any(
         closeness(label, question) > closeness(own[1], question) for label in _LABELS.findall(text) if label != own[1]
     ):
         return True
     for number, noun in re.findall(r"\b(\d+) ([a-z]+)", question.text):
-        counted = set(re.findall(rf"\b(\d+) {noun}", text))
-        if counted and number not in counted:
+        counted = set(map(float, re.findall(rf"(?<![\d.])(\d+(?:\.\d+)?) {noun}", text)))
+        if counted and float(number) not in counted:
             return True
     return False

@@ -1,33 +1,24 @@
-"""Whether an answer states a number, a distance, a code or a size, and no other: how the repairs find what is right."""
+"""Whether an answer states a number, and no other: how the repairs find what is right."""
 
 from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
+from pytest_webarena.checks.upstream.claims import ranked_otherwise
+from pytest_webarena.checks.upstream.counted import counts_others, predicate_of_part
 from pytest_webarena.checks.upstream.folding import FUNCTION_WORDS, content_words, fold, stem
-from pytest_webarena.checks.upstream.quantities import Quantity, amounts, counts_others, quantities, ratings
-from pytest_webarena.checks.upstream.scope import MONTH, Question, dates_of, negated_words, of_another_time_or_kind
-from pytest_webarena.checks.upstream.stance import OTHER, is_asserted, is_denied, is_refusal, mark
+from pytest_webarena.checks.upstream.quantities import Quantity, amounts, quantities, ratings
+from pytest_webarena.checks.upstream.scope import Question, dates_of, negated_words
+from pytest_webarena.checks.upstream.stance import OTHER, is_asserted, is_denied, mark
+from pytest_webarena.checks.upstream.stated_none import says_none, states_none
 
-__all__ = [
-    "closeness",
-    "is_code",
-    "is_number",
-    "number_objection",
-    "question_of",
-    "states_code",
-    "states_distance",
-    "states_pair",
-    "states_size",
-]
+__all__ = ["closeness", "is_flood", "is_number", "number_objection", "question_of"]
 
 _NUMBER = re.compile(r"-?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?")
-_MEASURES = {"km": 1000, "kilometer": 1000, "kilometre": 1000, "m": 1, "meter": 1, "metre": 1}
-_DISTANCE = re.compile(r"(\d+(?:\.\d+)?) ?(km|m)")
 _MONEY = re.compile(
     r"\b(?:spen[dt]|costs?|price[sd]?|pay|paid|payments?|refund|total amount|grand total|revenue|spending|money"
     r"|dollars?)\b"
@@ -35,26 +26,6 @@ _MONEY = re.compile(
 _RATING = re.compile(r"\b(?:rating|rated|score|stars?)\b")
 _COUNT = re.compile(r"\b(?:how many|number of|count of|total count|counts?)\b")
 _CODES = re.compile(r"\b(?:order|invoice|ticket|customer) (?:number|id|no)\b|\bzip|\bphone|\bsku\b|\border #")
-_ZERO = re.compile(
-    r"\b(?:none|zilch|nil)\b(?! other| but)|(?:^|[.,;:\n(] ?|\b(?:by|that|and|because|but|as|so|since)"
-    r" )nobody\b(?! other| but)"
-    r"|\bnothing(?= (?:was |were |will |would |is |can |could |has |at all|back|spent|of |on |in |for |from "
-    r"|that |during|to be)"
-    r"|[.,;!]|$)"
-    r"|\bno (?P<noun>(?:[a-z'-]+ ){0,3}?[a-z'-]+)|\bnot (?:a single|any|one) (?P<single>(?:[a-z'-]+ ){0,2}?[a-z'-]+)"
-    r"|(?:n't|\bnot|\bcannot|\bnever) (?:[a-z]+ ){0,3}?(?:anything\b|(?:any|a single)\b(?: (?P<any>(?:[a-z'-]+"
-    r" ){0,2}?[a-z'-]+))?)"
-    r"|(?:n't|\bnot|\bcannot) (?:be|get|receive|expect|have) (?:an? |your )(?P<one>(?:[a-z'-]+ ){0,2}?[a-z'-]+)"
-    r"|\b(?:never|didn't|did not|hasn't|has not|haven't) (?:[a-z]+ )?(?:made|make|spen[dt]|b(?:uy|ought)"
-    r"|order(?:ed)?|commit(?:ted)?)\b"
-)
-_NEVER_DONE = re.compile(
-    r"\b(?:never|didn't|did not|hasn't|has not|haven't|have not) (?:[a-z]+ )?(?P<done>[a-z]+)"
-    r"(?= (?:an?|any|anything|something)\b|\s*(?:[.,;]|$))"
-)
-_NOT_ZERO = re.compile(
-    r"^[^.;]{0,40}?\b(?:other than|except|but|besides|more than|apart from|later|longer|fewer|less)\b"
-)
 
 
 @functools.lru_cache(maxsize=1024)
@@ -74,6 +45,12 @@ def question_of(intent: str) -> Question:
         counted=_counted(text) if dimension == "count" else frozenset(),
         months=months,
         years=years,
+        names=frozenset(
+            word for match in re.findall(r"(?<=\s)[A-Z][\w'-]*", intent) for word in re.findall(r"\w+", fold(match))
+        ),
+        pairs=frozenset(
+            (fold(one), fold(other)) for one, other in re.findall(r"(?<=\s)(?=([A-Z][\w]+) ([A-Z][\w]+))", intent)
+        ),
     )
 
 
@@ -99,7 +76,7 @@ MOST_NUMBERS = 150
 """So many numbers give none; to read them all would take long."""
 
 
-def _is_flood(text: str) -> bool:
+def is_flood(text: str) -> bool:
     return len(re.findall(r"\d+", text)) > MOST_NUMBERS
 
 
@@ -120,7 +97,7 @@ def number_objection(
     """
     text, wanted = amounts(fold(answer)), Fraction(reference.replace(",", ""))
     text = ratings(text) if _RATING.search(question.text) else text
-    if _is_flood(text):
+    if is_flood(text):
         return "shotgun"
     found = [each for each in quantities(text, question) if _fits(each, question)]
     numbers = [Fraction(each.replace(",", "")) for each in others if is_number(each)]
@@ -130,9 +107,12 @@ def number_objection(
     stated = [each for each in found if _means(each, reference, wanted, long=long, loose=loose, cents=cents)]
     whole = [each for each in stated if (each.exact or numbers) and not each.context]
     if not whole:
-        return "" if loose and wanted == 0 and not stated and _states_none(text, question, found) else "whole-numbers"
+        return "" if loose and wanted == 0 and not stated and states_none(text, question, found) else "whole-numbers"
     beside = [each for each in found if _among(each, numbers, long=long, cents=cents)]
     good = [each for each in whole if is_asserted(_marked(text, each, beside), question.text)]
+    if not good:
+        return "asserted"
+    good = [each for each in good if not ranked_otherwise(_clause_before(each, text), question)]
     if not good:
         return "asserted"
     if len(numbers) < len(others):
@@ -145,9 +125,17 @@ def number_objection(
     ):
         return "whole-numbers"
     total = any(_singled_out(each, text) for each in good)
-    none = bool(wanted) and not numbers and not total and _says_none(text, question)
+    none = bool(wanted) and not numbers and not total and says_none(text, question)
     if none or not (named or any(each.digits for each in good)):
         return "whole-numbers"
+    others_found = [each for each in found if each not in stated]
+    if any(_is_part_asked_for(each, good, text, question) for each in others_found):
+        return "shotgun"
+    if any(_is_by_whom_is_asked(each, text, question) for each in others_found) and not any(
+        _is_by_whom_is_asked(each, text, question) for each in good
+    ):
+        return "shotgun"
+    priced = any(each.unit == "money" for each in good)
     part = any(_PART_OF_THEM.match(text[each.end :]) for each in good)
     rivals = [
         each
@@ -160,9 +148,11 @@ def number_objection(
         and not _among(each, numbers, long=long, cents=cents)
         and not (each.unit == "money" and not each.exact and each.value in question.numbers)
         and not (each.unit and each.value in same)
+        and not (priced and not each.unit and each.value and re.match(r" [a-z]", text[each.end :]))
         and not is_denied(mark(text, each.start, each.end))
     ]
-    return "shotgun" if rivals and not _outweighs(named or good, rivals, text) else ""
+    beside = [each for each in found if each not in stated]
+    return "shotgun" if rivals and not _outweighs(named or good, rivals, beside, text) else ""
 
 
 def _marked(text: str, each: Quantity, beside: Sequence[Quantity]) -> str:
@@ -171,6 +161,37 @@ def _marked(text: str, each: Quantity, beside: Sequence[Quantity]) -> str:
         if other.start != each.start:
             text = text[: other.start] + OTHER * (other.end - other.start) + text[other.end :]
     return mark(text, each.start, each.end)
+
+
+def _is_part_asked_for(rival: Quantity, good: Sequence[Quantity], text: str, question: Question) -> bool:
+    """Whether it is another number that is said to be of what is asked: "346 were found, of which 341 are approved"."""
+    said = predicate_of_part(rival, text)
+    if not said or not question.counted or any(predicate_of_part(each, text) for each in good):
+        return False
+    asked = content_words([said]) & question.words
+    return bool(asked) and not any(asked & content_words([_clause_around(each, text)]) for each in good)
+
+
+_DOER = re.compile(r"\bdid (?P<one>[a-z]+)(?: and (?P<other>[a-z]+))? make\b")
+
+
+def _doers(question: Question) -> tuple[str, ...]:
+    found = _DOER.search(question.text)
+    return tuple(filter(None, found.groups())) if found else ()
+
+
+def _is_by_whom_is_asked(each: Quantity, text: str, question: Question) -> bool:
+    by = re.match(r"(?: [a-z]+)? by ([a-z]+)", text[each.end :])
+    return by is not None and by[1] in question.names | set(_doers(question))
+
+
+def _clause_before(each: Quantity, text: str) -> str:
+    return re.split(r"[.;,\n]| and | but ", text[max(0, each.start - 80) : each.start])[-1]
+
+
+def _clause_around(each: Quantity, text: str) -> str:
+    before, after = text[max(0, each.start - 80) : each.start], text[each.end : each.end + 80]
+    return re.split(r"[.;,\n]", before)[-1] + re.split(r"[.;,\n]", after)[0]
 
 
 _PART_OF_THEM = re.compile(r"(?: [a-z]+)? of (?:them|these|those|which)\b")
@@ -188,10 +209,6 @@ def _of_several_months(good: Sequence[Quantity], text: str) -> bool:
     ends = [*(each.start for each in good[1:]), len(text)]
     months = [dates_of(text[each.end : min(end, each.end + 40)])[0] for each, end in zip(good, ends, strict=True)]
     return len(good) > 1 and all(months) and len(set(months)) == len(months)
-
-
-def _says_none(text: str, question: Question) -> bool:
-    return not is_refusal(text) and any(True for _ in _zeros(text, question))
 
 
 def _fits(each: Quantity, question: Question) -> bool:
@@ -278,18 +295,23 @@ def _singled_out(each: Quantity, text: str) -> bool:
     )
 
 
-def _outweighs(good: Sequence[Quantity], rivals: Sequence[Quantity], text: str) -> bool:
+def _outweighs(good: Sequence[Quantity], rivals: Sequence[Quantity], beside: Sequence[Quantity], text: str) -> bool:
     """Whether the other numbers only explain it: its parts, what it was made of, remarks in brackets."""
     singled = any(_singled_out(each, text) for each in good)
-    if any(_singled_out(each, text) for each in rivals) and not singled:
-        return False
-    if all(_bracketed(each, text) for each in (*good, *rivals)):
-        return False  # nothing stands outside for the brackets to explain
     value = good[-1].value
     parts = [each.value for each in rivals]
-    if len(parts) > 1 and sum(parts) == value:
+    alike = [each.value for each in beside if each.unit == good[-1].unit]
+    added = any(len(each) > 1 and sum(each) == value for each in (parts, alike))
+    taken_apart = added and re.match(r"\s?=", text[good[-1].end :]) is not None
+    if any(_singled_out(each, text) for each in rivals) and not singled and not taken_apart:
+        return False
+    if added:
         return True
+    if all(_bracketed(each, text) for each in (*good, *rivals)):
+        return False  # nothing stands outside for the brackets to explain
     if len(parts) > 1 and 2 * max(parts) - sum(parts) == value and _SUBTRACTION.search(text):
+        return True
+    if re.search(r"\bround(?:s|ed|ing)?\b", text) and all(round(each) == value for each in parts):
         return True
     after = [each for each in rivals if each.start > good[-1].start]
     if (
@@ -307,143 +329,3 @@ def _bracketed(each: Quantity, text: str) -> bool:
     if opened < 0 or ")" in before[opened:]:
         return False
     return not re.match(r"\((?:or|maybe|perhaps|possibly|not|alternatively|could|might|otherwise)\b", before[opened:])
-
-
-_NOT_OF_IT = re.compile(r"(?: [a-z]+){0,2}? (?:for|on|of) (?:the |your |its )?(?P<thing>[a-z]+)")
-
-
-def _of_what_is_left_out(after: str, question: Question) -> bool:
-    """Whether it is none of something that the question leaves out: "nothing for shipping"."""
-    thing = _NOT_OF_IT.match(after)
-    if thing is None or thing["thing"] in FUNCTION_WORDS or re.match(MONTH, thing["thing"]):
-        return False
-    left_out = rf"\b(?:cannot|can't|not|without|excluding|except)\b(?: [a-z]+){{0,3}} {thing['thing']}\b"
-    return stem(thing["thing"]) not in question.words or re.search(left_out, question.text) is not None
-
-
-def _zeros(text: str, question: Question) -> Iterator[re.Match[str]]:
-    """Words for none of what is asked."""
-    yield from (match for match in _NEVER_DONE.finditer(text) if stem(match["done"]) in question.words)
-    for match in _ZERO.finditer(text):
-        counted = match["noun"] or match["single"] or match["any"] or match["one"]
-        if match[0].endswith(("nothing", "anything")) and _of_what_is_left_out(text[match.end() :], question):
-            continue
-        if counted is not None and not _named(counted, text[match.end() :], question):
-            continue
-        at = match.start() if match["noun"] else match.end()
-        if of_another_time_or_kind(text[max(0, at - 300) : at], text[at : at + 300], question):
-            continue
-        if _NOT_ZERO.match(text[match.end() :]) or re.search(r"\b(?:not|n't|nobody|if)\s$", text[: match.start()]):
-            continue
-        yield match
-
-
-_SPENDING = frozenset(map(stem, ("orders", "purchases", "refunds", "expenses", "money", "payments", "items")))
-
-
-def _named(counted: str, after: str, question: Question) -> bool:
-    words = [*counted.split(), *re.findall(r"[a-z'-]+", after)[:2]]
-    named = question.counted or (question.words | _SPENDING if question.dimension == "money" else question.words)
-    return words[:1] == ["one"] or any(stem(word) in named for word in words[:4])
-
-
-def _states_none(text: str, question: Question, found: Sequence[Quantity]) -> bool:
-    these = re.search(r"\bnone of (?:them|these|those)\b", text) is not None
-    rivals = [
-        each for each in found if not (each.context or each.aside) and (these or each.noun is not False) and each.value
-    ]
-    return not rivals and not is_refusal(text) and any(True for _ in _zeros(text, question))
-
-
-# --- distances, codes, pairs
-
-
-def states_distance(reference: str, answer: str) -> bool | None:
-    """Whether the answer gives this distance and no other; None when the reference is none.
-
-    >>> [states_distance("2.0km", text) for text in ("2 km", "2000 metres", "12.0 km", "2 or 3 km")]
-    [True, True, False, False]
-    """
-    given = _DISTANCE.fullmatch(reference)
-    if given is None:
-        return None
-    wanted = Fraction(given[1]) * _MEASURES[given[2]]
-    text = fold(answer)
-    if _is_flood(text):
-        return False
-    asked = Question(text="", words=frozenset(), dimension="", numbers=frozenset())
-    said = [each for each in quantities(text, asked) if (unit := each.unit.removesuffix("s")) in _MEASURES and unit]
-    hits = [each for each in said if each.value * _MEASURES[each.unit.removesuffix("s")] == wanted]
-    good = [
-        each for each in hits if each.exact and not each.context and is_asserted(mark(text, each.start, each.end), "")
-    ]
-    return bool(good) and len(hits) == len(said)
-
-
-def states_code(reference: str, answer: str) -> bool:
-    """Whether the answer gives this telephone or postal number and no other, in whatever groups of digits.
-
-    >>> [states_code("4125785000", text) for text in ("(412) 578-5000", "+1 412.578.5000", "412-578-5001")]
-    [True, True, False]
-    """
-    wanted, text = re.sub(r"\D", "", reference), fold(answer)
-    if len(wanted) > 5:
-        pattern = (
-            r"(?<![\w.$\u20ac\u00a3-])\+?\(?\d(?:[ ().-]{0,2}\d){6,}(?![\w%])(?! ?(?:[mb]illion|thousand|gbp|eur|usd))"
-        )
-        same = {wanted, "1" + wanted} if len(wanted) == 10 else {wanted}
-    else:
-        pattern, same = (
-            r"(?<![\w.,$\u20ac\u00a3-])\d{5}(?:-\d{4})?(?![\w%]|[.,-]\d| ?(?:[mb]illion|thousand|gbp|eur|usd))",
-            {wanted},
-        )
-    found = list(re.finditer(pattern, text))
-    if any(re.match(r"[\s,|;/]+(?:or |and )?[$]?\d", text[match.end() :]) for match in found):
-        return False  # one of a list
-    codes = {re.sub(r"\D", "", match[0].split("-")[0] if len(wanted) == 5 else match[0]) for match in found}
-    return (
-        bool(found)
-        and codes <= same
-        and not is_refusal(text)
-        and all(is_asserted(mark(text, *match.span()), "") for match in found)
-    )
-
-
-def is_code(reference: str) -> bool:
-    """Whether a folded reference is a telephone number or a postal code."""
-    return re.fullmatch(r"\d{5}|\d{10}", reference) is not None
-
-
-def states_size(reference: str, answer: str) -> bool | None:
-    """Whether the answer gives a size such as 16x24, in whatever words; None when the reference is none.
-
-    >>> [states_size("16x24", text) for text in ('16" x 24"', "16 by 24 inches", "16x25")]
-    [True, True, False]
-    """
-    sides = re.fullmatch(r"(\d+)x(\d+)", reference)
-    if sides is None:
-        return None
-    unit = r"(?:\.0+)?\s?(?:\"|''|'|-?inch(?:es)?|in\.?|cm)?\s?"
-    found = re.findall(
-        rf"(?<![\d.])(\d+){unit}(?:x|\*|by)\s?(\d+)(?![\d]|\.[1-9])", fold(answer).replace("\u00d7", "x")
-    )
-    return bool(found) and set(found) == {sides.groups()}
-
-
-def states_pair(reference: str, answer: str, question: Question) -> bool:
-    """Whether the answer gives "name: number" in other words.
-
-    >>> states_pair("ann lee: 70", "Ann Lee (70 commits), Bob Roe (51)", question_of("number of commits"))
-    True
-    """
-    name, _, number = reference.rpartition(": ")
-    if not name or not is_number(number):
-        return False
-    text = fold(answer)
-    for match in re.finditer(rf"(?<!\w){re.escape(name)}(?!\w)", text):
-        here = text[match.end() :][:40]
-        found = [each for each in quantities(here, question) if each.exact and not each.context]
-        said, starts = [each.value for each in found], [each.start for each in found]
-        if said[:1] == [Fraction(number)] and re.fullmatch(r"[^\d.;]{0,12}", here[: starts[0]]):
-            return is_asserted(mark(text, *match.span()), question.text)
-    return False

@@ -236,9 +236,16 @@ class Controller:
         with self._noting(run):
             export(run, stored)
         with self._noting(run):
-            self._report(run, lost)
+            self._report(run, [*lost, *self._ended(lost, since=chosen.facts["started"])])
         if self._settings.run_dir is None:
             _point_latest(run.path)
+
+    def _ended(self, lost: Sequence[TrialRecord], *, since: float) -> Iterator[TrialRecord]:
+        """Records of trials whose process was ended by its watchdog, which wrote them: no worker has told of them."""
+        known = {record.key for record in lost}
+        for record in self.records:
+            if record.started >= since and record.key not in known and record.key.folder not in self._reported:
+                yield record
 
     @contextmanager
     def _noting(self, run: RunDir) -> Iterator[None]:

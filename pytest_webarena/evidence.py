@@ -9,7 +9,6 @@ needs must be in an `Evidence`, so any stored run can be judged again without si
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
@@ -21,6 +20,7 @@ __all__ = [
     "LONGEST_PAGE",
     "LONGEST_REPLY",
     "LONGEST_TEXT",
+    "MOST",
     "SCHEMA_VERSION",
     "Evidence",
     "JsonValue",
@@ -34,6 +34,8 @@ __all__ = [
     "Unrecorded",
     "Usage",
     "cut",
+    "is_count",
+    "is_money",
 ]
 
 SCHEMA_VERSION = 5
@@ -49,6 +51,10 @@ LONGEST_REPLY = 1_000_000
 
 LONGEST_PAGE = 10_000_000
 """Characters of a page, or of what an agent is shown of it, that are recorded."""
+
+MOST = 10**15
+"""Of any number that an agent or an endpoint tells of itself, a count or US dollars. More is no count of anything, and
+would not fit where numbers are kept and added up."""
 
 JsonValue = None | bool | int | float | str | list["JsonValue"] | dict[str, "JsonValue"]
 
@@ -70,7 +76,7 @@ class TabState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """What model calls used up, by the endpoint's own count. ``+`` adds two."""
+    """What model calls used up, by the endpoint's own count. ``+`` adds two; sums stay at `MOST`, too."""
 
     calls: int = 0
     """Requests that were answered, those of the cache included."""
@@ -90,12 +96,14 @@ class Usage:
     def __post_init__(self) -> None:
         for name in _COUNTS:
             value: object = getattr(self, name)
-            if not isinstance(value, int) or value < 0:
-                raise TypeError(f"Usage: expected {name} to be a whole number from 0 on, found {value!r}")
+            if not is_count(value):
+                raise TypeError(f"Usage: expected {name} to be a whole number from 0 to 10**15, found {_shown(value)}")
         for name in ("cost", "saved"):
             money: object = getattr(self, name)
-            if money is not None and not (isinstance(money, int | float) and 0 <= money < math.inf):
-                raise TypeError(f"Usage: expected {name} to be US dollars from 0 on or None, found {money!r}")
+            if money is not None and not is_money(money):
+                raise TypeError(
+                    f"Usage: expected {name} to be US dollars from 0 to 10**15 or None, found {_shown(money)}"
+                )
 
     @property
     def worth(self) -> float | None:
@@ -103,7 +111,7 @@ class Usage:
         return _sum(self.cost, self.saved)
 
     def __add__(self, other: Usage) -> Usage:
-        counts = {name: getattr(self, name) + getattr(other, name) for name in _COUNTS}
+        counts = {name: min(getattr(self, name) + getattr(other, name), MOST) for name in _COUNTS}
         return Usage(**counts, cost=_sum(self.cost, other.cost), saved=_sum(self.saved, other.saved))
 
     def __bool__(self) -> bool:
@@ -113,8 +121,25 @@ class Usage:
 _COUNTS = ("calls", "cached_calls", "input_tokens", "cached_input_tokens", "output_tokens", "reasoning_tokens")
 
 
+def is_count(value: object) -> bool:
+    """Whether it is a number of things that a `Usage` can hold."""
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST
+
+
+def is_money(value: object) -> bool:
+    """Whether it is an amount of US dollars that a `Usage` can hold."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= MOST
+
+
+def _shown(value: object) -> str:
+    """Short enough for a message; Python refuses to write numbers with too many digits."""
+    if isinstance(value, int) and abs(value) > MOST:
+        return "a larger one" if value > 0 else "one far below 0"
+    return repr(value)[:100]
+
+
 def _sum(one: float | None, other: float | None) -> float | None:
-    return None if one is None or other is None else one + other
+    return None if one is None or other is None else min(one + other, float(MOST))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

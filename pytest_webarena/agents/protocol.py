@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args, runtime_chec
 
 from pytest_webarena.answers import AnswerFormat, instructions
 from pytest_webarena.errors import WebArenaError
-from pytest_webarena.evidence import StopReason, Usage
+from pytest_webarena.evidence import StopReason, Usage, is_count
 
 if TYPE_CHECKING:
     from pytest_webarena.actions import Action
@@ -145,6 +145,8 @@ class Reply:
         ):
             if not isinstance(value := getattr(self, name), kind):
                 raise TypeError(f"Reply: expected {name} to be {kind}, found {type(value).__name__}")
+        if not is_count(self.retries):
+            raise TypeError("Reply: expected retries to be a whole number from 0 to 10**15, found another")
         ended: object = self.ended
         known = get_args(StopReason)
         if ended is not None and not (

@@ -42,7 +42,7 @@ from pytest_webarena.actions import Action, Element, Invalid, Point, Selector, S
 from pytest_webarena.agents.memory import Remembered
 from pytest_webarena.agents.protocol import Reply
 from pytest_webarena.errors import DeclaredError, closest
-from pytest_webarena.evidence import Usage
+from pytest_webarena.evidence import Usage, is_count, is_money
 
 if TYPE_CHECKING:
     from pytest_webarena.agents.protocol import Assignment
@@ -58,6 +58,8 @@ PROTOCOL = 1
 """Version of these messages."""
 
 _REPLIES = ("action", "answer", "error")
+_FARTHEST = 10**9
+"""No place, distance or number of clicks is beyond it; what a browser would be asked for then, nobody can do."""
 _KINDS: dict[str, type[Any]] = {kind.kind: kind for kind in typing.get_args(Action) if kind is not Invalid}
 
 
@@ -233,20 +235,26 @@ def _usage(value: Any) -> Usage | None:
     """What the agent says it used; an unknown price stays unknown."""
     if value is None:
         return None
-    counts = {field.name for field in fields(Usage)} - {"cost"}
-    cost = value.get("cost") if isinstance(value, dict) else None
+    counts = {field.name for field in fields(Usage)} - {"cost", "saved"}
+    cost, saved = (value.get("cost"), value.get("saved")) if isinstance(value, dict) else (None, None)
     if (
         not isinstance(value, dict)
-        or not set(value) <= {*counts, "cost"}
-        or not all(_is_count(value[name]) for name in counts & set(value))
-        or not (cost is None or (isinstance(cost, int | float) and 0 <= cost < float("inf")))
+        or not set(value) <= {*counts, "cost", "saved"}
+        or not all(is_count(value[name]) for name in counts & set(value))
+        or not (saved is None or is_money(saved))
+        or not (cost is None or is_money(cost))
     ):
-        raise ProtocolBroken(f"expected 'usage' to hold {', '.join(sorted(counts))}, cost; found {value!r}"[:500])
+        known = f"{', '.join(sorted(counts))}, cost, saved"
+        raise ProtocolBroken(f"expected 'usage' to hold {known}, each from 0 to 10**15; found {_briefly(value)}")
     return Usage(**{**value, "cost": None if cost is None else float(cost)})
 
 
-def _is_count(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+def _briefly(value: Any) -> str:
+    """For messages: numbers may have more digits than Python writes."""
+    try:
+        return repr(value)[:200]
+    except (ValueError, RecursionError):
+        return f"a {type(value).__name__} that is too long to be shown"
 
 
 def _value(value: Any, hint: Any, what: str) -> Any:
@@ -263,6 +271,8 @@ def _value(value: Any, hint: Any, what: str) -> Any:
         if not isinstance(value, list | tuple) or not all(isinstance(each, str) for each in value):
             raise ValueError(f"expected {what} to be a list of texts, found {value!r}")
         return tuple(value)
+    if isinstance(value, int | float) and not -_FARTHEST <= value <= _FARTHEST:
+        raise ValueError(f"expected {what} to be a number of at most 10**9, found {_briefly(value)}")
     if float in (hint, *typing.get_args(hint)) and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
     if not isinstance(value, hint) or (hint is int and isinstance(value, bool)):
@@ -279,8 +289,9 @@ def _target(value: Any, what: str) -> Target:
             return Element(str(id))
         case {"selector": str() as selector, **rest} if not rest:
             return Selector(selector)
-        case {"x": int() | float() as x, "y": int() | float() as y, **rest} if set(rest) <= {"relative"}:
+        case {"x": int() | float() as x, "y": int() | float() as y, **rest} if set(rest) <= {"relative"} and all(
+            -_FARTHEST <= each <= _FARTHEST for each in (x, y)
+        ):
             return Point(float(x), float(y), relative=rest.get("relative") is True)
-    raise ValueError(
-        f'expected {what} to be {{"id": "42"}}, {{"selector": "css=…"}} or {{"x": 10, "y": 20}}, found {value!r}'
-    )
+    forms = '{"id": "42"}, {"selector": "css=…"} or {"x": 10, "y": 20}'
+    raise ValueError(f"expected {what} to be {forms}, found {_briefly(value)}")

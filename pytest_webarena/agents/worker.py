@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import ctypes
 import inspect
+import os
 import queue
+import signal
+import sys
 import sysconfig
 import threading
 import traceback
 from collections.abc import Callable
 from concurrent.futures import Future
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +37,8 @@ _NOT_THE_AGENTS = (
 )
 """Where code lies in which a crash of an agent tells its author little."""
 
+
+_PR_SET_PDEATHSIG = 1
 
 _GOODBYE = 5.0
 """Seconds for an agent to clear up."""
@@ -59,9 +66,13 @@ class AgentWorker:
         name: str,
         timeout: float,
         raises: tuple[type[WebArenaError], ...] = (),
+        calling: Callable[[float], AbstractContextManager[None]] | None = None,
     ) -> None:
-        """``raises`` are the errors that pass as they are (`AgentDefinition.raises`)."""
+        """``raises`` are the errors that pass as they are (`AgentDefinition.raises`). What ``calling`` gives is around
+        each call of the agent, which may take so many seconds; ``timeout`` where the call itself has no limit."""
         self._raises = raises
+        self._calling = calling or (lambda seconds: contextlib.nullcontext())
+        self._longest = timeout
         self._calls: queue.SimpleQueue[tuple[Callable[[], Any], Future[Any]] | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._work, name=f"agent-{name}", daemon=True)
         self._thread.start()
@@ -118,36 +129,63 @@ class AgentWorker:
         if self._abandoned:
             raise AgentTimeout
         future: Future[Any] = Future()
-        self._calls.put((function, future))
-        try:
-            return future.result(timeout)
-        except TimeoutError as error:
-            if future.done():  # the agent's own TimeoutError, not ours
+        with self._calling(self._longest if timeout is None else timeout):
+            self._calls.put((function, future))
+            try:
+                return future.result(timeout)
+            except TimeoutError:  # ours: what the agent raises comes as `_Raised`
+                self._abandoned = True
+                raise AgentTimeout from None
+            except _Raised as raised:
+                error = raised.error
+                if issubclass(type(error), (AgentCrashed, *self._raises)):
+                    raise error from None
                 self.crash = error
-                raise AgentCrashed(_describe(error)) from error
-            self._abandoned = True
-            raise AgentTimeout from None
-        except AgentCrashed:
-            raise
-        except BaseException as error:
-            if isinstance(error, KeyboardInterrupt) and not future.done():
-                raise  # the user's Ctrl-C while waiting, not the agent's
-            if isinstance(error, self._raises):
-                raise
-            self.crash = error
-            raise AgentCrashed(_describe(error)) from error
+                raise AgentCrashed(raised.told) from error
 
     def _work(self) -> None:
-        with asyncio.Runner() as runner:
-            while (call := self._calls.get()) is not None:
-                function, future = call
-                try:
-                    result = function()
-                    if inspect.isawaitable(result):
-                        result = runner.run(_await(result))
-                    future.set_result(result)
-                except BaseException as error:  # also SystemExit: an agent must not end the worker
-                    future.set_exception(error)
+        pid, thread = os.getpid(), threading.get_ident()
+        _threads.add(thread)
+        try:
+            with asyncio.Runner() as runner:
+                while (call := self._calls.get()) is not None:
+                    function, future = call
+                    try:
+                        result = function()
+                        if inspect.isawaitable(result):
+                            result = runner.run(_await(result))
+                        future.set_result(result)
+                    except BaseException as error:  # also SystemExit: an agent must not end the worker
+                        future.set_exception(_Raised(error))
+                    finally:
+                        if os.getpid() != pid:  # the agent has forked, and this is the child: it is no pytest
+                            os._exit(0)
+        finally:
+            _threads.discard(thread)
+
+
+class _Raised(Exception):
+    """What the agent raised, described in its own thread: an error's class, too, is the agent's code."""
+
+    def __init__(self, error: BaseException) -> None:
+        self.error = error
+        try:
+            self.told = _describe(error)
+        except BaseException as other:
+            self.told = f"an error that can't be described ({type(other).__name__})"
+
+
+_threads: set[int] = set()
+"""Of agents."""
+
+
+def _bind() -> None:
+    """In a child that an agent has forked: it ends with the agent's thread, however it goes on."""
+    if threading.get_ident() in _threads and sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+
+
+os.register_at_fork(after_in_child=_bind)
 
 
 async def _await(awaitable: Any) -> Any:

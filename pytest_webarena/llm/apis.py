@@ -6,7 +6,7 @@ import base64
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from pytest_webarena.evidence import Usage
+from pytest_webarena.evidence import Usage, is_count
 from pytest_webarena.llm.messages import Image, Message, ModelReply, Request, ToolCall
 
 __all__ = ["API", "APIS", "Chat", "EmptyReply", "Responses"]
@@ -85,7 +85,7 @@ class Chat:
             refusal=refusal,
             finish=_text(choices[0].get("finish_reason")),
             model=_text(data.get("model")),
-            usage=_chat_usage(data.get("usage")),
+            usage=_usage(data.get("usage"), sent="prompt_tokens", got="completion_tokens"),
         )
 
 
@@ -154,7 +154,7 @@ class Responses:
             refusal="".join(refusals),
             finish=_text(incomplete.get("reason")) if isinstance(incomplete, dict) else _text(data.get("status")),
             model=_text(data.get("model")),
-            usage=_response_usage(data.get("usage")),
+            usage=_usage(data.get("usage"), sent="input_tokens", got="output_tokens"),
             items=tuple(output),
         )
 
@@ -218,32 +218,29 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _number(data: Mapping[str, Any], *path: str) -> int:
+def _number(data: Mapping[str, Any], *path: str) -> int | None:
+    """The count there; 0 when it is not told, None when what is told is none."""
     value: Any = data
     for name in path:
         value = value.get(name) if isinstance(value, dict) else None
-    return value if isinstance(value, int) and not isinstance(value, bool) else 0
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value if is_count(value) else None
+    return 0
 
 
-def _chat_usage(data: object) -> Usage:
-    if not isinstance(data, dict) or not data:
-        return Usage(calls=1, cost=None)  # an endpoint that does not count: nothing is known of the cost
-    return Usage(
-        calls=1,
-        input_tokens=_number(data, "prompt_tokens"),
-        cached_input_tokens=_number(data, "prompt_tokens_details", "cached_tokens"),
-        output_tokens=_number(data, "completion_tokens"),
-        reasoning_tokens=_number(data, "completion_tokens_details", "reasoning_tokens"),
-    )
+def _usage(data: object, *, sent: str, got: str) -> Usage:
+    """What the endpoint counted, by the names that its API gives to what was sent and got.
 
-
-def _response_usage(data: object) -> Usage:
+    Of an endpoint that does not count, or counts what can't be, nothing is known, least of all the cost. Its reply is
+    none the worse for that.
+    """
     if not isinstance(data, dict) or not data:
         return Usage(calls=1, cost=None)
-    return Usage(
-        calls=1,
-        input_tokens=_number(data, "input_tokens"),
-        cached_input_tokens=_number(data, "input_tokens_details", "cached_tokens"),
-        output_tokens=_number(data, "output_tokens"),
-        reasoning_tokens=_number(data, "output_tokens_details", "reasoning_tokens"),
-    )
+    counts = {
+        "input_tokens": _number(data, sent),
+        "cached_input_tokens": _number(data, f"{sent}_details", "cached_tokens"),
+        "output_tokens": _number(data, got),
+        "reasoning_tokens": _number(data, f"{got}_details", "reasoning_tokens"),
+    }
+    known = {name: count for name, count in counts.items() if count is not None}
+    return Usage(calls=1, **known) if len(known) == len(counts) else Usage(calls=1, cost=None)

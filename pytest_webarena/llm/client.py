@@ -29,6 +29,10 @@ _TOKENS_OF_A_REPLY = 500
 """Guesses for reservations only: what is accounted for is the endpoint's own count."""
 
 
+_UNREADABLE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+"""What reading an answer raises that is JSON and no reply: whatever an endpoint sends, it is not the agent's fault."""
+
+
 class OutOfTime(Exception):
     """The deadline came while the endpoint was at work, without a fault of its own."""
 
@@ -161,6 +165,10 @@ class ModelClient:
                 return answer, self._api.parse(answer), ticket
             except EmptyReply as empty:
                 fault = Fault(f"a reply without content: {empty}", billed=True)
+            except _UNREADABLE as error:
+                fault = Fault(
+                    f"expected a reply, got one of another shape ({type(error).__name__}: {error})", billed=True
+                )
             except Fault as raised:
                 fault = raised
                 if raised.billed and deadline is not None and self.now >= deadline:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Literal
 
 from pytest_webarena.errors import recording, unwritten
-from pytest_webarena.evidence import Usage
+from pytest_webarena.evidence import MOST, Usage
 
 __all__ = ["LEDGER", "BudgetSpent", "Ledger", "LedgerLine", "Purpose", "Ticket", "read_ledger"]
 
@@ -213,21 +213,21 @@ def read_ledger(path: Path) -> tuple[LedgerLine, ...]:
         return ()
 
 
-_SUMS = """
+_SUMS = f"""
 select purpose, model,
        sum(state = 'settled' and cost is null) as unknown,
        sum(state = 'reserved') as open,
        sum(state in ('settled', 'cached')) as calls,
        sum(state = 'cached') as cached_calls,
-       sum(input_tokens) as input_tokens,
-       sum(cached_input_tokens) as cached_input_tokens,
-       sum(output_tokens) as output_tokens,
-       sum(reasoning_tokens) as reasoning_tokens,
-       sum(case when state in ('settled', 'cached') then cost end) as cost,
-       total(case when state = 'cached' then saved end) as saved
+       cast(min(total(input_tokens), {MOST}.0) as integer) as input_tokens,
+       cast(min(total(cached_input_tokens), {MOST}.0) as integer) as cached_input_tokens,
+       cast(min(total(output_tokens), {MOST}.0) as integer) as output_tokens,
+       cast(min(total(reasoning_tokens), {MOST}.0) as integer) as reasoning_tokens,
+       min(sum(case when state in ('settled', 'cached') then cost end), {MOST}.0) as cost,
+       min(total(case when state = 'cached' then saved end), {MOST}.0) as saved
 from calls group by purpose, model order by purpose, model
 """
-"""Columns beyond the first four are `Usage`'s fields."""
+"""Columns beyond the first four are `Usage`'s fields, within the bounds of one."""
 
 
 def _lines(database: sqlite3.Connection) -> tuple[LedgerLine, ...]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_webarena.errors import UsageError, closest
-from pytest_webarena.evidence import Usage
+from pytest_webarena.evidence import MOST, Usage
 from pytest_webarena.yaml_files import read_yaml
 
 __all__ = ["Price", "Prices", "read_prices"]
@@ -32,7 +32,8 @@ class Price:
         """What these tokens cost, in US dollars."""
         cached = self.input if self.cached_input is None else self.cached_input
         fresh = max(0, usage.input_tokens - usage.cached_input_tokens)
-        return (fresh * self.input + usage.cached_input_tokens * cached + usage.output_tokens * self.output) / 1e6
+        dollars = (fresh * self.input + usage.cached_input_tokens * cached + usage.output_tokens * self.output) / 1e6
+        return min(dollars, float(MOST))
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,9 @@ __all__ = ["LARGEST_ANSWER", "Fault", "send"]
 LARGEST_ANSWER = 32 * 1024 * 1024
 """Bytes; what comes beyond is not read."""
 
+_DEEPEST = 100
+"""Levels of an answer's JSON: no reply has a tenth of them, and the code that reads it walks down in steps."""
+
 _SAID = 300
 """Characters of an endpoint's error message that are passed on."""
 
@@ -68,14 +71,29 @@ def send(endpoint: Endpoint, body: Mapping[str, Any], *, timeout: float, now: Ca
         return _joined_chat(events) if endpoint.api == "chat" else _joined_response(events)
     try:
         data = json.loads(content)
-    except ValueError:
+    except (ValueError, RecursionError):
         shown = bytes(content[:80]).decode("utf-8", "replace")
         raise Fault(f"expected JSON, got {shown!r}", billed=True) from None
     if not isinstance(data, dict):
         raise Fault(f"expected a JSON object, got {type(data).__name__}", billed=True)
     if isinstance(data.get("error"), dict) and data["error"] and not data.get("choices") and not data.get("output"):
         raise Fault(f"an error in place of a reply: {_said(data)}")
+    if _is_deep(data):
+        raise Fault(f"expected a reply, got JSON nested deeper than {_DEEPEST} levels", billed=True)
     return data
+
+
+def _is_deep(data: object) -> bool:
+    """Whether it is nested deeper than any reply is, so that whoever walks it would come to no end of his stack."""
+    level = [data]
+    for _ in range(_DEEPEST):
+        level = [
+            each
+            for inner in level
+            if isinstance(inner, dict | list)
+            for each in (inner.values() if isinstance(inner, dict) else inner)
+        ]
+    return bool(level)
 
 
 @cache
@@ -133,7 +151,7 @@ def _events(content: bytes) -> list[Mapping[str, Any]]:
             continue
         try:
             event = json.loads(data)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise Fault(f"expected JSON in the stream: {error}", billed=True) from None
         if isinstance(event, dict):
             if event.get("error") or event.get("type") in ("error", "response.failed"):

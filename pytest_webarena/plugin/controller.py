@@ -76,7 +76,11 @@ class Controller:
         self._uncollected = 0
         self._other_failures = 0
         self._node_ids: set[str] = set()
+        self._reported: set[str] = set()
+        """Folders of the trials that this invocation has run."""
         self._closed = self._interrupted = False
+        self._stopped = False
+        """Somebody's rule ended the run early (``--maxfail``, ``--stepwise``); no user did."""
         self._left_out: LeftOut | None = None
 
     @property
@@ -118,9 +122,11 @@ class Controller:
         self._left_out = xdist.read_left_out(node) or self._left_out
         self._plan = xdist.read_plan(node) or self._plan
 
-    def pytest_keyboard_interrupt(self) -> None:
-        """The user broke the run off: what was going on did not die by itself."""
+    def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
+        """The run is broken off, by the user or by a rule: what was going on did not die by itself."""
         self._interrupted = True
+        kind = type(excinfo.value)  # pytest's and xdist's way to say `--maxfail` are classes of their own
+        self._stopped = issubclass(kind, KeyboardInterrupt) and kind is not KeyboardInterrupt
 
     def pytest_runtest_logstart(self) -> None:
         """A test begins: from now on the status line tells how it goes."""
@@ -130,6 +136,7 @@ class Controller:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """A test is over: trials feed the status line, others decide whether a gate may overrule pytest."""
         if is_trial(report):
+            self._reported.update(str(value) for name, value in report.user_properties if name == "record")
             if self._held is None and self._settings.run_dir is None and (run := self.run_dir) is not None:
                 with suppress(BlockingIOError):  # its name was made up, so nobody else can have meant it
                     self._held = claim(run.path)
@@ -162,6 +169,10 @@ class Controller:
             self.ruling = self._settings.gate.rule(self.summaries(), self.coverages, uncollected=self._uncollected)
         if pytests_own == pytest.ExitCode.NO_TESTS_COLLECTED and self._settings.resume is not None and run is not None:
             pytests_own = pytest.ExitCode.OK  # everything was finished already: that is what resuming is for
+        if pytests_own == pytest.ExitCode.OK and self.failed_before:
+            pytests_own = pytest.ExitCode.TESTS_FAILED  # as in one go
+        if pytests_own == pytest.ExitCode.INTERRUPTED and self._stopped and self.ruling is not None:
+            pytests_own = pytest.ExitCode.TESTS_FAILED  # as without xdist, where it is no interruption
         if (self.trouble or self.unreadable) and pytests_own in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
             return self._no_trust()
         if (
@@ -171,6 +182,19 @@ class Controller:
         ):
             return int(pytests_own)
         return self.ruling.exit_code
+
+    @property
+    def failed_before(self) -> int:
+        """How many trials an earlier invocation of a resumed run left without success, and this one has not run."""
+        if self._settings.resume is None or self._settings.audit:
+            return 0
+        return sum(
+            record.outcome != "passed"
+            and not record.passed_later
+            and record.key.folder not in self._reported
+            and record.node_id not in self.left_out.may_fail
+            for record in self.records
+        )
 
     def _no_trust(self) -> int:
         """Figures that records are missing from hold no threshold, and without one the run has failed."""
@@ -215,9 +239,16 @@ class Controller:
         with self._noting(run):
             export(run, stored)
         with self._noting(run):
-            self._report(run, lost)
+            self._report(run, [*lost, *self._ended(lost, since=chosen.facts["started"])])
         if self._settings.run_dir is None:
             _point_latest(run.path)
+
+    def _ended(self, lost: Sequence[TrialRecord], *, since: float) -> Iterator[TrialRecord]:
+        """Records of trials whose process was ended by its watchdog, which wrote them: no worker has told of them."""
+        known = {record.key for record in lost}
+        for record in self.records:
+            if record.started >= since and record.key not in known and record.key.folder not in self._reported:
+                yield record
 
     @contextmanager
     def _noting(self, run: RunDir) -> Iterator[None]:

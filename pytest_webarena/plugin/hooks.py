@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Generator
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_webarena.agents.watchdog import keep_stderr
 from pytest_webarena.errors import UsageError
 from pytest_webarena.plugin import (
     catalogue,
@@ -52,6 +54,9 @@ def prepare(config: pytest.Config) -> None:
             held = check_run_dir(settings)  # last: it makes the directory
     except UsageError as error:
         raise pytest.UsageError(str(error)) from None
+    capture: Any = config.pluginmanager.get_plugin("capturemanager")
+    with capture.global_and_fixture_disabled() if capture is not None else nullcontext():
+        keep_stderr()
     if not xdist.is_worker(config):
         start = run_start(config)
         start.guard()

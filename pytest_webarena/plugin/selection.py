@@ -52,6 +52,8 @@ class LeftOut:
     """They belong to other shards."""
     finished: int = 0
     """An earlier invocation finished them."""
+    may_fail: tuple[str, ...] = ()
+    """Node ids of those among these that are marked ``xfail``."""
     unrecorded: int = 0
     """The run that is judged again has no record of them."""
     stored: int = 0
@@ -96,7 +98,11 @@ def deselect(config: pytest.Config, items: list[pytest.Item]) -> None:
         },
         agent_digests={name: definition.digest for name, definition in definitions.items()},
     )
-    config.stash[LEFT_OUT] = LeftOut(elsewhere=len(elsewhere), finished=len(done))
+    config.stash[LEFT_OUT] = LeftOut(
+        elsewhere=len(elsewhere),
+        finished=len(done),
+        may_fail=tuple(item.nodeid for item in done if item.get_closest_marker("xfail") is not None),
+    )
     if elsewhere or done:
         config.hook.pytest_deselected(items=[*elsewhere, *done])
         gone = set(map(id, (*elsewhere, *done)))

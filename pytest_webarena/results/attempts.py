@@ -74,7 +74,11 @@ class AttemptWriter:
     def note_traceback(self, error: BaseException, *, name: str = "traceback.txt") -> None:
         """Keep the traceback of an unexpected error; the user sees one sentence. It can be shown in a terminal: an
         agent's message may hold anything, also what a terminal obeys."""
-        text = printable(cut(scrub("".join(traceback.format_exception(error)))))
+        try:
+            lines = traceback.format_exception(error)
+        except BaseException as other:  # it walks through what an agent's class says of itself
+            lines = [f"{type(error).__name__}; its traceback can't be shown ({type(other).__name__})"]
+        text = printable(cut(scrub("".join(lines))))
         self._write(name, text.encode("utf-8", "replace"))
 
     def finish(self, evidence: Evidence) -> None:

@@ -77,7 +77,7 @@ class Memory:
     def latest(self, *, trial: str) -> MemoryVersion:
         """What ``trial`` begins with: the latest version that is not by itself, from a run that was cut short."""
         for file in sorted(self._folder.glob("*.json"), reverse=True):
-            data = json.loads(file.read_text(encoding="utf-8"))
+            data = json.loads(file.read_text(encoding="utf-8", errors="surrogatepass"))
             data.pop("schema_version")
             version = MemoryVersion(**data)
             if version.trial != trial:
@@ -89,5 +89,5 @@ class Memory:
         number = 1 + max((int(file.stem) for file in self._folder.glob("*.json")), default=0)
         version = MemoryVersion(number=number, text=scrub(text), trial=trial, trials=after.trials + 1)
         data = {"schema_version": _VERSION, **asdict(version)}
-        write_atomically(self._folder / f"{number:05d}.json", json.dumps(data, indent=1, ensure_ascii=False))
+        write_atomically(self._folder / f"{number:05d}.json", json.dumps(data, indent=1))
         return version

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pytest_webarena.checks import Verdict, judge_bounded
 from pytest_webarena.checks.grading import gradings_of, headline_of
@@ -13,11 +13,12 @@ from pytest_webarena.trials.collecting import Collector
 from pytest_webarena.trials.stage import set_stage
 
 if TYPE_CHECKING:
+    from pytest_webarena.evidence import StopReason
     from pytest_webarena.results.records import TrialRecord
     from pytest_webarena.trials.plan import TrialPlan
     from pytest_webarena.trials.stage import Resources, Stage
 
-__all__ = ["blamed", "sites_stand_alone"]
+__all__ = ["blamed", "failed_by_all", "sites_stand_alone"]
 
 _LOOK = 1.0
 """Seconds between two looks at a site that is left alone."""
@@ -61,21 +62,7 @@ def _outlast(stage: Stage, seconds: float) -> None:
 
 def blamed(record: TrialRecord, plan: TrialPlan) -> TrialRecord:
     """The record of an attempt on a site that broke, as a failure of the agent that broke it: by every grading."""
-    headline = headline_of(plan.task, plan.options.grading.name) or plan.options.grading.name
-    known = gradings_of(plan.task)
-    verdicts = {
-        name: Verdict(
-            score=0.0,
-            passed=False,
-            results=(),
-            task=plan.task.id,
-            intent=record.intent,
-            threshold=plan.task.threshold,
-            stop_reason="broke_site",
-            grading=name if known else "",
-        ).to_json()
-        for name in dict.fromkeys((headline, *known))
-    }
+    headline, verdicts = failed_by_all(plan, record.intent, "broke_site")
     message = (
         "the agent broke the site: it broke in every attempt of this agent, and fresh ones work as long without it; "
         f"the last time: {record.message}"
@@ -92,3 +79,23 @@ def blamed(record: TrialRecord, plan: TrialPlan) -> TrialRecord:
         verdicts=verdicts,
         grading=headline,
     )
+
+
+def failed_by_all(plan: TrialPlan, intent: str, reason: StopReason) -> tuple[str, dict[str, dict[str, Any]]]:
+    """The verdicts of a trial that has failed before any check could be asked, and the name of the one that counts."""
+    headline = headline_of(plan.task, plan.options.grading.name) or plan.options.grading.name
+    known = gradings_of(plan.task)
+    verdicts = {
+        name: Verdict(
+            score=0.0,
+            passed=False,
+            results=(),
+            task=plan.task.id,
+            intent=intent,
+            threshold=plan.task.threshold,
+            stop_reason=reason,
+            grading=name if known else "",
+        ).to_json()
+        for name in dict.fromkeys((headline, *known))
+    }
+    return headline, verdicts

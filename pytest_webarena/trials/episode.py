@@ -80,6 +80,9 @@ class Ending:
     detail: str
 
 
+_BY_CONTENT = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
+"""What working with values raises, as opposed to writing them down and to asking browser and sites."""
+
 StopRule = Callable[[Sequence[TakenStep]], Ending | None]
 """Given all turns so far, whether the episode ends before the next one."""
 
@@ -189,14 +192,17 @@ def run_episode(
             return over(Ending("time", f"the agent did not answer within the limit of {limits.seconds:g} s"))
         except AgentCrashed as crash:
             return over(Ending("agent_crash", str(crash)))
-        if reply.usage is not None:
-            usage = reply.usage if usage is None else usage + reply.usage
-            broke = spend(reply.usage)
-            if broke is not None and broke.reason == "agent_crash":
-                return over(broke)
-        if reply.ended is not None:
-            return over(Ending(*reply.ended))
-        action, raw = _understand(reply, parse)
+        try:
+            if reply.usage is not None:
+                usage = reply.usage if usage is None else usage + reply.usage
+                broke = spend(reply.usage)
+                if broke is not None and broke.reason == "agent_crash":
+                    return over(broke)
+            if reply.ended is not None:
+                return over(Ending(*reply.ended))
+            action, raw = _understand(reply, parse)
+        except _BY_CONTENT as error:  # whatever it is: an agent must not get out of the rate by what it says
+            return over(Ending("agent_crash", f"its reply can't be worked with: {type(error).__name__}: {error}"))
         decided = clock() - began
 
         outcome = None if isinstance(action, Stop | Invalid) else session.execute(action)
@@ -257,7 +263,7 @@ def _understand(reply: Reply, parse: Callable[[str], Action]) -> tuple[Action, s
     if isinstance(said, str):
         if len(said) > LONGEST_REPLY:
             return Invalid(said, _too_long("a reply", LONGEST_REPLY, said)), reply.raw or said
-        return _with_an_answer(parse(said)), reply.raw or said
+        return _with_an_answer(_possible(parse(said), said)), reply.raw or said
     try:
         shown = repr(said)
         if isinstance(said, Action):
@@ -268,6 +274,16 @@ def _understand(reply: Reply, parse: Callable[[str], Action]) -> tuple[Action, s
     except Exception as error:  # the agent's own class, or an action with what it can't have
         shown, reason = type(said).__name__, str(error) if isinstance(error, ValueError) else type(error).__name__
     return Invalid(shown[:500], reason), reply.raw or shown[:500]
+
+
+def _possible(action: Action, said: str) -> Action:
+    """``action``, unless no browser can do it, such as a click at an endless distance."""
+    if not isinstance(action, Invalid):
+        try:
+            action_from_record(as_record(action))
+        except ValueError as error:
+            return Invalid(said[:500], str(error))
+    return action
 
 
 def _with_an_answer(action: Action) -> Action:

@@ -22,6 +22,7 @@ from pytest_webarena.tasks.placeholders import resolve_placeholders
 from pytest_webarena.trials.blame import blamed, sites_stand_alone
 from pytest_webarena.trials.collecting import Collector
 from pytest_webarena.trials.episode import Ending, Episode, run_episode
+from pytest_webarena.trials.held import guarded
 from pytest_webarena.trials.outcome import decide
 from pytest_webarena.trials.progress import Progress, Recorder
 from pytest_webarena.trials.remembering import Recollection, recollection
@@ -30,6 +31,7 @@ from pytest_webarena.trials.spending import Spending
 from pytest_webarena.trials.stage import Stage, set_stage
 
 if TYPE_CHECKING:
+    from pytest_webarena.agents.watchdog import Guard
     from pytest_webarena.results.attempts import AttemptWriter
     from pytest_webarena.results.rundir import TrialFolder
     from pytest_webarena.trials.plan import TrialPlan
@@ -180,7 +182,8 @@ def _gather(
         recorder = Recorder(writer, collector, stage, progress)
         with stage.blaming_sites(), progress.timed("episode"):
             stage.open_first_pages()
-            progress.episode = episode = _run_agent(plan, stage, recorder, writer, recalled)
+            with guarded(plan, _record(plan, progress, "failed", None, "", time.time()), writer) as guard:
+                progress.episode = episode = _run_agent(plan, stage, recorder, writer, recalled, guard)
         with stage.blaming_sites(), progress.timed("collect"):
             try:
                 return collector.finish(
@@ -196,7 +199,12 @@ def _gather(
 
 
 def _run_agent(
-    plan: TrialPlan, stage: Stage, recorder: Recorder, writer: AttemptWriter, recalled: Recollection | None
+    plan: TrialPlan,
+    stage: Stage,
+    recorder: Recorder,
+    writer: AttemptWriter,
+    recalled: Recollection | None,
+    guard: Guard | None,
 ) -> Episode:
     limits = plan.effective_limits
     sites = stage.live.sites
@@ -216,8 +224,9 @@ def _run_agent(
     name = f"{plan.task.id}-{plan.agent.id}"
     try:
         worker = AgentWorker(
-            lambda: plan.agent.make(assignment), name=name, timeout=limits.seconds, raises=plan.agent.raises
-        )
+            lambda: plan.agent.make(assignment), name=name, timeout=limits.seconds, raises=plan.agent.raises,
+            calling=guard.call if guard is not None else None,
+        )  # fmt: skip
     except AgentCrashed as crash:
         if crash.__cause__ is not None:
             with suppress(RecordingError):

@@ -55,7 +55,7 @@ class CannedRuntime:
             key=folder.key, outcome=outcome, cause=cause, score=1.0 if outcome == "passed" else 0.0,
             message="" if outcome == "passed" else f"canned {outcome}", intent=task.intent, sites=task.sites,
             category=task.category, task_digest=task.digest, agent_digest=definition.digest, attempt=writer.number,
-            started=time.time(), seconds={"total": 0.01}, steps=3, stop_reason="answered",
+            started=time.time(), seconds={"total": 0.01}, steps=3, stop_reason="answered", node_id=node_id,
         )
         return folder.finish(record, since=self.info.facts["started"])
 

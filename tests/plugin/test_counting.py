@@ -45,9 +45,15 @@ def test_trials_that_were_never_run_fail_the_gate(canned: pytest.Pytester, make_
 def test_with_workers_too(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
     make_tasks("wrong", *(f"t{number}" for number in range(30)))
     result = canned.runpytest("-n1", "--maxfail=1", *GATE)
-    assert result.ret in (2, 11)  # xdist calls it an interruption
+    assert result.ret == 11  # xdist calls it an interruption, and so does --stepwise
     assert "planned trials have no result" in gate_of(result)
     assert len(read_plan(canned.path / "run")) == 31
+
+
+def test_stepwise_leaves_trials_out_as_well(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
+    make_tasks("a", "wrong", "c")
+    assert canned.runpytest("--stepwise", *GATE).ret == 11
+    assert canned.runpytest("--stepwise", "--run-dir=other").ret == 2  # pytest's own, without a threshold
 
 
 def test_resuming_completes_the_plan(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:

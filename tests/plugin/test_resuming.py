@@ -280,3 +280,28 @@ def test_a_record_that_can_not_be_read_is_lost_when_the_run_is_judged_again(
     result.stdout.fnmatch_lines(
         ["trials         3 planned, 3 run (2 judged, 1 lost)", "gate: 1 trials have a record that can't be read*"]
     )
+
+
+@pytest.mark.parametrize("workers", [(), ("-n1",)])
+def test_what_failed_before_fails_the_run(
+    canned: pytest.Pytester, make_tasks: MakeTasks, workers: tuple[str, ...]
+) -> None:
+    make_tasks("a", "wrong", "b")
+    assert canned.runpytest("--run-dir=run").ret == 1
+    forget(canned, "b.")
+    result = canned.runpytest("--resume=run", *workers)
+    assert result.ret == 1  # one passed just now, and one of the run has failed
+    result.stdout.fnmatch_lines(["left out       2 trials finished before (--resume), 1 of them without success"])
+    assert canned.runpytest("--resume=run", *workers).ret == 1  # nothing was left to run
+    assert canned.runpytest("--resume=run", "--min-pass-rate=0.5", *workers).ret == 0
+    assert canned.runpytest("--resume=run", "--min-pass-rate=0.9", *workers).ret == 10
+
+
+def test_a_failure_that_was_expected_does_not(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
+    make_tasks("a", "wrong")
+    with (canned.path / "conftest.py").open("a") as file:
+        file.write("\n\ndef pytest_collection_modifyitems(items):\n    for item in items:\n")
+        file.write("        if 'wrong' in item.name:\n            item.add_marker(pytest.mark.xfail)\n")
+    assert canned.runpytest("--run-dir=run").ret == 0
+    assert canned.runpytest("--resume=run").ret == 0
+    assert canned.runpytest("--resume=run", "-n1").ret == 0

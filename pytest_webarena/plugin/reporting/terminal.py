@@ -109,7 +109,7 @@ def write_summary(reporter: TerminalReporter, controller: Controller) -> None:
     if reporter.config.stash[SETTINGS].rescore is not None:
         lines += rescored_lines(controller.records, since=controller.started)
     lines += cut_off_lines(sum(map(run.cut_off, controller.records)))
-    lines += left_out_lines(controller.left_out)
+    lines += left_out_lines(controller.left_out, failed=controller.failed_before)
     lines += skipped_lines(controller.skipped)
     lines += _gate_lines(controller.ruling)
     lines.append(Line(f"records: {_shorter(run.path)} ({size_words(run.size())})"))
@@ -246,11 +246,12 @@ def _gate_lines(ruling: Ruling | None) -> Iterator[Line]:
         )
 
 
-def left_out_lines(left_out: LeftOut) -> Iterator[Line]:
-    """Which trials were not run, and why."""
+def left_out_lines(left_out: LeftOut, *, failed: int = 0) -> Iterator[Line]:
+    """Which trials were not run, and why; ``failed`` of the finished ones did not pass."""
     parts = []
     if left_out.finished:
-        parts.append(f"{_plural(left_out.finished, 'trial')} finished before (--resume)")
+        unsuccessful = f", {failed} of them without success" if failed else ""
+        parts.append(f"{_plural(left_out.finished, 'trial')} finished before (--resume){unsuccessful}")
     if left_out.elsewhere:
         parts.append(f"{_plural(left_out.elsewhere, 'trial')} of other shards (--shard)")
     if left_out.unrecorded:

@@ -85,6 +85,24 @@ def test_what_is_no_action_is_told_to_the_agent(record: dict[str, Any], sentence
     assert sentence in found.reason
 
 
+@pytest.mark.parametrize("number", ["1e999", "NaN", "-1e12", "9" * 400, "true"])
+@pytest.mark.parametrize(
+    "action",
+    [
+        '{"kind": "click", "target": {"x": 1, "y": NUMBER}}',
+        '{"kind": "click", "target": {"id": "4"}, "count": NUMBER}',
+        '{"kind": "scroll", "direction": "down", "pixels": NUMBER}',
+    ],
+)
+def test_numbers_that_nothing_can_be_done_with_are_no_action(action: str, number: str) -> None:
+    data = f'{{"type": "action", "action": {action.replace("NUMBER", number)}}}'
+    found = read_reply(data.encode()).action
+    if "target" in action and number == "true" and "count" not in action:
+        return  # true is 1 to JSON's readers in Python, and a place on the page
+    assert isinstance(found, Invalid)
+    assert "expected" in found.reason
+
+
 def test_text_and_answers() -> None:
     assert reply(type="action", text="click [4]").action == "click [4]"
     assert reply(type="answer", answer="408").action == Stop("408")
@@ -110,6 +128,15 @@ def test_thoughts_and_usage_come_along() -> None:
         (b'{"type": "action"}', "expected 'text' or 'action'"),
         (b'{"type": "answer", "usage": {"calls": -1}}', "expected 'usage'"),
         (b'{"type": "answer", "usage": {"price": 1}}', "expected 'usage'"),
+        (b'{"type": "answer", "usage": {"calls": true}}', "expected 'usage'"),
+        (b'{"type": "answer", "usage": {"input_tokens": 9223372036854775808}}', r"expected 'usage' .* 10\*\*15"),
+        (b'{"type": "answer", "usage": {"calls": %s}}' % (b"9" * 4300), r"expected .usage. .* 10\*\*15"),
+        (b'{"type": "answer", "usage": {"calls": %s}}' % (b"9" * 4301), "expected a JSON message"),
+        (b'{"type": "answer", "usage": {"cost": 1e16}}', "expected 'usage'"),
+        (b'{"type": "answer", "usage": {"cost": %s}}' % (b"9" * 400), "expected 'usage'"),
+        (b'{"type": "answer", "usage": {"cost": NaN}}', "expected 'usage'"),
+        (b'{"type": "answer", "usage": {"cost": true}}', "expected 'usage'"),
+        (b'{"type": "answer", "usage": {"saved": -1}}', "expected 'usage'"),
         (b'{"type": "error", "message": "no idea"}', "gave up: no idea"),
     ],
 )

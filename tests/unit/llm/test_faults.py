@@ -9,6 +9,7 @@ from typing import Any, Literal
 import pytest
 
 from pytest_webarena.errors import ModelError
+from pytest_webarena.evidence import Usage
 from pytest_webarena.llm.client import ModelRefused, OutOfTime
 from pytest_webarena.llm.messages import Schema
 from pytest_webarena.llm.retries import RetryPolicy, retry_after
@@ -32,6 +33,9 @@ TRANSIENT: dict[str, Answer] = {
     "an empty message": Answer(text="", usage=None),
     "an error in a 200": Answer(raw=b'{"error": {"message": "upstream overloaded", "code": 502}}'),
     "nothing": Answer(raw=b""),
+    "endless brackets": Answer(raw=b"[" * 300_000),
+    "JSON of many levels": Answer(raw=b'{"choices": ' + b"[" * 400 + b"]" * 400 + b"}"),
+    "another shape": Answer(raw=b'{"choices": [{"message": {"tool_calls": 1}}], "output": ["x"]}'),
 }
 BOTH = pytest.mark.parametrize("api", ["chat", "responses"])
 STREAM = pytest.mark.parametrize("stream", [False, True], ids=["whole", "stream"])
@@ -197,3 +201,11 @@ def test_an_endpoint_without_structured_outputs_is_asked_plainly(api: Any) -> No
 )
 def test_retry_after_in_all_its_forms(headers: dict[str, str], seconds: float | None) -> None:
     assert retry_after(headers, now=40.0) == seconds
+
+
+@pytest.mark.parametrize("api", ["chat", "responses"])
+@pytest.mark.parametrize("count", [-10, 2**70, 10**4000], ids=["negative", "huge", "endless"])
+def test_counts_that_can_not_be_leave_the_reply_as_it_is(api: Any, count: int) -> None:
+    with model_server([say("well", usage=(count, 5))]) as server:
+        reply = client_of(server, api=api).ask(question())
+        assert (reply.text, reply.usage) == ("well", Usage(calls=1, cost=None))

@@ -64,3 +64,9 @@ def test_secrets_are_not_remembered(memory: Memory) -> None:
     with memory.taken():
         memory.add("the key is sk-remembered-0123456789", trial="a", after=MemoryVersion())
     assert memory.latest(trial="b").text == "the key is [secret]"
+
+
+def test_what_is_no_text_in_any_file_is_remembered_all_the_same(memory: Memory) -> None:
+    with memory.taken():
+        memory.add("half a letter: \ud800", trial="a", after=MemoryVersion())
+    assert memory.latest(trial="b").text == "half a letter: \ud800"

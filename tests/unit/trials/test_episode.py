@@ -348,9 +348,15 @@ def test_a_crash_told_at_length_is_told_in_short() -> None:
 @pytest.mark.parametrize(
     ("facts", "told"),
     [
-        ({"usage": {"calls": 1, "cost": float("nan")}}, "TypeError: Usage: expected cost to be US dollars from 0 on"),
-        ({"usage": {"calls": 1, "cost": float("inf")}}, "TypeError: Usage: expected cost to be US dollars from 0 on"),
-        ({"usage": {"input_tokens": -1}}, "TypeError: Usage: expected input_tokens to be a whole number from 0 on"),
+        (
+            {"usage": {"calls": 1, "cost": float("nan")}},
+            "TypeError: Usage: expected cost to be US dollars from 0 to 10",
+        ),
+        (
+            {"usage": {"calls": 1, "cost": float("inf")}},
+            "TypeError: Usage: expected cost to be US dollars from 0 to 10",
+        ),
+        ({"usage": {"input_tokens": -1}}, "TypeError: Usage: expected input_tokens to be a whole number from 0 to 10"),
         ({"thought": b"bytes"}, "TypeError: Reply: expected thought to be <class 'str'>, found bytes"),
     ],
 )

@@ -12,7 +12,7 @@ from pytest_webarena.agents import AgentDefinition
 from pytest_webarena.agents.builtin import Dump
 from pytest_webarena.browser.pageless import NO_PAGE, Pageless
 from pytest_webarena.results import RunDir, TrialKey, TrialRecord
-from pytest_webarena.results.rundir import read_evidence
+from pytest_webarena.results.attempts import read_evidence
 from pytest_webarena.testing import ScriptedAgent, make_task
 from pytest_webarena.trials.episode import EpisodeLimits
 from pytest_webarena.trials.plan import TrialPlan

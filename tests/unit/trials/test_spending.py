@@ -12,9 +12,9 @@ import pytest
 from pytest_webarena.actions import Action, Noop, Stop
 from pytest_webarena.agents import AgentDefinition
 from pytest_webarena.agents.protocol import Reply
-from pytest_webarena.evidence import Usage
+from pytest_webarena.evidence import MOST, Usage
 from pytest_webarena.llm.config import ModelSettings
-from pytest_webarena.llm.ledger import read_ledger
+from pytest_webarena.llm.ledger import Ledger, read_ledger
 from pytest_webarena.results import RunDir, TrialKey, TrialRecord
 from pytest_webarena.trials.episode import EpisodeLimits
 from pytest_webarena.trials.options import TrialOptions
@@ -107,3 +107,51 @@ def test_a_price_beyond_the_whole_budget_is_told_and_fails_the_trial(tmp_path: P
         "it reported a cost of $1,000,000.0000 at once, and the whole run may cost $1 (--max-cost)"
     )
     assert (second.outcome, second.shortfall) == ("error", "budget")  # not run: a gate counts it as not passed
+
+
+@pytest.mark.parametrize("field", ["calls", "input_tokens", "output_tokens", "reasoning_tokens", "cost"])
+@pytest.mark.parametrize(
+    "number",
+    [2**63, 10**4301, -1, True, float("nan"), float("inf"), 1e16],
+    ids=lambda each: repr(each)[:9] if each != 10**4301 else "digits",
+)
+def test_numbers_that_are_none_are_the_agents_own_crash(
+    tmp_path: Path, models: ModelSettings, field: str, number: Any
+) -> None:
+    class Boaster(Spender):
+        def act(self, observation: object) -> Reply:
+            return Reply(Stop("42"), usage=Usage(**{field: number}))
+
+    record = run(tmp_path, models, 1, make=Boaster)
+    assert (record.outcome, record.stop_reason, record.cause) == ("failed", "agent_crash", None)
+    assert "10**15" in record.stop_detail
+
+
+def test_the_largest_numbers_of_many_trials_can_be_added_up(tmp_path: Path) -> None:
+    most = Usage(calls=MOST, input_tokens=MOST, output_tokens=MOST, cost=float(MOST), saved=float(MOST))
+    assert most + most == most
+    ledger = Ledger(tmp_path / "l.sqlite", worker="w")
+    with ledger._transaction() as database:  # 10,000 of them: more than 64 bits hold
+        database.executemany(
+            "insert into calls (at, worker, trial, purpose, model, state, reserved, cost, input_tokens) "
+            "values (0, 'w', 't', 'agent', 'm', 'settled', 0, 1e15, ?)",
+            [(MOST,)] * 10_000,
+        )
+    (line,) = ledger.lines()
+    assert (line.usage.input_tokens, line.usage.cost) == (MOST, float(MOST))
+
+
+def test_what_can_not_be_worked_with_is_the_agents_own_crash(tmp_path: Path, models: ModelSettings) -> None:
+    class Odd(str):
+        __slots__ = ()
+
+        def __len__(self) -> int:
+            raise OverflowError("mine")
+
+    class Strange(Spender):
+        def act(self, observation: object) -> Any:
+            return Odd("stop [42]")
+
+    record = run(tmp_path, models, 1, make=Strange)
+    assert (record.outcome, record.stop_reason) == ("failed", "agent_crash")
+    assert "its reply can't be worked with: OverflowError: mine" in record.stop_detail

@@ -15,7 +15,7 @@ from pytest_webarena.commands.cli import main
 from pytest_webarena.errors import UsageError
 from pytest_webarena.plugin.reporting.terminal import grading_lines, summary_lines
 from pytest_webarena.results import RunDir, TrialKey, TrialRecord, summarise
-from pytest_webarena.results.conditions import mixed, source_of
+from pytest_webarena.results.conditions import browsers_of, mixed, source_of
 from pytest_webarena.results.export import export
 from pytest_webarena.results.gate import BELOW_THRESHOLD, TOO_MANY_ERRORS, Gate
 from pytest_webarena.results.gradings import compare, render
@@ -113,6 +113,19 @@ def test_a_plan_of_an_older_version_is_that_of_its_records(tmp_path: Path) -> No
     del data["trials"][0]["key"]["browser"]
     (tmp_path / "plan.json").write_text(json.dumps({**data, "schema_version": 1}))
     assert list(read_plan(tmp_path)) == [FIREFOX]
+
+
+@pytest.mark.parametrize(
+    ("facts", "browsers"),
+    [
+        ({"browsers": ["firefox", "chromium"]}, ["firefox", "chromium"]),
+        ({"asked": {"options": {"--browser": ["firefox"]}, "tests": []}}, ["firefox"]),  # before they were told
+        ({"asked": {"options": {}, "tests": []}}, ["chromium"]),
+        ({"asked": None}, ["chromium"]),
+    ],
+)
+def test_runs_tell_their_browsers(facts: dict[str, Any], browsers: list[str]) -> None:
+    assert browsers_of(facts) == browsers
 
 
 def test_memories_of_two_browsers_are_apart(tmp_path: Path) -> None:

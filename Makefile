@@ -9,8 +9,9 @@ BIN := .venv/bin
 # The demo: what pytest is called with. --run-dir and --alluredir are added by scripts/demo.py. No verdicts on the
 # terminal: half of the trials are meant to fail, and the reports show them better.
 DEMO ?= tasks/homepage --agent=oracle --agent=null -n 2 --tb=no -rN
-# The suite: which tests, and how. For a part of it, call pytest (CONTRIBUTING.md).
-SUITE ?= tests -n 2
+# The suite: which tests, and how; more workers than two cores, for tests with a browser or an engine wait a good deal.
+# For a part of it, call pytest (CONTRIBUTING.md).
+SUITE ?= tests -n 3
 
 # The audit: which tasks, and how.
 AUDIT ?= tasks -n 2

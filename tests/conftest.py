@@ -29,8 +29,8 @@ for _module in ("plugin.hooks", "suites.loading"):
     importlib.import_module(f"pytest_webarena.{_module}")
 
 _HERE = Path(__file__).parent
-_WITH_OTHER_PROCESSES = {"browser": 1.0, "docker": 2.5, "plugin": 0.5}
-"""Rooms whose tests start browsers, containers or pytest, and about how many seconds one of these takes."""
+_WITH_OTHER_PROCESSES = {"browser": 1.0, "docker": 2.0, "plugin": 1.0}
+"""Rooms whose tests start browsers, containers or pytest, and about how dear one of these is."""
 
 
 @pytest.fixture(autouse=True)

@@ -79,9 +79,10 @@ def test_what_a_script_throws_is_recorded(show: Show) -> None:
     assert "SyntaxError" in session.read_page(open=None, locate="js=((").error
 
 
-def test_more_than_can_be_judged_is_no_reading(show: Show) -> None:
+def test_more_than_can_be_judged_is_no_reading(calm: Session, web: Web) -> None:
+    calm.open_tabs([web.put("/", PAGE)])
     with pytest.raises(TaskError, match=r"at most 10,000,000 characters to judge on http://a\.test/, found 10,000,001"):
-        show(PAGE).read_page(open=None, locate="js='x'.repeat(10_000_001)")
+        calm.read_page(open=None, locate="js='x'.repeat(10_000_001)")
 
 
 def test_preparations_run_before(show: Show) -> None:

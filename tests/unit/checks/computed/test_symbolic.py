@@ -73,6 +73,7 @@ def test_the_pairs_are_many_and_of_both_kinds() -> None:
         ("symbolic: {equals: x^2/2 + C, up_to: constant}", "x^2/2 + C", 1.0, ""),
         ("symbolic: {one_of: [x, y]}", "y", 1.0, ""),
         ("symbolic: a/(bc)", "a/bc", 0.0, r"undecided: it is right if 'a/bc' in it means a/\(bc\)"),
+        ("symbolic: e^{-t/RC}", "e^{-t/(RC)}", 0.0, "undecided: it is right if 'a/bc' in the reference means"),
         ("symbolic: x", "x = y = 3", 0.0, "several different things"),
     ],
 )

@@ -105,7 +105,10 @@ def watch() -> None:
 
     def hook(event: str, arguments: tuple[Any, ...]) -> None:
         written = event == "open" and not isinstance(arguments[0], int) and set(str(arguments[1])) & set("wax+")
-        if (event == "compile" and arguments[1] in ("<string>", "<lambdifygenerated>", "")) or written:
+        made = event == "compile" and arguments[1] in ("<string>", "<lambdifygenerated>", "")
+        if made and bytes(arguments[0] or b"").startswith(b"def monomial_"):
+            return  # SymPy makes itself functions for so and so many names; nothing of a formula is in them
+        if made or written:
             os._exit(77)
         if event.startswith(
             ("os.system", "os.exec", "os.posix_spawn", "subprocess", "socket", "os.mkdir", "os.remove")

@@ -124,6 +124,8 @@ class _Builder:
     def _pow(self, tree: Node) -> Any:
         base, exponent = self.both(tree)
         if isinstance(base, sp.MatrixBase):
+            if exponent == sp.Symbol("T"):
+                return base.T
             if not exponent.is_Integer or not -20 <= exponent <= 20:
                 raise Unreadable("a matrix is raised to something else than a small whole number")
             try:
@@ -196,7 +198,8 @@ class _Builder:
         if low.is_Integer and high.is_Integer and high - low < MOST_TERMS:
             terms = [_fitting(body.subs(index, number)) for number in range(int(low), int(high) + 1)]
             return plain(terms) if terms else sp.Integer(0 if symbolic is sp.Sum else 1)
-        return symbolic(body, (index, low, high)).doit()
+        series = symbolic(body, (index, low, high))
+        return series.doit() if low.is_infinite or high.is_infinite else series
 
     def _int(self, tree: Node) -> Any:
         body, low, high = (self.value(part) for part in tree.parts)

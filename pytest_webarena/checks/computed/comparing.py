@@ -64,19 +64,21 @@ def compare(reference: str, answer: str, terms: Terms = EXACTLY) -> Finding:
     'equal'
     """
     try:
-        wanted = parse(reference, terms.variables).tree
+        asked = parse(reference, terms.variables)
+        wanted = asked.tree
         _check(wanted)
     except Unreadable as error:
         raise BadReference(str(error)) from None
     known = terms.variables | names_in(wanted)
     reading = parse(answer, known)
     found = _compared(wanted, reading.tree, terms)
-    if found.verdict == "unequal" and reading.ambiguous:
-        other = _compared(wanted, parse(answer, known, tight=True).tree, terms)
-        if other.verdict == "equal":
+    if found.verdict == "unequal" and (reading.ambiguous or asked.ambiguous):
+        wanted = parse(reference, terms.variables, tight=True).tree
+        where = "it" if reading.ambiguous else "the reference"
+        if _compared(wanted, parse(answer, known, tight=True).tree, terms).verdict == "equal":
             return Finding(
                 verdict="undecided",
-                why="it is right if 'a/bc' in it means a/(bc) and wrong if it means (a/b)c, which is what it says",
+                why=f"it is right if 'a/bc' in {where} means a/(bc), and wrong if (a/b)c, which is what it says",
             )
     return found
 
@@ -373,6 +375,10 @@ def _is_header(tree: Node, *, strict: bool = False) -> bool:
         return True
     if tree.op == "tuple":
         return all(part.op == "name" for part in tree.parts)
+    inverse = Node("neg", "", (Node("num", "1"),))
+    if tree.op == "mul" and tree.parts[0].op == "pow" and tree.text == "()":  # f^{-1}(x)
+        base, exponent = tree.parts[0].parts
+        return base.op == "name" and exponent == inverse and tree.parts[1].op == "name"
     if tree.op == "mul" and tree.parts[0].op == "name":
         applied = tree.text == "()"
         return (applied or not strict) and all(
@@ -420,6 +426,13 @@ def _interval(tree: Node) -> tuple[str, Node] | None:
             return None
         if right.op == "name" and left.op != "name":
             left, sign, right = right, _FLIPPED[sign], left
+        if left.op == "call" and left.text == "abs" and left.parts[0].op == "name" and sign in ("<", "<="):
+            if len(tree.parts) > 2:
+                return None
+            closing = "]" if sign == "<=" else ")"
+            name, low = left.parts[0].text, (Node("neg", "", (right,)), "[" if sign == "<=" else "(")
+            high = (right, closing)
+            continue
         if left.op != "name" or left.text in names_in(right) or name not in ("", left.text):
             return None
         name = left.text

@@ -73,7 +73,7 @@ def _normal_form(difference: Any) -> Verdict | None:
         return "equal"
     if difference.is_Rational:
         return "unequal"
-    if _terms(difference) > MOST_TERMS:
+    if _terms(difference) > MOST_TERMS or difference.has(sp.Sum, sp.Product):
         return None
     if difference.is_rational_function() and difference.free_symbols and not difference.has(sp.I):
         rational = all(number.is_Rational for number in difference.atoms(sp.Number, sp.NumberSymbol))

@@ -133,7 +133,7 @@ class _Parser(Calculus):
                 if last_number and self.kind == "num":
                     raise Unreadable("two numbers stand side by side")
                 mixed = last_number and self.kind == "frac"
-                applied = "()" if self.kind == "(" and left.op == "name" else ""
+                applied = "()" if self.kind == "(" and left.op in ("name", "pow") else ""
                 right = self.power()
                 if mixed and "." not in left.text and _is_proper(right):
                     left = Node("add", "", (left, right))  # 2½
@@ -212,8 +212,11 @@ class _Parser(Calculus):
 
     def postfix(self) -> Node:
         value = self.atom()
-        while self.kind in ("!", "deg"):
-            if self.take().kind == "deg":
+        while self.kind in ("!", "deg", "%"):
+            mark = self.take().kind
+            if mark == "%":
+                value = Node("div", "", (value, Node("num", "100")))
+            elif mark == "deg":
                 value = Node("mul", "", (value, Node("degree")))
             elif self.has("!"):
                 value = Node("call", "fact2", (value,))
@@ -348,7 +351,7 @@ class _Parser(Calculus):
         return self.atom()
 
     def arguments(self, name: str) -> tuple[Node, ...]:
-        if self.kind in ("(", "[", "{"):
+        if self.kind in ("(", "[", "{", "\\{"):
             value = self.atom()
             if value.op in ("tuple", "set") and name in _MANY | {"log"}:
                 return value.parts

@@ -82,8 +82,8 @@ COMMANDS = {
     "cup": "cup", "vert": "|", "mid": "|", "lvert": "|(", "rvert": "|)", "lfloor": "floor(", "rfloor": "floor)",
     "lceil": "ceil(", "rceil": "ceil)", "langle": "<(", "rangle": ">)", "lbrace": "\\{", "rbrace": "\\}",
     "lbrack": "[", "rbrack": "]", "circ": "deg", "degree": "deg", "prime": "'", "ldots": "...", "dots": "...",
-    "cdots": "...", "land": "and", "lor": "or", "emptyset": "empty", "varnothing": "empty", "bmod": "mod", "mod": "mod",
-    "colon": ":",
+    "cdots": "...", "land": "and", "lor": "or", "emptyset": "empty", "varnothing": "empty", "bmod": "mod",
+    "mod": "mod", "colon": ":",
 }  # fmt: skip
 """Commands of LaTeX that stand for something else than a letter or a function."""
 

@@ -7,6 +7,7 @@ clearly differ does for certain.
 
 from __future__ import annotations
 
+import operator
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -27,6 +28,8 @@ POINTS = 12
 TRIES = 30
 DIGITS = 50
 MOST_DIGITS = 2500
+MOST_TERMS = 300
+"""Of a sum or a product."""
 SEED = 20231
 _LARGEST_ANGLE = 60
 """In bits: of what is put into functions that need all digits before the point."""
@@ -327,6 +330,24 @@ def _step(walk: _Walk, argument: Any, *_: Any) -> Any:
     return (mp.sign(value) + 1) / 2
 
 
+def _series(combine: Callable[[Any, Any], Any], start: int) -> Callable[..., Any]:
+    """A sum or a product between whole numbers, term by term."""
+
+    def rule(walk: _Walk, body: Any, *limits: Any) -> Any:
+        [(index, low, high)] = limits
+        first, last = _real(walk, low, high)
+        if first != int(first) or last != int(last) or last - first > MOST_TERMS:
+            raise Undefined
+        found = mpmath.mpf(start)
+        for number in range(int(first), int(last) + 1):
+            inside = _Walk({**walk.point, index.name: Fraction(number)}, walk.imaginary)
+            found = combine(found, inside.value(body))
+            walk.low, walk.high = min(walk.low, inside.low), max(walk.high, inside.high)
+        return found
+
+    return rule
+
+
 def _integral(walk: _Walk, body: Any, *bounds: Any) -> Any:
     raise Unknown("an integral has no closed form that SymPy finds")
 
@@ -382,5 +403,7 @@ _RULES: dict[str, Callable[..., Any]] = {
     "GoldenRatio": lambda walk: +mp.phi,
     "ImaginaryUnit": lambda walk: mpmath.mpc(0, 1),
     "Integral": _integral,
+    "Sum": _series(operator.add, 0),
+    "Product": _series(operator.mul, 1),
     "Piecewise": _piecewise,
 }

@@ -74,6 +74,14 @@ _GREEK_LETTERS = {
     in GREEK
 }
 
+_PREFIXES = (Token("name", "Delta"), Token("name", "nabla"))
+"""Names that with the next one are a name of their own."""
+_REMARK = re.compile(
+    r"[,;]?\s*\(?(?:where|with)\s+\S{1,12}\s+(?:is|being|denotes)\s+(?:(?:an?|the|any|some|arbitrary|real|integration)\s+)*"
+    r"(?:constant|integer|real|number)s?(?:\s+of\s+integration)?\)?\s*$",
+    re.IGNORECASE,
+)
+"""What is said of a name behind a formula, as a constant of integration, and changes nothing."""
 _WRAPPERS = (("$$", "$$"), ("$", "$"), ("\\(", "\\)"), ("\\[", "\\]"), ("`", "`"))
 _TEXT = re.compile(r"\\(?:text|textrm|textit|textbf|mathrm|mathit|mathsf|mbox|operatorname|rm)\*?\s*\{([^{}]*)\}")
 _BOLD = re.compile(r"\\(?:mathbf|boldsymbol|bm|vec|overrightarrow|mathcal|mathbb)\b\s*")
@@ -88,7 +96,7 @@ _COMMAND = re.compile(r"\\([A-Za-z]+|.)", re.DOTALL)
 _RUN = re.compile(r"[A-Za-z]+")
 _SUBSCRIPT = re.compile(r"\s*_\s*(?:\{((?:[^{}]|\{[^{}]*\})*)\}|(\\[A-Za-z]+)|([A-Za-z0-9]+))")
 _DIFFERENTIAL = re.compile(r"(d|∂|\\partial\s*)([A-Za-z])\s*/\s*\1([A-Za-z])(?![A-Za-z])")
-_OPERATORS = re.compile(r"\*\*|<=|>=|!=|==|=>|\.\.\.|[-+*/^!=<>,;:|()\[\]{}&'_]")
+_OPERATORS = re.compile(r"\*\*|<=|>=|!=|==|=>|\.\.\.|[-+*/^!=<>,;:|()\[\]{}&'_%]")
 _SKIP = re.compile(r"(?:\s|~|\\[ ,;:!>])+")
 _JOINED = frozenset(name for name in (*FUNCTIONS, *GREEK) if len(name) > 2)
 """Names that are found inside of a run of letters."""
@@ -125,11 +133,14 @@ def tokenise(text: str, known: Collection[str] = ()) -> list[Token]:
     """
     if len(text) > LONGEST:
         raise Unreadable(f"it has {len(text):,} characters; a formula has at most {LONGEST:,}")
-    plain = _normalise(unwrap(text))
+    plain = _normalise(unwrap(_REMARK.sub("", unwrap(text))))
     if len(plain) > 3 * LONGEST:
         raise Unreadable("it is too long")
-    tokens = []
+    tokens: list[Token] = []
     for token in _Cutter(plain, known).tokens():
+        if tokens and token.kind == "name" and tokens[-1] in _PREFIXES:
+            tokens[-1] = Token("name", f"{tokens[-1].text} {token.text}")
+            continue
         tokens.append(token)
         if len(tokens) > MOST_TOKENS:
             raise Unreadable(f"it has more than {MOST_TOKENS} parts")
@@ -229,7 +240,9 @@ class _Cutter:
         elif name in "{}":
             self.depth += 1 if name == "{" else -1
             yield Token("\\" + name)
-        elif name in ("%", "#", "&", "_"):
+        elif name == "%":
+            yield Token("%")
+        elif name in ("#", "&", "_"):
             raise Unreadable(f"it has {found[0]!r}, which no formula has")
         elif name == "|":
             raise Unreadable("it has norms, which are not understood")

@@ -31,6 +31,7 @@ COLUMNS = (
     "steps", "attempts", "seconds", "episode_seconds", "started", "answer", "intent", "folder",
     "model", "model_calls", "cached_calls", "input_tokens", "output_tokens", "cost",
     "grading", "original", "repaired", "verified", "judge", "judge_questions", "judge_cost", "reruns", "browser",
+    "chance",
 )  # fmt: skip
 
 
@@ -123,6 +124,7 @@ def _row(record: TrialRecord) -> dict[str, Any]:
         "folder": record.key.folder,
         "reruns": " ".join(each.outcome for each in record.reruns),
         "browser": record.key.browser,
+        "chance": "" if record.chance is None else record.chance,
     }
 
 
@@ -140,4 +142,5 @@ def _rates(groups: Mapping[str, Rate]) -> dict[str, Any]:
 
 def _rate(rate: Rate) -> dict[str, Any]:
     counts = {"passed": rate.passed, "failed": rate.failed, "errors": rate.errors}
-    return {**counts, "judged": rate.judged, "value": rate.value, "interval95": list(rate.interval)}
+    guess = {} if rate.chance is None else {"chance": rate.chance, "guessable": rate.guessable}
+    return {**counts, "judged": rate.judged, "value": rate.value, "interval95": list(rate.interval), **guess}

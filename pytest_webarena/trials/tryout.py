@@ -15,7 +15,7 @@ from pytest_webarena.agents.builtin import addressed, describe_step
 from pytest_webarena.browser.grammars import grammar
 from pytest_webarena.checks import REPAIRED, judge_bounded
 from pytest_webarena.checks.grading import answer_format
-from pytest_webarena.errors import SiteError, TrialError
+from pytest_webarena.errors import SiteError, TaskError, TrialError
 from pytest_webarena.evidence import StepRecord
 from pytest_webarena.tasks.placeholders import readable
 from pytest_webarena.trials.collecting import Collector
@@ -116,10 +116,13 @@ class Tryout:
         return self._stage.session.observe().text
 
     def picture(self) -> Path:
-        """Save a screenshot."""
+        """Save a screenshot. `TaskError` when there is nothing to be seen."""
+        shot = self._stage.session.screenshot()
+        if not shot:
+            raise TaskError("expected something to take a picture of, found none: no page, or a dialog in front of it")
         self._pictures.mkdir(parents=True, exist_ok=True)
         target = self._pictures / f"{self._task.id}-{len(self._steps):02d}.jpg"
-        target.write_bytes(self._stage.session.screenshot())
+        target.write_bytes(shot)
         return target
 
     def inputs(self) -> list[Path]:

@@ -7,7 +7,10 @@ from pytest_webarena.checks.kind import Judgement, View
 from pytest_webarena.tasks.record_shapes import Field
 from pytest_webarena.tasks.shapes import Bool
 
-__all__ = ["MARKER_FIELD", "asked_form", "no_answer"]
+__all__ = ["MARKER_FIELD", "REFUSED", "asked_form", "no_answer"]
+
+REFUSED = "the agent said that the question can't be answered, but it can"
+"""Why an answer like ``N/A: 7`` fails: it would be right whichever is."""
 
 MARKER_FIELD = Field(
     key="marker",

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pytest_webarena.checks.computed.asking import MARKER_FIELD, asked_form, no_answer
+from pytest_webarena.checks.answer import says_unachievable
+from pytest_webarena.checks.computed.asking import MARKER_FIELD, REFUSED, asked_form, no_answer
 from pytest_webarena.checks.computed.extraction import final_answers
 from pytest_webarena.checks.kind import Judgement, Kind, View
 from pytest_webarena.checks.text import normalise, same_text
@@ -140,6 +141,8 @@ def read_choice(text: str, options: Sequence[str]) -> str | tuple[str, str]:
             meant = _option(words, options)
             if meant is not None and letter in letters:
                 return letter if meant == letter else ("", f"it names {letter} and says what {meant} says")
+    if says_unachievable(bare):
+        return "", REFUSED
     return _mentioned(bare, letters)
 
 

@@ -8,8 +8,9 @@ from fractions import Fraction
 from math import floor, log10
 from typing import Any
 
+from pytest_webarena.checks.answer import says_unachievable
 from pytest_webarena.checks.computed.arithmetic import NoNumber, Real, read_form
-from pytest_webarena.checks.computed.asking import MARKER_FIELD, asked_form, no_answer
+from pytest_webarena.checks.computed.asking import MARKER_FIELD, REFUSED, asked_form, no_answer
 from pytest_webarena.checks.computed.extraction import final_answers
 from pytest_webarena.checks.computed.latex import plain_math
 from pytest_webarena.checks.computed.units import MISSING, Unit, convert, read_unit, units_there, warm
@@ -235,6 +236,8 @@ def judge(spec: NumberSpec, view: View) -> Judgement:
     said = final_answers(answer, marker=spec.marker)
     if said.missing:
         return Judgement.of(False, expected=expected, actual=actual, why=said.missing)
+    if any(map(says_unachievable, said.texts)):
+        return Judgement.of(False, expected=expected, actual=actual, why=REFUSED)
     try:
         found = [read_number(text, question="" if spec.marker else view.intent) for text in said.texts[:8]]
     except NoNumber as error:

@@ -105,6 +105,11 @@ def test_reasons_tell_what_is_wrong() -> None:
     assert judged("A or B")[1] == "it names several options: A, B"
     assert judged("not B")[1] == "it speaks against B"
     assert judged("B) lead")[1] == "it names B and says what C says"
+    assert (
+        judged("N/A", "A")[1]
+        == judged("N/A: A", "A")[1]
+        == "the agent said that the question can't be answered, but it can"
+    )
     assert judged("E")[1] == "it names none of the options A to D"
     assert judged("Answer: A\nAnswer: B")[1] == "it gives several final answers: A, B"
     assert judged(None)[1] == "the agent gave no answer"

@@ -207,6 +207,7 @@ def test_tolerances_and_units(check: str, answer: str, score: float) -> None:
 
 def test_reasons_tell_what_is_wrong() -> None:
     assert judged("5", "3 or 4")[1] == "it gives several numbers: 3, 4"
+    assert judged("5", "N/A: 5")[1] == "the agent said that the question can't be answered, but it can"
     assert judged("5", "5.5")[1] == "it is off by 0.5"
     assert judged("5", "2x")[1] == "a symbol is left over: x"
     assert judged("5", None)[1] == "the agent gave no answer"

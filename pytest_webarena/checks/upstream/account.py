@@ -33,6 +33,7 @@ _DOUBT = re.compile(
     r"|certain|clear)"
     r"|unsure|uncertain|unclear|unknown|unverified|unconfirmed|no idea|don't know|do not know"
     r"|(?:it )?depend(?:s|ing) on"
+    r"|(?:can|could)(?: ?not|n't) be (?:determined|verified|confirmed|checked|established|decided)"
     r"|something like|or something|or so|to be (?:verified|confirmed|checked)|needs? (?:verification|checking)"
     rf"|{_CAN_NOT} (?:\w+ ){{0,2}}?(?:determine|tell|say|verify|confirm|decide|check|compute|calculate|answer|work out"
     r"|identify|establish|know|finish|complete))\b"
@@ -256,7 +257,9 @@ def _is_about(marked: str, question: Question, names: frozenset[str]) -> bool:
 _CALLED = re.compile(
     rf"{MARK}\d*['\")]* (?:is|was|are|were) (?:the|a|an|its|his|her|your|my) (?P<what>[^.;,\n{MARK}]{{3,60}})"
 )
-_USUAL = content_words(["answer result one value name number amount total only top best first main correct right"])
+_USUAL = content_words(
+    ["answer result one value name number latitude longitude amount total only top best first main correct right"]
+)
 
 
 def _is_called_otherwise(marked: str, question: Question) -> bool:

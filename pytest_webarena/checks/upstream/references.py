@@ -26,6 +26,7 @@ __all__ = [
     "is_copy",
     "is_dump",
     "is_misattributed",
+    "is_name",
     "is_short_word",
     "names_more",
     "plain",
@@ -128,13 +129,18 @@ def stands_alone(word: str, text: str) -> bool:
     return re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text) is not None
 
 
+def is_name(reference: str) -> bool:
+    """``whole-words``: whether a folded reference is a word or a few, which have to stand by themselves."""
+    return len(reference.split()) <= LONGEST_NAME and re.fullmatch(r"[a-z](?:.*[a-z])?", reference) is not None
+
+
 def _is_word_of(name: str, text: str) -> bool:
     """Whether a name stands in folded ``text`` as words, which may have an ending: tops for top, drying for dry.
 
     User names may be longer than the reference by a word (four letters).
     What is longer than a name, or begins or ends otherwise than with a letter, may be a part of anything.
     """
-    if len(name.split()) > LONGEST_NAME or not re.fullmatch(r"[a-z].*[a-z]", name) or name not in text:
+    if not is_name(name) or name not in text:
         return True
     return re.search(rf"(?<![a-z]){re.escape(name)}(?:'?s|es|e?d|ing|ly|[a-z]{{4,}})?(?![a-z])", text) is not None
 

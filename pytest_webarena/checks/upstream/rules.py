@@ -84,9 +84,10 @@ _TABLE = (
         name="whole-words",
         part="string_match",
         effect="tightens",
-        defect="'Yes', 'No' and names of two letters pass as parts of other words: 'yes' in 'yesterday', "
-        "'Lo' in 'Lola'.",
-        repair="They have to stand by themselves.",
+        defect="'Yes', 'No' and names pass as parts of other words: 'yes' in 'yesterday', 'Lo' in 'Lola', 'Mist' in "
+        "'Misty'.",
+        repair="They have to stand by themselves; names may have an ending ('tops') or, as user names do, four letters "
+        "more.",
         source=_OWN,
     ),
     Rule(
@@ -105,7 +106,7 @@ _TABLE = (
         "'maybe 6', 'yes, it is open' for closed.",
         repair="One that is denied, doubted, offered as a choice or only compared with does not count, nor one that is "
         "given another rank, number, date or kind than the question asks for, or when another one is called the "
-        "answer.",
+        "answer, nor anything in an answer that gives up, takes back or leaves undone what it says.",
         source=_OWN,
     ),
     Rule(

@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pytest_webarena.checks.images.spec import ImageQuery
 from pytest_webarena.checks.upstream.addresses import UrlMatchSpec
 from pytest_webarena.checks.upstream.calls import LAST_URL
+from pytest_webarena.checks.upstream.folding import folded_reference
 from pytest_webarena.checks.upstream.page_scripts import close_selectors
 from pytest_webarena.checks.upstream.program_spec import LAST, ProgramSpec, Target
-from pytest_webarena.checks.upstream.references import is_cased_code, is_short_word, same_place_of_clone
+from pytest_webarena.checks.upstream.references import is_cased_code, is_name, is_short_word, same_place_of_clone
 from pytest_webarena.checks.upstream.rules import RULES
 from pytest_webarena.checks.upstream.stated_numbers import is_number
 from pytest_webarena.checks.upstream.strings import STOP_WORDS, StringSpec
@@ -144,7 +145,9 @@ _TESTS: Mapping[str, Callable[[object], bool]] = {
     "asserted": _strings(lambda spec: bool(spec.must_include)),
     "written-forms": _strings(lambda spec: bool(spec.texts)),
     "whole-sentences": _strings(lambda spec: spec.exact_match is not None),
-    "whole-words": _strings(lambda spec: any(map(is_short_word, _included(spec)))),
+    "whole-words": _strings(
+        lambda spec: any(is_short_word(each) or is_name(folded_reference(each)) for each in _included(spec))
+    ),
     "shotgun": _strings(lambda spec: bool(spec.texts)),
     "plain-text": _strings(lambda spec: bool(spec.texts)),
     "early-stops": _strings(_stop_words),

@@ -9,14 +9,14 @@ import pytest
 from scripts.measure_gradings import FOLDER, Judged, main, measure, needs_judge, read
 
 FILES = sorted(FOLDER.glob("*.yaml"))
-PHRASINGS = Path(__file__).with_name("phrasings.yaml")
+PHRASINGS = tuple(Path(__file__).with_name(name) for name in ("phrasings.yaml", "more_phrasings.yaml"))
 WRONG_THAT_MAY_PASS = 0.0
 RIGHT_THAT_MAY_FAIL = 0.01
 CORRECTED = 291
 """The labels follow the published reference of this task, 148; the correction of it says 148.80."""
 
 
-@pytest.fixture(scope="module", params=["open.yaml", "second.yaml", "third.yaml"])
+@pytest.fixture(scope="module", params=["open.yaml", "second.yaml", "third.yaml", "fourth.yaml"])
 def judged(request: pytest.FixtureRequest) -> list[Judged]:
     return list(measure(read(FOLDER / request.param)))
 
@@ -52,9 +52,10 @@ def test_no_right_answer_fails_for_want_of_a_judge(judged: list[Judged]) -> None
     assert [each.labelled for each in judged_ones if each.passed is False] == []
 
 
-def test_families_of_phrasing_are_read_right() -> None:
+@pytest.mark.parametrize("path", PHRASINGS, ids=lambda path: path.stem)
+def test_families_of_phrasing_are_read_right(path: Path) -> None:
     """Variants of what was misread once, for other tasks too: each as labelled, by what is worked on."""
-    answers = read(PHRASINGS)
+    answers = read(path)
     assert min(sum(each.right is right for each in answers) for right in (True, False)) > 400
     misread = [
         each.labelled
@@ -74,7 +75,7 @@ def test_the_files_are_sound(path: Path) -> None:
 
 
 def test_no_template_is_in_the_first_two_files() -> None:
-    """The third has the same templates, by another writer."""
+    """The third and the fourth have the same templates, by other writers."""
     templates = [{each.template for each in read(FOLDER / name)} for name in ("open.yaml", "second.yaml")]
     assert sum(map(len, templates)) == len(set().union(*templates))
 

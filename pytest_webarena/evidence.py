@@ -20,7 +20,6 @@ __all__ = [
     "LONGEST_PAGE",
     "LONGEST_REPLY",
     "LONGEST_TEXT",
-    "MOST",
     "SCHEMA_VERSION",
     "Evidence",
     "JsonValue",
@@ -34,8 +33,6 @@ __all__ = [
     "Unrecorded",
     "Usage",
     "cut",
-    "is_count",
-    "is_money",
 ]
 
 SCHEMA_VERSION = 5

@@ -6,6 +6,7 @@ import hashlib
 import importlib
 import importlib.util
 import inspect
+import os
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -55,6 +56,7 @@ def load(spec: str, base: Path) -> tuple[Any, list[Path]]:
     where, _, attribute = spec.rpartition(":")
     if not where or not attribute:
         raise UsageError(f"agent {spec!r}: expected 'module:attribute' or 'file.py:attribute'")
+    pid = os.getpid()
     try:
         if where.endswith(".py"):
             file = Path(where) if Path(where).is_absolute() else base / where
@@ -73,6 +75,9 @@ def load(spec: str, base: Path) -> tuple[Any, list[Path]]:
         raise
     except BaseException as error:  # SystemExit would end the run, as if it were over
         raise UsageError(f"agent {spec!r}: importing {where} failed: {type(error).__name__}: {error}") from error
+    finally:
+        if os.getpid() != pid:  # it has forked, and this is the child: it is no pytest
+            os._exit(0)
     if not hasattr(module, attribute):
         names = [name for name in vars(module) if not name.startswith("_")]
         raise UsageError(f"agent {spec!r}: {where} has no {attribute!r}; {closest(attribute, names)}")

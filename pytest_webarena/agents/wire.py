@@ -42,7 +42,7 @@ from pytest_webarena.actions import Action, Element, Invalid, Point, Selector, S
 from pytest_webarena.agents.memory import Remembered
 from pytest_webarena.agents.protocol import Reply
 from pytest_webarena.errors import DeclaredError, closest
-from pytest_webarena.evidence import Usage, is_count, is_money
+from pytest_webarena.evidence import Usage, cut, is_count, is_money
 
 if TYPE_CHECKING:
     from pytest_webarena.agents.protocol import Assignment
@@ -252,7 +252,7 @@ def _usage(value: Any) -> Usage | None:
 def _briefly(value: Any) -> str:
     """For messages: numbers may have more digits than Python writes."""
     try:
-        return repr(value)[:200]
+        return cut(repr(value), 80)
     except (ValueError, RecursionError):
         return f"a {type(value).__name__} that is too long to be shown"
 

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from pytest_webarena.agents.memory import Remembered
 from pytest_webarena.errors import WebArenaError
@@ -145,7 +145,7 @@ class AgentWorker:
 
     def _work(self) -> None:
         pid, thread = os.getpid(), threading.get_ident()
-        _threads.add(thread)
+        _threads[thread] = pid
         try:
             with asyncio.Runner() as runner:
                 while (call := self._calls.get()) is not None:
@@ -159,9 +159,9 @@ class AgentWorker:
                         future.set_exception(_Raised(error))
                     finally:
                         if os.getpid() != pid:  # the agent has forked, and this is the child: it is no pytest
-                            os._exit(0)
+                            _exit(0)
         finally:
-            _threads.discard(thread)
+            _threads.pop(thread, None)
 
 
 class _Raised(Exception):
@@ -175,8 +175,19 @@ class _Raised(Exception):
             self.told = f"an error that can't be described ({type(other).__name__})"
 
 
-_threads: set[int] = set()
-"""Of agents."""
+_threads: dict[int, int] = {}
+"""Of agents, with the process that each belongs to."""
+_exit = os._exit
+
+
+def _exit_unless_agent(status: int) -> NoReturn:
+    """In place of ``os._exit``: an agent can't end the run so, as it can't with ``sys.exit``. Its children can."""
+    if _threads.get(threading.get_ident()) == os.getpid():
+        raise SystemExit(status)
+    _exit(status)
+
+
+os._exit = _exit_unless_agent
 
 
 def _bind() -> None:

@@ -47,7 +47,7 @@ def send(endpoint: Endpoint, body: Mapping[str, Any], *, timeout: float, now: Ca
 
     ``timeout`` in seconds bounds the whole exchange, also with an endpoint that sends a byte now and then.
     """
-    client = _sdk(endpoint.url, endpoint.key())
+    client, body = _sdk(endpoint.url, endpoint.key()), _well_formed(body)
     resource = client.chat.completions if endpoint.api == "chat" else client.responses
     first = "messages" if endpoint.api == "chat" else "input"
     rest = {name: value for name, value in body.items() if name not in ("model", first)}
@@ -80,6 +80,19 @@ def send(endpoint: Endpoint, body: Mapping[str, Any], *, timeout: float, now: Ca
         raise Fault(f"an error in place of a reply: {_said(data)}")
     if _is_deep(data):
         raise Fault(f"expected a reply, got JSON nested deeper than {_DEEPEST} levels", billed=True)
+    return data
+
+
+def _well_formed(data: Any) -> Any:
+    """``data`` with a sign in place of each half of a character, such as pages and models make: it can not be sent."""
+    match data:
+        case str():
+            whole = data.isascii() or data.encode("utf-8", "replace").decode() == data
+            return data if whole else data.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        case dict():
+            return {_well_formed(key): _well_formed(each) for key, each in data.items()}
+        case list() | tuple():
+            return [_well_formed(each) for each in data]
     return data
 
 

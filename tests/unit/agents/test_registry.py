@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -153,3 +155,12 @@ def test_a_self_driving_agent_is_one_thing(tmp_path: Path) -> None:
     (tmp_path / "stray.yaml").write_text("kind: cdp\nurl: http://h/\nsandbox: [env]\n")
     with pytest.raises(UsageError, match="sandbox: goes with command"):
         resolve_agent("stray", [tmp_path])
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_child_that_a_module_forks_does_not_go_on_as_pytest(tmp_path: Path) -> None:
+    (tmp_path / "forks.py").write_text("import os\nchild = os.fork()\nAgent = dict(act=1, child=child).__class__\n")
+    with pytest.raises(UsageError, match="expected the class to have 'act"):
+        resolve_agent(f"{tmp_path}/forks.py:Agent")
+    (module,) = (each for name, each in sys.modules.items() if getattr(each, "__file__", "") == f"{tmp_path}/forks.py")
+    assert os.waitpid(module.child, 0)[1] == 0

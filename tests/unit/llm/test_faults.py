@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import socket
 import time
 from typing import Any, Literal
@@ -209,3 +210,10 @@ def test_counts_that_can_not_be_leave_the_reply_as_it_is(api: Any, count: int) -
     with model_server([say("well", usage=(count, 5))]) as server:
         reply = client_of(server, api=api).ask(question())
         assert (reply.text, reply.usage) == ("well", Usage(calls=1, cost=None))
+
+
+@BOTH
+def test_half_a_character_of_a_page_is_no_fault_of_the_endpoint(api: Any) -> None:
+    with model_server([say("well")]) as server:
+        assert client_of(server, api=api).ask(question("poor\ud800 rich 🦊")).text == "well"
+        assert "poor\ufffd rich 🦊" in json.dumps(server.bodies[0], ensure_ascii=False)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -23,6 +26,7 @@ from pytest_webarena.results.plan import cover
 from pytest_webarena.trials.episode import EpisodeLimits
 from pytest_webarena.trials.plan import TrialPlan
 from pytest_webarena.trials.trial import run_trial
+from tests.processes import wait_until
 
 from .test_trial import TASK, FakeResources, FakeSession
 
@@ -34,6 +38,18 @@ class Own(BaseException):
 class Unspeakable(Exception):
     def __str__(self) -> str:
         raise errors.SiteError("not even its text can be had")
+
+
+class Masked(BaseException):
+    """Whoever asks what it is gets an interrupt."""
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:
+        raise KeyboardInterrupt("mine")
+
+    @property
+    def __notes__(self) -> Any:  # type: ignore[override]
+        raise KeyboardInterrupt("mine")
 
 
 RAISED: list[Callable[[], BaseException]] = [
@@ -60,6 +76,7 @@ RAISED: list[Callable[[], BaseException]] = [
     lambda: BaseExceptionGroup("mine", [errors.SiteError("mine"), SystemExit(1)]),
     lambda: Own("mine"),
     Unspeakable,
+    Masked,
 ]
 
 
@@ -250,3 +267,72 @@ def test_the_session_is_the_one_that_fails(tmp_path: Path) -> None:
     plan = TrialPlan(task=TASK, agent=agent, trial=1, limits=EpisodeLimits())
     record = run_trial(plan, Resources(), RunDir(tmp_path).folder(TrialKey("t", "a", 1)))
     assert (record.outcome, record.cause, len(record.attempts)) == ("error", "browser", 2)
+
+
+def test_an_agent_that_ends_the_process_has_only_crashed(tmp_path: Path) -> None:
+    class Exits:
+        def act(self, observation: Any) -> Any:
+            os._exit(0)
+
+    record, _ = run(tmp_path, Exits)
+    assert (record.outcome, record.stop_reason) == ("failed", "agent_crash")
+    assert record.stop_detail.startswith("SystemExit: 0")
+
+
+def ended(child: int) -> int | None:
+    """How the process came to its end; None when it had to be ended here."""
+    found: list[int] = []
+
+    def look() -> bool:
+        pid, status = os.waitpid(child, os.WNOHANG)
+        found.append(status)
+        return pid == child
+
+    try:
+        wait_until(look)
+    except BaseException:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        raise
+    return found[-1]
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+@pytest.mark.parametrize("asynchronous", [False, True])
+def test_a_child_that_goes_on_as_the_agent_ends_with_the_call(tmp_path: Path, asynchronous: bool) -> None:
+    children: list[int] = []
+
+    def reply() -> Any:
+        if child := os.fork():
+            children.append(child)
+            return Stop("42")
+        return Stop("13")
+
+    class Forks:
+        def act(self, observation: Any) -> Any:
+            return reply()
+
+    class ForksLater:
+        async def act(self, observation: Any) -> Any:
+            return reply()
+
+    record, _ = run(tmp_path, ForksLater if asynchronous else Forks)
+    assert record.outcome == "passed"
+    assert ended(children[0]) == 0
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Linux alone can tie a process to its parent")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_child_of_an_agent_does_not_outlive_it(tmp_path: Path) -> None:
+    children: list[int] = []
+
+    class Leaves:
+        def act(self, observation: Any) -> Any:
+            if child := os.fork():
+                children.append(child)
+                return Stop("42")
+            while True:
+                signal.pause()
+
+    run(tmp_path, Leaves)
+    assert ended(children[0]) == signal.SIGKILL

@@ -1,0 +1,90 @@
+"""What the watchdog concludes from what it hears; `tests/browser/test_held.py` has it at work."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pytest_webarena.agents.watchdog import PATIENCE, _Watch
+from tests.processes import wait_until
+
+
+@pytest.fixture
+def process() -> Iterator[subprocess.Popen[bytes]]:
+    """Stands for the one that is watched."""
+    with subprocess.Popen([sys.executable, "-c", "import signal; signal.pause()"]) as process:
+        yield process
+        process.kill()
+
+
+@pytest.fixture
+def watch(process: subprocess.Popen[bytes], tmp_path: Path) -> _Watch:
+    (tmp_path / "steps.jsonl").write_text("{}\n{}\n")
+    watch = _Watch(process.pid)
+    record = {"seconds": {"lease": 1.0}, "attempts": [{"number": 1}], "steps": 0}
+    said = {"file": str(tmp_path / "trial.json"), "steps": str(tmp_path / "steps.jsonl"), "name": "t (a, trial 1)"}
+    told = {**said, "acting": {**record, "outcome": "failed"}, "idle": {**record, "outcome": "error"}}
+    watch.hear(json.dumps(told).encode())
+    return watch
+
+
+def tell(watch: _Watch, seconds: float | None) -> None:
+    watch.hear(json.dumps({"seconds": seconds}).encode())
+
+
+def silence(watch: _Watch) -> bool:
+    """As long as it is borne."""
+    return [watch.tick() for _ in range(PATIENCE)][-1]
+
+
+def test_silence_in_the_agents_own_time_is_no_harm(watch: _Watch) -> None:
+    tell(watch, 1000.0)
+    assert not silence(watch)
+    tell(watch, 0.0)
+    assert watch.tick()
+
+
+def test_a_sign_of_life_begins_the_count_anew(watch: _Watch) -> None:
+    tell(watch, 0.0)
+    assert not any(watch.tick() for _ in range(PATIENCE - 1))
+    watch.silent = 0  # as `_main` does at each sign
+    assert not watch.tick()
+
+
+def test_nothing_is_ended_between_trials(watch: _Watch) -> None:
+    watch.hear(b'{"over": true}')
+    assert not silence(watch)
+
+
+def test_a_process_that_was_stopped_is_not_silent(watch: _Watch, process: subprocess.Popen[bytes]) -> None:
+    os.kill(process.pid, signal.SIGSTOP)
+    os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WNOWAIT)
+    assert not silence(watch)
+    os.kill(process.pid, signal.SIGCONT)
+    wait_until(lambda: watch.tick() or watch.silent >= PATIENCE)
+
+
+@pytest.mark.parametrize(("seconds", "outcome"), [(0.0, "failed"), (None, "error")])
+def test_the_record_says_whose_time_it_was(
+    watch: _Watch,
+    process: subprocess.Popen[bytes],
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+    seconds: float | None,
+    outcome: str,
+) -> None:
+    tell(watch, seconds)
+    assert silence(watch)
+    watch.end()
+    record = json.loads((tmp_path / "trial.json").read_text())
+    assert (record["outcome"], record["steps"]) == (outcome, 2)
+    assert set(record["seconds"]) == {"lease", "episode", "total"}
+    assert process.wait() == -signal.SIGKILL
+    assert capfd.readouterr().err.startswith(f"\nwebarena: the agent held the interpreter of process {process.pid} ")

@@ -6,7 +6,7 @@ import html
 import json
 import re
 import runpy
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -124,7 +124,8 @@ def glance(
     elsewhere = not check.redirects and not _same_place(answer.url, expected)
     if elsewhere or answer.status >= 400 or _bare(fill(check.includes)) not in _bare(answer.text):
         return None
-    return _with_cookies(state, visitor.state()["cookies"])
+    before = list(state.get("cookies", ()))
+    return state if (after := visitor.left(before)) == before else {**state, "cookies": after}
 
 
 def _proved(session: Session, recipe: LoginRecipe, account: Account, url: str, who: str) -> dict[str, Any]:
@@ -136,23 +137,6 @@ def _proved(session: Session, recipe: LoginRecipe, account: Account, url: str, w
 
 def _bare(text: str) -> str:
     return "".join(html.unescape(_TAG.sub("", text)).split())
-
-
-def _with_cookies(state: Mapping[str, Any], cookies: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
-    def key(cookie: Mapping[str, Any]) -> tuple[str, str, str]:
-        return cookie["name"], str(cookie["domain"]).removeprefix("."), cookie["path"]
-
-    after = {key(cookie): cookie for cookie in cookies}
-    before = state.get("cookies", ())
-    if {key(cookie): cookie["value"] for cookie in before} == {key: each["value"] for key, each in after.items()}:
-        return state
-    kept = [
-        cookie if cookie["value"] == after[key(cookie)]["value"] else {**cookie, **after[key(cookie)]}
-        for cookie in before
-        if key(cookie) in after
-    ]
-    known = set(map(key, before))
-    return {**state, "cookies": [*kept, *(cookie for name, cookie in after.items() if name not in known)]}
 
 
 def _who(recipe: LoginRecipe, account: Account) -> str:

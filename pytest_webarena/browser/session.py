@@ -88,6 +88,8 @@ class Session:
         """What happened in its tabs since the first pages were asked for, whoever did it."""
         self._own: OwnPages | None = None
         self._sharing = False
+        self._own_jar: Sequence[Mapping[str, Any]] | None = None
+        """The cookies of the harness's own visits, until they have a context; None: the agent's."""
         self._over = False
         """Whether the tabs were read as they are at the end."""
         self._hidden: tuple[Tab, str] | None = None
@@ -170,7 +172,7 @@ class Session:
         try:
             yield
         finally:
-            self._sharing = False
+            self._sharing, self._own_jar = False, None
             with contextlib.suppress(BrowserError):
                 self._call(self._close_own(), 2 * self._limits.close, "closing the pages of checks")
 
@@ -184,6 +186,15 @@ class Session:
         ``own``: those of the pages that `read_page` opened in the present block of `own_pages`, if it has.
         """
         return self._call(self._storage_state(own), self._limits.context, "reading the storage state")
+
+    def own_cookies(self) -> list[Mapping[str, Any]]:
+        """Those with which the harness itself visits sites: the agent's, as what was visited since in the present
+        block of `own_pages` has left them."""
+        return self._call(self._own_cookies(), self._limits.context, "reading cookies")
+
+    def keep_own_cookies(self, cookies: Sequence[Mapping[str, Any]]) -> None:
+        """What a request of the harness's own has left, for the rest of the block of `own_pages`; else for nobody."""
+        self._call(self._keep_own_cookies(cookies), self._limits.context, "setting cookies")
 
     def sign_in(self, state: Mapping[str, Any]) -> None:
         """Take over the cookies of a storage state; pages that are open see them with their next request."""
@@ -420,8 +431,22 @@ class Session:
     async def _open_own(self) -> OwnPages:
         assert self._context is not None
         self._known = await remembered(self._context, self._known, seconds=self._limits.hang)
-        self._own = await open_own_pages(self._engine, self._config, self._known)
+        jar = self._own_jar if self._own_jar is not None else self._known.get("cookies", ())
+        self._own = await open_own_pages(self._engine, self._config, {**self._known, "cookies": jar})
         return self._own
+
+    async def _own_cookies(self) -> list[Mapping[str, Any]]:
+        if self._own is None and self._own_jar is not None:
+            return list(self._own_jar)
+        context = self._own.context if self._own is not None else self._context
+        assert context is not None
+        return [dict(cookie) for cookie in await context.cookies()]
+
+    async def _keep_own_cookies(self, cookies: Sequence[Mapping[str, Any]]) -> None:
+        if self._own is not None:
+            await self._own.take(cookies)
+        elif self._sharing:
+            self._own_jar = cookies
 
     async def _close_own(self) -> None:
         own, self._own = self._own, None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from pytest_webarena.errors import SiteError, TaskError, closest
-from pytest_webarena.sites.client.visitor import Visitor
+from pytest_webarena.sites.client.visitor import Answer, Visitor
 
 if TYPE_CHECKING:
     from pytest_webarena.browser.session import PageReading, Session
@@ -92,9 +92,6 @@ class LiveTrial:
         lease = self._leased(site)
         access = lease.sites[site]
         url = absolute_url(self.sites, site, path)
-        visitor = Visitor(
-            access.url, proxy=lease.harness_proxy, state=self._session.storage_state(), timeout=_API_TIMEOUT
-        )
         sent = dict(headers or {})
         if access.api is not None and not {name.lower() for name in access.api.headers} & {
             name.lower() for name in sent
@@ -104,18 +101,13 @@ class LiveTrial:
                 **Visitor(access.url, proxy=lease.harness_proxy, timeout=_API_TIMEOUT).authenticated(access.api),
                 **sent,
             }
-        answer = visitor.call(method, url, headers=sent, body=body, follow=False)
-        self._require_a_site(url, answer.url)
+        answer = self._visit(lease, method, url, headers=sent, body=body, follow=False)
         return answer.status, answer.text
 
     def download(self, site: str, path: str) -> tuple[int, bytes]:
         """What is at ``path`` (or a full address) of ``site`` for the session's visitor; status and body."""
         lease = self._leased(site)
-        base = lease.sites[site].url
-        visitor = self._visitor(lease, base, self._session.storage_state())
-        url = absolute_url(self.sites, site, path)
-        answer = visitor.call("GET", url)
-        self._require_a_site(url, answer.url)
+        answer = self._visit(lease, "GET", absolute_url(self.sites, site, path))
         return answer.status, answer.data
 
     def account(self, site: str) -> tuple[str, str] | None:
@@ -128,9 +120,15 @@ class LiveTrial:
                         return account.username, account.password
         return None
 
-    @staticmethod
-    def _visitor(lease: Lease, url: str, state: Mapping[str, Any] | None = None) -> Visitor:
-        return Visitor(url, proxy=lease.harness_proxy, state=state, timeout=_API_TIMEOUT)
+    def _visit(self, lease: Lease, method: str, url: str, **request: Any) -> Answer:
+        """A request of the harness's own session: what answers set as cookies, its next requests and pages have."""
+        cookies = self._session.own_cookies()
+        visitor = Visitor(url, proxy=lease.harness_proxy, state={"cookies": cookies}, timeout=_API_TIMEOUT)
+        answer = visitor.call(method, url, **request)
+        if (left := visitor.left(cookies)) != cookies:
+            self._session.keep_own_cookies(left)
+        self._require_a_site(url, answer.url)
+        return answer
 
     def _require_a_site(self, asked: str, landed: str) -> None:
         """Raise when it was the gateway itself that answered: what it says is no word of a site.

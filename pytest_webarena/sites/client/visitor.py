@@ -9,7 +9,7 @@ import json
 import re
 import time
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from http.cookiejar import Cookie, CookieJar, DefaultCookiePolicy
 from typing import Any
@@ -95,6 +95,21 @@ class Visitor:
     def state(self) -> dict[str, Any]:
         """Its cookies, as a browser's storage state."""
         return {"cookies": [_stored(cookie) for cookie in self._jar], "origins": []}
+
+    def left(self, cookies: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+        """What its visit has made of the ``cookies`` that it came with: those that answers set, changed, or removed."""
+
+        def key(cookie: Mapping[str, Any]) -> tuple[str, str, str]:
+            return cookie["name"], str(cookie["domain"]).removeprefix("."), cookie["path"]
+
+        after = {key(cookie): cookie for cookie in self.state()["cookies"]}
+        known = set(map(key, cookies))
+        kept = [
+            cookie if cookie["value"] == after[key(cookie)]["value"] else {**cookie, **after[key(cookie)]}
+            for cookie in cookies
+            if key(cookie) in after
+        ]
+        return [*kept, *(cookie for name, cookie in after.items() if name not in known)]
 
     def _once(self, method: str, url: str, headers: Mapping[str, str], body: str | None) -> Answer:
         parts = urlsplit(url)

@@ -1,0 +1,117 @@
+"""What checks see of sites that know their visitors: one visitor for pages and APIs, and sign-in pages in between."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+
+from pytest_webarena.browser.session import Session
+from pytest_webarena.checks import Verdict, collect, judge
+from pytest_webarena.evidence import Evidence
+from pytest_webarena.sites.catalogues.manifest import Account, LoginCheck, LoginRecipe
+from pytest_webarena.sites.protocol.messages import SiteAccess
+from pytest_webarena.testing import make_task
+from pytest_webarena.trials.live import LiveTrial
+
+if TYPE_CHECKING:
+    from tests.browser.conftest import OpenSession, Reply, Request, Web
+
+EMMA = {"name": "sid", "value": "emma", "domain": "a.test", "path": "/", "expires": -1}
+RECIPE = LoginRecipe(kind="form", site="board", path="/login", check=LoginCheck(path="/", includes="Hello {username}"))
+
+
+def visit(session: Session, web: Web, **site: Any) -> LiveTrial:
+    """A trial on the site ``board``, which everybody visits as emma."""
+    known: dict[str, Any] = {"login": RECIPE, "default_user": "emma", **site}
+    access = SiteAccess(
+        name="board",
+        app="board",
+        url="http://a.test",
+        start="http://a.test/",
+        users={"emma": Account(username="emma", password="x")},
+        **known,
+    )
+    lease = SimpleNamespace(
+        sites={"board": access},
+        harness_proxy=web.proxy,
+        own_answer=lambda url, harness=False: "",
+        check=lambda ask=False: None,
+    )
+    return LiveTrial(session, cast("Any", lease))
+
+
+def look(session: Session, live: LiveTrial, checks: str) -> Verdict:
+    """What the checks say of the site as it is now."""
+    task = make_task(f"intent: x\nsites: [board]\nchecks: {checks}", id="t")
+    with session.own_pages():
+        probes = collect(task.checks, live, state="end")
+    evidence = Evidence(answer="", stop_reason="answered", tabs=(), probes=probes, sites=live.sites)
+    return judge(task, evidence)
+
+
+def signed_in(open_session: OpenSession) -> Session:
+    session = open_session(storage_state={"cookies": [EMMA], "origins": []})
+    session.open_tabs(["about:blank"])
+    return session
+
+
+class Rotating:
+    """Gives a new session id with every answer, and refuses the one before. Shows what was put on the board."""
+
+    def __init__(self, web: Web) -> None:
+        self._web, self._sid, self._count = web, "emma", 0
+        web.put("/", self.page)
+        web.put("/login", "<h1>Log in</h1>")
+        web.put("/api", self.api)
+
+    def page(self, request: Request) -> Reply:
+        if (cookie := self._known(request)) is None:
+            return self._web.reply(status=302, Location="/login")
+        return self._web.reply("<p>Seed</p><p>Milk</p>", Set_Cookie=cookie)
+
+    def api(self, request: Request) -> Reply:
+        if (cookie := self._known(request)) is None:
+            return self._web.reply('{"error": "login"}', 401)
+        return self._web.reply(json.dumps(["Seed", "Milk"]), Set_Cookie=cookie)
+
+    def _known(self, request: Request) -> str | None:
+        if f"sid={self._sid}" not in request.headers.get("Cookie", ""):
+            return None
+        self._count += 1
+        self._sid = f"emma{self._count}"
+        return f"sid={self._sid}; Path=/; HttpOnly"
+
+
+API = "{state: {api: /api, includes: Milk}}"
+PAGE = "{page: {open: /, includes: Milk}}"
+
+
+@pytest.mark.parametrize("checks", [(API, API), (PAGE, PAGE), (API, PAGE), (PAGE, API), (API, PAGE, API, PAGE)])
+def test_pages_and_api_calls_of_checks_are_of_one_visitor(
+    open_session: OpenSession, web: Web, checks: tuple[str, ...]
+) -> None:
+    """Whatever an answer sets as a cookie, the next request has: sites may give a new session id with each."""
+    Rotating(web)
+    session = signed_in(open_session)
+    verdict = look(session, visit(session, web), f"[{', '.join(checks)}]")
+    assert verdict.passed, str(verdict)
+
+
+def test_api_calls_go_on_from_what_pages_left(open_session: OpenSession, web: Web) -> None:
+    web.put("/in", lambda request: web.reply("in", Set_Cookie="seen=yes"))
+    web.put("/out", lambda request: web.reply("{}", Set_Cookie="seen=; Max-Age=0"))
+    web.put("/api", lambda request: json.dumps(request.headers.get("Cookie", "")))
+    session = signed_in(open_session)
+    live = visit(session, web)
+    with session.own_pages():
+        live.read_page(open="http://a.test/in", locate=None)
+        assert live.fetch("board", "/api") == (200, '"sid=emma; seen=yes"')
+        live.fetch("board", "/out")
+        assert live.read_page(open="http://a.test/api", locate=None).texts == ('"sid=emma"',)
+    assert live.fetch("board", "/in") == (200, "in")
+    assert live.fetch("board", "/api") == (200, '"sid=emma"')  # the agent's own session has seen nothing of it
+    assert {cookie["name"] for cookie in cast("Mapping[str, Any]", session.storage_state())["cookies"]} == {"sid"}

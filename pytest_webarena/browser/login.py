@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pytest_webarena.browser.session import Session
     from pytest_webarena.sites.catalogues.manifest import Account, LoginRecipe
 
-__all__ = ["SignIn", "glance", "login", "login_headers", "verify"]
+__all__ = ["SignIn", "glance", "login", "login_headers", "signed_in", "verify"]
 
 _TAG = re.compile(r"<[^>]*>")
 
@@ -177,24 +177,36 @@ def _function(target: str) -> Callable[[SignIn], Any]:
     return found
 
 
+def signed_in(session: Session, recipe: LoginRecipe, account: Account, *, url: str) -> bool:
+    """Whether a page that ``session`` opens for a check is shown to ``account``. Leaves the session's tabs alone."""
+    return not _doubt(session, recipe, account, url)
+
+
 def _verify(session: Session, recipe: LoginRecipe, account: Account, url: str, who: str) -> None:
+    if doubt := _doubt(session, recipe, account, url):
+        raise SiteError(f"{who}: {doubt}\n{_where(session)}")
+
+
+def _doubt(session: Session, recipe: LoginRecipe, account: Account, url: str) -> str:
+    """What speaks against the account being signed in; nothing if it is."""
     check = recipe.check
     fill = _texts(account)
     expected = urljoin(f"{url}/", fill(check.path))
     try:
         reading = session.read_page(open=expected, locate=check.locate or None)
     except (SiteError, BrowserError, TaskError) as error:
-        raise SiteError(f"{who}: the check failed: {error}\n{_where(session)}") from error
+        return f"the check failed: {error}"
     if not check.redirects and not _same_place(reading.url, expected):
-        raise SiteError(f"{who}: expected {expected} to open, found {reading.url} instead\n{_where(session)}")
+        return f"expected {expected} to open, found {reading.url} instead"
     if reading.status is not None and reading.status >= 400:
-        raise SiteError(f"{who}: expected {expected} to open, found HTTP status {reading.status}\n{_where(session)}")
+        return f"expected {expected} to open, found HTTP status {reading.status}"
     wanted = fill(check.includes)
     if wanted and not any(wanted in text for text in reading.texts):
         place = f"{check.locate} on {expected}" if check.locate else expected
-        raise SiteError(f"{who}: expected {wanted!r} in {place}, found {_found(reading)}\n{_where(session)}")
+        return f"expected {wanted!r} in {place}, found {_found(reading)}"
     if check.locate and not wanted and not reading.texts:
-        raise SiteError(f"{who}: expected {check.locate} on {expected}, found no such element\n{_where(session)}")
+        return f"expected {check.locate} on {expected}, found no such element"
+    return ""
 
 
 def _fill_in(step: Action, account: Account) -> Action:

@@ -73,6 +73,8 @@ const textOf = el => {
 };
 """
 
+_PASSWORD = "() => [...document.querySelectorAll('input[type=password]')].some(field => field.checkVisibility())"
+
 _TEXTS = "elements => {" + _TEXT_OF + "return elements.map(textOf); }"
 
 # `(0, eval)` takes an expression or statements, as the address bar of the developer tools does.
@@ -118,7 +120,9 @@ async def read_address(
             raise BrowserError(f"a check reads {url}: {error}") from error
         status = response.status if response is not None else None
         try:
-            return await read_tab(tab, locate, prepare, patient, deadline, status=status, wait=_LATE)
+            reading = await read_tab(tab, locate, prepare, patient, deadline, status=status, wait=_LATE)
+            form = await tab.evaluate(_PASSWORD, seconds=deadline.left(limits.hang), what="looking for a form")
+            return replace(reading, asks_password=bool(form))
         except DialogOpened:
             shown = f"a dialog is open: {tab.dialogs.describe() or 'it has just been answered'}"
             return PageReading(url=tab.url, status=status, texts=(), error=shown)

@@ -260,6 +260,8 @@ class _Judging:
         except BaseException as error:  # no verdict about the agent may come from a fault of a check
             why = clip(f"judging raised {type(error).__name__}: {error}", 200)
             judgement = Judgement.unknown(expected=str(check.spec), why=why)
+        if negated and judgement.score == 0 and judgement.contrary is not None:
+            judgement = replace(judgement, score=None, cause=judgement.contrary)
         if judgement.score is None and judgement.cause == "agent":
             # Nobody may gain by hiding what is looked at: neither this nor its contrary counts as met.
             judgement = replace(judgement, score=1.0 if negated else 0.0)

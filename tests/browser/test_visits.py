@@ -115,3 +115,93 @@ def test_api_calls_go_on_from_what_pages_left(open_session: OpenSession, web: We
     assert live.fetch("board", "/in") == (200, "in")
     assert live.fetch("board", "/api") == (200, '"sid=emma"')  # the agent's own session has seen nothing of it
     assert {cookie["name"] for cookie in cast("Mapping[str, Any]", session.storage_state())["cookies"]} == {"sid"}
+
+
+SHUT: dict[str, Any] = {
+    "redirect": lambda web: (web.redirect("/", "/login?next=/"), web.put("/login", "Log in")),
+    "script": lambda web: (web.put("/", "<script>location.replace('/login')</script>"), web.put("/login", "Log in")),
+    "route": lambda web: web.put("/", "<script>history.replaceState(0, '', '/login')</script>Log in"),
+    "form": lambda web: web.put("/", "Log in <input type=password>"),
+    "401": lambda web: web.put("/", lambda request: web.reply("who are you?", 401)),
+    "403": lambda web: web.put("/", lambda request: web.reply("who are you?", 403)),
+}
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "page: {open: /, excludes: Seed}",
+        "page: {open: /, locate: css=li, count: 0}",
+        "page: {open: /, locate: css=li, count: {max: 3}}",
+        "not: {page: {open: /, includes: Seed}}",
+        "not: {all: [{page: {open: /, includes: Seed}}]}",
+        "page: {open: /, locate: js=document.querySelector('li').innerText, excludes: Seed}",
+    ],
+)
+@pytest.mark.parametrize("how", ["redirect", "script", "route", "form", "401", "403"])
+def test_what_a_sign_in_page_lacks_says_nothing_of_the_page_asked_for(
+    open_session: OpenSession, web: Web, how: str, condition: str
+) -> None:
+    """Whoever signs out must not pass where something has to be gone, and not leave the rate either."""
+    SHUT[how](web)
+    session = signed_in(open_session)
+    verdict = look(session, visit(session, web), f"[{{{condition}}}]")
+    assert verdict.passed is False, str(verdict)
+    if how != "401" and how != "403":
+        assert "is not the page asked for" in str(verdict)
+
+
+def test_what_a_sign_in_page_shows_counts(open_session: OpenSession, web: Web) -> None:
+    """To sign out may be the task."""
+    SHUT["redirect"](web)
+    session = signed_in(open_session)
+    live = visit(session, web)
+    for condition in ("includes: Log in", "includes: Log in, excludes: Seed", "locate: text=Log in, count: 1"):
+        verdict = look(session, live, f"[{{page: {{open: /, {condition}}}}}]")
+        assert verdict.passed, str(verdict)
+    assert look(session, live, "[{page: {open: /login, excludes: Seed}}]").passed  # it is what was asked for
+    SHUT["401"](web)
+    assert look(session, live, "[{page: {open: /, status: 401}}]").passed
+
+
+def test_a_password_field_alone_makes_no_sign_in_page(open_session: OpenSession, web: Web) -> None:
+    web.put("/", "Hello emma")
+    web.put("/settings", "New password: <input type=password>")
+    session = signed_in(open_session)
+    assert look(session, visit(session, web), "[{page: {open: /settings, excludes: Seed}}]").passed
+
+
+def test_nobody_is_missed_where_nobody_has_to_be_signed_in(open_session: OpenSession, web: Web) -> None:
+    SHUT["redirect"](web)
+    session = signed_in(open_session)
+    for site in ({"default_user": ""}, {"login": None}):
+        assert look(session, visit(session, web, **site), "[{page: {open: /, excludes: Seed}}]").passed
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "state: {api: /api, at: '$[*]', excludes: Seed}",
+        "state: {api: /api, excludes: Seed}",
+        "state: {api: /api, at: '$[*]', count: 0}",
+        "not: {state: {api: /api, at: '$[*]', includes: Seed}}",
+        "not: {state: {api: /api, includes: Seed}}",
+    ],
+)
+@pytest.mark.parametrize(
+    ("status", "body", "headers"),
+    [
+        (401, '{"error": "who are you?"}', {}),
+        (403, '{"error": "who are you?"}', {}),
+        (302, "", {"Location": "/login"}),
+        (200, "<form>Log in <input type='password' name=p></form>", {}),
+    ],
+)
+def test_an_api_that_lets_nobody_in_says_nothing_of_what_it_holds(
+    open_session: OpenSession, web: Web, status: int, body: str, headers: dict[str, str], condition: str
+) -> None:
+    web.put("/", "Log in")
+    web.put("/api", lambda request: web.reply(body, status, **headers))
+    session = signed_in(open_session)
+    verdict = look(session, visit(session, web), f"[{{{condition}}}]")
+    assert verdict.passed is False, str(verdict)

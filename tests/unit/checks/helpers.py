@@ -59,6 +59,8 @@ class FakePage:
     error: str = ""
     hidden: str = ""
     refused: str = ""
+    waiting: str = ""
+    signed_out: str = ""
 
 
 @dataclass

@@ -119,7 +119,7 @@ def glance(
     visitor = Visitor(url, proxy=proxy, state=state)
     try:
         answer = visitor.call("GET", expected)
-    except SiteError:
+    except (SiteError, TaskError):
         return None
     elsewhere = not check.redirects and not _same_place(answer.url, expected)
     if elsewhere or answer.status >= 400 or _bare(fill(check.includes)) not in _bare(answer.text):

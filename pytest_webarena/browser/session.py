@@ -34,7 +34,7 @@ from pytest_webarena.browser.tabs.settle import settle
 from pytest_webarena.browser.tabs.tab import Tab
 from pytest_webarena.browser.tabs.tabs import Tabs
 from pytest_webarena.browser.tabs.timers import KEEP_NOTE
-from pytest_webarena.browser.writes import holds_writes
+from pytest_webarena.browser.writes import begun_before, holds_writes, reads_left
 from pytest_webarena.errors import BrowserError
 from pytest_webarena.evidence import TabState, TargetRecord
 from pytest_webarena.text import shorten
@@ -87,6 +87,8 @@ class Session:
         self.signals = SignalLog()
         """What happened in its tabs since the first pages were asked for, whoever did it."""
         self._own: OwnPages | None = None
+        self._before: tuple[frozenset[Request], frozenset[str]] = frozenset(), frozenset()
+        """What pages had asked for, and got no answer to, when the last action began that may have done something."""
         self._sharing = False
         self._own_jar: Sequence[Mapping[str, Any]] | None = None
         """The cookies of the harness's own visits, until they have a context; None: the agent's."""
@@ -150,16 +152,19 @@ class Session:
         """
         return self._call(self._states(), self._limits.step, "reading the tabs")
 
-    def read_page(self, *, open: str | None, locate: str | None, prepare: Sequence[str] = ()) -> PageReading:
+    def read_page(
+        self, *, open: str | None, locate: str | None, prepare: Sequence[str] = (), late: bool = False
+    ) -> PageReading:
         """Read the current tab (``open=None``) or an address in a page of the harness's own, as the same visitor.
 
         ``locate`` is a Playwright selector, ``js=`` and an expression, or None for the whole page; ``prepare`` are
-        JavaScript sources run before. The agent's tabs and what they hold are left alone. `TaskError` for a selector
+        JavaScript sources run before. ``late`` is for what must not be there: a page that may still come to show it is
+        given a moment more. The agent's tabs and what they hold are left alone. `TaskError` for a selector
         that is none, `SiteError` for an address that can't be loaded.
         """
-        reading = self._read(open, locate, tuple(prepare))
+        reading = self._read(open, locate, tuple(prepare), late)
         limits = self._limits
-        seconds = limits.step + limits.navigation
+        seconds = 2 * (limits.step + limits.navigation)
         if open is not None:  # its context, and for that another browser, may have to be opened
             seconds += 3 * (limits.context + limits.hang) + 2 * self._engine.config.deadlines.launch
         return self._call(reading, seconds, "reading a page")
@@ -179,6 +184,11 @@ class Session:
     def holds_writes(self, seconds: float) -> bool:
         """Wait until no page has a request under way that may change a site; whether one still has, after that time."""
         return self._call(self._holds_writes(seconds), seconds + self._limits.step, "waiting for requests")
+
+    def reads_left(self, seconds: float) -> tuple[bool, tuple[str, ...]]:
+        """Wait until pages have an answer to all that they asked for since the last action, at most ``seconds``: writes
+        may follow it. Whether there was anything to wait for, and what is still without an answer."""
+        return self._call(self._reads_left(seconds), seconds + self._limits.step, "waiting for requests")
 
     def storage_state(self, *, own: bool = False) -> dict[str, Any]:
         """Cookies and local storage, for `SessionConfig.storage_state` of another session.
@@ -304,6 +314,8 @@ class Session:
         number, url_before = self._tabs.index(tab), tab.url
         first_event = len(self._events)
         requests = () if isinstance(action, Wait) else tuple(tab.inflight)
+        if not isinstance(action, Scroll | Wait | Noop | Note | Stop | Invalid | FocusTab):
+            self._before = begun_before(self._tabs)
         began = time.monotonic()
         done = Performed()
         acted: float | None = None
@@ -368,6 +380,7 @@ class Session:
 
     async def _follow(self, target: str) -> str:
         await self._tabs.sync()
+        self._before = begun_before(self._tabs)
         for number, tab in enumerate(self._tabs):
             if target and tab.frame_id == target:
                 self._tabs.focus(number)
@@ -394,26 +407,26 @@ class Session:
         self._hidden = (tab, why) if (why := await calm(tab, seconds=self._limits.hang)) else None
         return await states_of(self._tabs, seconds=self._limits.hang)
 
-    async def _read(self, open: str | None, locate: str | None, prepare: tuple[str, ...]) -> PageReading:
+    async def _read(self, open: str | None, locate: str | None, prepare: tuple[str, ...], late: bool) -> PageReading:
         await self._tabs.sync()
         if open is None:
-            return await self._read_current(locate, prepare)
+            return await self._read_current(locate, prepare, late and self._over)
         here = self._tabs.current.url
         try:
             tabs = (self._own or await self._open_own()).tabs
-            return await read_address(tabs, open, here, locate, prepare, self._limits, Deadline(self._limits.step))
+            return await read_address(tabs, open, here, locate, prepare, self._limits, late=late)
         finally:
             if not self._sharing:
                 await self._close_own()
 
-    async def _read_current(self, locate: str | None, prepare: tuple[str, ...]) -> PageReading:
+    async def _read_current(self, locate: str | None, prepare: tuple[str, ...], late: bool) -> PageReading:
         """What the agent's page shows. That it can't be looked at is its own doing, and is told as what it is."""
         tab, why = self._tabs.current, ""
         if self._hidden is not None and self._hidden[0] is tab:
             return PageReading(url=tab.url, status=None, texts=(), hidden=self._hidden[1])
         for again in (False, True):
             try:
-                return await read_tab(tab, locate, prepare, self._limits, Deadline(self._limits.step))
+                return await read_tab(tab, locate, prepare, self._limits, Deadline(self._limits.step), late=late)
             except DialogOpened:
                 why = f"a dialog is open: {tab.dialogs.describe() or 'it has just been answered'}"
             except Unresponsive as failure:
@@ -427,6 +440,10 @@ class Session:
 
     async def _holds_writes(self, seconds: float) -> bool:
         return await holds_writes(self._tabs, seconds)
+
+    async def _reads_left(self, seconds: float) -> tuple[bool, tuple[str, ...]]:
+        await self._tabs.sync()
+        return await reads_left(self._tabs, self._before, self._limits, seconds)
 
     async def _open_own(self) -> OwnPages:
         assert self._context is not None

@@ -12,7 +12,20 @@ from pytest_webarena.errors import Cause
 from pytest_webarena.evidence import Evidence, JsonValue, Probe
 from pytest_webarena.tasks.shapes import Shape
 
-__all__ = ["END", "NOT_LET_IN", "Judgement", "Kind", "Live", "Page", "Rows", "Sight", "State", "View", "no_phase"]
+__all__ = [
+    "END",
+    "NOT_LET_IN",
+    "Judgement",
+    "Kind",
+    "Live",
+    "Page",
+    "Rows",
+    "Sight",
+    "State",
+    "View",
+    "late_reader",
+    "no_phase",
+]
 
 S = TypeVar("S")
 
@@ -95,6 +108,12 @@ class Live(Protocol):
         body: str | None = None,
     ) -> tuple[int, str]:
         """Send a request to a site, with the session's cookies; status and body of the response."""
+
+
+def late_reader(live: Live) -> Callable[..., Page]:
+    """`Live.read_page` for what must not be there, as far as ``live`` knows of the difference."""
+    read: Callable[..., Page] = getattr(live, "read_page_late", live.read_page)
+    return read
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

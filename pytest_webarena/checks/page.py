@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from pytest_webarena.checks.counts import COUNT, Count
-from pytest_webarena.checks.kind import NOT_LET_IN, Judgement, Kind, Live, View
+from pytest_webarena.checks.kind import NOT_LET_IN, Judgement, Kind, Live, View, late_reader
 from pytest_webarena.checks.text import ANY_TEXT, TEXT_FIELDS, TextMatch, judge_texts, take_text, text_fault
 from pytest_webarena.errors import TaskError
 from pytest_webarena.evidence import JsonValue
@@ -99,8 +99,9 @@ FORM: Record[PageSpec] = Record(
                 "unless `status` says what it must be. Where the task visits the site as somebody and the page turns "
                 "out to be its sign-in page, or lets nobody in (401, 403), it is not the page asked for: what stands "
                 "there counts, but that something is missing counts for nothing, nor does `not` make anything of it. "
-                "It is read once its scripts and fetches are answered, at the "
-                "latest 10 s after it began to arrive."
+                "It is read once its scripts and fetches are answered, at the latest 10 s after it began to arrive; "
+                "for what must not be there, a second later once more, if it has scripts "
+                "([more](results.md#what-checks-look-at))."
             ),
             example="- page: {open: /accounts/orders/, includes: Coffee Grinder}",
         ),
@@ -155,10 +156,11 @@ FORM: Record[PageSpec] = Record(
     ],
     rule=_fault,
     doc=(
-        "Conditions on a page; all that are given must hold. Where JavaScript of `locate` or `prepare` throws, or a "
-        "dialog hides a page that was opened, the check is inconclusive, whatever its conditions. A current page that "
-        "can't be read at the end because it keeps opening dialogs or runs scripts without end meets no condition, "
-        "nor does `not` make one of it."
+        "Conditions on a page; all that are given must hold. Where JavaScript of `locate` or `prepare` throws, the "
+        "check is inconclusive, whatever its conditions. A page that can't be read because it keeps opening dialogs, "
+        "runs scripts without end or is too large meets no condition, nor does `not` make one of it. That something is "
+        "missing is inconclusive on a page that still waits for an answer, unless the same check finds something "
+        "there: `includes: Your cart, excludes: Kettle`."
     ),
 )
 
@@ -174,7 +176,9 @@ def collect(spec: PageSpec, live: Live) -> JsonValue:
         url = spec.open.resolve(live.sites)
         if url is None:
             raise TaskError(f"expected a site of this trial ({', '.join(live.sites)}), found {spec.open.site!r}")
-    page = live.read_page(open=url, locate=spec.locate, prepare=spec.prepare)
+    absent = spec.text.excludes or (spec.count and spec.count.high is not None)
+    read = late_reader(live) if absent else live.read_page
+    page = read(open=url, locate=spec.locate, prepare=spec.prepare)
     value: dict[str, JsonValue] = {"url": page.url, "status": page.status, "texts": list(page.texts)}
     return value | {name: said for name in _DOUBTS if (said := getattr(page, name, ""))}
 

@@ -78,21 +78,27 @@ class LiveTrial:
         """The address where a visit to ``site`` begins."""
         return self._leased(site).sites[site].start
 
-    def read_page(self, *, open: str | None, locate: str | None, prepare: Sequence[str] = ()) -> PageReading:
+    def read_page(
+        self, *, open: str | None, locate: str | None, prepare: Sequence[str] = (), late: bool = False
+    ) -> PageReading:
         """Read the current tab, or ``open`` in a page of the harness's own; ``/path`` is on the task's first site."""
         if not open:
-            reading = self._session.read_page(open=None, locate=locate, prepare=prepare)
+            reading = self._session.read_page(open=None, locate=locate, prepare=prepare, late=late)
             said = self._lease.own_answer(_as_requested(reading.url)) if self._lease is not None else ""
             # The agent has gone there: a page of no site, which shows nothing. What the gateway wrote is no content.
             return replace(reading, texts=(), html="", value=None, refused=said) if said else reading
         url = absolute_url(self.sites, next(iter(self.sites), ""), open)
         try:
-            reading = self._session.read_page(open=url, locate=locate, prepare=prepare)
+            reading = self._session.read_page(open=url, locate=locate, prepare=prepare, late=late)
         except SiteError:
             self._require_a_site(url, url)
             raise
         self._require_a_site(url, reading.url)
         return replace(reading, signed_out=self._shut_out(url, reading.url, asks_password=reading.asks_password))
+
+    def read_page_late(self, *, open: str | None, locate: str | None, prepare: Sequence[str] = ()) -> PageReading:
+        """The same for what must not be there: the page is given a moment more to show it."""
+        return self.read_page(open=open, locate=locate, prepare=prepare, late=True)
 
     def query(self, site: str, sql: str, *, database: str = "") -> Rows:
         """Run a read-only statement in the database of ``site`` (the first site's when empty)."""

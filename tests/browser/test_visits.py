@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
@@ -11,14 +12,15 @@ import pytest
 
 from pytest_webarena.browser.session import Session
 from pytest_webarena.checks import Verdict, collect, judge
-from pytest_webarena.evidence import Evidence
+from pytest_webarena.evidence import LONGEST_PAGE, Evidence
 from pytest_webarena.sites.catalogues.manifest import Account, LoginCheck, LoginRecipe
 from pytest_webarena.sites.protocol.messages import SiteAccess
 from pytest_webarena.testing import make_task
 from pytest_webarena.trials.live import LiveTrial
+from tests.browser.conftest import BROWSER, CALM, QUICK, Reply
 
 if TYPE_CHECKING:
-    from tests.browser.conftest import OpenSession, Reply, Request, Web
+    from tests.browser.conftest import OpenSession, Request, Web
 
 EMMA = {"name": "sid", "value": "emma", "domain": "a.test", "path": "/", "expires": -1}
 RECIPE = LoginRecipe(kind="form", site="board", path="/login", check=LoginCheck(path="/", includes="Hello {username}"))
@@ -54,7 +56,8 @@ def look(session: Session, live: LiveTrial, checks: str) -> Verdict:
 
 
 def signed_in(open_session: OpenSession) -> Session:
-    session = open_session(storage_state={"cookies": [EMMA], "origins": []})
+    deadlines = replace(CALM, second_look=0.1, hang=5.0)
+    session = open_session(storage_state={"cookies": [EMMA], "origins": []}, deadlines=deadlines)
     session.open_tabs(["about:blank"])
     return session
 
@@ -205,3 +208,123 @@ def test_an_api_that_lets_nobody_in_says_nothing_of_what_it_holds(
     session = signed_in(open_session)
     verdict = look(session, visit(session, web), f"[{{{condition}}}]")
     assert verdict.passed is False, str(verdict)
+
+
+# --- pages that are not at rest, or can't be looked at
+
+LATER = {
+    "a timer": "<script>setTimeout(() => document.body.append('Seed'), 300)</script>",
+    "timers in a row": """<script>
+        let n = 9
+        const f = () => n-- ? setTimeout(f, 20) : document.body.append('Seed')
+        f()</script>""",
+    "a stream": "<script>new EventSource('/stream').onmessage = m => document.body.append(m.data)</script>",
+    "a fetch after a timer": """<script>
+        setTimeout(async () => document.body.append(await (await fetch('/seed')).text()), 300)</script>""",
+    "elsewhere": "<script>setTimeout(() => location.href = '/seed', 300)</script>",
+    "meta": "<meta http-equiv=refresh content='1; url=/seed'>",
+    "a frame": "<iframe src=/framed></iframe>",
+}
+
+
+@pytest.mark.parametrize(
+    "condition",
+    ["page: {open: /late, excludes: Seed}", "not: {page: {open: /late, includes: Seed}}"],
+)
+@pytest.mark.parametrize("how", [*LATER, "header"])
+def test_what_must_not_be_there_is_looked_for_a_second_time(
+    open_session: OpenSession, web: Web, how: str, condition: str
+) -> None:
+    web.put("/seed", "Seed")
+    web.put("/framed", "<script>setTimeout(() => document.body.append('Seed'), 300)</script>")
+    web.put("/stream", lambda request: web.reply(stream(), Content_Type="text/event-stream"))
+    headers = {"Refresh": "1; url=/seed"} if how == "header" else {}
+    web.put("/late", lambda request: Reply(body=LATER.get(how, "wait"), headers=headers))
+    session = open_session(deadlines=replace(CALM, second_look=1.5))
+    session.open_tabs(["about:blank"])
+    verdict = look(session, visit(session, web), f"[{{{condition}}}]")
+    assert verdict.passed is False, str(verdict)
+
+
+def stream() -> Iterator[bytes]:
+    yield b": begun\n\n"
+    yield b"data: Seed\n\n"
+
+
+def test_the_current_page_is_looked_at_a_second_time_too(open_session: OpenSession, web: Web) -> None:
+    web.put("/", "<script>setTimeout(() => document.body.append('Seed'), 1500)</script>")
+    session = open_session(deadlines=replace(CALM, second_look=3.0))
+    session.open_tabs(["http://a.test/"])
+    session.tabs()
+    assert look(session, visit(session, web), "[{page: {excludes: Seed}}]").passed is False
+
+
+@pytest.mark.parametrize("way", ["open: /, ", ""])
+def test_what_is_missing_on_a_page_that_waits_for_an_answer_decides_nothing(
+    open_session: OpenSession, web: Web, way: str
+) -> None:
+    """Its site is slow, or it asks without end: a sentence tells what to name beside."""
+    web.put("/", "<p>Board</p><script>fetch('/never')</script>")
+    web.put("/never", lambda request: str(web.released.wait(60)))
+    session = open_session(deadlines=replace(QUICK, answers=0.5, settle=0.5, second_look=0.05))
+    session.open_tabs(["http://a.test/"])
+    session.tabs()
+    live = visit(session, web)
+    for condition in ("page: {%sexcludes: Seed}", "not: {page: {%sincludes: Seed}}", "page: {%slocate: li, count: 0}"):
+        verdict = look(session, live, f"[{{{condition % way}}}]")
+        assert (verdict.passed, verdict.cause) == (None, "site"), str(verdict)
+        assert "was still waiting for GET http://a.test/never" in " ".join(str(verdict).split())
+    verdict = look(session, live, f"[{{page: {{{way}excludes: Seed}}}}]")
+    assert "includes" in (verdict.results[0].why or "")
+    assert look(session, live, f"[{{page: {{{way}includes: Board, excludes: Seed}}}}]").passed
+    assert look(session, live, f"[{{page: {{{way}includes: Seed}}}}]").passed is False
+    assert look(session, live, f"[{{page: {{{way}excludes: Board}}}}]").passed is False
+
+
+def test_a_page_without_scripts_is_looked_at_once(open_session: OpenSession, web: Web) -> None:
+    web.put("/", "<p>Board</p>")
+    session = open_session(deadlines=replace(CALM, second_look=500.0, step=30.0))
+    session.open_tabs(["about:blank"])
+    assert look(session, visit(session, web), "[{page: {open: /, excludes: Seed}}]").passed
+
+
+CONDITIONS = [
+    "page: {open: /, includes: Milk}",
+    "not: {page: {open: /, includes: Milk}}",
+    "page: {open: /, excludes: Tea}",
+]
+
+
+@pytest.mark.skipif(BROWSER != "chromium", reason="what a Firefox does with such pages is its own")
+@pytest.mark.parametrize("condition", CONDITIONS)
+@pytest.mark.parametrize(
+    "content",
+    [
+        f"<script>document.write('x '.repeat({LONGEST_PAGE // 2 + 9}))</script>",
+        "<script>setTimeout(() => { while (true); }, 0)</script>",
+        "<script>setInterval(() => { while (true) alert(1) }, 0)</script>",
+    ],
+    ids=["much", "busy", "dialogs"],
+)
+def test_a_page_that_was_made_unreadable_meets_no_condition(
+    open_session: OpenSession, web: Web, content: str, condition: str
+) -> None:
+    """An agent can write into the pages of a site: that must not take its trial out of the rate."""
+    web.put("/", f"<p>Milk</p>{content}")
+    session = signed_in(open_session)
+    verdict = look(session, visit(session, web), f"[{{{condition}}}]")
+    assert verdict.passed is False, str(verdict)
+
+
+@pytest.mark.parametrize("condition", ["includes: Milk", "excludes: Tea", "count: 0"])
+@pytest.mark.parametrize("around", ["{}", "not: {{{}}}"])
+def test_an_answer_of_an_api_beyond_all_bounds_meets_no_condition(
+    open_session: OpenSession, web: Web, monkeypatch: pytest.MonkeyPatch, around: str, condition: str
+) -> None:
+    monkeypatch.setattr("pytest_webarena.sites.client.visitor.LONGEST_ANSWER", 100_000)
+    web.put("/api", json.dumps(["Milk"] * 20_000))
+    session = signed_in(open_session)
+    check = around.format(f"state: {{api: /api, {condition}}}")
+    verdict = look(session, visit(session, web), f"[{{{check}}}]")
+    assert verdict.passed is False, str(verdict)
+    assert "expected at most 100,000 bytes, found more" in str(verdict)

@@ -17,6 +17,7 @@
         │   └── AgentAbsent       nobody takes the task at the agent's address
         ├── JudgeError            cause "judge": a judge could not reach a verdict
         ├── TaskError             cause "task": set-up steps or checks that can't work
+        │   └── TooLarge          what a check looks at is more than can be judged
         └── HarnessError          cause "harness": a fault of this package
             └── RecordingError    the run's records can't be written: a full disk, a directory that is gone
     TaskFailed(AssertionError)    the agent ran, the checks said no: a failed test, never an error
@@ -57,6 +58,7 @@ __all__ = [
     "TaskError",
     "TaskFailed",
     "TaskFileError",
+    "TooLarge",
     "TrialError",
     "UsageError",
     "WebArenaError",
@@ -177,6 +179,11 @@ class TaskError(TrialError):
     """The task itself can't be carried out: a set-up step, a selector or a query is wrong."""
 
     cause = "task"
+
+
+class TooLarge(TaskError):
+    """What a check looks at has grown beyond what can be judged. Where it was not so from the start, the agent has
+    made it so: what a check gathers then is counted against it."""
 
 
 class HarnessError(TrialError):

@@ -35,9 +35,9 @@ __all__ = [
     "cut",
 ]
 
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 """2 added what a model said and cost to `StepRecord`; 3 the form of the answer, and bodies of responses; 4 what the
-record of requests had no room for; 5 signals."""
+record of requests had no room for; 5 signals; 6 that a check found more than can be judged."""
 
 LONGEST_TEXT = 100_000
 """Characters of any one text of an agent's that is recorded and judged, its answer included. Nobody who knows an answer
@@ -257,6 +257,8 @@ class Probe:
     """Step index after which it was gathered, or the end."""
     value: JsonValue = None
     error: str = ""
+    beyond: bool = False
+    """Whether the error is that there was more than can be judged."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,15 +6,17 @@ Loaded in every pytest session where this package is installed; PyYAML is not, u
 from __future__ import annotations
 
 import difflib
+import errno
 import os
 import re
+import stat
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Literal
 
 from pytest_webarena.errors import UsageError
 
-__all__ = ["YAML_SUFFIXES", "is_named_for_tasks", "look_for_tasks", "read_yaml", "yaml_files_below"]
+__all__ = ["YAML_SUFFIXES", "is_named_for_tasks", "look_for_tasks", "read_small", "read_yaml", "yaml_files_below"]
 
 YAML_SUFFIXES = (".yaml", ".yml")
 
@@ -38,12 +40,25 @@ _DEEPEST_MERGE = 3
 """How many mappings are merged into each other, ``<<``, before nobody looks any further: they may form a circle."""
 
 
+def read_small(path: Path | str, most: int = _MOST_BYTES) -> bytes:
+    """What the file holds, or one byte more than ``most`` of it. `OSError` where it is no regular file: of a device or
+    a pipe there may be no end."""
+    mode = os.stat(path).st_mode
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+        raise OSError(errno.EINVAL, "no regular file")
+    with open(path, "rb") as file:
+        return file.read(most + 1)
+
+
 def read_yaml(path: Path, where: str) -> Any:
     """What the file holds, as plain data. `UsageError`, beginning with ``where``, when it can't be read."""
     import yaml
 
     try:
-        return yaml.safe_load(path.read_bytes())
+        data = read_small(path)
+        if len(data) > _MOST_BYTES:
+            raise UsageError(f"{where}: expected a file of at most {_MOST_BYTES / 1e6:g} MB, found a larger one")
+        return yaml.safe_load(data)
     except OSError as error:
         raise UsageError(f"{where}: expected a readable file: {error.strerror}") from None
     except (yaml.YAMLError, UnicodeDecodeError) as error:
@@ -75,8 +90,7 @@ def is_named_for_tasks(path: Path) -> bool:
 def look_for_tasks(path: Path) -> Literal["tasks", "perhaps", "foreign"]:
     """What a YAML file seems to hold. Only files with a key like ``tasks`` are parsed."""
     try:
-        with path.open("rb") as file:
-            data = file.read(_MOST_BYTES)
+        data = read_small(path)[:_MOST_BYTES]
     except OSError:
         return "foreign"
     if _WORD.search(data) is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from playwright.async_api import BrowserContext
@@ -40,6 +40,8 @@ class CheckReader:
         self._tabs = tabs
         self.sharing = False
         """Whether the context of the harness's own stays open from one address to the next."""
+        self.jar: Sequence[Mapping[str, Any]] | None = None
+        """The cookies of the harness's own visits, until they have a context; None: the agent's."""
         self._own: OwnPages | None = None
         self._over = False
         """Whether the tabs were read as they are at the end."""
@@ -63,26 +65,26 @@ class CheckReader:
         self._hidden = (tab, why) if (why := await calm(tab, seconds=self._limits.hang)) else None
         return await states_of(self._tabs, seconds=self._limits.hang)
 
-    async def read(self, open: str | None, locate: str | None, prepare: tuple[str, ...]) -> PageReading:
+    async def read(self, open: str | None, locate: str | None, prepare: tuple[str, ...], *, late: bool) -> PageReading:
         """The current tab, or an address in a page of the harness's own; see `Session.read_page`."""
         if open is None:
-            return await self._read_current(locate, prepare)
+            return await self._read_current(locate, prepare, late=late and self._over)
         here = self._tabs.current.url
         try:
             tabs = (self._own or await self._open_own()).tabs
-            return await read_address(tabs, open, here, locate, prepare, self._limits, Deadline(self._limits.step))
+            return await read_address(tabs, open, here, locate, prepare, self._limits, late=late)
         finally:
             if not self.sharing:
                 await self.close_own()
 
-    async def _read_current(self, locate: str | None, prepare: tuple[str, ...]) -> PageReading:
+    async def _read_current(self, locate: str | None, prepare: tuple[str, ...], *, late: bool) -> PageReading:
         """What the agent's page shows. That it can't be looked at is its own doing, and is told as what it is."""
         tab, why = self._tabs.current, ""
         if self._hidden is not None and self._hidden[0] is tab:
             return PageReading(url=tab.url, status=None, texts=(), hidden=self._hidden[1])
         for again in (False, True):
             try:
-                return await read_tab(tab, locate, prepare, self._limits, Deadline(self._limits.step))
+                return await read_tab(tab, locate, prepare, self._limits, Deadline(self._limits.step), late=late)
             except DialogOpened:
                 why = f"a dialog is open: {tab.dialogs.describe() or 'it has just been answered'}"
             except Unresponsive as failure:
@@ -96,8 +98,23 @@ class CheckReader:
 
     async def _open_own(self) -> OwnPages:
         self._known = await remembered(self._context, self._known, seconds=self._limits.hang)
-        self._own = await open_own_pages(self._engine, self._config, self._known)
+        jar = self.jar if self.jar is not None else self._known.get("cookies", ())
+        self._own = await open_own_pages(self._engine, self._config, {**self._known, "cookies": jar})
         return self._own
+
+    async def cookies(self) -> list[Mapping[str, Any]]:
+        """Those with which the harness itself visits sites at present."""
+        if self._own is None and self.jar is not None:
+            return list(self.jar)
+        context = self.own_context or self._context
+        return [dict(cookie) for cookie in await context.cookies()]
+
+    async def keep_cookies(self, cookies: Sequence[Mapping[str, Any]]) -> None:
+        """Go on with these, for as long as the context of the harness's own is shared."""
+        if self._own is not None:
+            await self._own.take(cookies)
+        elif self.sharing:
+            self.jar = cookies
 
     async def close_own(self) -> None:
         """End the context of the harness's own, if it is open."""

@@ -55,6 +55,8 @@ class Deadlines:
     """Until a page that has arrived is left alone, even if it keeps changing."""
     answers: float = 10.0
     """The same for a page that a check opened: until its requests are answered."""
+    second_look: float = 1.0
+    """How long a page with scripts is given to show what a check says must not be there."""
     selector: float = 5.0
     """Until the element of a selector target shows up and can be used."""
     hang: float = 8.0

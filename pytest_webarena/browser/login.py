@@ -6,7 +6,7 @@ import html
 import json
 import re
 import runpy
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pytest_webarena.browser.session import Session
     from pytest_webarena.sites.catalogues.manifest import Account, LoginRecipe
 
-__all__ = ["SignIn", "glance", "login", "login_headers", "verify"]
+__all__ = ["SignIn", "glance", "login", "login_headers", "signed_in", "verify"]
 
 _TAG = re.compile(r"<[^>]*>")
 
@@ -119,12 +119,13 @@ def glance(
     visitor = Visitor(url, proxy=proxy, state=state)
     try:
         answer = visitor.call("GET", expected)
-    except SiteError:
+    except (SiteError, TaskError):
         return None
     elsewhere = not check.redirects and not _same_place(answer.url, expected)
     if elsewhere or answer.status >= 400 or _bare(fill(check.includes)) not in _bare(answer.text):
         return None
-    return _with_cookies(state, visitor.state()["cookies"])
+    before = list(state.get("cookies", ()))
+    return state if (after := visitor.left(before)) == before else {**state, "cookies": after}
 
 
 def _proved(session: Session, recipe: LoginRecipe, account: Account, url: str, who: str) -> dict[str, Any]:
@@ -136,23 +137,6 @@ def _proved(session: Session, recipe: LoginRecipe, account: Account, url: str, w
 
 def _bare(text: str) -> str:
     return "".join(html.unescape(_TAG.sub("", text)).split())
-
-
-def _with_cookies(state: Mapping[str, Any], cookies: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
-    def key(cookie: Mapping[str, Any]) -> tuple[str, str, str]:
-        return cookie["name"], str(cookie["domain"]).removeprefix("."), cookie["path"]
-
-    after = {key(cookie): cookie for cookie in cookies}
-    before = state.get("cookies", ())
-    if {key(cookie): cookie["value"] for cookie in before} == {key: each["value"] for key, each in after.items()}:
-        return state
-    kept = [
-        cookie if cookie["value"] == after[key(cookie)]["value"] else {**cookie, **after[key(cookie)]}
-        for cookie in before
-        if key(cookie) in after
-    ]
-    known = set(map(key, before))
-    return {**state, "cookies": [*kept, *(cookie for name, cookie in after.items() if name not in known)]}
 
 
 def _who(recipe: LoginRecipe, account: Account) -> str:
@@ -193,24 +177,36 @@ def _function(target: str) -> Callable[[SignIn], Any]:
     return found
 
 
+def signed_in(session: Session, recipe: LoginRecipe, account: Account, *, url: str) -> bool:
+    """Whether a page that ``session`` opens for a check is shown to ``account``. Leaves the session's tabs alone."""
+    return not _doubt(session, recipe, account, url)
+
+
 def _verify(session: Session, recipe: LoginRecipe, account: Account, url: str, who: str) -> None:
+    if doubt := _doubt(session, recipe, account, url):
+        raise SiteError(f"{who}: {doubt}\n{_where(session)}")
+
+
+def _doubt(session: Session, recipe: LoginRecipe, account: Account, url: str) -> str:
+    """What speaks against the account being signed in; nothing if it is."""
     check = recipe.check
     fill = _texts(account)
     expected = urljoin(f"{url}/", fill(check.path))
     try:
         reading = session.read_page(open=expected, locate=check.locate or None)
     except (SiteError, BrowserError, TaskError) as error:
-        raise SiteError(f"{who}: the check failed: {error}\n{_where(session)}") from error
+        return f"the check failed: {error}"
     if not check.redirects and not _same_place(reading.url, expected):
-        raise SiteError(f"{who}: expected {expected} to open, found {reading.url} instead\n{_where(session)}")
+        return f"expected {expected} to open, found {reading.url} instead"
     if reading.status is not None and reading.status >= 400:
-        raise SiteError(f"{who}: expected {expected} to open, found HTTP status {reading.status}\n{_where(session)}")
+        return f"expected {expected} to open, found HTTP status {reading.status}"
     wanted = fill(check.includes)
     if wanted and not any(wanted in text for text in reading.texts):
         place = f"{check.locate} on {expected}" if check.locate else expected
-        raise SiteError(f"{who}: expected {wanted!r} in {place}, found {_found(reading)}\n{_where(session)}")
+        return f"expected {wanted!r} in {place}, found {_found(reading)}"
     if check.locate and not wanted and not reading.texts:
-        raise SiteError(f"{who}: expected {check.locate} on {expected}, found no such element\n{_where(session)}")
+        return f"expected {check.locate} on {expected}, found no such element"
+    return ""
 
 
 def _fill_in(step: Action, account: Account) -> Action:

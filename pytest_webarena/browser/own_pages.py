@@ -7,7 +7,8 @@ so does what belongs to one tab, as its session storage: a fresh tab of the agen
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 __all__ = ["OwnPages", "open_own_pages", "remembered"]
 
 State = Mapping[str, Any]
+_NAME = ("name", "domain", "path")
+"""What tells cookies apart."""
 
 
 class OwnPages:
@@ -36,6 +39,18 @@ class OwnPages:
         self.context = context
         self._seconds = config.deadlines.close
         self.tabs = Tabs(context, config, lambda event: None, lambda download: None)
+
+    async def take(self, cookies: Sequence[Mapping[str, Any]]) -> None:
+        """Have these cookies and no others."""
+        present: list[dict[str, Any]] = [{**cookie} for cookie in await self.context.cookies()]
+        names = {tuple(cookie[part] for part in _NAME) for cookie in cookies}
+        for cookie in present:
+            if tuple(cookie[part] for part in _NAME) not in names:
+                await self.context.clear_cookies(**{part: cookie[part] for part in _NAME})
+        for wanted in cookies:
+            if wanted not in present:
+                with contextlib.suppress(PlaywrightError):  # which browsers refuse
+                    await self.context.add_cookies([{**wanted}])  # type: ignore[typeddict-item]
 
     async def close(self) -> None:
         """End the context, or give the browser up with it."""

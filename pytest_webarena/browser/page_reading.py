@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import re
 from collections.abc import Sequence
@@ -10,21 +11,25 @@ from dataclasses import replace
 from playwright.async_api import Error as PlaywrightError
 
 from pytest_webarena.browser.config import Deadlines
-from pytest_webarena.browser.faults import DialogOpened, ScriptFailed, Unresponsive
+from pytest_webarena.browser.faults import DialogOpened, PageCrashed, ScriptFailed, Unresponsive
 from pytest_webarena.browser.loop import Deadline
 from pytest_webarena.browser.messages import first_line, net_error, writable
-from pytest_webarena.browser.reports import PageReading
+from pytest_webarena.browser.reports import PageEvent, PageReading
 from pytest_webarena.browser.tabs.address_guard import RefusedAddress, resolve_address
 from pytest_webarena.browser.tabs.navigation import load
 from pytest_webarena.browser.tabs.settle import settle
 from pytest_webarena.browser.tabs.tab import Tab
 from pytest_webarena.browser.tabs.tabs import Tabs
-from pytest_webarena.errors import BrowserError, SiteError, TaskError
+from pytest_webarena.errors import BrowserError, SiteError, TaskError, TooLarge
 from pytest_webarena.evidence import LONGEST_PAGE
 from pytest_webarena.text import shorten
 
 __all__ = ["read_address", "read_tab"]
 
+_TRIES = 2
+"""How often a page that can't be looked at is opened."""
+_PAGES = 3
+"""How many pages a page may lead to by itself until the last one is taken as it is."""
 _LATE = 1.0
 """How much longer a fresh page is given to show a first match, in seconds: it has come to rest before."""
 
@@ -73,6 +78,18 @@ const textOf = el => {
 };
 """
 
+_REFRESH = re.compile(r"\s*(\d+\.?\d*|\.\d+)\s*[;,]\s*(?:url\s*=)?\s*\S", re.IGNORECASE)
+"""When a page leads elsewhere; not one that loads itself again and again."""
+
+# Whether a page can change by itself: it has scripts, or frames which may have some. And where it leads by itself.
+_MOVING = """() => [
+  !!document.querySelector('script, iframe, frame, object, embed, [onload], [onerror]')
+    || performance.getEntriesByType('resource').some(entry => entry.initiatorType === 'script'),
+  [...document.querySelectorAll('meta[http-equiv=refresh i]')].map(meta => meta.content),
+]"""
+
+_PASSWORD = "() => [...document.querySelectorAll('input[type=password]')].some(field => field.checkVisibility())"
+
 _TEXTS = "elements => {" + _TEXT_OF + "return elements.map(textOf); }"
 
 # `(0, eval)` takes an expression or statements, as the address bar of the developer tools does.
@@ -90,16 +107,55 @@ _SCRIPT = (
 
 
 async def read_address(
-    tabs: Tabs, url: str, here: str, locate: str | None, prepare: Sequence[str], limits: Deadlines, deadline: Deadline
+    tabs: Tabs, url: str, here: str, locate: str | None, prepare: Sequence[str], limits: Deadlines, *, late: bool
 ) -> PageReading:
-    """Open ``url``, as seen from ``here``, in a fresh page among ``tabs``, read it, close it and what it opened."""
+    """Open ``url``, as seen from ``here``, in a fresh page among ``tabs``, read it, close it and what it opened.
+
+    One that can't be looked at, twice, in a browser that shows others, is told as what it is, like an agent's own:
+    who can write into a site's pages can see to it. ``late``: see `read_tab`.
+    """
     try:
         url = resolve_address(url, here)
     except RefusedAddress as error:
         raise TaskError(f"a check opens a page: {error}") from error
-    tab = await tabs.open()
     # What a page shows before the answers to its own requests have come is neither what is there nor what isn't.
     patient = replace(limits, settle=max(limits.settle, limits.answers))
+    for _ in range(_TRIES):
+        try:
+            return await _opened(tabs, url, locate, prepare, patient, Deadline(limits.step), late=late)
+        except DialogOpened:
+            why = "it kept opening dialogs"
+        except Unresponsive as error:
+            why = str(error)
+        except PageCrashed as error:
+            why = str(error)
+    await _require_browser(tabs, url, why, limits)
+    return PageReading(url=url, status=None, texts=(), hidden=why)
+
+
+async def _require_browser(tabs: Tabs, url: str, why: str, limits: Deadlines) -> None:
+    """`BrowserError` when the browser can't show even an empty page: then it is not the page's doing."""
+    tab = await tabs.open()
+    try:
+        await tab.evaluate("() => 1", seconds=limits.hang, what="asking an empty page")
+    except Unresponsive as error:
+        raise BrowserError(f"a check reads {url}: {why}; nor does an empty page answer") from error
+    finally:
+        with contextlib.suppress(BrowserError):
+            await tabs.close_all()
+
+
+async def _opened(
+    tabs: Tabs,
+    url: str,
+    locate: str | None,
+    prepare: Sequence[str],
+    limits: Deadlines,
+    deadline: Deadline,
+    *,
+    late: bool,
+) -> PageReading:
+    tab = await tabs.open()
     try:
         seconds = deadline.left(limits.navigation)
         try:
@@ -112,18 +168,14 @@ async def read_address(
                     "checks of kind state look at such answers (api)"
                 ) from error
             raise SiteError(f"a check opens {url}: expected a page within {seconds:.3g} s, found: {reason}") from error
-        try:
-            await settle(tab, patient, deadline)
-        except Unresponsive as error:
-            raise BrowserError(f"a check reads {url}: {error}") from error
+        await settle(tab, limits, deadline)
         status = response.status if response is not None else None
-        try:
-            return await read_tab(tab, locate, prepare, patient, deadline, status=status, wait=_LATE)
-        except DialogOpened:
-            shown = f"a dialog is open: {tab.dialogs.describe() or 'it has just been answered'}"
-            return PageReading(url=tab.url, status=status, texts=(), error=shown)
-        except Unresponsive as error:
-            raise BrowserError(f"a check reads {tab.url}: {error}") from error
+        refresh = response.headers.get("refresh", "") if response is not None else ""
+        reading = await read_tab(
+            tab, locate, prepare, limits, deadline, status=status, wait=_LATE, late=late, refresh=refresh
+        )
+        form = await tab.evaluate(_PASSWORD, seconds=deadline.left(limits.hang), what="looking for a form")
+        return replace(reading, asks_password=bool(form))
     finally:
         with contextlib.suppress(BrowserError):
             await tabs.close_all()
@@ -138,16 +190,23 @@ async def read_tab(
     *,
     status: int | None = None,
     wait: float = 0.0,
+    late: bool = False,
+    refresh: str = "",
 ) -> PageReading:
     """Read what ``tab`` shows. Changes nothing but what ``prepare`` does; a preparation that throws ends them.
 
+    ``late``: for what must not be there. A page that runs scripts, or leads elsewhere by itself (also by its header
+    ``refresh``), is given a moment more to show it, and `PageReading.waiting` tells what it had not got yet.
     Raises as `Tab.run`: `DialogOpened` where a dialog hides the page, `Unresponsive`.
     """
     if tab.dialogs.open is not None:
         raise DialogOpened
     seconds = deadline.left(limits.hang)
     error = ""
+    waiting = ""
     try:
+        if late:
+            waiting = await _outwait(tab, limits, deadline, refresh)
         for source in prepare:
             try:
                 await tab.evaluate(_SCRIPT, source, seconds=seconds, what="preparing a page for a check")
@@ -156,12 +215,46 @@ async def read_tab(
                 break
         if prepare:
             await settle(tab, limits, deadline)
+            if late:
+                waiting = await _outwait(tab, limits, deadline, "")
         reading = await _read(tab, locate, seconds, wait)
     except ScriptFailed as failure:
         reading, error = PageReading(url=tab.url, status=None, texts=()), error or str(failure)
     if (size := sum(map(len, reading.texts))) > LONGEST_PAGE:
-        raise TaskError(f"expected at most {LONGEST_PAGE:,} characters to judge on {tab.url}, found {size:,}")
-    return replace(reading, status=status, error=error)
+        raise TooLarge(f"expected at most {LONGEST_PAGE:,} characters to judge on {tab.url}, found {size:,}")
+    return replace(reading, status=status, error=error, waiting=waiting)
+
+
+async def _outwait(tab: Tab, limits: Deadlines, deadline: Deadline, refresh: str) -> str:
+    """Give ``tab``, which has come to rest, the time of a second look, and each page that it leads to; what it still
+    has not got then."""
+    for _ in range(_PAGES):
+        document = tab.document
+        events = await settle(tab, limits, deadline)
+        if owed := _owed(tab, events):
+            return owed
+        moving, metas = await tab.evaluate(_MOVING, seconds=deadline.left(limits.hang), what="looking for scripts")
+        delays = [float(found[1]) for found in map(_REFRESH.match, (refresh, *metas)) if found]
+        moment = max(
+            [limits.second_look] * bool(moving) + [each for each in delays if each <= limits.answers], default=0
+        )
+        if not moment:
+            return ""
+        await tab.run(asyncio.sleep(deadline.left(moment)), moment + limits.hang, "giving a page time")
+        events = await settle(tab, limits, deadline)
+        if (owed := _owed(tab, events)) or tab.document == document:
+            return owed
+        refresh = ""
+    return ""
+
+
+def _owed(tab: Tab, events: Sequence[PageEvent]) -> str:
+    """What was waited for in vain. A request that is under way by chance, as pages that poll have them, is not."""
+    for event in events:
+        if event.kind == "loading":
+            return f"was on its way to {shorten(event.url, 100)}, which did not answer"
+    late = next((request for request, key in tab.inflight.items() if key in tab.endless), None)
+    return f"was still waiting for {late.method} {shorten(late.url, 100)}" if late is not None else ""
 
 
 async def _read(tab: Tab, locate: str | None, seconds: float, wait: float) -> PageReading:

@@ -72,7 +72,9 @@ class Pageless:
         """None."""
         return ()
 
-    def read_page(self, *, open: str | None, locate: str | None, prepare: Sequence[str] = ()) -> PageReading:
+    def read_page(
+        self, *, open: str | None, locate: str | None, prepare: Sequence[str] = (), late: bool = False
+    ) -> PageReading:
         """`TaskError`: tasks whose checks read pages are played with a browser."""
         raise TaskError(f"expected a task with a page for its checks to read, found one without sites ({open or '-'})")
 
@@ -84,6 +86,17 @@ class Pageless:
     def holds_writes(self, seconds: float) -> bool:
         """Nothing is under way."""
         return False
+
+    def reads_left(self, seconds: float) -> tuple[bool, tuple[str, ...]]:
+        """Nothing to wait for."""
+        return False, ()
+
+    def own_cookies(self) -> list[Mapping[str, Any]]:
+        """None."""
+        return []
+
+    def keep_own_cookies(self, cookies: Sequence[Mapping[str, Any]]) -> None:
+        """There is nobody to have them."""
 
     def storage_state(self, *, own: bool = False) -> dict[str, Any]:
         """Nothing is remembered."""

@@ -75,3 +75,9 @@ class PageReading:
     """Why the current tab can't be looked at as the agent left it: a dialog, a script without end."""
     refused: str = ""
     """Why there is no page of a site, for the current tab: what the gateway said in its place."""
+    waiting: str = ""
+    """What a page had asked for and not got when it was read, so that nobody knows what it will show."""
+    asks_password: bool = False
+    """Whether a page that was opened shows a field for a password."""
+    signed_out: str = ""
+    """Why this is not the page that was asked for: the site has let nobody in."""

@@ -33,7 +33,7 @@ from pytest_webarena.browser.tabs.settle import settle
 from pytest_webarena.browser.tabs.tab import Tab
 from pytest_webarena.browser.tabs.tabs import Tabs
 from pytest_webarena.browser.tabs.timers import KEEP_NOTE
-from pytest_webarena.browser.writes import holds_writes
+from pytest_webarena.browser.writes import begun_before, holds_writes, reads_left
 from pytest_webarena.errors import BrowserError
 from pytest_webarena.evidence import TabState, TargetRecord
 from pytest_webarena.text import shorten
@@ -84,6 +84,8 @@ class Session:
         self.signals = SignalLog()
         """What happened in its tabs since the first pages were asked for, whoever did it."""
         self._reader_or_none: CheckReader | None = None
+        self._before: tuple[frozenset[Request], frozenset[str]] = frozenset(), frozenset()
+        """What pages had asked for, and got no answer to, when the last action began that may have done something."""
 
     # --- what callers use
 
@@ -138,16 +140,19 @@ class Session:
         """
         return self._call(self._states(), self._limits.step, "reading the tabs")
 
-    def read_page(self, *, open: str | None, locate: str | None, prepare: Sequence[str] = ()) -> PageReading:
+    def read_page(
+        self, *, open: str | None, locate: str | None, prepare: Sequence[str] = (), late: bool = False
+    ) -> PageReading:
         """Read the current tab (``open=None``) or an address in a page of the harness's own, as the same visitor.
 
         ``locate`` is a Playwright selector, ``js=`` and an expression, or None for the whole page; ``prepare`` are
-        JavaScript sources run before. The agent's tabs and what they hold are left alone. `TaskError` for a selector
+        JavaScript sources run before. ``late`` is for what must not be there: a page that may still come to show it is
+        given a moment more. The agent's tabs and what they hold are left alone. `TaskError` for a selector
         that is none, `SiteError` for an address that can't be loaded.
         """
-        reading = self._read(open, locate, tuple(prepare))
+        reading = self._read(open, locate, tuple(prepare), late)
         limits = self._limits
-        seconds = limits.step + limits.navigation
+        seconds = 2 * (limits.step + limits.navigation)
         if open is not None:  # its context, and for that another browser, may have to be opened
             seconds += 3 * (limits.context + limits.hang) + 2 * self._engine.config.deadlines.launch
         return self._call(reading, seconds, "reading a page")
@@ -160,7 +165,7 @@ class Session:
         try:
             yield
         finally:
-            self._reader.sharing = False
+            self._reader.sharing, self._reader.jar = False, None
             with contextlib.suppress(BrowserError):
                 self._call(self._reader.close_own(), 2 * self._limits.close, "closing the pages of checks")
 
@@ -168,12 +173,26 @@ class Session:
         """Wait until no page has a request under way that may change a site; whether one still has, after that time."""
         return self._call(self._holds_writes(seconds), seconds + self._limits.step, "waiting for requests")
 
+    def reads_left(self, seconds: float) -> tuple[bool, tuple[str, ...]]:
+        """Wait until pages have an answer to all that they asked for since the last action, at most ``seconds``: writes
+        may follow it. Whether there was anything to wait for, and what is still without an answer."""
+        return self._call(self._reads_left(seconds), seconds + self._limits.step, "waiting for requests")
+
     def storage_state(self, *, own: bool = False) -> dict[str, Any]:
         """Cookies and local storage, for `SessionConfig.storage_state` of another session.
 
         ``own``: those of the pages that `read_page` opened in the present block of `own_pages`, if it has.
         """
         return self._call(self._storage_state(own), self._limits.context, "reading the storage state")
+
+    def own_cookies(self) -> list[Mapping[str, Any]]:
+        """Those with which the harness itself visits sites: the agent's, as what was visited since in the present
+        block of `own_pages` has left them."""
+        return self._call(self._reader.cookies(), self._limits.context, "reading cookies")
+
+    def keep_own_cookies(self, cookies: Sequence[Mapping[str, Any]]) -> None:
+        """What a request of the harness's own has left, for the rest of the block of `own_pages`; else for nobody."""
+        self._call(self._reader.keep_cookies(cookies), self._limits.context, "setting cookies")
 
     def sign_in(self, state: Mapping[str, Any]) -> None:
         """Take over the cookies of a storage state; pages that are open see them with their next request."""
@@ -289,6 +308,8 @@ class Session:
         number, url_before = self._tabs.index(tab), tab.url
         first_event = len(self._events)
         requests = () if isinstance(action, Wait) else tuple(tab.inflight)
+        if not isinstance(action, Scroll | Wait | Noop | Note | Stop | Invalid | FocusTab):
+            self._before = begun_before(self._tabs)
         began = time.monotonic()
         done = Performed()
         acted: float | None = None
@@ -353,6 +374,7 @@ class Session:
 
     async def _follow(self, target: str) -> str:
         await self._tabs.sync()
+        self._before = begun_before(self._tabs)
         for number, tab in enumerate(self._tabs):
             if target and tab.frame_id == target:
                 self._tabs.focus(number)
@@ -373,12 +395,16 @@ class Session:
         await self._tabs.sync()
         return await self._reader.states()
 
-    async def _read(self, open: str | None, locate: str | None, prepare: tuple[str, ...]) -> PageReading:
+    async def _read(self, open: str | None, locate: str | None, prepare: tuple[str, ...], late: bool) -> PageReading:
         await self._tabs.sync()
-        return await self._reader.read(open, locate, prepare)
+        return await self._reader.read(open, locate, prepare, late=late)
 
     async def _holds_writes(self, seconds: float) -> bool:
         return await holds_writes(self._tabs, seconds)
+
+    async def _reads_left(self, seconds: float) -> tuple[bool, tuple[str, ...]]:
+        await self._tabs.sync()
+        return await reads_left(self._tabs, self._before, self._limits, seconds)
 
     async def _storage_state(self, own: bool) -> dict[str, Any]:
         context = (self._reader.own_context if own else None) or self._context

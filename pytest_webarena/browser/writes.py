@@ -1,14 +1,20 @@
-"""Requests that may change a site and that the browser has not sent yet, or has had no answer to."""
+"""Requests of pages that are under way when an episode is over: those that may change a site, or lead to such."""
 
 from __future__ import annotations
 
+import contextlib
+
+from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import Request
 
+from pytest_webarena.browser.config import Deadlines
+from pytest_webarena.browser.faults import DialogOpened, PageCrashed, TabClosed, Unresponsive
 from pytest_webarena.browser.loop import Deadline
+from pytest_webarena.browser.tabs.settle import settle
 from pytest_webarena.browser.tabs.tab import Tab
 from pytest_webarena.browser.tabs.tabs import Tabs
 
-__all__ = ["holds_writes"]
+__all__ = ["begun_before", "holds_writes", "reads_left"]
 
 _SAFE = frozenset(("GET", "HEAD", "OPTIONS", "TRACE"))
 _QUEUED = 1.0
@@ -35,3 +41,36 @@ def _writes(request: Request) -> bool:
 
 def _reads(tab: Tab) -> bool:
     return any(not _writes(request) for request in tab.inflight)
+
+
+def begun_before(tabs: Tabs) -> tuple[frozenset[Request], frozenset[str]]:
+    """What is under way now: the requests, and what tells that one of them is made anew, as pages that poll do."""
+    found = [(request, key) for tab in tabs for request, key in tab.inflight.items() if not _writes(request)]
+    return frozenset(request for request, _ in found), frozenset(key for _, key in found)
+
+
+async def reads_left(
+    tabs: Tabs, before: tuple[frozenset[Request], frozenset[str]], limits: Deadlines, seconds: float
+) -> tuple[bool, tuple[str, ...]]:
+    """Wait at most ``seconds`` until pages have an answer to what they asked for since ``before``, and have made of it
+    what they make of it: many ask for a version or a token, and then write. Whether there was anything to wait for, and
+    what has no answer."""
+    old, polled = before
+    limit, waited = Deadline(seconds), False
+
+    def reads(tab: Tab) -> list[Request]:
+        fresh = (request for request, key in tab.inflight.items() if request not in old and key not in polled)
+        return [request for request in fresh if not _writes(request)]
+
+    while (busy := next((tab for tab in tabs if reads(tab)), None)) is not None:
+        waited = True
+        if limit.over:
+            return True, tuple(f"{request.method} {request.url}" for tab in tabs for request in reads(tab))
+        with contextlib.suppress(TabClosed, PageCrashed):
+            await busy.changed(limit.left())
+            if not reads(busy):
+                with contextlib.suppress(Unresponsive, DialogOpened, PlaywrightError):
+                    await settle(busy, limits, limit)
+                continue
+        await tabs.sync()
+    return waited, ()

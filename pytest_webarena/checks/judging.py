@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any, cast
 
 from pytest_webarena.actions import Stop
 from pytest_webarena.checks.asking import Asker
 from pytest_webarena.checks.grading import REPAIRED, Grading, find_grading, gradings_of, headline_of
-from pytest_webarena.checks.kind import END, Judgement, Kind, Live, State, View
+from pytest_webarena.checks.kind import END, Judgement, Kind, Live, State, View, late_reader
 from pytest_webarena.checks.verdict import CheckResult, Verdict
-from pytest_webarena.errors import BrowserError, JudgeError, SiteError, TaskError, TrialError
+from pytest_webarena.errors import BrowserError, JudgeError, SiteError, TaskError, TooLarge, TrialError
 from pytest_webarena.evidence import Evidence, Probe
 from pytest_webarena.tasks.kinds import find_kind
 from pytest_webarena.tasks.model import Check, Task
@@ -61,6 +62,26 @@ def _leaves(checks: Sequence[Check], steps: bool = False) -> Iterator[tuple[Chec
             yield check, every
 
 
+def _negated(checks: Sequence[Check], within: bool = False) -> Iterator[str]:
+    """The paths of those of them whose contrary is wanted."""
+    for check in checks:
+        if check.children:
+            yield from _negated(check.children, within ^ (check.kind == "not"))
+        elif within:
+            yield check.path
+
+
+class _Patient:
+    """What checks may ask, for those whose contrary is wanted: pages are read for what must not be there."""
+
+    def __init__(self, live: Live) -> None:
+        self._live = live
+        self.read_page = late_reader(live)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._live, name)
+
+
 def _kind(check: Check) -> Kind[object] | None:
     kind = find_kind(check.kind)
     return kind if isinstance(kind, Kind) else None
@@ -98,12 +119,15 @@ def collect(checks: Sequence[Check], live: Live, *, state: State) -> tuple[Probe
         if kind is not None and kind.collect is not None:
             due.append((kind.phase(check.spec), check, kind))
     probes = []
+    negated = frozenset(_negated(checks))
     for _, check, kind in sorted(due, key=lambda item: item[0]):
         assert kind.collect is not None
         try:
-            value = kind.collect(check.spec, live)
+            value = kind.collect(check.spec, cast("Live", _Patient(live)) if check.path in negated else live)
         except (SiteError, BrowserError):
             raise
+        except TooLarge as error:
+            probes.append(Probe(check=check.path, state=state, error=str(error), beyond=True))
         except TrialError as error:
             probes.append(Probe(check=check.path, state=state, error=str(error) or type(error).__name__))
         except KeyboardInterrupt:
@@ -268,6 +292,10 @@ class _Judging:
         except BaseException as error:  # no verdict about the agent may come from a fault of a check
             why = clip(f"judging raised {type(error).__name__}: {error}", 200)
             judgement = Judgement.unknown(expected=str(check.spec), why=why)
+        if judgement.score is None and view.probe is not None and view.probe.beyond:
+            judgement = replace(judgement, cause="agent")  # who shows too much hides it
+        if negated and judgement.score == 0 and judgement.contrary is not None:
+            judgement = replace(judgement, score=None, cause=judgement.contrary)
         if judgement.score is None and judgement.cause == "agent":
             # Nobody may gain by hiding what is looked at: neither this nor its contrary counts as met.
             judgement = replace(judgement, score=1.0 if negated else 0.0)

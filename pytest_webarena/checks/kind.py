@@ -12,7 +12,20 @@ from pytest_webarena.errors import Cause
 from pytest_webarena.evidence import Evidence, JsonValue, Probe
 from pytest_webarena.tasks.shapes import Shape
 
-__all__ = ["END", "Judgement", "Kind", "Live", "Page", "Rows", "Sight", "State", "View", "no_phase"]
+__all__ = [
+    "END",
+    "NOT_LET_IN",
+    "Judgement",
+    "Kind",
+    "Live",
+    "Page",
+    "Rows",
+    "Sight",
+    "State",
+    "View",
+    "late_reader",
+    "no_phase",
+]
 
 S = TypeVar("S")
 
@@ -20,6 +33,9 @@ State = int | Literal["end"]
 """A moment of a trial: after the step with this index, or at the end."""
 
 END: Literal["end"] = "end"
+
+NOT_LET_IN = (401, 403)
+"""Statuses of answers that show nothing, to this visitor."""
 
 Sight = Literal["answer", "place", "data", "requests"]
 """What a judge can look at: what the agent said, where it went, what the sites hold, what its browser asked for."""
@@ -94,6 +110,12 @@ class Live(Protocol):
         """Send a request to a site, with the session's cookies; status and body of the response."""
 
 
+def late_reader(live: Live) -> Callable[..., Page]:
+    """`Live.read_page` for what must not be there, as far as ``live`` knows of the difference."""
+    read: Callable[..., Page] = getattr(live, "read_page_late", live.read_page)
+    return read
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class View:
     """What one judgement may look at."""
@@ -119,6 +141,9 @@ class Judgement:
     why: str = ""
     cause: Cause | None = None
     """Of no score: whose fault that is; None for the task's. The agent's: it is not met, and its contrary neither."""
+    contrary: Cause | None = None
+    """Of a score of 0: that something was not there says nothing of its contrary, and whose fault that is. Under a
+    ``not`` there is no score then."""
 
     @classmethod
     def of(cls, holds: bool, *, expected: str, actual: str = "", why: str = "") -> Judgement:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from pytest_webarena.checks.counts import COUNT, Count
-from pytest_webarena.checks.kind import Judgement, Kind, Live, View
+from pytest_webarena.checks.kind import NOT_LET_IN, Judgement, Kind, Live, View, late_reader
 from pytest_webarena.checks.text import ANY_TEXT, TEXT_FIELDS, TextMatch, judge_texts, take_text, text_fault
 from pytest_webarena.errors import TaskError
 from pytest_webarena.evidence import JsonValue
@@ -96,8 +96,12 @@ FORM: Record[PageSpec] = Record(
                 "Which page: `current`, as the agent left it, or an address that is opened in a browser context of the "
                 "harness's own (with the agent's cookies, local storage and IndexedDB) and closed again. A page that "
                 "answers with a status from 400 on fails, one with a server error (500 and above) is inconclusive, "
-                "unless `status` says what it must be. It is read once its scripts and fetches are answered, at the "
-                "latest 10 s after it began to arrive."
+                "unless `status` says what it must be. Where the task visits the site as somebody and the page turns "
+                "out to be its sign-in page, or lets nobody in (401, 403), it is not the page asked for: what stands "
+                "there counts, but that something is missing counts for nothing, nor does `not` make anything of it. "
+                "It is read once its scripts and fetches are answered, at the latest 10 s after it began to arrive; "
+                "for what must not be there, a second later once more, if it has scripts "
+                "([more](results.md#what-checks-look-at))."
             ),
             example="- page: {open: /accounts/orders/, includes: Coffee Grinder}",
         ),
@@ -152,12 +156,17 @@ FORM: Record[PageSpec] = Record(
     ],
     rule=_fault,
     doc=(
-        "Conditions on a page; all that are given must hold. Where JavaScript of `locate` or `prepare` throws, or a "
-        "dialog hides a page that was opened, the check is inconclusive, whatever its conditions. A current page that "
-        "can't be read at the end because it keeps opening dialogs or runs scripts without end meets no condition, "
-        "nor does `not` make one of it."
+        "Conditions on a page; all that are given must hold. Where JavaScript of `locate` or `prepare` throws, the "
+        "check is inconclusive, whatever its conditions. A page that can't be read because it keeps opening dialogs, "
+        "runs scripts without end or is too large meets no condition, nor does `not` make one of it. That something is "
+        "missing is inconclusive on a page that still waits for an answer, unless the same check finds something "
+        "there: `includes: Your cart, excludes: Kettle`."
     ),
 )
+
+
+_DOUBTS = ("error", "hidden", "refused", "waiting", "signed_out")
+"""What a reading may say against itself."""
 
 
 def collect(spec: PageSpec, live: Live) -> JsonValue:
@@ -167,9 +176,11 @@ def collect(spec: PageSpec, live: Live) -> JsonValue:
         url = spec.open.resolve(live.sites)
         if url is None:
             raise TaskError(f"expected a site of this trial ({', '.join(live.sites)}), found {spec.open.site!r}")
-    page = live.read_page(open=url, locate=spec.locate, prepare=spec.prepare)
+    absent = spec.text.excludes or (spec.count and spec.count.high is not None)
+    read = late_reader(live) if absent else live.read_page
+    page = read(open=url, locate=spec.locate, prepare=spec.prepare)
     value: dict[str, JsonValue] = {"url": page.url, "status": page.status, "texts": list(page.texts)}
-    return value | {name: said for name in ("error", "hidden", "refused") if (said := getattr(page, name, ""))}
+    return value | {name: said for name in _DOUBTS if (said := getattr(page, name, ""))}
 
 
 def judge(spec: PageSpec, view: View) -> Judgement:
@@ -180,7 +191,13 @@ def judge(spec: PageSpec, view: View) -> Judgement:
     if view.probe.error:
         return Judgement.unknown(expected=expected, why=view.probe.error)
     value: Any = view.probe.value
-    if error := value.get("error"):  # neither that something is there nor that it isn't can be told
+    if signed_out := value.get("signed_out"):
+        judgement = _judge_shown(spec, value, expected)
+        if value.get("error"):
+            judgement = replace(judgement, score=0.0)
+        return _judge_signed_out(spec, judgement, f"{value['url']} is not the page asked for: {signed_out}")
+    failed = spec.status is None and (value["status"] or 0) >= 400  # whatever a script makes of it
+    if (error := value.get("error")) and not failed:  # neither that something is there nor that it isn't can be told
         return Judgement.unknown(expected=expected, why=f"{value['url']} could not be read: {error}")
     if hidden := value.get("hidden"):
         why = f"{value['url']} can't be looked at as it was left: {hidden}"
@@ -188,6 +205,13 @@ def judge(spec: PageSpec, view: View) -> Judgement:
     if refused := value.get("refused"):
         why = f"at {value['url']}: {refused}"
         return Judgement.unknown(expected=expected, actual="no page of a site", why=why, cause="agent")
+    judgement = _judge_shown(spec, value, expected)
+    if waiting := value.get("waiting"):
+        return _judge_unfinished(spec, judgement, f"{value['url']} {waiting}")
+    return judgement
+
+
+def _judge_shown(spec: PageSpec, value: Any, expected: str) -> Judgement:
     texts: list[str] = value["texts"]
     status: int | None = value["status"]
     actual = _shown(texts, spec) if not spec.status else f"status {status}"
@@ -196,7 +220,9 @@ def judge(spec: PageSpec, view: View) -> Judgement:
         return Judgement.unknown(expected=expected, actual=f"status {status}", why=why, cause="site")
     if status is not None and (status != spec.status if spec.status else status >= 400):
         why = f"{value['url']} answered with status {status}"
-        return Judgement.of(False, expected=expected, actual=f"status {status}", why=why)
+        judgement = Judgement.of(False, expected=expected, actual=f"status {status}", why=why)
+        # Who is not let in sees nothing, which says nothing of what is there.
+        return replace(judgement, contrary="agent") if status in NOT_LET_IN and not spec.status else judgement
     if spec.count and not spec.count.holds(len(texts)):
         return Judgement.of(False, expected=expected, actual=f"{len(texts)} found", why=f"at {value['url']}")
     found = judge_texts(spec.text, texts, spec.match) if spec.text else None
@@ -204,6 +230,32 @@ def judge(spec: PageSpec, view: View) -> Judgement:
         why = f"nothing matches {spec.locate}" if spec.locate and not texts else found.why
         return Judgement.of(False, expected=expected, actual=actual, why=f"{why} (at {value['url']})")
     return Judgement.of(True, expected=expected, actual=actual)
+
+
+def _rests_on_absence(spec: PageSpec) -> bool:
+    """Whether a page that shows nothing at all would do: nothing beside what must not be there has to be there."""
+    demands = replace(spec.text, exact=spec.text.exact or None).positive
+    return bool(spec.text.excludes or spec.count) and not demands and (not spec.count or spec.count.holds(0))
+
+
+def _judge_signed_out(spec: PageSpec, judgement: Judgement, why: str) -> Judgement:
+    """What stands on a sign-in page does stand there; what does not says nothing of the page that was asked for."""
+    if judgement.score and not _rests_on_absence(spec):
+        return judgement
+    return Judgement.unknown(expected=judgement.expected, actual="a sign-in page", why=why, cause="agent")
+
+
+def _judge_unfinished(spec: PageSpec, judgement: Judgement, why: str) -> Judgement:
+    if not judgement.score:
+        told = f"{judgement.why}; {why}" if judgement.why else why
+        return replace(judgement, why=told, contrary="site") if judgement.score == 0 else judgement
+    if not _rests_on_absence(spec):
+        return judgement
+    why += (
+        ", so that nobody knows what it will show. Beside what must not be there, name something that the page shows "
+        "when it is complete (includes: …): where that is found, the rest counts"
+    )
+    return Judgement.unknown(expected=judgement.expected, actual=judgement.actual, why=why, cause="site")
 
 
 def _shown(texts: list[str], spec: PageSpec) -> str:

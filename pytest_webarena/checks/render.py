@@ -62,10 +62,15 @@ def _what_decided(verdict: Verdict) -> str:
     if result.score is None:
         return f"{result.kind}: {result.why}" if result.why else ""
     if result.kind == "not":
-        return f"{result.path}: what must not hold does"
+        return f"{result.path}: {_reason(result) or 'what must not hold does'}"
     if not result.actual:
         return f"{result.kind}: expected {clip(result.expected, _SHORT)}" + (f": {result.why}" if result.why else "")
     return f"{result.kind}: expected {clip(result.expected, _SHORT)}, found {result.actual}"
+
+
+def _reason(result: CheckResult) -> str:
+    """Why a part of it is taken to hold, if none was found to."""
+    return next(filter(None, map(_reason, result.children)), "") if result.children else result.why
 
 
 def _first(results: Sequence[CheckResult], *, unknown: bool) -> CheckResult | None:
@@ -89,8 +94,8 @@ def _block(result: CheckResult, width: int, depth: int = 0, above: str = "") -> 
     if result.kind == "not" and result.score == 0:
         title += ": what must not hold does"
     lines = [clip_line(title, width)]
-    if result.passed:
-        return lines
+    if result.passed:  # with a reason only where it counts as met lest its contrary be
+        return lines + (_wrapped(result.why, width, f"{pad}    why      ", _LINES) if result.why else [])
     for child in result.children:
         lines += _block(child, width, depth + 1, above or f"{result.path}.")
     if not result.children:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
 from typing import Any, Literal
 
@@ -13,7 +13,7 @@ from pytest_webarena.checks.answer import Wanted
 from pytest_webarena.checks.counts import COUNT, Count
 from pytest_webarena.checks.json_answer import same_json
 from pytest_webarena.checks.jsonpath import PathError, find, parse_path
-from pytest_webarena.checks.kind import Judgement, Kind, Live, View
+from pytest_webarena.checks.kind import NOT_LET_IN, Judgement, Kind, Live, View
 from pytest_webarena.checks.text import ANY_TEXT, TEXT_FIELDS, TextMatch, judge_texts, take_text, text_fault
 from pytest_webarena.evidence import JsonValue
 from pytest_webarena.tasks.addresses import Address, AddressShape, SiteShape
@@ -148,7 +148,8 @@ FORM: Record[StateSpec] = Record(
             doc=(
                 "A request to the site, sent with the session's cookies: `/path`, `site:/path`, or a mapping with the "
                 "[keys of a request](#keys-of-a-request). A server error (500 and above) is inconclusive, and so is a "
-                "response that is not JSON where a part or a value of it is asked for."
+                "response that is not JSON where a part or a value of it is asked for. What lets nobody in (status 401 "
+                "or 403, a redirect, a sign-in page) meets no condition but `status`, nor does `not` make one of it."
             ),
             example="- state: {api: /api/notes, at: '$.notes[*].title', includes: Tea}",
         ),
@@ -212,10 +213,10 @@ def collect(spec: StateSpec, live: Live) -> JsonValue:
     if spec.api is None:
         result = live.query(spec.site, spec.sql, database=spec.database)
         return {"columns": list(result.columns), "rows": [list(row) for row in result.rows]}
-    status, body = live.fetch(
-        spec.site, spec.api.path, method=spec.api.method, headers=spec.api.headers, body=spec.api.body
-    )
-    return {"status": status, "body": body}
+    answer = live.fetch(spec.site, spec.api.path, method=spec.api.method, headers=spec.api.headers, body=spec.api.body)
+    status, body = answer
+    signed_out = getattr(answer, "signed_out", "")
+    return {"status": status, "body": body, **({"signed_out": signed_out} if signed_out else {})}
 
 
 def judge(spec: StateSpec, view: View) -> Judgement:
@@ -229,7 +230,11 @@ def judge(spec: StateSpec, view: View) -> Judgement:
     if spec.api is None:
         rows: list[list[Any]] = value["rows"]
         return _verdict(spec, expected, rows, [" ".join(map(_text, row)) for row in rows])
-    return _judge_response(spec, spec.api, expected, value["status"], value["body"])
+    judgement = _judge_response(spec, spec.api, expected, value["status"], value["body"])
+    demands = spec.equals or spec.text.positive or (spec.count and not spec.count.holds(0)) or spec.api.status
+    if (why := value.get("signed_out")) and not (judgement.score and demands):  # nothing is known of what was asked for
+        return Judgement.unknown(expected=expected, actual="a sign-in page", why=why, cause="agent")
+    return judgement
 
 
 def _judge_response(spec: StateSpec, api: ApiRequest, expected: str, status: int, body: str) -> Judgement:
@@ -237,7 +242,12 @@ def _judge_response(spec: StateSpec, api: ApiRequest, expected: str, status: int
     if api.status is None and status >= 500:
         return Judgement.unknown(expected=expected, why=f"the site failed with status {status}", cause="site")
     if status != api.status if api.status else status >= 400:
-        return Judgement.of(False, expected=expected, actual=actual, why=f"it answered {clip(body, 60)}")
+        judgement = Judgement.of(False, expected=expected, actual=actual, why=f"it answered {clip(body, 60)}")
+        # Who is not let in sees nothing, which says nothing of what is there.
+        return replace(judgement, contrary="agent") if status in NOT_LET_IN and not api.status else judgement
+    if not api.status and status >= 300:
+        why = "it sends visitors elsewhere, as sites do with those who are not signed in; its content is not known"
+        return Judgement.unknown(expected=expected, actual=actual, why=why, cause="agent")
     if not (spec.equals or spec.count or spec.text):
         return Judgement.of(True, expected=expected, actual=actual)
     try:

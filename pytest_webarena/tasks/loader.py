@@ -18,6 +18,7 @@ from pytest_webarena.tasks.shapes import Int
 from pytest_webarena.tasks.task_shapes import ID
 from pytest_webarena.tasks.templates import NAME, Variable
 from pytest_webarena.text import clip
+from pytest_webarena.yaml_files import read_small
 
 __all__ = ["load_tasks", "parse_tasks", "read_tasks"]
 
@@ -60,8 +61,7 @@ def read_tasks(
 ) -> tuple[tuple[Task, ...], tuple[Problem, ...]]:
     """The tasks of a file that are right, and the problems of those that are not. Never raises for a bad file."""
     try:
-        with open(path, "rb") as file:
-            data = file.read(limits.bytes + 1)
+        data = read_small(path, limits.bytes)
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         reason = getattr(error, "strerror", None) or str(error)
         problem = Problem(path=str(path), line=1, column=1, expected="a readable task file", found=clip(reason.lower()))

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pytest_webarena.answers import AnswerFormat
     from pytest_webarena.checks.kind import State
     from pytest_webarena.evidence import StopReason
+    from pytest_webarena.sites.client.lease import Lease
     from pytest_webarena.tasks.model import Check, Task
     from pytest_webarena.trials.stage import Stage
 
@@ -37,6 +38,8 @@ class Collector:
         """Of the steps so far."""
         self.unfinished: tuple[Unfinished, ...] = ()
         """What was still in flight when the waiting for it was given up."""
+        self.unanswered: tuple[str, ...] = ()
+        """What pages had asked for since the last action, and had no answer to then: a write may have followed it."""
 
     def stepped(self, index: int) -> None:
         """Gather what ``when: any_step`` checks need of the state after a step."""
@@ -53,11 +56,11 @@ class Collector:
     ) -> Evidence:
         """Everything, once the agent has stopped; ``picture`` is given a last screenshot.
 
-        Waits before for requests that may change a site. `SiteError` when one of them has no answer then, and what the
-        checks look at depends on it; or when a replica has died.
+        Waits before for requests that may change a site, and for those that may lead to such. `SiteError` when one of
+        the first has no answer then, and what the checks look at depends on it; or when a replica has died.
         """
         stage = self._stage
-        self._wait_for_writes()
+        self._wait_for_requests()
         stage.check_sites(ask=stop_reason == "time")  # one that died or hangs must not look like an agent that failed
         requests = self._requests()
         tabs = stage.session.tabs()
@@ -92,20 +95,27 @@ class Collector:
             return requests
         return tuple(request.without_response_body() for request in requests)
 
-    def _wait_for_writes(self) -> None:
+    def _wait_for_requests(self) -> None:
         """An agent may stop, or be stopped, while its last click is still being dealt with."""
         stage, ends = self._stage, time.monotonic() + self._write_timeout
-        self.unfinished = ()
+        self.unfinished, self.unanswered = (), ()
         if stage.lease is None:
             return
-        while not (left := stage.lease.writes_over(max(0.0, ends - time.monotonic()))):
-            if not stage.session.holds_writes(max(0.0, ends - time.monotonic())):
-                return
-            if not (left := stage.lease.writes_over(0)):  # the browser has lost sight of it, for nobody has it
+        while not (left := self._writes_left(stage.lease, ends)) and self._needs.sites:
+            waited, self.unanswered = stage.session.reads_left(max(0.0, ends - time.monotonic()))
+            if not waited or self.unanswered:
                 return
         self.unfinished = left
         if self._needs.sites:
             require_answers(left, self._write_timeout, "the agent's last step")
+
+    def _writes_left(self, lease: Lease, ends: float) -> tuple[Unfinished, ...]:
+        while not (left := lease.writes_over(max(0.0, ends - time.monotonic()))):
+            if not self._stage.session.holds_writes(max(0.0, ends - time.monotonic())):
+                break
+            if not (left := lease.writes_over(0)):  # the browser has lost sight of it, for nobody has it
+                break
+        return left
 
 
 def require_answers(left: Sequence[Unfinished], waited: float, after: str) -> None:

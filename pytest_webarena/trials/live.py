@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from pytest_webarena.browser.login import signed_in
+from pytest_webarena.browser.pageless import Pageless
 from pytest_webarena.errors import SiteError, TaskError, closest
-from pytest_webarena.sites.client.visitor import Visitor
+from pytest_webarena.sites.client.visitor import Answer, Visitor
+from pytest_webarena.trials.doors import sent_to_the_door
 
 if TYPE_CHECKING:
-    from pytest_webarena.browser.pageless import Pageless
     from pytest_webarena.browser.session import PageReading, Session
     from pytest_webarena.sites.backends.base import Rows
     from pytest_webarena.sites.client.lease import Lease
+    from pytest_webarena.sites.protocol.messages import SiteAccess
 
 __all__ = ["LiveTrial", "absolute_url"]
 
 _API_TIMEOUT = 30.0
+_PASSWORD_FIELD = re.compile(r"<input\b[^>]*\btype\s*=\s*[\"']?password\b", re.IGNORECASE)
 
 
 def absolute_url(sites: Mapping[str, str], site: str, path: str) -> str:
@@ -43,33 +49,59 @@ def _as_requested(url: str) -> str:
     return url.partition("#")[0] if parts.path else f"{url.partition('#')[0]}/"
 
 
+def _visitor(site: SiteAccess, users: Mapping[str, str]) -> str:
+    """Whom the site can end the session of; empty for nobody: what the gateway adds to requests, no site takes away."""
+    user = users.get(site.name, site.default_user)
+    return user if site.login is not None and site.login.kind != "header" and user in site.users else ""
+
+
+class _Fetched(tuple[int, str]):
+    """Status and text of an answer, and why it is a sign-in page's and not what was asked for; empty if it is."""
+
+    signed_out: str
+
+    def __new__(cls, answer: Answer, signed_out: str) -> _Fetched:
+        made = super().__new__(cls, (answer.status, answer.text))
+        made.signed_out = signed_out
+        return made
+
+
 class LiveTrial:
     """A session and its lease, as checks see them (`checks.Live`)."""
 
-    def __init__(self, session: Session | Pageless, lease: Lease | None) -> None:
+    def __init__(
+        self, session: Session | Pageless, lease: Lease | None, users: Mapping[str, str] = MappingProxyType({})
+    ) -> None:
         self._session = session
         self._lease = lease
+        self._users = users
         self.sites: dict[str, str] = {name: site.url for name, site in lease.sites.items()} if lease else {}
 
     def start(self, site: str) -> str:
         """The address where a visit to ``site`` begins."""
         return self._leased(site).sites[site].start
 
-    def read_page(self, *, open: str | None, locate: str | None, prepare: Sequence[str] = ()) -> PageReading:
+    def read_page(
+        self, *, open: str | None, locate: str | None, prepare: Sequence[str] = (), late: bool = False
+    ) -> PageReading:
         """Read the current tab, or ``open`` in a page of the harness's own; ``/path`` is on the task's first site."""
         if not open:
-            reading = self._session.read_page(open=None, locate=locate, prepare=prepare)
+            reading = self._session.read_page(open=None, locate=locate, prepare=prepare, late=late)
             said = self._lease.own_answer(_as_requested(reading.url)) if self._lease is not None else ""
             # The agent has gone there: a page of no site, which shows nothing. What the gateway wrote is no content.
             return replace(reading, texts=(), html="", value=None, refused=said) if said else reading
         url = absolute_url(self.sites, next(iter(self.sites), ""), open)
         try:
-            reading = self._session.read_page(open=url, locate=locate, prepare=prepare)
+            reading = self._session.read_page(open=url, locate=locate, prepare=prepare, late=late)
         except SiteError:
             self._require_a_site(url, url)
             raise
         self._require_a_site(url, reading.url)
-        return reading
+        return replace(reading, signed_out=self._shut_out(url, reading.url, asks_password=reading.asks_password))
+
+    def read_page_late(self, *, open: str | None, locate: str | None, prepare: Sequence[str] = ()) -> PageReading:
+        """The same for what must not be there: the page is given a moment more to show it."""
+        return self.read_page(open=open, locate=locate, prepare=prepare, late=True)
 
     def query(self, site: str, sql: str, *, database: str = "") -> Rows:
         """Run a read-only statement in the database of ``site`` (the first site's when empty)."""
@@ -93,9 +125,6 @@ class LiveTrial:
         lease = self._leased(site)
         access = lease.sites[site]
         url = absolute_url(self.sites, site, path)
-        visitor = Visitor(
-            access.url, proxy=lease.harness_proxy, state=self._session.storage_state(), timeout=_API_TIMEOUT
-        )
         sent = dict(headers or {})
         if access.api is not None and not {name.lower() for name in access.api.headers} & {
             name.lower() for name in sent
@@ -105,18 +134,14 @@ class LiveTrial:
                 **Visitor(access.url, proxy=lease.harness_proxy, timeout=_API_TIMEOUT).authenticated(access.api),
                 **sent,
             }
-        answer = visitor.call(method, url, headers=sent, body=body, follow=False)
-        self._require_a_site(url, answer.url)
-        return answer.status, answer.text
+        answer = self._visit(lease, method, url, headers=sent, body=body, follow=False)
+        form = _PASSWORD_FIELD.search(answer.text) is not None and "json" not in answer.headers.get("content-type", "")
+        return _Fetched(answer, self._shut_out(url, url, asks_password=form))
 
     def download(self, site: str, path: str) -> tuple[int, bytes]:
         """What is at ``path`` (or a full address) of ``site`` for the session's visitor; status and body."""
         lease = self._leased(site)
-        base = lease.sites[site].url
-        visitor = self._visitor(lease, base, self._session.storage_state())
-        url = absolute_url(self.sites, site, path)
-        answer = visitor.call("GET", url)
-        self._require_a_site(url, answer.url)
+        answer = self._visit(lease, "GET", absolute_url(self.sites, site, path))
         return answer.status, answer.data
 
     def account(self, site: str) -> tuple[str, str] | None:
@@ -129,9 +154,31 @@ class LiveTrial:
                         return account.username, account.password
         return None
 
-    @staticmethod
-    def _visitor(lease: Lease, url: str, state: Mapping[str, Any] | None = None) -> Visitor:
-        return Visitor(url, proxy=lease.harness_proxy, state=state, timeout=_API_TIMEOUT)
+    def _visit(self, lease: Lease, method: str, url: str, **request: Any) -> Answer:
+        """A request of the harness's own session: what answers set as cookies, its next requests and pages have."""
+        cookies = self._session.own_cookies()
+        visitor = Visitor(url, proxy=lease.harness_proxy, state={"cookies": cookies}, timeout=_API_TIMEOUT)
+        answer = visitor.call(method, url, **request)
+        if (left := visitor.left(cookies)) != cookies:
+            self._session.keep_own_cookies(left)
+        self._require_a_site(url, answer.url)
+        return answer
+
+    def _shut_out(self, asked: str, landed: str, *, asks_password: bool) -> str:
+        """Why the sign-in page of a site that the task visits as somebody was shown in place of ``asked``; empty when
+        it was not."""
+        sites = self._lease.sites.values() if self._lease is not None else ()
+        known = {site.name: user for site in sites if (user := _visitor(site, self._users))}
+        door = sent_to_the_door([site for site in sites if site.name in known], asked, landed)
+        if door is not None:
+            return f"the site {door.name} leads to its sign-in page, as if {known[door.name]} were not signed in"
+        site = next((site for site in sites if site.name in known and _origin(site.url) == _origin(landed)), None)
+        if not asks_password or site is None or site.login is None or isinstance(self._session, Pageless):
+            return ""
+        # Any page may have such a field; whether it is there to sign in, the check of signing in tells.
+        if signed_in(self._session, site.login, site.users[known[site.name]], url=site.url):
+            return ""
+        return f"it asks for a password, and {known[site.name]} is not signed in to the site {site.name} any more"
 
     def _require_a_site(self, asked: str, landed: str) -> None:
         """Raise when it was the gateway itself that answered: what it says is no word of a site.

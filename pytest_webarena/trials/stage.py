@@ -164,7 +164,7 @@ def set_stage(
                     session, driven = exits.enter_context(open_driven(resources.engine(), config))
                 else:
                     session = exits.enter_context(resources.engine().session(config))
-            live = LiveTrial(session, lease)
+            live = LiveTrial(session, lease, task.user)
         if task.setup and lease is not None:
             with timed("setup"):
                 run_setup(task.setup, lease, live, _visits(task, resources, lease))

@@ -196,6 +196,8 @@ def _gather(
             finally:
                 if collector.unfinished:
                     progress.environment["unfinished_writes"] = [asdict(each) for each in collector.unfinished]
+                if collector.unanswered:
+                    progress.environment["unanswered_reads"] = list(collector.unanswered)
 
 
 def _run_agent(

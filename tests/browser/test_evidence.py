@@ -48,6 +48,11 @@ BUTTONS += [("/say/cookie", "Note"), ("/say/server", "Keep")]
 LEAVE = "<form method=post action='/save?after=1.5'><button>Send</button></form>"
 QUEUE = "<button onclick=\\"for (let i = 0; i < 6; i++) fetch('/slow?' + i);"
 QUEUE += "fetch('/save?after=0', {method: 'POST'})\\">Queue</button>"
+THEN_SAVE = ".then(() => fetch('/save?after=0', {{method: 'POST'}}))\\">{}</button>"
+QUEUE += "<button onclick=\\"fetch('/slow?a')" + THEN_SAVE.format("Lock")
+QUEUE += "<button onclick=\\"fetch('/beat', {method: 'POST'}).then(() => fetch('/slow?b')).then(() => fetch('/slow?c'))"
+QUEUE += THEN_SAVE.format("Chain")
+QUEUE += "<button onclick=\\"fetch('/endless').then(() => fetch('/endless'))\\">Poll</button>"
 PATIENT = "<script>fetch('/wait').then(() => fetch('/beat', {method: 'POST'}))</script>"
 
 def seed(data_dir):
@@ -66,6 +71,8 @@ def create_app(data_dir):
             return "saved"
         if path == "/slow":
             over.wait(1)
+        if path == "/endless":
+            over.wait(60)
         if path == "/patient":
             return "patient" + PATIENT
         if path == "/wait":
@@ -223,6 +230,7 @@ def agree(run: Run, play: Play, checks: str, *actions: Action) -> TrialRecord:
     return record
 
 
+SAVED = '[{state: {sql: "select count(*) from saves", equals: 1}}]'
 PROBED = "{page: {open: /probe, includes: probe}, when: any_step}"
 
 
@@ -242,13 +250,26 @@ def test_what_checks_ask_for_is_not_the_agents(run: Run, play: Play) -> None:
     assert record.outcome == "passed", record.message
 
 
-@pytest.mark.parametrize("button", ["Save", "Send", "Queue"])
+@pytest.mark.parametrize("button", ["Save", "Send", "Queue", "Lock", "Chain"])
 def test_the_last_write_is_waited_for(run: Run, play: Play, button: str) -> None:
     checks = """[{state: {sql: "select count(*) from saves", equals: 1}},
         {network: {method: POST, url: /save, status: 200}}]"""
     record = agree(run, play, checks, press(button))
     assert record.outcome == "passed", record.message
     assert "unfinished_writes" not in record.environment
+
+
+def test_what_was_asked_for_before_the_last_action_is_not_waited_for(run: Run) -> None:
+    """Pages that poll hold a request open all the time."""
+    record = run(task(SAVED), press("Poll"), press("Save"), Stop("done"))
+    assert record.outcome == "passed", record.message
+    assert "unanswered_reads" not in record.environment
+
+
+def test_what_was_asked_for_and_not_answered_in_time_is_told(run: Run) -> None:
+    record = run(task("[{state: {sql: 'select count(*) from saves', equals: 0}}]"), press("Poll"), write_timeout=0.5)
+    assert record.outcome == "passed", record.message
+    assert record.environment["unanswered_reads"] == [f"GET {BASE}/endless"]
 
 
 def test_a_write_of_a_page_that_was_left_is_waited_for(run: Run, play: Play) -> None:

@@ -185,6 +185,7 @@ async def _rest(
         tab.ticking = tab.ticking or ticking
         tab.endless.update(pending)
         return ()
+    tab.endless.update(key for request, key in tab.inflight.items() if request not in old)
     return ()
 
 

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from pytest_webarena.errors import SiteBusy, SiteError, TaskError
+from pytest_webarena.errors import SiteBusy, SiteError, TaskError, TooLarge
 from pytest_webarena.evidence import JsonValue
 from pytest_webarena.sites.backends.base import Rows
 from pytest_webarena.sites.backends.digest import TooMuch, digest, entries
@@ -97,7 +97,7 @@ def _run(connection: sqlite3.Connection, sql: str, *, write: bool) -> Rows:
         return Rows(columns=(), rows=())
     rows = cursor.fetchmany(_MAX_ROWS + 1)
     if len(rows) > _MAX_ROWS:
-        raise TaskError(f"the SQL statement gave more than {_MAX_ROWS} rows; add a LIMIT: {shorten(sql)}")
+        raise TooLarge(f"the SQL statement gave more than {_MAX_ROWS} rows; add a LIMIT: {shorten(sql)}")
     columns = tuple(column[0] for column in cursor.description or ())
     return Rows(columns=columns, rows=tuple(tuple(_plain(value) for value in row) for row in rows))
 

@@ -33,6 +33,7 @@ from pytest_webarena.sites.catalogues.manifest import (
 from pytest_webarena.sites.protocol.wire import dumps
 from pytest_webarena.tasks.file_reading import Entries, Invalid, Reading, TooManyProblems, shown
 from pytest_webarena.tasks.nodes import MapNode, Node, compose
+from pytest_webarena.yaml_files import read_small
 
 __all__ = ["CatalogueError", "load_catalogue", "looks_like_catalogue", "problems_of", "read_catalogue"]
 
@@ -54,7 +55,7 @@ class CatalogueError(UsageError):
 def looks_like_catalogue(path: Path) -> bool:
     """Whether a YAML file holds apps and no tasks."""
     try:
-        text = path.read_bytes()
+        text = read_small(path)
     except OSError:
         return False
     return bool(_APPS.search(text)) and not _TASKS.search(text)
@@ -134,7 +135,7 @@ def _sources(path: Path, depth: int) -> dict[str, _Source]:
         files = embedded_apps(path.name)
         _complain([problem for file in files for problem in file.reading.problems])
         return {file.app: _Source(file.node, file.entries, path.parent, file.reading) for file in files}
-    root, problems = compose(path.read_bytes(), str(path))
+    root, problems = compose(read_small(path), str(path))
     _complain([replace(problem, expected=problem.expected.replace("'tasks'", "'apps'")) for problem in problems])
     assert root is not None  # an empty file is a problem
     reading = Reading(str(path))

@@ -9,14 +9,14 @@ import json
 import re
 import time
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from http.cookiejar import Cookie, CookieJar, DefaultCookiePolicy
 from typing import Any
 from urllib.parse import urljoin, urlsplit
 from urllib.request import Request
 
-from pytest_webarena.errors import SiteError
+from pytest_webarena.errors import SiteError, TooLarge
 from pytest_webarena.evidence import JsonValue
 from pytest_webarena.sites.catalogues.manifest import ApiRecipe
 
@@ -45,6 +45,10 @@ class Answer:
     def text(self) -> str:
         """The body as text, by the charset it names; without the mark of byte order that may stand before it."""
         return self.data.decode(_charset(self.headers), "replace").removeprefix("\ufeff")
+
+
+class _Endless(Exception):
+    """A body of more than `LONGEST_ANSWER` bytes."""
 
 
 class Visitor:
@@ -96,6 +100,21 @@ class Visitor:
         """Its cookies, as a browser's storage state."""
         return {"cookies": [_stored(cookie) for cookie in self._jar], "origins": []}
 
+    def left(self, cookies: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+        """What its visit has made of the ``cookies`` that it came with: those that answers set, changed, or removed."""
+
+        def key(cookie: Mapping[str, Any]) -> tuple[str, str, str]:
+            return cookie["name"], str(cookie["domain"]).removeprefix("."), cookie["path"]
+
+        after = {key(cookie): cookie for cookie in self.state()["cookies"]}
+        known = set(map(key, cookies))
+        kept = [
+            cookie if cookie["value"] == after[key(cookie)]["value"] else {**cookie, **after[key(cookie)]}
+            for cookie in cookies
+            if key(cookie) in after
+        ]
+        return [*kept, *(cookie for name, cookie in after.items() if name not in known)]
+
     def _once(self, method: str, url: str, headers: Mapping[str, str], body: str | None) -> Answer:
         parts = urlsplit(url)
         request = Request(url, method=method)
@@ -110,6 +129,8 @@ class Visitor:
             found = {name.lower(): value for name, value in response.getheaders()}
             data = _decoded(data, found.get("content-encoding", ""))
             return Answer(url=url, status=response.status, headers=found, data=data)
+        except _Endless:
+            raise TooLarge(f"{method} {url}: expected at most {LONGEST_ANSWER:,} bytes, found more") from None
         except (OSError, http.client.HTTPException, ValueError) as error:
             raise SiteError(
                 f"{method} {url}: expected an answer within {self._timeout:g} s, found {error!r}"
@@ -124,7 +145,7 @@ class Visitor:
         while part := response.read1(_PART):
             data += part
             if len(data) > LONGEST_ANSWER:
-                raise ValueError(f"more than {LONGEST_ANSWER:,} bytes")
+                raise _Endless
             if time.monotonic() > deadline:
                 raise TimeoutError("an answer that went on and on")
         if response.length:  # `read` would have raised it
@@ -181,7 +202,7 @@ def _decoded(data: bytes, encoding: str) -> bytes:
         except zlib.error as error:
             raise ValueError(f"a body that is not {each}: {error}") from None
         if len(data) > LONGEST_ANSWER:
-            raise ValueError(f"more than {LONGEST_ANSWER:,} bytes")
+            raise _Endless
         if not inflating.eof:
             raise ValueError(f"a body of {each} that breaks off")
     return data

@@ -59,6 +59,8 @@ class FakePage:
     error: str = ""
     hidden: str = ""
     refused: str = ""
+    waiting: str = ""
+    signed_out: str = ""
 
 
 @dataclass
@@ -115,6 +117,6 @@ def with_probes(recorded: Evidence, *probes: Probe) -> Evidence:
     data = recorded.to_json()
     data["probes"] = [
         *data["probes"],
-        *({"check": p.check, "state": p.state, "value": p.value, "error": p.error} for p in probes),
+        *({"check": p.check, "state": p.state, "value": p.value, "error": p.error, "beyond": p.beyond} for p in probes),
     ]
     return Evidence.from_json(data)

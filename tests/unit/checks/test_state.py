@@ -9,7 +9,7 @@ import pytest
 
 from pytest_webarena.checks.jsonpath import PathError, find, parse_path
 from pytest_webarena.checks.state import same_value
-from pytest_webarena.errors import SiteError, TaskError
+from pytest_webarena.errors import SiteError, TaskError, TooLarge
 
 from .helpers import FakeLive, evidence, live_result, result
 
@@ -186,3 +186,18 @@ def test_jsonpath(path: str, values: list[Any]) -> None:
 def test_other_paths_are_refused(path: str) -> None:
     with pytest.raises(PathError):
         parse_path(path)
+
+
+@pytest.mark.parametrize("condition", ["count: 3", "count: {max: 20000}", "includes: tea", "excludes: tea"])
+@pytest.mark.parametrize("around", ["{}", "not: {{{}}}", "not: {{any: [{{{}}}]}}"])
+def test_more_rows_than_can_be_judged_meet_no_condition_nor_its_contrary(around: str, condition: str) -> None:
+    """An agent can have a site store them: that must not take its trial out of the rate."""
+
+    def too_many(sql: str) -> list[list[str]]:
+        raise TooLarge("the SQL statement gave more than 10000 rows")
+
+    got = live_result(around.format(f"state: {{sql: select title from notes, {condition}}}"), FakeLive(rows=too_many))
+    assert got.passed is False
+    while got.children:
+        got = got.children[0]
+    assert got.why == "the SQL statement gave more than 10000 rows"

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
 
 from pytest_webarena.errors import UsageError
+from pytest_webarena.sites.catalogues.loading import looks_like_catalogue
 from pytest_webarena.tasks import validate
 from pytest_webarena.tasks.validate import find_files, render
+from pytest_webarena.yaml_files import look_for_tasks, read_small
 
 GOOD = "tasks: [{id: %s, intent: x, sites: [shopping], checks: [{answer: x}]}]\n"
 
@@ -107,3 +110,20 @@ def test_github(folder: Path) -> None:
 def test_another_format_is_refused(folder: Path) -> None:
     with pytest.raises(UsageError, match="expected one of the formats text, json, github, found 'xml'"):
         render(validate([]), "xml")
+
+
+def test_what_is_no_regular_file_is_not_waited_for(tmp_path: Path) -> None:
+    """A pipe to which nobody writes; a device would be read without end."""
+    pipe = tmp_path / "pipe.yaml"
+    os.mkfifo(pipe)
+    assert not looks_like_catalogue(pipe)
+    assert look_for_tasks(pipe) == "foreign"
+    [problem] = validate([str(pipe)]).problems
+    assert str(problem) == f"{pipe}:1:1: expected a readable task file, found no regular file"
+    with pytest.raises(OSError, match="no regular file"):
+        read_small("/dev/zero")
+
+
+def test_no_more_is_read_than_a_task_file_may_have(tmp_path: Path) -> None:
+    (tmp_path / "large.yaml").write_bytes(b" " * 30)
+    assert read_small(tmp_path / "large.yaml", 10) == b" " * 11

@@ -14,7 +14,7 @@ from pathlib import PurePosixPath
 from textwrap import shorten
 from typing import TYPE_CHECKING, TypeVar
 
-from pytest_webarena.errors import HarnessError, SiteBusy, SiteError, TaskError
+from pytest_webarena.errors import HarnessError, SiteBusy, SiteError, TaskError, TooLarge
 from pytest_webarena.sites.backends.activity import Activity
 from pytest_webarena.sites.backends.base import Replica, Rows
 from pytest_webarena.sites.backends.docker import containers, snapshots, volumes
@@ -255,7 +255,8 @@ class DockerBackend:
             raise SiteError(f"can't query {file} of {replica.id}: exit code {done.code}: {done.stderr or done.stdout}")
         result = json.loads(done.stdout)
         if done.code == 2:
-            raise TaskError(f"the SQL statement failed: {result['error']}: {shorten(sql, 200, placeholder='…')}")
+            fault = TooLarge if "it gave more than" in result["error"] else TaskError
+            raise fault(f"the SQL statement failed: {result['error']}: {shorten(sql, 200, placeholder='…')}")
         if done.code == 3:
             kind = SiteBusy if "is locked" in result["error"] else SiteError
             raise kind(f"the database {file} of {replica.id} can't be used: {result['error']}")

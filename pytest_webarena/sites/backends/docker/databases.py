@@ -8,7 +8,7 @@ import re
 from textwrap import shorten
 from xml.etree import ElementTree
 
-from pytest_webarena.errors import SiteError, TaskError
+from pytest_webarena.errors import SiteError, TaskError, TooLarge
 from pytest_webarena.sites.backends.base import Rows
 from pytest_webarena.sites.backends.docker.containers import Executed
 from pytest_webarena.sites.catalogues.manifest import DatabaseManifest
@@ -52,7 +52,7 @@ def rows_from(database: DatabaseManifest, done: Executed, sql: str, replica: str
         raise SiteError(f"can't query the database {database.name} of {replica}: exit code {done.code}: {said}")
     columns, rows = _from_xml(done.stdout) if database.engine == "mysql" else _from_csv(done.stdout)
     if len(rows) > _MAX_ROWS:
-        raise TaskError(f"the SQL statement failed: it gave more than {_MAX_ROWS} rows; add a LIMIT")
+        raise TooLarge(f"the SQL statement failed: it gave more than {_MAX_ROWS} rows; add a LIMIT")
     return Rows(columns=tuple(columns), rows=tuple(tuple(row) for row in rows))
 
 

@@ -1,0 +1,330 @@
+"""What checks see of sites that know their visitors: one visitor for pages and APIs, and sign-in pages in between."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, cast
+
+import pytest
+
+from pytest_webarena.browser.session import Session
+from pytest_webarena.checks import Verdict, collect, judge
+from pytest_webarena.evidence import LONGEST_PAGE, Evidence
+from pytest_webarena.sites.catalogues.manifest import Account, LoginCheck, LoginRecipe
+from pytest_webarena.sites.protocol.messages import SiteAccess
+from pytest_webarena.testing import make_task
+from pytest_webarena.trials.live import LiveTrial
+from tests.browser.conftest import BROWSER, CALM, QUICK, Reply
+
+if TYPE_CHECKING:
+    from tests.browser.conftest import OpenSession, Request, Web
+
+EMMA = {"name": "sid", "value": "emma", "domain": "a.test", "path": "/", "expires": -1}
+RECIPE = LoginRecipe(kind="form", site="board", path="/login", check=LoginCheck(path="/", includes="Hello {username}"))
+
+
+def visit(session: Session, web: Web, **site: Any) -> LiveTrial:
+    """A trial on the site ``board``, which everybody visits as emma."""
+    known: dict[str, Any] = {"login": RECIPE, "default_user": "emma", **site}
+    access = SiteAccess(
+        name="board",
+        app="board",
+        url="http://a.test",
+        start="http://a.test/",
+        users={"emma": Account(username="emma", password="x")},
+        **known,
+    )
+    lease = SimpleNamespace(
+        sites={"board": access},
+        harness_proxy=web.proxy,
+        own_answer=lambda url, harness=False: "",
+        check=lambda ask=False: None,
+    )
+    return LiveTrial(session, cast("Any", lease))
+
+
+def look(session: Session, live: LiveTrial, checks: str) -> Verdict:
+    """What the checks say of the site as it is now."""
+    task = make_task(f"intent: x\nsites: [board]\nchecks: {checks}", id="t")
+    with session.own_pages():
+        probes = collect(task.checks, live, state="end")
+    evidence = Evidence(answer="", stop_reason="answered", tabs=(), probes=probes, sites=live.sites)
+    return judge(task, evidence)
+
+
+def signed_in(open_session: OpenSession) -> Session:
+    deadlines = replace(CALM, second_look=0.1, hang=5.0)
+    session = open_session(storage_state={"cookies": [EMMA], "origins": []}, deadlines=deadlines)
+    session.open_tabs(["about:blank"])
+    return session
+
+
+class Rotating:
+    """Gives a new session id with every answer, and refuses the one before. Shows what was put on the board."""
+
+    def __init__(self, web: Web) -> None:
+        self._web, self._sid, self._count = web, "emma", 0
+        web.put("/", self.page)
+        web.put("/login", "<h1>Log in</h1>")
+        web.put("/api", self.api)
+
+    def page(self, request: Request) -> Reply:
+        if (cookie := self._known(request)) is None:
+            return self._web.reply(status=302, Location="/login")
+        return self._web.reply("<p>Seed</p><p>Milk</p>", Set_Cookie=cookie)
+
+    def api(self, request: Request) -> Reply:
+        if (cookie := self._known(request)) is None:
+            return self._web.reply('{"error": "login"}', 401)
+        return self._web.reply(json.dumps(["Seed", "Milk"]), Set_Cookie=cookie)
+
+    def _known(self, request: Request) -> str | None:
+        if f"sid={self._sid}" not in request.headers.get("Cookie", ""):
+            return None
+        self._count += 1
+        self._sid = f"emma{self._count}"
+        return f"sid={self._sid}; Path=/; HttpOnly"
+
+
+API = "{state: {api: /api, includes: Milk}}"
+PAGE = "{page: {open: /, includes: Milk}}"
+
+
+@pytest.mark.parametrize("checks", [(API, API), (PAGE, PAGE), (API, PAGE), (PAGE, API), (API, PAGE, API, PAGE)])
+def test_pages_and_api_calls_of_checks_are_of_one_visitor(
+    open_session: OpenSession, web: Web, checks: tuple[str, ...]
+) -> None:
+    """Whatever an answer sets as a cookie, the next request has: sites may give a new session id with each."""
+    Rotating(web)
+    session = signed_in(open_session)
+    verdict = look(session, visit(session, web), f"[{', '.join(checks)}]")
+    assert verdict.passed, str(verdict)
+
+
+def test_api_calls_go_on_from_what_pages_left(open_session: OpenSession, web: Web) -> None:
+    web.put("/in", lambda request: web.reply("in", Set_Cookie="seen=yes"))
+    web.put("/out", lambda request: web.reply("{}", Set_Cookie="seen=; Max-Age=0"))
+    web.put("/api", lambda request: json.dumps(request.headers.get("Cookie", "")))
+    session = signed_in(open_session)
+    live = visit(session, web)
+    with session.own_pages():
+        live.read_page(open="http://a.test/in", locate=None)
+        assert live.fetch("board", "/api") == (200, '"sid=emma; seen=yes"')
+        live.fetch("board", "/out")
+        assert live.read_page(open="http://a.test/api", locate=None).texts == ('"sid=emma"',)
+    assert live.fetch("board", "/in") == (200, "in")
+    assert live.fetch("board", "/api") == (200, '"sid=emma"')  # the agent's own session has seen nothing of it
+    assert {cookie["name"] for cookie in cast("Mapping[str, Any]", session.storage_state())["cookies"]} == {"sid"}
+
+
+SHUT: dict[str, Any] = {
+    "redirect": lambda web: (web.redirect("/", "/login?next=/"), web.put("/login", "Log in")),
+    "script": lambda web: (web.put("/", "<script>location.replace('/login')</script>"), web.put("/login", "Log in")),
+    "route": lambda web: web.put("/", "<script>history.replaceState(0, '', '/login')</script>Log in"),
+    "form": lambda web: web.put("/", "Log in <input type=password>"),
+    "401": lambda web: web.put("/", lambda request: web.reply("who are you?", 401)),
+    "403": lambda web: web.put("/", lambda request: web.reply("who are you?", 403)),
+}
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "page: {open: /, excludes: Seed}",
+        "page: {open: /, locate: css=li, count: 0}",
+        "page: {open: /, locate: css=li, count: {max: 3}}",
+        "not: {page: {open: /, includes: Seed}}",
+        "not: {all: [{page: {open: /, includes: Seed}}]}",
+        "page: {open: /, locate: js=document.querySelector('li').innerText, excludes: Seed}",
+    ],
+)
+@pytest.mark.parametrize("how", ["redirect", "script", "route", "form", "401", "403"])
+def test_what_a_sign_in_page_lacks_says_nothing_of_the_page_asked_for(
+    open_session: OpenSession, web: Web, how: str, condition: str
+) -> None:
+    """Whoever signs out must not pass where something has to be gone, and not leave the rate either."""
+    SHUT[how](web)
+    session = signed_in(open_session)
+    verdict = look(session, visit(session, web), f"[{{{condition}}}]")
+    assert verdict.passed is False, str(verdict)
+    if how != "401" and how != "403":
+        assert "is not the page asked for" in str(verdict)
+
+
+def test_what_a_sign_in_page_shows_counts(open_session: OpenSession, web: Web) -> None:
+    """To sign out may be the task."""
+    SHUT["redirect"](web)
+    session = signed_in(open_session)
+    live = visit(session, web)
+    for condition in ("includes: Log in", "includes: Log in, excludes: Seed", "locate: text=Log in, count: 1"):
+        verdict = look(session, live, f"[{{page: {{open: /, {condition}}}}}]")
+        assert verdict.passed, str(verdict)
+    assert look(session, live, "[{page: {open: /login, excludes: Seed}}]").passed  # it is what was asked for
+    SHUT["401"](web)
+    assert look(session, live, "[{page: {open: /, status: 401}}]").passed
+
+
+def test_a_password_field_alone_makes_no_sign_in_page(open_session: OpenSession, web: Web) -> None:
+    web.put("/", "Hello emma")
+    web.put("/settings", "New password: <input type=password>")
+    session = signed_in(open_session)
+    assert look(session, visit(session, web), "[{page: {open: /settings, excludes: Seed}}]").passed
+
+
+def test_nobody_is_missed_where_nobody_has_to_be_signed_in(open_session: OpenSession, web: Web) -> None:
+    SHUT["redirect"](web)
+    session = signed_in(open_session)
+    for site in ({"default_user": ""}, {"login": None}):
+        assert look(session, visit(session, web, **site), "[{page: {open: /, excludes: Seed}}]").passed
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "state: {api: /api, at: '$[*]', excludes: Seed}",
+        "state: {api: /api, excludes: Seed}",
+        "state: {api: /api, at: '$[*]', count: 0}",
+        "not: {state: {api: /api, at: '$[*]', includes: Seed}}",
+        "not: {state: {api: /api, includes: Seed}}",
+    ],
+)
+@pytest.mark.parametrize(
+    ("status", "body", "headers"),
+    [
+        (401, '{"error": "who are you?"}', {}),
+        (403, '{"error": "who are you?"}', {}),
+        (302, "", {"Location": "/login"}),
+        (200, "<form>Log in <input type='password' name=p></form>", {}),
+    ],
+)
+def test_an_api_that_lets_nobody_in_says_nothing_of_what_it_holds(
+    open_session: OpenSession, web: Web, status: int, body: str, headers: dict[str, str], condition: str
+) -> None:
+    web.put("/", "Log in")
+    web.put("/api", lambda request: web.reply(body, status, **headers))
+    session = signed_in(open_session)
+    verdict = look(session, visit(session, web), f"[{{{condition}}}]")
+    assert verdict.passed is False, str(verdict)
+
+
+# --- pages that are not at rest, or can't be looked at
+
+LATER = {
+    "a timer": "<script>setTimeout(() => document.body.append('Seed'), 300)</script>",
+    "timers in a row": """<script>
+        let n = 9
+        const f = () => n-- ? setTimeout(f, 20) : document.body.append('Seed')
+        f()</script>""",
+    "a stream": "<script>new EventSource('/stream').onmessage = m => document.body.append(m.data)</script>",
+    "a fetch after a timer": """<script>
+        setTimeout(async () => document.body.append(await (await fetch('/seed')).text()), 300)</script>""",
+    "elsewhere": "<script>setTimeout(() => location.href = '/seed', 300)</script>",
+    "meta": "<meta http-equiv=refresh content='1; url=/seed'>",
+    "a frame": "<iframe src=/framed></iframe>",
+}
+
+
+@pytest.mark.parametrize(
+    "condition",
+    ["page: {open: /late, excludes: Seed}", "not: {page: {open: /late, includes: Seed}}"],
+)
+@pytest.mark.parametrize("how", [*LATER, "header"])
+def test_what_must_not_be_there_is_looked_for_a_second_time(
+    open_session: OpenSession, web: Web, how: str, condition: str
+) -> None:
+    web.put("/seed", "Seed")
+    web.put("/framed", "<script>setTimeout(() => document.body.append('Seed'), 300)</script>")
+    web.put("/stream", lambda request: web.reply(stream(), Content_Type="text/event-stream"))
+    headers = {"Refresh": "1; url=/seed"} if how == "header" else {}
+    web.put("/late", lambda request: Reply(body=LATER.get(how, "wait"), headers=headers))
+    session = open_session(deadlines=replace(CALM, second_look=1.5))
+    session.open_tabs(["about:blank"])
+    verdict = look(session, visit(session, web), f"[{{{condition}}}]")
+    assert verdict.passed is False, str(verdict)
+
+
+def stream() -> Iterator[bytes]:
+    yield b": begun\n\n"
+    yield b"data: Seed\n\n"
+
+
+def test_the_current_page_is_looked_at_a_second_time_too(open_session: OpenSession, web: Web) -> None:
+    web.put("/", "<script>setTimeout(() => document.body.append('Seed'), 1500)</script>")
+    session = open_session(deadlines=replace(CALM, second_look=3.0))
+    session.open_tabs(["http://a.test/"])
+    session.tabs()
+    assert look(session, visit(session, web), "[{page: {excludes: Seed}}]").passed is False
+
+
+@pytest.mark.parametrize("way", ["open: /, ", ""])
+def test_what_is_missing_on_a_page_that_waits_for_an_answer_decides_nothing(
+    open_session: OpenSession, web: Web, way: str
+) -> None:
+    """Its site is slow, or it asks without end: a sentence tells what to name beside."""
+    web.put("/", "<p>Board</p><script>fetch('/never')</script>")
+    web.put("/never", lambda request: str(web.released.wait(60)))
+    session = open_session(deadlines=replace(QUICK, answers=0.5, settle=0.5, second_look=0.05))
+    session.open_tabs(["http://a.test/"])
+    session.tabs()
+    live = visit(session, web)
+    for condition in ("page: {%sexcludes: Seed}", "not: {page: {%sincludes: Seed}}", "page: {%slocate: li, count: 0}"):
+        verdict = look(session, live, f"[{{{condition % way}}}]")
+        assert (verdict.passed, verdict.cause) == (None, "site"), str(verdict)
+        assert "was still waiting for GET http://a.test/never" in " ".join(str(verdict).split())
+    verdict = look(session, live, f"[{{page: {{{way}excludes: Seed}}}}]")
+    assert "includes" in (verdict.results[0].why or "")
+    assert look(session, live, f"[{{page: {{{way}includes: Board, excludes: Seed}}}}]").passed
+    assert look(session, live, f"[{{page: {{{way}includes: Seed}}}}]").passed is False
+    assert look(session, live, f"[{{page: {{{way}excludes: Board}}}}]").passed is False
+
+
+def test_a_page_without_scripts_is_looked_at_once(open_session: OpenSession, web: Web) -> None:
+    web.put("/", "<p>Board</p>")
+    session = open_session(deadlines=replace(CALM, second_look=500.0, step=30.0))
+    session.open_tabs(["about:blank"])
+    assert look(session, visit(session, web), "[{page: {open: /, excludes: Seed}}]").passed
+
+
+CONDITIONS = [
+    "page: {open: /, includes: Milk}",
+    "not: {page: {open: /, includes: Milk}}",
+    "page: {open: /, excludes: Tea}",
+]
+
+
+@pytest.mark.skipif(BROWSER != "chromium", reason="what a Firefox does with such pages is its own")
+@pytest.mark.parametrize("condition", CONDITIONS)
+@pytest.mark.parametrize(
+    "content",
+    [
+        f"<script>document.write('x '.repeat({LONGEST_PAGE // 2 + 9}))</script>",
+        "<script>setTimeout(() => { while (true); }, 0)</script>",
+        "<script>setInterval(() => { while (true) alert(1) }, 0)</script>",
+    ],
+    ids=["much", "busy", "dialogs"],
+)
+def test_a_page_that_was_made_unreadable_meets_no_condition(
+    open_session: OpenSession, web: Web, content: str, condition: str
+) -> None:
+    """An agent can write into the pages of a site: that must not take its trial out of the rate."""
+    web.put("/", f"<p>Milk</p>{content}")
+    session = signed_in(open_session)
+    verdict = look(session, visit(session, web), f"[{{{condition}}}]")
+    assert verdict.passed is False, str(verdict)
+
+
+@pytest.mark.parametrize("condition", ["includes: Milk", "excludes: Tea", "count: 0"])
+@pytest.mark.parametrize("around", ["{}", "not: {{{}}}"])
+def test_an_answer_of_an_api_beyond_all_bounds_meets_no_condition(
+    open_session: OpenSession, web: Web, monkeypatch: pytest.MonkeyPatch, around: str, condition: str
+) -> None:
+    monkeypatch.setattr("pytest_webarena.sites.client.visitor.LONGEST_ANSWER", 100_000)
+    web.put("/api", json.dumps(["Milk"] * 20_000))
+    session = signed_in(open_session)
+    check = around.format(f"state: {{api: /api, {condition}}}")
+    verdict = look(session, visit(session, web), f"[{{{check}}}]")
+    assert verdict.passed is False, str(verdict)
+    assert "expected at most 100,000 bytes, found more" in str(verdict)

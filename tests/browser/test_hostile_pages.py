@@ -102,7 +102,7 @@ FAULTS = {
     "everything removed": Fault(click="document.documentElement.remove()", says="Tab 0"),
     "pop-up that closes its opener": Fault(click="const w = window.open('/ping2'); w.opener = window", says="Ping2"),
     "pop-up that closes itself at once": Fault(click="window.open('/closing')"),
-    "pop-ups from a timer": Fault(load="setInterval(() => window.open('/ping2'), 60)", says="more than 4 tabs"),
+    "pop-ups from a timer": Fault(load="setInterval(() => window.open('/more'), 60)", says="more than 4 tabs"),
     "full screen and pointer lock": Fault(click="d.requestFullscreen(); d.requestPointerLock()"),
     "questions for permission": Fault(
         click="Notification.requestPermission(); navigator.geolocation.getCurrentPosition(() => {});"
@@ -136,6 +136,7 @@ def serve(web: Web, request_never: float = 60.0) -> None:
     web.put("/ping", "<title>Ping</title><p>Ping<script>location = '/pong?' + Math.random()</script>")
     web.put("/pong", "<title>Pong</title><p>Pong<script>location = '/ping?' + Math.random()</script>")
     web.put("/ping2", "<title>Ping2</title><p>Ping2<script>if (opener) opener.close()</script>")
+    web.put("/more", "<title>More</title><p>More")  # which leaves its opener alone, however late the next one comes
     web.put("/closing", "<script>window.close()</script>")
     web.put("/refresh", "<title>Refresh</title><meta http-equiv=refresh content=0><p>Refresh")
     web.redirect("/loop", "/loop")

@@ -243,9 +243,9 @@ http.server.HTTPServer(("", 8080), Failing).serve_forever()
         pytest.param(EXITING, PATIENT, ["exit code 3", "no licence found"], id="exits"),
         # Seen before its end or after it.
         pytest.param(GREEDY, {"memory": "32m", **PATIENT}, ["memory", "allocating"], id="greedy"),
-        pytest.param(SLOW, {"start_timeout": 2.0}, ["not ready within", "still loading"], id="slow"),
-        pytest.param(HANGING, {"start_timeout": 2.0}, ["GET / got no answer", "listening"], id="hangs"),
-        pytest.param(ILL, {"start_timeout": 2.0}, ["answered 500", "GET / HTTP"], id="ill"),
+        pytest.param(SLOW, {"start_timeout": 8.0}, ["not ready within", "still loading"], id="slow"),
+        pytest.param(HANGING, {"start_timeout": 8.0}, ["GET / got no answer", "listening"], id="hangs"),
+        pytest.param(ILL, {"start_timeout": 8.0}, ["answered 500", "GET / HTTP"], id="ill"),
     ],
 )
 def test_a_failed_start_explains_itself_and_leaves_nothing(

@@ -1,6 +1,6 @@
 """Hostile and broken answers for the check kind ``symbolic``: each must be refused or decided in time, none executed.
 
-    python benchmarks/symbolic_fuzz.py [--texts 10000] [--seed 1]
+    python benchmarks/symbolic_fuzz.py [--texts 10000] [--seed 1] [--seconds 600]
 
 Texts are made from the labelled pairs by cutting, joining and changing them, from soup of tokens, from towers of
 powers, factorials, roots and brackets, and from Python that would leave a trace. Each is judged against a reference
@@ -123,6 +123,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--texts", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="stop after so long, whatever is left")
     options = parser.parse_args()
     generator = random.Random(options.seed)
     pairs = yaml.safe_load(PAIRS.read_text("utf-8"))
@@ -144,6 +145,8 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         path = f"{folder}/trace"
         for _ in range(options.texts):
+            if time.monotonic() - began > options.seconds:
+                break
             text, reference = make(generator, seeds, path), generator.choice(references)
             spent = _processor_time()
             try:
@@ -157,7 +160,7 @@ def main() -> int:
             foreseen = any(words in why for words in FORESEEN) if ended else verdict not in ("raised", "reference")
             if not foreseen or spent > LIMIT or os.listdir(folder):
                 odd.append(f"{verdict} ({why}), {spent:.2f} s: {reference}  |  {text[:300]}")
-    print(f"{options.texts} texts in {time.monotonic() - began:.0f} s: {dict(ends)}")
+    print(f"{ends.total()} texts in {time.monotonic() - began:.0f} s: {dict(ends)}")
     print("longest, in seconds of processor time:", *(f"{spent:.2f}  {text}" for spent, text in slowest), sep="\n  ")
     print(f"not foreseen: {len(odd)}", *odd[:40], sep="\n  ")
     return 1 if odd else 0

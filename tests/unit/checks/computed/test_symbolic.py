@@ -75,6 +75,7 @@ def test_the_pairs_are_many_and_of_both_kinds() -> None:
         ("symbolic: a/(bc)", "a/bc", 0.0, r"undecided: it is right if 'a/bc' in it means a/\(bc\)"),
         ("symbolic: e^{-t/RC}", "e^{-t/(RC)}", 0.0, "undecided: it is right if 'a/bc' in the reference means"),
         ("symbolic: x", "x = y = 3", 0.0, "several different things"),
+        ("symbolic: 3x", "y = 2x = 3x", 0.0, "several different things"),
     ],
 )
 def test_scores_and_reasons(check: str, answer: str | None, score: float, why: str) -> None:

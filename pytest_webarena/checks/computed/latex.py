@@ -13,6 +13,9 @@ __all__ = ["plain_math"]
 _DEEPEST = 40
 _TIMES = re.compile(r"(?<=\d)\s*[xX]\s*(?=10\s*(?:\^|\*\*|\())")
 """A letter that stands for the sign, before a power of ten."""
+_GROUPED = re.compile(r"(?<=\d)(?:\\[,;:! ]|~|[\u00a0\u202f\u2009])(?=\d{3}(?!\d))")
+"""Between the thousands of one number."""
+_SPACED = re.compile(r"(?<![\d.,])\d{1,3}(?: \d{3}){2,}(?![\d,.]\d)(?!\d)")
 _SPACES = re.compile(r"\\(?:[,;:!> ]|quad\b|qquad\b|displaystyle\b|textstyle\b|limits\b)|~")
 _DROPPED = re.compile(r"\\(?:left|right|[bB]ig{1,2}[lr]?)(?![A-Za-z])\.?|\\[()\[\]]|\$\$?")
 _COMMAND = re.compile(r"\\([A-Za-z]+)\*?")
@@ -55,6 +58,7 @@ def plain_math(text: str) -> str:
     >>> plain_math(r"\frac{\sqrt{3}}{2}\,\text{m}"), plain_math("1.2×10⁻³")
     ('((sqrt(3))/(2)) m', '1.2*10^(-3)')
     """
+    text = _SPACED.sub(lambda found: found[0].replace(" ", ""), _GROUPED.sub("", text))
     if not text.isascii():
         text = _VULGAR.sub(_vulgar, text)
         text = _RAISED.sub(lambda found: f"^({_digits(found[0])})", text).translate(_SIGNS)

@@ -38,6 +38,11 @@ _SUBSCRIPT = re.compile(r"_\s*\(?\w+\)?|\((?:[\w\s.,;]*)\)")
 _NOUNS = re.compile(r"[A-Za-z]{2,}(?:[ -][A-Za-z]{2,}){0,4}")
 _CLAUSE = re.compile(r"\b(?:is|was|are|or|and|not|to|of|in|per|if|for|more|less|plus|minus|times|over|by)\b")
 _RAISED = re.compile(r"([A-Za-z\u0370-\u03ff°)]+)\s?\^\s?\(?-?$")
+_BEYOND_WORDS = re.compile(
+    r"\b(?:half|halves|thirds?|quarters?|fourths?|fifths?|sixths?|sevenths?|eighths?|ninths?|tenths?|hundred|thousand"
+    r"|million|billion|dozen|minus|negative|point)\b",
+    re.IGNORECASE,
+)
 _LOGARITHM = re.compile(r"\blog\s*\(?$")
 _CURRENCY = "$€£¥₹"
 _START = re.compile(r"(?<![\w.])(?=[\d(]|\.\d)|(?<![A-Za-z])(?=(?:sqrt|root|pi)(?![A-Za-z]))|(?<=[A-Za-z^*/])(?=\d)")
@@ -148,24 +153,28 @@ def _part(text: str) -> Found | None:
 
 
 def _measured(written: Written, rest: str) -> Found | None:
-    unit = read_unit(rest.lstrip("* "))
-    if unit is not None and unit[1] == len(rest.lstrip("* ")):
-        return Found(written, unit[0])
+    rest = rest.lstrip("* ")
+    if (unit := read_unit(rest)) is not None:
+        further = rest[unit[1] :].strip(" ,")
+        whole = not further or (_NOUNS.fullmatch(further) and not _CLAUSE.search(further))
+        return Found(written, unit[0]) if whole else None
     if (over := _LEFT_OVER.match(rest)) is not None:
         raise NoNumber(f"a symbol is left over: {clip(over[0].strip(), 20)}")
-    noun = _NOUNS.fullmatch(rest) and not _CLAUSE.search(rest)
-    return Found(written, None, rest) if noun and unit is None else None
+    return Found(written, None, rest) if _NOUNS.fullmatch(rest) and not _CLAUSE.search(rest) else None
 
 
 def _sentence(plain: str, question: str) -> Found:
     masked = mask_words(plain)
     found = list(_found_in(masked))
     if not found:
-        words = [Written(token.value, Fraction(0), token.percent, token.text) for token in numbers_in(plain)]
+        tokens = () if any(map(str.isdigit, plain)) else numbers_in(plain)
+        words = [Written(token.value, Fraction(0), token.percent, token.text) for token in tokens]
         if len({word.value for word in words}) > 1:
             raise NoNumber(f"it gives several numbers: {', '.join(word.text for word in words[:4])}")
         if not words:
             raise NoNumber("there is no number in it")
+        if _BEYOND_WORDS.search(plain):
+            raise NoNumber("it gives a number in words that are not understood")
         return Found(words[0])
     kept = _merged(masked, found)
     if len(kept) > 1 and question:
@@ -198,6 +207,12 @@ def _found_in(text: str) -> Iterator[_Place]:
             form = read_form(text, start)
             at = form[1] if form is not None else at
             continue  # the power of a unit
+        if (
+            re.search(r"[\w¤]\($" if text[start] != "(" else r"[\w¤]$", before)
+            and (form := read_form(text, start)) is not None
+        ):
+            at = form[1]
+            continue  # what a function is of
         if _LOGARITHM.search(before):
             raise NoNumber("it gives a logarithm without its base")
         sign = _SIGN.search(before)

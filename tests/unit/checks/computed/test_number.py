@@ -17,6 +17,11 @@ from pytest_webarena.errors import TaskFileError
 from pytest_webarena.testing import make_evidence, make_task, verdict
 
 READ: list[tuple[str, float]] = [
+    ("1 000 000", 1000000),
+    ("1\\,000\\,000", 1000000),
+    ("12\u202f000 km", 12000),
+    ("5 m/s^2 downward", 5),
+    ("The value of f(2) is 9", 9),
     ("5", 5),
     ("The answer is 42.", 42),
     ("$\\frac{3}{4}$", 0.75),
@@ -99,6 +104,12 @@ READ: list[tuple[str, float]] = [
     ("5 meters per second", 5),
 ]
 REFUSED = [
+    "two thirds",
+    "two hundred",
+    "minus seven",
+    "log_10(100)",
+    "\\log_{2} 8",
+    "x = 2 or x = -2",
     "3 or 4",
     "NaN",
     "inf",

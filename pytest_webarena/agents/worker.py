@@ -145,7 +145,7 @@ class AgentWorker:
 
     def _work(self) -> None:
         pid, thread = os.getpid(), threading.get_ident()
-        _threads[thread] = pid
+        _threads[thread] = pid, threading.get_native_id()
         try:
             with asyncio.Runner() as runner:
                 while (call := self._calls.get()) is not None:
@@ -175,14 +175,16 @@ class _Raised(Exception):
             self.told = f"an error that can't be described ({type(other).__name__})"
 
 
-_threads: dict[int, int] = {}
-"""Of agents, with the process that each belongs to."""
+_threads: dict[int, tuple[int, int]] = {}
+"""Of agents, with the process that each belongs to and the system's number of the thread."""
+_child: tuple[int, int] | None = None
+"""In a child of an agent's: itself, for the children that it may fork."""
 _exit = os._exit
 
 
 def _exit_unless_agent(status: int) -> NoReturn:
     """In place of ``os._exit``: an agent can't end the run so, as it can't with ``sys.exit``. Its children can."""
-    if _threads.get(threading.get_ident()) == os.getpid():
+    if _threads.get(threading.get_ident(), (0, 0))[0] == os.getpid():
         raise SystemExit(status)
     _exit(status)
 
@@ -192,8 +194,13 @@ os._exit = _exit_unless_agent
 
 def _bind() -> None:
     """In a child that an agent has forked: it ends with the agent's thread, however it goes on."""
-    if threading.get_ident() in _threads and sys.platform == "linux":
+    global _child
+    if sys.platform == "linux" and (parent := _child or _threads.get(threading.get_ident())) is not None:
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        process, thread = parent
+        if not os.path.exists(f"/proc/{process}/task/{thread}"):  # it ended before it could be told of
+            _exit(0)
+        _child = os.getpid(), threading.get_native_id()
 
 
 os.register_at_fork(after_in_child=_bind)

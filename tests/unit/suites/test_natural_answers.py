@@ -75,7 +75,7 @@ def test_the_files_are_sound(path: Path) -> None:
 
 
 def test_no_template_is_in_the_first_two_files() -> None:
-    """The third and the fourth have the same templates, by other writers."""
+    """The others have the same templates, by other writers."""
     templates = [{each.template for each in read(FOLDER / name)} for name in ("open.yaml", "second.yaml")]
     assert sum(map(len, templates)) == len(set().union(*templates))
 

@@ -41,9 +41,13 @@ def _no_secret_of_another_test(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="session")
 def _imported_before_inner_runs() -> None:
-    """A client of this package stays (``llm/transport.py``); forgotten, it would raise errors that nobody knows."""
-    with contextlib.suppress(ModuleNotFoundError):
-        importlib.import_module("openai")
+    """A client of this package stays (``llm/transport.py``); forgotten, it would raise errors that nobody knows.
+
+    What it imports with its first request, too: a second copy of it has exceptions of the same names, and not the same.
+    """
+    for name in ("openai.resources.chat.completions", "openai.resources.responses", "httpx", "httpcore", "httpcore2"):
+        with contextlib.suppress(ModuleNotFoundError):
+            importlib.import_module(name)
 
 
 @pytest.fixture

@@ -152,12 +152,11 @@ def test_cheats_are_told_apart_where_they_can_be(unboxed: dict[str, dict[str, An
 
 def test_without_it_the_docs_say_what_is_possible(project: Path) -> None:
     """No promise, but the reason why only the sandbox counts as isolation."""
-    cheats = ("task_files", "records", "ports")
-    records = run(project, "open", *(f"{cheat}-open" for cheat in cheats))
-    assert max(records.values(), key=lambda record: record["started"]) is records["ports-open"]  # for it leaves marks
-    for cheat in cheats:
-        record = records[f"{cheat}-open"]
-        found = reached(project, "open", f"{cheat}-open")
+    looking = run(project, "open", "task_files-open", "records-open")
+    writing = run(project, "open-ports", "ports-open")  # alone: the first gateway that it finds has to be its own
+    for cheat, folder in (("task_files", "open"), ("records", "open"), ("ports", "open-ports")):
+        record = (looking | writing)[f"{cheat}-open"]
+        found = reached(project, folder, f"{cheat}-open")
         assert found, cheat
         if cheat == "ports":
             assert {"gateway", "replica"} <= {word for what in found for word in what.split()}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 from collections.abc import Awaitable
 from typing import Any
 
@@ -21,6 +22,8 @@ from pytest_webarena.text import shorten
 
 __all__ = ["go_through_history", "go_to", "load", "reload"]
 
+_NETWORK_CHANGED = re.compile(r"ERR_NETWORK_CHANGED|interrupted by another navigation to .chrome-error:")
+"""Also as it is told when the browser shows its own page of the error before anybody has heard of the error."""
 _SILENT = 1.0
 """How long a page of the history may take to begin to arrive, in seconds, if the browser doesn't tell."""
 _OVERTAKEN = 3
@@ -39,7 +42,7 @@ async def load(tab: Tab, url: str, seconds: float) -> Response | None:
         try:
             return await tab.run(going, seconds + 1.0, what)
         except PlaywrightError as error:
-            if not tries_left or "ERR_NETWORK_CHANGED" not in str(error):
+            if not tries_left or _NETWORK_CHANGED.search(str(error)) is None:
                 raise
     raise AssertionError("unreachable")
 

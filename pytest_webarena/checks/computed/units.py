@@ -80,7 +80,7 @@ def read_unit(text: str, start: int = 0) -> tuple[Unit, int] | None:
     """The longest expression of known units that begins at ``start``, and where it ends; None when there is none.
 
     >>> read_unit("kg m^2 / s^2 of energy")
-    (Unit(parts=(('kilogram', 1), ('meter', 2), ('second', -2))), 12)
+    (Unit(parts=(('kilogram', 1), ('meter', 2), ('second', -2))), 13)
     """
     powers: dict[str, int] = {}
     at = end = start

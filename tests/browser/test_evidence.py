@@ -274,7 +274,7 @@ def test_what_was_asked_for_and_not_answered_in_time_is_told(run: Run) -> None:
 
 def test_a_write_of_a_page_that_was_left_is_waited_for(run: Run, play: Play) -> None:
     checks = """[{state: {sql: "select count(*) from saves", equals: 1}}]"""
-    record = agree(run, play, checks, press("Save"), Goto("/patient"))
+    record = agree(run, play, checks, press("Save"), Goto("/count"))
     assert record.outcome == "passed", record.message
 
 

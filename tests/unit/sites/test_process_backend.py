@@ -142,14 +142,21 @@ def test_a_reset_is_handed_a_spare_and_a_dead_one_is_not_missed(backend_run: Run
         await backend.prepare(app)
         replica = await backend.start(app, "other-1")
         parent = Process(number(get(replica), "parent"))
+        used: set[int] = set()  # an old one may still be about to end
+
+        def spares() -> set[int]:
+            return {child.pid for child in parent.children()} - used
+
         for _ in range(3):
             get(replica, "/add")
-            wait_until(lambda: len(parent.children()) == 2)
-            (spare,) = {child.pid for child in parent.children()} - {number(get(replica), "pid")}
+            used.add(number(get(replica), "pid"))
+            wait_until(lambda: len(spares()) == 1)
+            (spare,) = spares()
             replica = await backend.reset(app, replica)
             assert f"notes=1 memory=0 pid={spare} " in get(replica)
-        wait_until(lambda: len(parent.children()) == 2)
-        (spare,) = {child.pid for child in parent.children()} - {number(get(replica), "pid")}
+        used.add(number(get(replica), "pid"))
+        wait_until(lambda: len(spares()) == 1)
+        (spare,) = spares()
         os.kill(spare, signal.SIGKILL)
         get(replica, "/add")
         replica = await backend.reset(app, replica)

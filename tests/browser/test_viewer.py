@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from random import Random
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from pytest_webarena.evidence import TargetRecord
 from pytest_webarena.results import Attempt, RunDir
+from pytest_webarena.results.statistics import clustered_interval
 from pytest_webarena.results.viewer import write_view
 
 from ..made_up import check, graded, make_run, make_trial
@@ -250,3 +252,29 @@ def test_gradings_stand_side_by_side(visit: Visit, run: RunDir) -> None:
         await _shown(page, "#rates-table tbody th", ["agreed", "disputed", "one grading", "all"])
 
     visit(act)
+
+
+def test_intervals_are_those_of_the_terminal(visit: Visit) -> None:
+    """The page counts by itself, for any choice of trials: one rule for all."""
+    random = Random(5)
+    samples: list[list[list[bool]]] = [[[]], [[True]], [[True, False]], [[True] * 3, [True] * 2], [[False] * 4] * 3]
+    samples += [
+        [[random.random() < rate for _ in range(random.randint(1, 5))] for _ in range(random.randint(2, 40))]
+        for rate in (0.05, 0.3, 0.5, 0.97)
+        for _ in range(10)
+    ]
+
+    async def look(page: Page) -> None:
+        for clusters in samples:
+            trials = [
+                {"cluster": str(number), "outcome": "passed" if won else "failed"}
+                for number, cluster in enumerate(clusters)
+                for won in cluster
+            ]
+            shown = await page.evaluate(
+                "trials => tally([...trials, {cluster: 'x', outcome: 'error'}]).interval", trials
+            )
+            assert shown == pytest.approx(clustered_interval(clusters)), clusters
+        assert "(Wilson, clustered by template or task)" in await page.inner_text("body")
+
+    visit(look)

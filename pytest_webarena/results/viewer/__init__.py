@@ -24,7 +24,7 @@ from pytest_webarena.results.export import summary_json
 from pytest_webarena.results.gradings import verdicts_of
 from pytest_webarena.results.records import TrialRecord, names_of
 from pytest_webarena.results.rundir import RunDir, TrialFolder
-from pytest_webarena.results.statistics import summarise
+from pytest_webarena.results.statistics import cluster_of, summarise
 from pytest_webarena.results.wording import (
     CAUSE_WORDS,
     STOP_WORDS,
@@ -105,6 +105,7 @@ def _row(record: TrialRecord, name: str) -> dict[str, Any]:
     return {
         "folder": record.key.folder,
         "task": record.key.task,
+        "cluster": "::".join(map(str, cluster_of(record))),
         "agent": name,
         "trial": record.key.trial,
         "outcome": record.outcome,

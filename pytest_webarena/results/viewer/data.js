@@ -34,12 +34,45 @@ function tally(trials) {
   const count = { passed: 0, failed: 0, error: 0 };
   for (const trial of trials) count[trial.outcome] += 1;
   const judged = count.passed + count.failed;
-  return { ...count, judged, rate: judged ? count.passed / judged : null, interval: wilson(count.passed, judged) };
+  return { ...count, judged, rate: judged ? count.passed / judged : null, interval: clustered(trials) };
 }
 
-function wilson(passed, total, z = 1.959963984540054) {
+const Z95 = 1.959963984540054;
+
+// As results/statistics.py has it (clustered_interval), so that the page, the terminal and summary.json say the same.
+function clustered(trials) {
+  const clusters = new Map();
+  for (const { cluster, outcome } of trials) {
+    if (outcome === "error") continue;
+    const [won, size] = clusters.get(cluster) ?? [0, 0];
+    clusters.set(cluster, [won + (outcome === "passed"), size + 1]);
+  }
+  const found = [...clusters.values()], sum = (of) => found.reduce((all, each) => all + of(...each), 0);
+  const passed = sum((won) => won), total = sum((won, size) => size), count = found.length, p = passed / total;
+  if (total === count) return wilson(p, total);
+  if (count < 2) return [0, 1];
+  if (!passed || passed === total) return wilson(p, count);
+  const between = count / (count - 1) * sum((won, size) => (won - p * size) ** 2) / total ** 2;
+  const effective = between ? Math.min(total, p * (1 - p) / between) : total;
+  const alike = total ** 2 / sum((won, size) => size * size);
+  const rare = Math.min(sum((won) => won > 0), sum((won, size) => won < size));
+  return wilson(p, effective, student(Math.max(1, Math.min(alike - 1, 2 * rare))));
+}
+
+function student(freedom) {
+  const z = Z95, terms = [
+    z,
+    (z ** 3 + z) / 4,
+    (5 * z ** 5 + 16 * z ** 3 + 3 * z) / 96,
+    (3 * z ** 7 + 19 * z ** 5 + 17 * z ** 3 - 15 * z) / 384,
+    (79 * z ** 9 + 776 * z ** 7 + 1482 * z ** 5 - 1920 * z ** 3 - 945 * z) / 92160,
+  ];
+  return terms.reduce((all, term, power) => all + term / freedom ** power, 0);
+}
+
+function wilson(p, total, z = Z95) {
   if (!total) return [0, 1];
-  const p = passed / total, centre = p + z * z / (2 * total), scale = 1 + z * z / total;
+  const centre = p + z * z / (2 * total), scale = 1 + z * z / total;
   const spread = z * Math.sqrt(p * (1 - p) / total + z * z / (4 * total * total));
   return [Math.max(0, (centre - spread) / scale), Math.min(1, (centre + spread) / scale)];
 }

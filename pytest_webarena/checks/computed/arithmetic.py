@@ -112,6 +112,8 @@ class _Reader:
         self.open_sum = False
         """Whether plain numbers are to be added or multiplied."""
         self._numerals = 0
+        self._counts = False
+        """Whether factorials are multiplied: a closed form."""
         self._angle = False
         """Whether the sine or the like of it is taken."""
 
@@ -165,7 +167,7 @@ class _Reader:
                 else:
                     self.plain = False
                 if isinstance(value, Fraction) and isinstance(other, Fraction):
-                    self.open_sum |= not (_is_power_of_ten(value) or _is_power_of_ten(other))
+                    self.open_sum |= not (_is_power_of_ten(value) or _is_power_of_ten(other) or self._counts)
                 value = _bounded(value * other)
 
     def _juxtaposed(self) -> bool:
@@ -173,6 +175,8 @@ class _Reader:
         after = _SPACE.match(self._text, self.at).end()  # type: ignore[union-attr]
         if self._text.startswith("(", after):
             return bool(self._text[self.at - 1 : self.at].strip(" ")) and after == self.at
+        if self._text[self.at - 1 : self.at] == "!" and after == self.at and self._text[after : after + 1].isdecimal():
+            return True
         name = _NAME.match(self._text, after)
         if name is None:
             return False
@@ -191,6 +195,7 @@ class _Reader:
             if not isinstance(value, Fraction) or value.denominator > 1 or not 0 <= value <= 170:
                 raise NoNumber("it gives a factorial without a value")
             value, self.at, self.plain = Fraction(math.factorial(int(value))), found.end(), False
+            self._counts = True
         if sign := self._peek("**", "^"):
             before = self.at
             self._take(sign)
@@ -258,8 +263,13 @@ class _Reader:
                 return _logarithm(self._power_free(depth), base)
             if word in _FUNCTIONS:
                 self.plain = False
+                power: Real = Fraction(1)
+                if word in _ANGLES and self._peek("^"):  # sin^2 30°
+                    self._take("^")
+                    power = self._atom(depth + 1)
                 try:
-                    return _FUNCTIONS[word](_float(self._power_free(depth, angle=word in _ANGLES)))
+                    value = _FUNCTIONS[word](_float(self._power_free(depth, angle=word in _ANGLES)))
+                    return value if power == 1 else _raise(value, power)
                 except (ValueError, OverflowError):
                     raise NoNumber(f"{word} has no value there") from None
         except _Stop:

@@ -5,6 +5,7 @@ Only rewrites text. What it does not know stays a word, which is no number to wh
 
 from __future__ import annotations
 
+import math
 import re
 import unicodedata
 
@@ -35,6 +36,7 @@ _TEXT = {"text", "mathrm", "mathbf", "mathit", "mathsf", "textbf", "textit", "te
 _ACCENTS = {"vec", "hat", "bar", "overline", "tilde", "dot", "ddot", "underline", "mathbb", "mathcal", "boldsymbol"}
 _QUANTITIES = {"SI", "qty", "num", "si", "unit"}
 """Of the packages for units: a number and a unit, each in braces."""
+_CHOICES = {"binom", "dbinom", "tbinom"}
 _FRACTIONS = {"frac", "dfrac", "tfrac", "cfrac"}
 _VULGAR = re.compile("[¼-¾⅐-⅞↉]")
 _VULGAR_ROOT = re.compile("([√∛])([¼-¾⅐-⅞↉])")
@@ -133,6 +135,10 @@ class _Plain:
             over, under = self._argument(depth), self._argument(depth)
             whole = mixed and over.strip().isdigit() and under.strip().isdigit()
             return f" {over.strip()}/{under.strip()}" if whole else f"(({over})/({under}))"
+        if name in _CHOICES:
+            one, other = self._argument(depth).strip(), self._argument(depth).strip()
+            few = one.isdecimal() and other.isdecimal() and len(one) < 4 and len(other) < 4
+            return f"({math.comb(int(one), int(other))})" if few else f" binom ({one})({other})"
         if name == "sqrt":
             index = ""
             if self._text[self._at : self._at + 1] == "[":

@@ -26,7 +26,7 @@ _PARTS = {
 _PART = "|".join(sorted({*_PARTS, *(f"{word}s" for word in _PARTS)}, key=len, reverse=True))
 _NUMBER = "|".join(sorted((*_SMALL, "hundred", *SCALES), key=len, reverse=True))
 _PHRASE = re.compile(
-    rf"\b(?:(?P<sign>minus|negative|plus)\s+)?(?P<whole>(?:an?\s+(?=hundred|dozen|{'|'.join(SCALES)}))?"
+    rf"(?P<sign>\bminus\s+|\bnegative\s+|(?<![\w-])-\s?)?\b(?P<whole>(?:an?\s+(?=hundred|dozen|{'|'.join(SCALES)}))?"
     rf"(?:{_NUMBER}|dozen)\b(?:(?:[\s-]+|\s+and\s+)(?:{_NUMBER})\b)*|an?(?=[\s-]+(?:{_PART})\b))"
     rf"(?:[\s-]+(?P<part>{_PART})\b(?!\s+(?:order|power|root)))?"
     rf"(?:\s+and\s+(?P<over>an?|one|two|three)[\s-]+(?P<further>{_PART})\b)?"
@@ -52,8 +52,7 @@ def spelled_numbers(text: str) -> Iterator[tuple[Fraction, bool, int, int]]:
         if found["digits"]:
             digits = "".join(str(_SMALL[word]) for word in found["digits"].lower().split())
             value += Fraction(int(digits), 10 ** len(digits))
-        minus = (found["sign"] or "").lower() in ("minus", "negative")
-        yield -value if minus else value, found["percent"] is not None, found.start(), found.end()
+        yield -value if found["sign"] else value, found["percent"] is not None, found.start(), found.end()
 
 
 def _part(word: str) -> int:

@@ -37,6 +37,8 @@ _PLAIN = {
     "nM": "nanomolar", "pM": "picomolar", "aJ": "attojoule", "aC": "attocoulomb", "PJ": "petajoule", "EJ": "exajoule",
     "PW": "petawatt", "PHz": "petahertz", "PeV": "petaelectron_volt", "micron": "micrometer", "microns": "micrometer",
 }  # fmt: skip
+_SYMBOLS = {"hbar", "kT"}
+"""What is rather a symbol of physics than a unit with a prefix."""
 _COMPOUND = {"mph": "mile/hour", "kph": "kilometer/hour", "kmh": "kilometer/hour"}
 _WORDS = {
     "meter", "metre", "gram", "gramme", "second", "ampere", "amp", "kelvin", "mole", "newton", "joule", "watt",
@@ -155,7 +157,7 @@ class _UnitReader:
             self._signs.pop()
             self._under.pop()
             self._last = None
-        elif self._pending or not self._powers:
+        elif self._pending or not (self._powers or match["over"]):
             return False
         else:
             self._pending, self._last = "/" if match["over"] else "*", None
@@ -180,7 +182,9 @@ class _UnitReader:
         else:
             name, end = _known(word), match.end()
             found = (name, 1) if name else None
-        if found is None or (self._powers and not self._pending and word in ("in", "d", "u", "t", "a", "A", "h", "as")):
+        if found is None or (
+            self._kept and len(self._signs) == 1 and not self._pending and word in ("in", "d", "u", "t", "a", "as")
+        ):
             return False
         over = self._pending == "/"
         sign = self._signs[-1] * (-1 if over else 1)
@@ -230,7 +234,11 @@ def _table() -> dict[str, str]:
     for word, name in list(table.items()):
         table[word] = _RESPELT.get(name, name)
     for symbol, name in _PREFIXED.items():
-        table |= {short + symbol: long + name for short, long in _PREFIXES.items() if short + symbol not in _PLAIN}
+        table |= {
+            short + symbol: long + name
+            for short, long in _PREFIXES.items()
+            if short + symbol not in _PLAIN and short + symbol not in _SYMBOLS
+        }
     for word in _LENGTHENED:
         for long in _PREFIXES.values():
             table[long + word] = table[long + word + "s"] = long + _RESPELT.get(word, word)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ from pytest_webarena.checks.computed.arithmetic import NoNumber, Real, Written, 
 from pytest_webarena.checks.computed.latex import plain_math
 from pytest_webarena.checks.computed.spelled import spelled_numbers
 from pytest_webarena.checks.computed.units import Unit, convert, read_unit, units_there
-from pytest_webarena.checks.computed.wording import objection, rewritten, undecided
+from pytest_webarena.checks.computed.wording import objection, rewritten, undecided, without_spread
 from pytest_webarena.checks.numbers import mask_words, numbers_in
 from pytest_webarena.text import clip
 
@@ -33,6 +34,7 @@ _GREEK = (
 _SYMBOL = re.compile(rf"(?:[A-Za-z]|{_GREEK}|[\u0370-\u03ff])(?![A-Za-z])")
 _LEFT_OVER = re.compile(
     rf"\s*[-+*/^]\s*{_SYMBOL.pattern}|{_SYMBOL.pattern}|\s?(?:{_GREEK}|[\u0370-\u03ff])(?![A-Za-z])|_|!"
+    r"|\s?(?:kT|RT|GM|hc|mgh|mv|mc)(?![A-Za-z])"
     r"|\s*[*/^]?\s*(?:(?:sqrt|root|sin|cos|tan|log\w*|ln|exp|infinity)(?![A-Za-z])|∞)|\s*[*/^]\s*\(|\(\s*[-+]?(?:\d+\s*)?[A-Za-z]\s*[-+*/^]"
 )
 _BEHIND = re.compile(r"(?:^|[^\w'])[A-Za-z]\s*[+*/]\s*$|[A-Za-z)]\s?\^\s?\(?-?$")
@@ -54,23 +56,22 @@ _START = re.compile(
 )
 _SIGN = re.compile(rf"(?:^|[^\w%)\]{_CURRENCY}])([-+])[{_CURRENCY}]?$")
 _LINK = re.compile(
-    r"^[\s,)]*(?:or|which\s+is|that\s+is|i\.e\.,?|equals?)?[\s,]*[(=≈]*\s*(?:is\s+)?(?:approximately|approx\.?|about|roughly|around|ca\.)?"
+    r"^[\s,)]*(?:or|which\s+(?:is|rounds\s+to)|rounded\s+to|→|that\s+is|i\.e\.,?|equals?)?[\s,]*[(=≈]*\s*(?:is\s+)?(?:approximately|approx\.?|about|roughly|around|ca\.)?"
     r"(?:\s+equal\s+to)?[\s(=≈]*$",
     re.IGNORECASE,
 )
-_LINKED = re.compile(r"[=≈(]|\b(?:approx|about|roughly|around|ca\.|equal|i\.e|that\s+is|which\s+is)", re.IGNORECASE)
+_LINKED = re.compile(
+    r"[=≈(→]|\b(?:round|approx|about|roughly|around|ca\.|equal|i\.e|that\s+is|which\s+is)", re.IGNORECASE
+)
 _COVERED = re.compile(r"(?:int|oint|iint|sum|prod|lim|binom|∫|∑|∏)(?![A-Za-z])")
 """What names the left side of an equation, whatever it is of."""
-_SPREAD = re.compile(
-    r"(?<![\^\d.,])(?P<value>\d[\d.,]*(?:e[-+]?\d{1,3})?)(?P<unit>\s?[A-Za-zµΩ°%/]{0,6})\s*±\s*"
-    r"(?P<spread>\d*\.?\d+(?:e[-+]?\d{1,3})?)(?P<share>\s?%)?(?!\d|[.,]\d|\s*\*|e|\^)",
-    re.IGNORECASE,
-)
-_WIDEST = Fraction(1, 10)
-"""Of a value with its uncertainty; what is wider is rather two numbers or a range."""
 _WORKED = Fraction(1, 100)
 """How far what is worked out may be from its result, as a share: people round in between."""
 _JOINED = re.compile(r"\s*(?:,|and)?\s*")
+
+
+class _LeftOver(NoNumber):
+    """A formula of symbols, where a number is looked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +97,7 @@ def read_number(text: str, *, question: str = "") -> Found:
     plain = plain_math(text.replace("\u2019", "'"))
     if _NO_VALUE.match(plain):
         raise NoNumber("it is no finite number")
-    plain = _without_spread(rewritten(plain))
+    plain = without_spread(rewritten(plain))
     if "±" in plain:
         raise NoNumber("it gives a range, or two numbers")
     if words := undecided(plain):
@@ -134,22 +135,6 @@ def agree(one: Written, other: Written) -> bool:
     return False
 
 
-def _without_spread(plain: str) -> str:
-    """A value without its uncertainty, if that is small beside it: ``5.00 ± 0.02`` as ``5.00``."""
-    found = _SPREAD.search(plain)
-    if found is None or plain.count("±") > 1:
-        return plain
-    value, spread = (read_form(found[name].rstrip(".,")) for name in ("value", "spread"))
-    if value is None or spread is None:
-        return plain
-    size, wide = (abs(Fraction(form[0].value)) for form in (value, spread))
-    if found["share"]:
-        wide *= size / 100
-    if wide > _WIDEST * size:
-        return plain
-    return plain[: found.end("unit")] + plain[found.end() :]
-
-
 def _formula(plain: str) -> Found | None:
     """A number, or a chain like ``x = 2/3 ≈ 0.667``; None when it is something else: a sentence, perhaps."""
     parts = [part.strip().strip(",;: ") for part in re.split(r"[=≈]", plain)]
@@ -162,7 +147,12 @@ def _formula(plain: str) -> Found | None:
     for number, part in enumerate(parts[named:], 1):
         if number + named < len(parts) and _NO_BASE.search(part):
             continue  # worked out by a logarithm whose base is not told
-        one = _part(part)
+        try:
+            one = _part(part)
+        except _LeftOver:
+            if named and number + named < len(parts):
+                continue  # what follows gives its value
+            raise
         if one is not None:
             found.append(one)
         elif not named or number == len(parts) - 1 or re.search(r"[,;]|\band\b|\bor\b", part):
@@ -175,13 +165,14 @@ def _formula(plain: str) -> Found | None:
     if not stated.written.worked_out:
         raise NoNumber(f"it leaves something to be worked out: {clip(stated.written.text, 40)}")
     for working in found:
-        if not agree(working.written, stated.written):
+        if not agree(working.written, stated.written) and not _same_quantity(working, stated):
             raise NoNumber(f"it gives several numbers: {working}, {stated}")
     found = [each for each in found if each.written.worked_out]
-    first = found[0]
+    if any(_same_quantity(found[0], other) for other in found[1:]):
+        return found[0]
     for other in found[1:]:
-        if not agree(first.written, other.written):
-            raise NoNumber(f"it gives several numbers: {first}, {other}")
+        if not agree(found[0].written, other.written):
+            raise NoNumber(f"it gives several numbers: {found[0]}, {other}")
     exact = next((each for each in found if not each.written.digit), None)
     best = exact or min(found, key=lambda each: each.written.digit)
     unit = next((each.unit for each in reversed(found) if each.unit), None)
@@ -218,7 +209,7 @@ def _measured(written: Written, rest: str) -> Found | None:
         whole = not further or (_NOUNS.fullmatch(further) and not _CLAUSE.search(further))
         return Found(written, unit[0]) if whole else None
     if (over := _LEFT_OVER.match(rest)) is not None:
-        raise NoNumber(f"a symbol is left over: {clip(over[0].strip(), 20)}")
+        raise _LeftOver(f"a symbol is left over: {clip(over[0].strip(), 20)}")
     return Found(written, None, rest) if _NOUNS.fullmatch(rest) and not _CLAUSE.search(rest) else None
 
 
@@ -250,9 +241,9 @@ def _in_words(plain: str) -> Found:
             else "there is no number in it"
         )
     value, percent, start, end = words[0]
-    why = next(filter(None, (objection(plain[:begun], plain[after:])[0] for _, _, begun, after in words)), "")
-    if why:
-        raise NoNumber(f"{why} {plain[start:end]}")
+    for _, _, begun, after in words:
+        if why := objection(plain[max(0, begun - 80) : begun], plain[after : after + 80])[0]:
+            raise NoNumber(f"{why} {plain[begun:after]}")
     if _BEYOND_WORDS.search(plain[:start] + plain[words[-1][3] :]):
         raise NoNumber("it gives a number in words that are not understood")
     unit = read_unit(plain, end)
@@ -303,6 +294,10 @@ def _found_in(text: str) -> Iterator[_Place]:
         ):
             at = form[1]
             continue  # what a function is of
+        if re.search(r"_\s?\(?$", before):
+            form = read_form(text, start)
+            at = form[1] if form is not None else at
+            continue  # a subscript
         if _LOGARITHM.search(before):
             raise NoNumber("it gives a logarithm without its base")
         sign = _SIGN.search(before)
@@ -348,8 +343,11 @@ def _merged(text: str, places: Sequence[_Place]) -> list[_Place]:
                 kept[-1] = _Place(whole, last.start, place.end)
                 continue
         if any(
-            same_value(each.found.written.value, place.found.written.value)
-            and (each.found.unit == place.found.unit or not (each.found.unit and place.found.unit))
+            _same_quantity(each.found, place.found)
+            or (
+                _alike(each.found.written, place.found.written)
+                and (each.found.unit == place.found.unit or not (each.found.unit and place.found.unit))
+            )
             for each in kept
         ):
             continue
@@ -357,6 +355,27 @@ def _merged(text: str, places: Sequence[_Place]) -> list[_Place]:
     if (open_one := next((each for each in kept if not each.found.written.worked_out), None)) is not None:
         raise NoNumber(f"it gives several numbers: {clip(open_one.found.written.text, 40)}")
     return kept
+
+
+def _same_quantity(one: Found, other: Found) -> bool:
+    """Whether both are the same but for their units: ``4.2 m (420 cm)``."""
+    if one.unit is None or other.unit is None or one.unit == other.unit or not units_there():
+        return False
+    try:
+        value = convert(float(other.written.value), other.unit, one.unit)
+    except OverflowError:
+        return False
+    size = abs(Fraction(one.written.value))
+    return (
+        value is not None and math.isfinite(value) and abs(Fraction(value) - Fraction(one.written.value)) <= size / 200
+    )
+
+
+def _alike(one: Written, other: Written) -> bool:
+    """Whether both are the same value, or one is the other's percentage."""
+    if one.percent == other.percent:
+        return same_value(one.value, other.value)
+    return same_value(one.meanings[-1][0], other.meanings[-1][0])
 
 
 _STEPS = (

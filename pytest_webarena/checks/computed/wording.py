@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+from fractions import Fraction
 
-__all__ = ["objection", "rewritten", "undecided"]
+from pytest_webarena.checks.computed.arithmetic import read_form
+
+__all__ = ["objection", "rewritten", "undecided", "without_spread"]
 
 _NOTES = re.compile(
     r"[,(]?\s*\b(?:(?:rounded|correct|accurate|given|expressed|quoted)(?:\s+off)?\s+)?(?:(?:up\s+)?to|with|in|at|of)?"
@@ -26,6 +29,10 @@ _CALL = re.compile(
     r"\(\s*[\"']?([^()\"',]*)[\"']?\s*\)"
 )
 _MODULE = re.compile(r"\b(?:math|np|numpy|Math|sp|sympy|cmath|torch)\.(?=[A-Za-z])")
+_INVERSE = re.compile(r"\b(sin|cos|tan)\s*\^\s*\(\s*-\s*1\s*\)")
+_ROOT = re.compile(
+    r"\b(?:the\s+)?(?:(square)|cub(?:e|ic))\s+root\s+of\s+(\d+(?:\.\d+)?(?:/\d+)?)(?![\w^!*/(]|[.,]\d)", re.IGNORECASE
+)
 _POW = re.compile(r"\bpow\(\s*([^(),]+?)\s*,\s*([^(),]+?)\s*\)")
 _EVENT = re.compile(r"\b(Pr?|[A-Za-z])\s*[(\[][^()\[\]]{1,60}[)\]]\s*(?=[=≈])")
 _ARROW = re.compile(r"^\W*?(?:=>|->|⇒|→|⟹|∴)\s*")
@@ -62,10 +69,41 @@ def rewritten(text: str) -> str:
     text = _TEN.sub(lambda found: f"*10^({'-' if found[1] else ''}{found[2]})", text)
     text = _LOGARITHM.sub(lambda found: f" logq{_letters(found[1] or found[2] or '10')} ", text)
     text = _FLAT_POWER.sub(lambda found: "^".join(part for part in found.groups() if part), text)
+    text = _INVERSE.sub(r"arc\1", text)
+    text = _ROOT.sub(lambda found: f" {'sqrt' if found[1] else 'cbrt'}({found[2]}) ", text)
     text = " ".join(text.replace("+/-", "±").replace("+-", "±").split())
     if (ratio := _OF.fullmatch(text)) is not None:
         return f"{ratio[1]}/{ratio[2]}"
     return text
+
+
+_SPREAD = re.compile(
+    r"(?<![\^\d.,])(?P<value>\d[\d.,]*(?:e[-+]?\d{1,3})?)(?P<unit>\s?[A-Za-zµΩ°%/]{0,6})\s*±\s*"
+    r"(?P<spread>\d*\.?\d+(?:e[-+]?\d{1,3})?)(?P<share>\s?%)?(?!\d|[.,]\d|\s*\*|e|\^)",
+    re.IGNORECASE,
+)
+_WIDEST = Fraction(1, 10)
+"""Of a value with its uncertainty; what is wider is rather two numbers or a range."""
+
+
+def without_spread(plain: str) -> str:
+    """A value without its uncertainty, if that is small beside it.
+
+    >>> without_spread("5.00 ± 0.02 V"), without_spread("5 ± 2")
+    ('5.00 V', '5 ± 2')
+    """
+    found = _SPREAD.search(plain)
+    if found is None or plain.count("±") > 1:
+        return plain
+    value, spread = (read_form(found[name].rstrip(".,")) for name in ("value", "spread"))
+    if value is None or spread is None:
+        return plain
+    size, wide = (abs(Fraction(form[0].value)) for form in (value, spread))
+    if found["share"]:
+        wide *= size / 100
+    if wide > _WIDEST * size:
+        return plain
+    return plain[: found.end("unit")] + plain[found.end() :]
 
 
 def _letters(digits: str) -> str:
@@ -82,7 +120,7 @@ _BOUND_BEFORE = re.compile(
 _BOUND_BEHIND = re.compile(
     r"^\s*(?:(?:or|and)\s+(?:more|less|fewer|greater|higher|lower|above|below|over|under|up|upwards?|larger|smaller|beyond)\b"
     r"|(?:at\s+(?:least|most|minimum|maximum)|upwards?|max\.?|minimum|maximum)\s*[.)]*$|\+(?!\s*[\d(.\w])"
-    r"|(?:to|-|–|through)\s+(?:infinity|∞))",
+    r"|(?:to|-|–|through)\s+(?:infinity|∞)|\.{2,}\s*\d|[,;]?\s*but\s+(?:\w+\s+){0,2}(?:larger|smaller|more|less|higher|lower|greater)\b)",
     re.IGNORECASE,
 )
 _WORK_BEFORE = re.compile(
@@ -93,7 +131,7 @@ _WORK_BEFORE = re.compile(
     re.IGNORECASE,
 )
 _WORK_BEHIND = re.compile(
-    r"^\s*(?:squared|cubed|factorial|choose\b|plus\s|minus\s|times\s(?!ten\b|as\b|in\b|per\b|a\b|out\b)|divided\s+by|multiplied\s+by"
+    r"^\s*(?:squared|cubed|factorial|choose\b|plus\s|minus\s|times\s(?!(?:larg|great|small|bigg|high|long|fast)er\b|more\b|ten\b|as\b|in\b|per\b|a\b|out\b)|divided\s+by|multiplied\s+by"
     r"|over\s+\(?(?:\d|[a-z]\b|two|three|four|pi)|to\s+the\s+(?:power\b|\w+th\b|minus\b)|raised\b|(?:mod|modulo)\b"
     r"|and\s+(?:a|one|two|three)[\s-]+(?:half|halves|thirds?|quarters?|fourths?)|[-\s]?(?:halves|thirds|fourths|quarters|fifths|sixths|eighths"
     r"|tenths|hundredths)\b|half\b)",
@@ -101,7 +139,7 @@ _WORK_BEHIND = re.compile(
 )
 _AGAINST = re.compile(
     r"(?:\b(?:not|never|(?:is|was|do|does|did|ca|could|wo|would|should)n'?t|cannot|wrong|incorrect|instead\s+of|rather\s+than"
-    r"|rul(?:e|es|ed|ing)\s+out|anything\s+but|exclud(?:e|es|ed|ing)|except(?:\s+for)?|unlike|reject(?:s|ed|ing)?|non|disagree\s+with"
+    r"|rul(?:e|es|ed|ing)\s+out|anything\s+but|exclud(?:e|es|ed|ing)|except(?:\s+for)?|unlike|reject(?:s|ed|ing)?|non|disagree\s+with|nowhere\s+near|far\s+from"
     r"|doubt)|≠)\s*[-:]?\s*(?:\w+\s+){0,3}\(?$",
     re.IGNORECASE,
 )

@@ -45,7 +45,7 @@ _SIGNS = str.maketrans(
     {
         **dict.fromkeys("×·⋅∙", "*"),
         **dict.fromkeys("÷\u2215\u2044", "/"),
-        **dict.fromkeys("\u2010\u2011\u2012\u2013\u2212\uff0d", "-"),
+        **dict.fromkeys("\u2010\u2011\u2012\u2013\u2212\uff0d\ufe63", "-"),
         **dict.fromkeys("\u223c≅≃", "≈"),
         **dict.fromkeys("\u00a0\u202f\u2009", " "),
         **dict.fromkeys("º˚", "°"),

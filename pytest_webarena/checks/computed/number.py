@@ -297,6 +297,8 @@ def _converted(value: float, unit: Unit, wanted: Unit) -> float | None:
     read = [unit, Unit(unit.loose)] if unit.loose else [unit]
     if len(unit.parts) == 1 and (letter := _LETTERS.get(unit.parts[0][0])) and wanted.parts in _TEMPERATURES:
         read.append(Unit(((letter, 1),)))
+    if len(unit.parts) == 1 and unit.parts[0][0] == "millisecond" and unit.parts[0][1] < 0:
+        read.append(Unit((("meter", 1), ("second", unit.parts[0][1]))))  # m s^-1 written together
     return next((made for each in read if (made := convert(value, each, wanted)) is not None), None)
 
 

@@ -26,16 +26,16 @@ _TRIES = 400
 _NO_VALUE = re.compile(
     r"^\W*(nan|not a number|(?:positive |negative |plus |minus )?(?:inf|infinity)|∞)\W*$", re.IGNORECASE
 )
-_COMPARED = re.compile(r"[<>≤≥≠]")
+_COMPARED = re.compile(r"[<>≤≥≠]|[\[(]\s*[-+]?∞\s*,|,\s*[-+]?∞\s*[\])]")
 _GREEK = (
     "alpha|beta|gamma|delta|epsilon|zeta|eta|theta|kappa|lambda|nu|xi|rho|sigma|tau|upsilon|phi|chi|psi|omega|hbar|varphi"
     "|varepsilon|ell|Gamma|Delta|Theta|Lambda|Sigma|Phi|Psi|Omega"
 )
-_SYMBOL = re.compile(rf"(?:[A-Za-z]|{_GREEK}|[\u0370-\u03ff])(?![A-Za-z])")
+_SYMBOL = re.compile(rf"(?:[A-Za-z]|{_GREEK}|[\u0370-\u03ffµ])(?![A-Za-z])")
 _LEFT_OVER = re.compile(
     rf"\s*[-+*/^]\s*{_SYMBOL.pattern}|{_SYMBOL.pattern}|\s?(?:{_GREEK}|[\u0370-\u03ff])(?![A-Za-z])|_|!"
     r"|\s?(?:kT|RT|GM|hc|mgh|mv|mc)(?![A-Za-z])"
-    r"|\s*[*/^]?\s*(?:(?:sqrt|root|sin|cos|tan|log\w*|ln|exp|infinity)(?![A-Za-z])|∞)|\s*[*/^]\s*\(|\(\s*[-+]?(?:\d+\s*)?[A-Za-z]\s*[-+*/^]"
+    r"|\s*[*/^]?\s*(?:(?:sqrt|root|sin|cos|tan|log\w*|ln|exp|infinity)(?![A-Za-z])|∞)|\s*[*/^]\s*\(|\(\s*[-+]?(?:\d+\s*)?[A-Za-z]\s*[-+*/^)]"
 )
 _BEHIND = re.compile(r"(?:^|[^\w'])[A-Za-z]\s*[+*/]\s*$|[A-Za-z)]\s?\^\s?\(?-?$")
 _NAME = re.compile(r"[A-Za-zͰ-Ͽ'|\s.,*/^()Å:]+")
@@ -206,6 +206,8 @@ def _measured(written: Written, rest: str) -> Found | None:
     rest = rest.lstrip("* ")
     if (unit := read_unit(rest)) is not None:
         further = rest[unit[1] :].strip(" ,")
+        if further.startswith("_"):
+            raise _LeftOver(f"a symbol is left over: {clip(rest, 20)}")
         whole = not further or (_NOUNS.fullmatch(further) and not _CLAUSE.search(further))
         return Found(written, unit[0]) if whole else None
     if (over := _LEFT_OVER.match(rest)) is not None:
@@ -313,6 +315,8 @@ def _found_in(text: str) -> Iterator[_Place]:
         unit = read_unit(text, end)
         if unit is not None and re.match(r"\s+(?:(?:in|a)\s+\w|(?:d|t|u|h|G|M)\s+[^\W\d])", text[end:]):
             unit = None  # rather a word
+        if unit is not None and text[unit[1] :].lstrip().startswith("_"):
+            unit = None  # a symbol with an index
         if unit is None and (over := _LEFT_OVER.match(text[end:])) is not None:
             raise NoNumber(f"a symbol is left over: {clip(over[0].strip(), 20)}")
         if _BEHIND.search(before):

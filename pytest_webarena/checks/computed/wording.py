@@ -38,11 +38,17 @@ _EVENT = re.compile(r"\b(Pr?|[A-Za-z])\s*[(\[][^()\[\]]{1,60}[)\]]\s*(?=[=≈])"
 _ARROW = re.compile(r"^\W*?(?:=>|->|⇒|→|⟹|∴)\s*")
 _ABSOLUTE = re.compile(r"(?<![\w|])\|([-+]?[\d(√][^|\n]{0,40})(?<! )\|(?!\w)")
 _LOGARITHM = re.compile(r"\blog\s*_\s*\(?\s*(\d+)\s*\)?|\blog(10|2)(?=\s*\(|\s)|\blg(?=\s*\(|\s)")
+_VARIANCE = re.compile(r"\b(sigma|chi|\u03c3|\u03c7)\s*\^\s*\(?2\)?(?=\s*[=≈])")
+_UNITS = re.compile(r"\bunits?\s*\^\s*\(?[23]\)?")
+_ITEM = re.compile(r"^\(?\d{1,2}[.)]\s+(?=[-+]?[\d.])")
+_HYPHENED = re.compile(
+    r"\b(N|k?W|mA|A|Pa|newton|(?:kilo|mega)?watt|foot|ft|pound|amp(?:ere)?|pascal)-(m|meters?|metres?|hours?|h|seconds?|s)\b"
+)
 _SPACED_E = re.compile(r"(?<=\d) [eE](?=[-+]?\d{1,3}(?!\w|\.\d))")
 _LOST_RAISING = re.compile(r"(?<=\d)(\.\d+)\s*[x*]\s*10\s?(-\d{1,2})(?![\d.])")
 """``1.6 x 10-19``, as it is pasted from where the exponent was raised."""
 _FLAT_POWER = re.compile(
-    r"(?<=/)(s|m|[cmkd]m|K|kg|mol)([1-4])(?![\w.])|(?<=[A-Za-z )])(s|m|[cdk]m|K|kg|mol|L)(-[1-4])(?![\w.])"
+    r"(?<=/)(s|m|[cmkd]m|K|kg|mol)([1-4])(?![\w.])|(?<=[A-Za-z ).*])(s|m|[cdk]m|K|kg|mol|L)(-[1-4])(?![\w.])"
     r"|(?<=\d)( ?[cmkd]?m)([23])(?![\w.])|(?<=\d )([cmkd]?m)([23])(?![\w.])"
 )
 _TEN = re.compile(
@@ -63,6 +69,8 @@ def rewritten(text: str) -> str:
     for pattern, instead in (
         (_TAGGED, r" \2 "), (_NOTES, " "), (_PLACES, " "), (_ORDINAL, " "), (_MODULE, ""), (_POW, r"((\1)^(\2))"),
         (_CALL, r"(\1)"), (_EVENT, r"\1 "), (_ARROW, " "), (_ABSOLUTE, r"abs(\1)"), (_SPACED_E, "e"),
+        (_VARIANCE, r"\1 "),
+        (_UNITS, "units"), (_ITEM, ""), (_HYPHENED, r"\1*\2"),
         (_LOST_RAISING, r"\1*10^(\2)"), (_MINUS, "-"),
     ):  # fmt: skip
         text = pattern.sub(instead, text)
@@ -103,7 +111,7 @@ def without_spread(plain: str) -> str:
         wide *= size / 100
     if wide > _WIDEST * size:
         return plain
-    return plain[: found.end("unit")] + plain[found.end() :]
+    return plain[: found.end("unit")].rstrip() + plain[found.end() :]
 
 
 def _letters(digits: str) -> str:
@@ -114,7 +122,7 @@ def _letters(digits: str) -> str:
 _BOUND_BEFORE = re.compile(
     r"(?:\b(?:(?:less|more|greater|fewer|smaller|larger|bigger|higher|lower|better|worse|other)\s+than(?:\s+or\s+equal\s+to)?"
     r"|at\s+(?:least|most)|up\s+to|over|under|below|above|beyond|exceed(?:s|ing)?|within"
-    r"|bounded\s+by|starting\s+(?:from|at)|between|[\d%][\s\w/^°%]{0,8}\s+to)\s|(?<![\w])[A-Za-z]\s*→|[<>≤≥≲≳])\s*(?:(?:about|approximately|roughly|around)\s+)?[(~≈]?$",
+    r"|bounded\s+by|starting\s+(?:from|at)|in\s+the\s+range(?:\s+of)?|between|[\d%][\s\w/^°%]{0,8}\s+to)\s|(?<![\w])[A-Za-z]\s*→|[<>≤≥≲≳])\s*(?:(?:about|approximately|roughly|around)\s+)?[(~≈]?$",
     re.IGNORECASE,
 )
 _BOUND_BEHIND = re.compile(
@@ -139,7 +147,7 @@ _WORK_BEHIND = re.compile(
 )
 _AGAINST = re.compile(
     r"(?:\b(?:not|never|(?:is|was|do|does|did|ca|could|wo|would|should)n'?t|cannot|wrong|incorrect|instead\s+of|rather\s+than"
-    r"|rul(?:e|es|ed|ing)\s+out|anything\s+but|exclud(?:e|es|ed|ing)|except(?:\s+for)?|unlike|reject(?:s|ed|ing)?|non|disagree\s+with|nowhere\s+near|far\s+from"
+    r"|rul(?:e|es|ed|ing)\s+out|any(?:thing|\s+\w+)\s+but|exclud(?:e|es|ed|ing)|except(?:\s+for)?|unlike|reject(?:s|ed|ing)?|non|disagree\s+with|nowhere\s+near|far\s+from"
     r"|doubt)|≠)\s*[-:]?\s*(?:\w+\s+){0,3}\(?$",
     re.IGNORECASE,
 )
@@ -148,7 +156,7 @@ _APART = re.compile(
 )
 _APART_BEHIND = re.compile(r"^(?:[\s.)!*]*$|[,;]?\s*but\b)", re.IGNORECASE)
 _WRONG = re.compile(
-    r"^\s*(?:(?:is|was|were|would\s+be|seems|looks|can)(?:n't|\s+not|not)\b|(?:is|was|would\s+be|seems|looks)\s+(?:\w+\s+)?"
+    r"^\s*(?:(?:is|was|were|would\s+be|seems|looks|can|do|does|did)(?:n't|\s+not|not)\b|fails?\b|(?:is|was|would\s+be|seems|looks)\s+(?:\w+\s+)?"
     r"(?:wrong|incorrect|false|impossible|excluded|too|ruled|unlikely|unreasonable|invalid|absurd|rejected)\b|\(?(?:wrong|incorrect|false)\b"
     r"|\?)",
     re.IGNORECASE,

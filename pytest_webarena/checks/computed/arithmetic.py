@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
+from pytest_webarena.checks.computed.spelled import SCALES
 from pytest_webarena.checks.numbers import numeral_at
 
 __all__ = ["NoNumber", "Written", "read_form"]
@@ -18,6 +19,7 @@ _DEEPEST = 40
 _BITS = 8_000
 """Of exact numbers: about 2,400 digits."""
 _NAME = re.compile(r"[A-Za-z]+(?:_\(?\w+\)?)?")
+_FACTORIAL = re.compile(r"!(?![!=])")
 _E_POWER = re.compile(r"[eE]([-+]?)(\d{1,5})(?![\w.])")
 _SPACE = re.compile(r"\s*")
 _DECIMALS = re.compile(r"[.,](\d+)$")
@@ -25,9 +27,16 @@ _CONSTANTS: dict[str, float] = {"pi": math.pi, "e": math.e}
 _FUNCTIONS: dict[str, Callable[[float], float]] = {
     "exp": math.exp, "ln": math.log, "sin": math.sin, "cos": math.cos, "tan": math.tan, "arctan": math.atan,
     "atan": math.atan, "arcsin": math.asin, "asin": math.asin, "arccos": math.acos, "acos": math.acos,
-    "sinh": math.sinh, "cosh": math.cosh, "tanh": math.tanh, "cbrt": math.cbrt,
+    "sinh": math.sinh, "cosh": math.cosh, "tanh": math.tanh, "cbrt": math.cbrt, "log": math.log,
 }  # fmt: skip
-_SCALES = {"thousand": 3, "million": 6, "billion": 9, "trillion": 12}
+_ANGLES = {"sin", "cos", "tan"}
+_DEGREES = re.compile(r"\s?(?:°(?!\s?[CFK])|deg(?:rees?|s)?\b)")
+_BASED = re.compile(r"logq([a-j]{1,3})$")
+"""A logarithm with its base, whose digits are letters here (`wording.rewritten`): nothing else is named so."""
+_SCALED = re.compile(rf"\s?({'|'.join(SCALES)}|hundred|dozen)(?!\w)|(k|bn)(?!\w)", re.IGNORECASE)
+_SCALES = SCALES | {"hundred": 2, "k": 3, "bn": 9}
+_LAST_DIGITS = re.compile(r"\(\d{1,2}\)(?!\s*[\d(])")
+"""How sure the last digits are: ``6.67430(15)``."""
 
 
 class NoNumber(Exception):
@@ -51,9 +60,9 @@ class Written:
     """Whether nothing is left to do: ``3 + 4`` and ``12*34`` are questions, ``3/4``, ``2^10`` and ``1+sqrt(2)`` not."""
 
     @property
-    def values(self) -> tuple[Real, ...]:
-        """What it may mean: itself and, for a percentage, its hundredth part."""
-        return (self.value, self.value / 100) if self.percent else (self.value,)
+    def meanings(self) -> tuple[tuple[Real, Real], ...]:
+        """What it may mean, each with what its last digit counts: a percentage is its hundredth part too."""
+        return ((self.value, self.digit), *([(self.value / 100, self.digit / 100)] if self.percent else []))
 
 
 def read_form(text: str, start: int = 0) -> tuple[Written, int] | None:
@@ -73,6 +82,8 @@ def read_form(text: str, start: int = 0) -> tuple[Written, int] | None:
     end, percent = reader.at, False
     if match := re.match(r"\s?(?:%|per\s?cent\b|percent\b|pct\b)", text[end:]):
         end, percent = end + match.end(), True
+    elif match := re.match(r"\s?(?:‰|per\s?mille?\b)", text[end:]):
+        end, value = end + match.end(), value / 1000
     open_sum = reader.open_sum and isinstance(value, Fraction)
     digit = reader.digit if reader.plain else Fraction(0)
     return Written(value, digit, percent, text[start:end].strip(), not open_sum), end
@@ -101,6 +112,10 @@ class _Reader:
         self.open_sum = False
         """Whether plain numbers are to be added or multiplied."""
         self._numerals = 0
+        self._counts = False
+        """Whether factorials are multiplied: a closed form."""
+        self._angle = False
+        """Whether the sine or the like of it is taken."""
 
     def _peek(self, *signs: str) -> str:
         after = _SPACE.match(self._text, self.at).end()  # type: ignore[union-attr]
@@ -152,7 +167,7 @@ class _Reader:
                 else:
                     self.plain = False
                 if isinstance(value, Fraction) and isinstance(other, Fraction):
-                    self.open_sum |= not (_is_power_of_ten(value) or _is_power_of_ten(other))
+                    self.open_sum |= not (_is_power_of_ten(value) or _is_power_of_ten(other) or self._counts)
                 value = _bounded(value * other)
 
     def _juxtaposed(self) -> bool:
@@ -160,6 +175,8 @@ class _Reader:
         after = _SPACE.match(self._text, self.at).end()  # type: ignore[union-attr]
         if self._text.startswith("(", after):
             return bool(self._text[self.at - 1 : self.at].strip(" ")) and after == self.at
+        if self._text[self.at - 1 : self.at] == "!" and after == self.at and self._text[after : after + 1].isdecimal():
+            return True
         name = _NAME.match(self._text, after)
         if name is None:
             return False
@@ -174,6 +191,11 @@ class _Reader:
             value = self._power(depth + 1)
             return -value if sign == "-" else value
         value = self._atom(depth)
+        if self._peek("!") and (found := _FACTORIAL.match(self._text, self.at)):
+            if not isinstance(value, Fraction) or value.denominator > 1 or not 0 <= value <= 170:
+                raise NoNumber("it gives a factorial without a value")
+            value, self.at, self.plain = Fraction(math.factorial(int(value))), found.end(), False
+            self._counts = True
         if sign := self._peek("**", "^"):
             before = self.at
             self._take(sign)
@@ -193,14 +215,22 @@ class _Reader:
             begun = self.at
             self.at += 1
             value = self.sum(depth + 1)
+            value = self._in_degrees(value)
             if not self._peek(")"):
                 self.at = begun
                 raise _Stop
             self._take(")")
-            return value
+            return self._in_degrees(value)
         if (name := _NAME.match(self._text, self.at)) is not None:
             return self._named(name, depth)
-        return self._numeral()
+        return self._in_degrees(self._numeral())
+
+    def _in_degrees(self, value: Real) -> Real:
+        """The angle, if the sine or the like of it is taken and a sign of degrees follows."""
+        if not self._angle or (found := _DEGREES.match(self._text, self.at)) is None:
+            return value
+        self.at = found.end()
+        return _float(value) * math.pi / 180
 
     def _named(self, name: re.Match[str], depth: int) -> Real:
         word, begun = name[0], self.at
@@ -224,10 +254,22 @@ class _Reader:
                     raise _Stop
                 self._take(")")
                 return _root(value, index)
+            if word == "abs" and self._peek("("):
+                size = self._power_free(depth)
+                return -size if size < 0 else size
+            if (based := _BASED.match(word)) is not None:
+                base = int("".join(str("abcdefghij".index(letter)) for letter in based[1]))
+                self.plain = False
+                return _logarithm(self._power_free(depth), base)
             if word in _FUNCTIONS:
                 self.plain = False
+                power: Real = Fraction(1)
+                if word in _ANGLES and self._peek("^"):  # sin^2 30°
+                    self._take("^")
+                    power = self._atom(depth + 1)
                 try:
-                    return _FUNCTIONS[word](_float(self._power_free(depth)))
+                    value = _FUNCTIONS[word](_float(self._power_free(depth, angle=word in _ANGLES)))
+                    return value if power == 1 else _raise(value, power)
                 except (ValueError, OverflowError):
                     raise NoNumber(f"{word} has no value there") from None
         except _Stop:
@@ -236,11 +278,15 @@ class _Reader:
         self.at = begun
         raise _Stop
 
-    def _power_free(self, depth: int) -> Real:
+    def _power_free(self, depth: int, *, angle: bool = False) -> Real:
         """What a function is of: a bracket or the next number alone."""
         if depth > _DEEPEST:
             raise NoNumber("it is nested too deeply")
-        return self._atom(depth + 1)
+        outer, self._angle = self._angle, angle
+        try:
+            return self._atom(depth + 1)
+        finally:
+            self._angle = outer
 
     def _numeral(self) -> Real:
         found = numeral_at(self._text, self.at)
@@ -255,6 +301,8 @@ class _Reader:
             Fraction(1, 10 ** len(decimals[1])) if decimals and not (whole and len(decimals[1]) == 3) else Fraction(1)
         )
         self._numerals += 1
+        if decimals and (sure := _LAST_DIGITS.match(self._text, end)):
+            end = sure.end()
         if power := _E_POWER.match(self._text, end):
             exponent = int(power[2])
             if exponent > 400:
@@ -264,8 +312,9 @@ class _Reader:
         elif whole and (mixed := re.compile(r"\s+(\d{1,6})/(\d{1,6})(?![\d.,/])").match(self._text, end)):
             if int(mixed[2]):
                 value, digit, end = value + Fraction(int(mixed[1]), int(mixed[2])), Fraction(0), mixed.end()
-        elif scaled := re.compile(r"\s?(thousand|million|billion|trillion)(?!\w)").match(self._text, end):
-            scale = Fraction(10) ** _SCALES[scaled[1]]
+        elif scaled := _SCALED.match(self._text, end):
+            word = (scaled[1] or scaled[2]).lower()
+            scale = Fraction(12) if word == "dozen" else Fraction(10) ** _SCALES[word]
             value, digit, end = value * scale, digit * scale, scaled.end()
         if self._numerals == 1:
             self.digit = digit
@@ -310,6 +359,15 @@ def _positive_power(base: Real, exponent: Real) -> float:
         return math.pow(_float(base), _float(exponent))
     except (ValueError, OverflowError):
         raise NoNumber("it is too large a power") from None
+
+
+def _logarithm(value: Real, base: int) -> Real:
+    if value <= 0 or base < 2:
+        raise NoNumber("a logarithm has no value there")
+    found = math.log(_float(value), base)
+    whole = round(found)
+    exact = isinstance(value, Fraction) and abs(whole) < 400 and Fraction(base) ** whole == value
+    return Fraction(whole) if exact else found
 
 
 def _root(value: Real, index: Real) -> Real:

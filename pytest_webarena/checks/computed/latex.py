@@ -5,6 +5,7 @@ Only rewrites text. What it does not know stays a word, which is no number to wh
 
 from __future__ import annotations
 
+import math
 import re
 import unicodedata
 
@@ -15,7 +16,11 @@ _TIMES = re.compile(r"(?<=\d)\s*[xX]\s*(?=10\s*(?:\^|\*\*|\())")
 """A letter that stands for the sign, before a power of ten."""
 _GROUPED = re.compile(r"(?<=\d)(?:\\[,;:! ]|~|[\u00a0\u202f\u2009])(?=\d{3}(?!\d))")
 """Between the thousands of one number."""
-_SPACED = re.compile(r"(?<![\d.,])\d{1,3}(?: \d{3}){2,}(?![\d,.]\d)(?!\d)")
+_SPACED = re.compile(
+    r"(?<![\d.,])\d{1,3}(?: \d{3}){2,}(?![\d,.]\d)(?!\d)|(?<![\d.,])\d{1,3} 0\d\d(?![\d,]|\.\d)"
+    r"|(?<!\d)\d\.\d{3}(?: \d{3})+(?:(?= ?[*×·x])|(?![\d ]))"
+)
+"""Thousands apart by a space; a single one only where it is no number of its own: ``12 000``."""
 _SPACES = re.compile(r"\\(?:[,;:!> ]|quad\b|qquad\b|displaystyle\b|textstyle\b|limits\b)|~")
 _DROPPED = re.compile(r"\\(?:left|right|[bB]ig{1,2}[lr]?)(?![A-Za-z])\.?|\\[()\[\]]|\$\$?")
 _COMMAND = re.compile(r"\\([A-Za-z]+)\*?")
@@ -23,21 +28,29 @@ _WORDS = {
     "times": "*", "cdot": "*", "ast": "*", "div": "/", "pm": "±", "mp": "±", "approx": "≈", "simeq": "≈", "sim": "≈",
     "cong": "≈", "equiv": "=", "pi": " pi ", "infty": "∞", "degree": "°", "circ": "°", "mu": "µ", "Omega": "Ω",
     "ohm": "Ω", "AA": "Å", "neq": "≠", "ne": "≠", "leq": "≤", "le": "≤", "geq": "≥", "ge": "≥", "lt": "<", "gt": ">",
-    "ll": "<", "gg": ">", "celsius": "°C", "percent": "%", "ln": " ln", "exp": " exp", "euro": "€", "colon": ":",
+    "ll": "<", "gg": ">", "celsius": "°C", "degreeCelsius": "°C", "implies": "⇒", "Rightarrow": "⇒", "therefore": "∴",
+    "lvert": " abs(", "rvert": ") ", "lVert": " abs(", "rVert": ") ", "to": "→", "rightarrow": "→",
+    "percent": "%", "ln": " ln", "exp": " exp", "euro": "€", "colon": ":",
 }  # fmt: skip
 _TEXT = {"text", "mathrm", "mathbf", "mathit", "mathsf", "textbf", "textit", "textrm", "rm", "operatorname", "mbox"}
+_ACCENTS = {"vec", "hat", "bar", "overline", "tilde", "dot", "ddot", "underline", "mathbb", "mathcal", "boldsymbol"}
+_QUANTITIES = {"SI", "qty", "num", "si", "unit"}
+"""Of the packages for units: a number and a unit, each in braces."""
+_CHOICES = {"binom", "dbinom", "tbinom"}
 _FRACTIONS = {"frac", "dfrac", "tfrac", "cfrac"}
 _VULGAR = re.compile("[¼-¾⅐-⅞↉]")
+_VULGAR_ROOT = re.compile("([√∛])([¼-¾⅐-⅞↉])")
 _RAISED = re.compile("[⁺⁻]?[⁰¹²³⁴-⁹]+")
 _SIGNS = str.maketrans(
     {
         **dict.fromkeys("×·⋅∙", "*"),
         **dict.fromkeys("÷\u2215\u2044", "/"),
-        **dict.fromkeys("\u2010\u2011\u2012\u2013\u2212\uff0d", "-"),
+        **dict.fromkeys("\u2010\u2011\u2012\u2013\u2212\uff0d\ufe63", "-"),
         **dict.fromkeys("\u223c≅≃", "≈"),
         **dict.fromkeys("\u00a0\u202f\u2009", " "),
         **dict.fromkeys("º˚", "°"),
         "√": " sqrt ",
+        "∛": " cbrt ",
         "π": " pi ",
         "\u03bc": "µ",
         "\u2126": "Ω",
@@ -60,11 +73,13 @@ def plain_math(text: str) -> str:
     """
     text = _SPACED.sub(lambda found: found[0].replace(" ", ""), _GROUPED.sub("", text))
     if not text.isascii():
+        text = _VULGAR_ROOT.sub(r"\1(\2)", text)
         text = _VULGAR.sub(_vulgar, text)
         text = _RAISED.sub(lambda found: f"^({_digits(found[0])})", text).translate(_SIGNS)
     if "\\" in text or "$" in text or "{" in text:
         text = text.replace("{,}", ",").replace("\\%", "%").replace("\\$", " ")
         text = re.sub(r"\^\s*\{?\s*\\circ\s*\}?", "°", text)
+        text = text.replace("\\left|", " abs(").replace("\\right|", ")")
         text = _Plain(_DROPPED.sub(" ", _SPACES.sub(" ", text))).all()
     return " ".join(_TIMES.sub("*", text).split())
 
@@ -101,6 +116,8 @@ class _Plain:
                 self._at += 1
                 inner = self._until("}", depth + 1) if depth < _DEEPEST else ""
                 raised = bool(out) and out[-1] == "^"
+                if out and out[-1] == "_" and not re.fullmatch(r"\s*\w*\s*", inner):
+                    inner = ""  # what a limit or a sum runs over
                 out.append(f"({inner})" if raised else f" {inner} " if out and out[-1] == "_" else f"({inner})")
             else:
                 self._at += 1
@@ -118,6 +135,10 @@ class _Plain:
             over, under = self._argument(depth), self._argument(depth)
             whole = mixed and over.strip().isdigit() and under.strip().isdigit()
             return f" {over.strip()}/{under.strip()}" if whole else f"(({over})/({under}))"
+        if name in _CHOICES:
+            one, other = self._argument(depth).strip(), self._argument(depth).strip()
+            few = one.isdecimal() and other.isdecimal() and len(one) < 4 and len(other) < 4
+            return f"({math.comb(int(one), int(other))})" if few else f" binom ({one})({other})"
         if name == "sqrt":
             index = ""
             if self._text[self._at : self._at + 1] == "[":
@@ -125,7 +146,7 @@ class _Plain:
                 if 0 <= end < self._at + 12:
                     index, self._at = self._text[self._at + 1 : end], end + 1
             return f"root({index};{self._argument(depth)})" if index else f"sqrt({self._argument(depth)})"
-        if name in _TEXT:
+        if name in _TEXT or name in _ACCENTS or name in _QUANTITIES:
             return f" {self._argument(depth)} "
         return _WORDS.get(name, f" {name} ")
 

@@ -9,7 +9,7 @@ from math import floor, log10
 from typing import Any
 
 from pytest_webarena.checks.answer import says_unachievable
-from pytest_webarena.checks.computed.arithmetic import NoNumber, Real, read_form
+from pytest_webarena.checks.computed.arithmetic import NoNumber, Real, Written, read_form
 from pytest_webarena.checks.computed.asking import MARKER_FIELD, REFUSED, asked_form, no_answer
 from pytest_webarena.checks.computed.extraction import final_answers
 from pytest_webarena.checks.computed.latex import plain_math
@@ -254,23 +254,55 @@ def judge(spec: NumberSpec, view: View) -> Judgement:
 
 def _off(spec: NumberSpec, found: Found) -> str:
     """Why the number is not the right one; empty when it is."""
-    values = found.written.values
+    written = found.written
+    unit_fits = True
+    converted: Real | None = None
     if spec.unit is not None:
         if found.strange:
             return f"its unit is unknown: {clip(found.strange, 30)}"
         if found.unit is not None and found.unit != spec.unit:
-            converted = [convert(_as_float(value), found.unit, spec.unit) for value in values]
-            values = tuple(value for value in converted if value is not None)
-            if not values:
-                return f"its unit, {found.unit}, does not measure what {spec.unit_text} does"
+            converted = _converted(_as_float(written.value), found.unit, spec.unit)
+            unit_fits = converted is not None
+    if not unit_fits:
+        return f"its unit, {found.unit}, does not measure what {spec.unit_text} does"
     if spec.interval is not None:
         low, high = (Fraction(end.value) for end in spec.interval)
+        values = [converted] if converted is not None else _meant(spec, written, max(abs(low), abs(high)))
         outside = f"{found} is not between them"
         return "" if any(low <= Fraction(value) <= high for value in values) else outside
-    if any(_fits(spec, value, reference.value) for value in values for reference in spec.right):
+    pairs = [
+        (value, right.value)
+        for right in spec.right
+        for value in ([converted] if converted is not None else _meant(spec, written, abs(Fraction(right.value))))
+    ]
+    if any(_fits(spec, value, right) for value, right in pairs):
         return ""
-    off = min(abs(Fraction(value) - Fraction(reference.value)) for value in values for reference in spec.right)
+    off = min(abs(Fraction(value) - Fraction(right)) for value, right in pairs)
     return f"it is off by {float(off):.6g}" if off < 10**300 else "it is far off"
+
+
+def _meant(spec: NumberSpec, written: Written, right: Real) -> list[Real]:
+    """What a number may mean beside a right value of this size: 0.25 % is not 0.25, but 45 % may be 45 as asked for."""
+    if not written.percent:
+        return [written.value]
+    return [written.value / 100, *([written.value] if right > 1 and spec.unit is None else [])]
+
+
+_LETTERS = {"coulomb": "degC", "farad": "degF"}
+"""Where a temperature is asked for, ``37 C`` is one."""
+
+
+def _converted(value: float, unit: Unit, wanted: Unit) -> float | None:
+    """In the unit asked for, as the answer's unit is read strictly or as it may be meant; None when neither fits."""
+    read = [unit, Unit(unit.loose)] if unit.loose else [unit]
+    if len(unit.parts) == 1 and (letter := _LETTERS.get(unit.parts[0][0])) and wanted.parts in _TEMPERATURES:
+        read.append(Unit(((letter, 1),)))
+    if len(unit.parts) == 1 and unit.parts[0][0] == "millisecond" and unit.parts[0][1] < 0:
+        read.append(Unit((("meter", 1), ("second", unit.parts[0][1]))))  # m s^-1 written together
+    return next((made for each in read if (made := convert(value, each, wanted)) is not None), None)
+
+
+_TEMPERATURES = ((("kelvin", 1),), (("degC", 1),), (("degF", 1),))
 
 
 def _as_float(value: Real) -> float:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import functools
 import importlib.util
 import re
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from typing import Any
 
 __all__ = ["MISSING", "Unit", "convert", "read_unit", "units_there", "warm"]
@@ -32,8 +33,12 @@ _PLAIN = {
     "kDa": "kilodalton", "ha": "hectare", "t": "metric_ton", "rpm": "rpm", "rev": "turn", "cc": "cubic_centimeter",
     "gal": "gallon", "BTU": "BTU", "hp": "horsepower", "dyn": "dyne", "erg": "erg", "G": "gauss", "Ci": "curie",
     "ly": "light_year", "pc": "parsec", "AU": "astronomical_unit", "arcsec": "arcsecond", "arcmin": "arcminute",
-    "ppm": "ppm", "kt": "knot", "knots": "knot",
+    "ppm": "ppm", "kt": "knot", "knots": "knot", "mM": "millimolar", "µM": "micromolar", "uM": "micromolar",
+    "nM": "nanomolar", "pM": "picomolar", "aJ": "attojoule", "aC": "attocoulomb", "PJ": "petajoule", "EJ": "exajoule",
+    "PW": "petawatt", "PHz": "petahertz", "PeV": "petaelectron_volt", "micron": "micrometer", "microns": "micrometer",
 }  # fmt: skip
+_SYMBOLS = {"hbar", "kT"}
+"""What is rather a symbol of physics than a unit with a prefix."""
 _COMPOUND = {"mph": "mile/hour", "kph": "kilometer/hour", "kmh": "kilometer/hour"}
 _WORDS = {
     "meter", "metre", "gram", "gramme", "second", "ampere", "amp", "kelvin", "mole", "newton", "joule", "watt",
@@ -55,11 +60,14 @@ _RESPELT = {
     "celsius": "degC", "fahrenheit": "degF", "electronvolt": "electron_volt", "electronvolts": "electron_volt",
 }  # fmt: skip
 _TOKEN = re.compile(
-    r"\s*(?:(?P<name>°[CF]?|[A-Za-zµΩÅ]+(?:_(?:hour|volt|year))?)|(?P<power>\^\s*\(?\s*([-+]?\d{1,2})\s*\)?|\*\*\s*\(?\s*([-+]?\d{1,2})\)?)"
+    r"\s*(?:(?P<name>°[CF]?|[A-Za-zµΩÅ]+(?:_(?:hour|volt|year))?)"
+    r"|(?P<power>(?:\^|\*\*)\s*(?:\(\s*([-+]?\d{1,2})\s*\)|([-+]?\d{1,2})))"
     r"|(?P<times>\*|\.(?=[A-Za-z]))|(?P<over>/)|(?P<open>\()|(?P<close>\)))"
 )
+_PER = re.compile(r"\s+per\s+")
 _PHRASES = re.compile(
-    r"\s*(?:degrees?\s+(?P<scale>[Cc]elsius|[Ff]ahrenheit|C|F)\b|light[- ]?years?\b|electron[- ]?volts?\b"
+    r"\s*(?:(?:degrees?|deg\.?)\s+(?P<scale>[Cc]elsius|[Ff]ahrenheit|[Kk]elvin|C|F|K)\b|°\s(?P<sign>[CF])\b"
+    r"|light[- ]?years?\b|electron[- ]?volts?\b"
     r"|(?P<what>square|cubic)\s+(?P<unit>[a-z]+)\b)"
 )
 _OFFSET = ("degC", "degF")
@@ -71,6 +79,8 @@ class Unit:
 
     parts: tuple[tuple[str, int], ...]
     """Sorted; without powers of 0."""
+    loose: tuple[tuple[str, int], ...] = field(default=(), compare=False)
+    """The same if all behind a stroke is below it: the K of ``J/mol K``."""
 
     def __str__(self) -> str:
         return " ".join(name if power == 1 else f"{name}^{power}" for name, power in self.parts) or "no unit"
@@ -79,71 +89,139 @@ class Unit:
 def read_unit(text: str, start: int = 0) -> tuple[Unit, int] | None:
     """The longest expression of known units that begins at ``start``, and where it ends; None when there is none.
 
-    >>> read_unit("kg m^2 / s^2 of energy")
-    (Unit(parts=(('kilogram', 1), ('meter', 2), ('second', -2))), 13)
+    >>> read_unit("kg m^2 / s^2 of energy")[0].parts
+    (('kilogram', 1), ('meter', 2), ('second', -2))
     """
-    powers: dict[str, int] = {}
-    at = end = start
-    sign, pending, opened = 1, "", 0
-    last: str | None = None
-    last_sign = 1
-    if phrase := _PHRASES.match(text, start):
-        name = _phrase(phrase)
-        if name is not None:
-            powers[name[0]] = name[1]
-            at = end = phrase.end()
+    reader = _UnitReader(text, start)
     for _ in range(40):
-        match = _TOKEN.match(text, at)
+        if not reader.step():
+            break
+    return reader.unit()
+
+
+class _UnitReader:
+    """Goes from name to name. Each bracket has the sign of the powers in it, below a stroke the negative one."""
+
+    def __init__(self, text: str, start: int) -> None:
+        self._text, self._start, self._at = text, start, start
+        self._powers: list[tuple[str, int, bool]] = []
+        """With whether it follows one under a stroke without a stroke of its own, as the K of J/mol K."""
+        self._end, self._kept = start, 0
+        self._signs = [1]
+        self._pending = ""
+        self._last: tuple[int, int, int] | None = None
+        """From where to where the powers of the last name are, and its sign."""
+        self._under: list[bool] = [False]
+        """Whether there was a stroke, by bracket."""
+        if (phrase := _PHRASES.match(text, start)) is not None and (name := _phrase(phrase)) is not None:
+            self._powers.append((*name, False))
+            self._at = phrase.end()
+            self._ends()
+
+    def unit(self) -> tuple[Unit, int] | None:
+        """What was read as far as it is whole."""
+        kept = self._powers[: self._kept]
+        if not kept or self._end <= self._start:
+            return None
+        strict, loose = (
+            _product((name, -power if after and turned else power) for name, power, after in kept) for turned in (0, 1)
+        )
+        return Unit(strict, loose), self._end
+
+    def _ends(self) -> None:
+        if len(self._signs) == 1:
+            self._end, self._kept = self._at, len(self._powers)
+
+    def step(self) -> bool:
+        """Read one token; whether there was one."""
+        match = _TOKEN.match(self._text, self._at)
         if match is None:
-            per = re.compile(r"\s+per\s+").match(text, at)
-            if per is None:
-                break
-            pending, at = "/", per.end()
-            continue
+            match = _PER.match(self._text, self._at)
+            if match is None or self._pending:
+                return False
+            self._pending, self._at, self._last = "/", match.end(), None
+            return True
         if match["name"] is not None:
-            if match["name"] == "per":
-                pending, at, last = "/", match.end(), None
-                continue
-            name_of = _known(match["name"])
-            if name_of is None or (last is not None and not pending and match["name"] in ("in", "d", "u", "t", "a")):
-                break
-            last, last_sign = name_of, -1 if pending == "/" or (opened and sign < 0) else 1
-            for part, power in _parts(name_of):
-                powers[part] = powers.get(part, 0) + last_sign * power
-            pending, at = "", match.end()
-            if not opened:
-                end = at
-        elif match["power"] is not None:
-            if last is None:
-                break
-            power = int(match[3] or match[4])
-            for part, own in _parts(last):
-                powers[part] += last_sign * own * (power - 1)
-            last, at = None, match.end()
-            if not opened:
-                end = at
-        elif match["open"] is not None:
-            if opened or not (pending or not powers):
-                break
-            opened, sign, pending, at = 1, -1 if pending == "/" else 1, "", match.end()
+            return self._named(match)
+        if match["power"] is not None:
+            return self._raised(match, int(match[3] or match[4]))
+        if match["open"] is not None:
+            if not (self._pending or not self._powers or len(self._powers) > self._kept):
+                return False
+            self._signs.append(self._signs[-1] * (-1 if self._pending == "/" else 1))
+            self._under.append(False)
+            self._pending = ""
         elif match["close"] is not None:
-            if not opened or pending:
-                break
-            opened, sign, at = 0, 1, match.end()
-            end = at
+            if len(self._signs) == 1 or self._pending:
+                return False
+            self._signs.pop()
+            self._under.pop()
+            self._last = None
+        elif self._pending or not (self._powers or match["over"]):
+            return False
         else:
-            if pending:
-                break
-            pending, last, at = "/" if match["over"] else "*", None, match.end()
-    if opened:  # never closed: only what came before it
-        return None
-    kept = tuple(sorted((name, power) for name, power in powers.items() if power))
-    return (Unit(kept), end) if powers and end > start else None
+            self._pending, self._last = "/" if match["over"] else "*", None
+            self._at = match.end()
+            return True
+        self._at = match.end()
+        if match["close"] is not None:
+            self._ends()
+        return True
+
+    def _named(self, match: re.Match[str]) -> bool:
+        word = match["name"]
+        if word == "per":
+            if self._pending:
+                return False
+            self._pending, self._at, self._last = "/", match.end(), None
+            return True
+        if word in ("square", "cubic") and (phrase := _PHRASES.match(self._text, self._at)) is not None:
+            found, end = _phrase(phrase), phrase.end()
+        elif word in ("squared", "cubed") and self._last is not None:
+            return self._raised(match, 2 if word == "squared" else 3)
+        else:
+            name, end = _known(word), match.end()
+            found = (name, 1) if name else None
+        if found is None or (
+            self._kept and len(self._signs) == 1 and not self._pending and word in ("in", "d", "u", "t", "a", "as")
+        ):
+            return False
+        over = self._pending == "/"
+        sign = self._signs[-1] * (-1 if over else 1)
+        begun = len(self._powers)
+        after = self._under[-1] and not over
+        self._powers += [(part, sign * power * found[1], after) for part, power in _parts(found[0])]
+        self._last = (begun, len(self._powers), sign)
+        self._under[-1] |= over
+        self._pending, self._at = "", end
+        self._ends()
+        return True
+
+    def _raised(self, match: re.Match[str], power: int) -> bool:
+        if self._last is None:
+            return False
+        begun, end, _ = self._last
+        # below a stroke without one of its own, a negative power tells that it belongs there
+        self._powers[begun:end] = [
+            (name, own * power, after and power > 0) for name, own, after in self._powers[begun:end]
+        ]
+        self._last, self._at = None, match.end()
+        self._ends()
+        return True
+
+
+def _product(powers: Iterable[tuple[str, int]]) -> tuple[tuple[str, int], ...]:
+    total: dict[str, int] = {}
+    for name, power in powers:
+        total[name] = total.get(name, 0) + power
+    return tuple(sorted((name, power) for name, power in total.items() if power))
 
 
 def _phrase(match: re.Match[str]) -> tuple[str, int] | None:
     if match["scale"]:
-        return ("degC" if match["scale"][0] in "Cc" else "degF"), 1
+        return {"c": "degC", "f": "degF", "k": "kelvin"}[match["scale"][0].lower()], 1
+    if match["sign"]:
+        return f"deg{match['sign']}", 1
     if match["what"]:
         name = _known(match["unit"])
         return (name, 2 if match["what"] == "square" else 3) if name else None
@@ -156,7 +234,11 @@ def _table() -> dict[str, str]:
     for word, name in list(table.items()):
         table[word] = _RESPELT.get(name, name)
     for symbol, name in _PREFIXED.items():
-        table |= {short + symbol: long + name for short, long in _PREFIXES.items() if short + symbol not in _PLAIN}
+        table |= {
+            short + symbol: long + name
+            for short, long in _PREFIXES.items()
+            if short + symbol not in _PLAIN and short + symbol not in _SYMBOLS
+        }
     for word in _LENGTHENED:
         for long in _PREFIXES.values():
             table[long + word] = table[long + word + "s"] = long + _RESPELT.get(word, word)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -9,7 +10,9 @@ from fractions import Fraction
 
 from pytest_webarena.checks.computed.arithmetic import NoNumber, Real, Written, read_form
 from pytest_webarena.checks.computed.latex import plain_math
-from pytest_webarena.checks.computed.units import Unit, read_unit
+from pytest_webarena.checks.computed.spelled import spelled_numbers
+from pytest_webarena.checks.computed.units import Unit, convert, read_unit, units_there
+from pytest_webarena.checks.computed.wording import objection, rewritten, undecided, without_spread
 from pytest_webarena.checks.numbers import mask_words, numbers_in
 from pytest_webarena.text import clip
 
@@ -23,14 +26,16 @@ _TRIES = 400
 _NO_VALUE = re.compile(
     r"^\W*(nan|not a number|(?:positive |negative |plus |minus )?(?:inf|infinity)|∞)\W*$", re.IGNORECASE
 )
-_COMPARED = re.compile(r"[<>≤≥≠]")
+_COMPARED = re.compile(r"[<>≤≥≠]|[\[(]\s*[-+]?∞\s*,|,\s*[-+]?∞\s*[\])]")
 _GREEK = (
     "alpha|beta|gamma|delta|epsilon|zeta|eta|theta|kappa|lambda|nu|xi|rho|sigma|tau|upsilon|phi|chi|psi|omega|hbar|varphi"
     "|varepsilon|ell|Gamma|Delta|Theta|Lambda|Sigma|Phi|Psi|Omega"
 )
-_SYMBOL = re.compile(rf"(?:[A-Za-z]|{_GREEK}|[\u0370-\u03ff])(?![A-Za-z])")
+_SYMBOL = re.compile(rf"(?:[A-Za-z]|{_GREEK}|[\u0370-\u03ffµ])(?![A-Za-z])")
 _LEFT_OVER = re.compile(
     rf"\s*[-+*/^]\s*{_SYMBOL.pattern}|{_SYMBOL.pattern}|\s?(?:{_GREEK}|[\u0370-\u03ff])(?![A-Za-z])|_|!"
+    r"|\s?(?:kT|RT|GM|hc|mgh|mv|mc)(?![A-Za-z])"
+    r"|\s*[*/^]?\s*(?:(?:sqrt|root|sin|cos|tan|log\w*|ln|exp|infinity)(?![A-Za-z])|∞)|\s*[*/^]\s*\(|\(\s*[-+]?(?:\d+\s*)?[A-Za-z]\s*[-+*/^)]"
 )
 _BEHIND = re.compile(r"(?:^|[^\w'])[A-Za-z]\s*[+*/]\s*$|[A-Za-z)]\s?\^\s?\(?-?$")
 _NAME = re.compile(r"[A-Za-zͰ-Ͽ'|\s.,*/^()Å:]+")
@@ -43,21 +48,30 @@ _BEYOND_WORDS = re.compile(
     r"|million|billion|dozen|minus|negative|point)\b",
     re.IGNORECASE,
 )
-_LOGARITHM = re.compile(r"\blog\s*\(?$")
+_LOGARITHM = re.compile(r"\blog(?:_\w*|q\w*)?\s*\(?$")
+_NO_BASE = re.compile(r"\blog(?![\w])")
 _CURRENCY = "$€£¥₹"
-_START = re.compile(r"(?<![\w.])(?=[\d(]|\.\d)|(?<![A-Za-z])(?=(?:sqrt|root|pi)(?![A-Za-z]))|(?<=[A-Za-z^*/])(?=\d)")
+_START = re.compile(
+    r"(?<![\w.])(?=[\d(]|\.\d)|(?<![A-Za-z])(?=(?:sqrt|root|pi|cbrt|abs|exp|ln|log(?:q[a-j]+)?|a?(?:sin|cos|tan)h?)(?![A-Za-z])|e\s?\^)|(?<=[A-Za-z^*/])(?=\d)"
+)
 _SIGN = re.compile(rf"(?:^|[^\w%)\]{_CURRENCY}])([-+])[{_CURRENCY}]?$")
 _LINK = re.compile(
-    r"^[\s,)]*(?:or|which\s+is|that\s+is|i\.e\.,?|equals?)?[\s,]*[(=≈]*\s*(?:is\s+)?(?:approximately|approx\.?|about|roughly|around|ca\.)?"
+    r"^[\s,)]*(?:or|which\s+(?:is|rounds\s+to)|rounded\s+to|→|that\s+is|i\.e\.,?|equals?)?[\s,]*[(=≈]*\s*(?:is\s+)?(?:approximately|approx\.?|about|roughly|around|ca\.)?"
     r"(?:\s+equal\s+to)?[\s(=≈]*$",
     re.IGNORECASE,
 )
-_LINKED = re.compile(r"[=≈(]|\b(?:approx|about|roughly|around|ca\.|equal|i\.e|that\s+is|which\s+is)", re.IGNORECASE)
-_AGAINST = re.compile(
-    r"(?:\b(?:not|never|isn'?t|wasn'?t|wrong|instead\s+of|rather\s+than)|≠)\s*:?\s*(?:\w+\s+){0,3}$",
-    re.IGNORECASE,
+_LINKED = re.compile(
+    r"[=≈(→]|\b(?:round|approx|about|roughly|around|ca\.|equal|i\.e|that\s+is|which\s+is)", re.IGNORECASE
 )
-_WRONG = re.compile(r"^\s*(?:is|was)(?:n't|\s+not|\s+wrong|\s+incorrect|\s+false)\b", re.IGNORECASE)
+_COVERED = re.compile(r"(?:int|oint|iint|sum|prod|lim|binom|∫|∑|∏)(?![A-Za-z])")
+"""What names the left side of an equation, whatever it is of."""
+_WORKED = Fraction(1, 100)
+"""How far what is worked out may be from its result, as a share: people round in between."""
+_JOINED = re.compile(r"\s*(?:,|and)?\s*")
+
+
+class _LeftOver(NoNumber):
+    """A formula of symbols, where a number is looked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +97,11 @@ def read_number(text: str, *, question: str = "") -> Found:
     plain = plain_math(text.replace("\u2019", "'"))
     if _NO_VALUE.match(plain):
         raise NoNumber("it is no finite number")
+    plain = without_spread(rewritten(plain))
     if "±" in plain:
         raise NoNumber("it gives a range, or two numbers")
+    if words := undecided(plain):
+        raise NoNumber(f"it gives no number: {words}")
     if _COMPARED.search(plain):
         raise NoNumber("it compares numbers and gives none")
     return _formula(plain) or _sentence(plain, question)
@@ -98,10 +115,24 @@ def same_value(one: Real, other: Real) -> bool:
 
 
 def agree(one: Written, other: Written) -> bool:
-    """Whether two numbers are the same, or one is the other as rounded or cut off."""
-    if any(same_value(here, there) for here in one.values for there in other.values):
-        return True
-    return one.digit != other.digit and abs(Fraction(one.value) - Fraction(other.value)) < max(one.digit, other.digit)
+    """Whether two numbers are the same, or one is the other as rounded, cut off or worked out."""
+    for value, digit in one.meanings:
+        for there, its_digit in other.meanings:
+            if (
+                one.percent != other.percent
+                and value == one.value
+                and there == other.value
+                and abs(Fraction(value)) <= 1
+            ):
+                continue  # 0.5 is not 0.5 %
+            if same_value(value, there):
+                return True
+            off = abs(Fraction(value) - Fraction(there))
+            if digit != its_digit and off < max(digit, its_digit):
+                return True
+            if one.worked_out != other.worked_out and off <= _WORKED * abs(Fraction(there)):
+                return True
+    return False
 
 
 def _formula(plain: str) -> Found | None:
@@ -114,17 +145,34 @@ def _formula(plain: str) -> Found | None:
     named = len(parts) > 1 and _is_name(parts[0])
     found: list[Found] = []
     for number, part in enumerate(parts[named:], 1):
-        one = _part(part)
+        if number + named < len(parts) and _NO_BASE.search(part):
+            continue  # worked out by a logarithm whose base is not told
+        try:
+            one = _part(part)
+        except _LeftOver:
+            if named and number + named < len(parts):
+                continue  # what follows gives its value
+            raise
         if one is not None:
             found.append(one)
         elif not named or number == len(parts) - 1 or re.search(r"[,;]|\band\b|\bor\b", part):
             return None
     if not found:
         return None
-    first = found[0]
+    if named and (against := objection(f"{parts[0]} ", "")[0]).endswith("against"):
+        raise NoNumber(f"{against} {found[0]}")
+    stated = found[-1]
+    if not stated.written.worked_out:
+        raise NoNumber(f"it leaves something to be worked out: {clip(stated.written.text, 40)}")
+    for working in found:
+        if not agree(working.written, stated.written) and not _same_quantity(working, stated):
+            raise NoNumber(f"it gives several numbers: {working}, {stated}")
+    found = [each for each in found if each.written.worked_out]
+    if any(_same_quantity(found[0], other) for other in found[1:]):
+        return found[0]
     for other in found[1:]:
-        if not agree(first.written, other.written):
-            raise NoNumber(f"it gives several numbers: {first}, {other}")
+        if not agree(found[0].written, other.written):
+            raise NoNumber(f"it gives several numbers: {found[0]}, {other}")
     exact = next((each for each in found if not each.written.digit), None)
     best = exact or min(found, key=lambda each: each.written.digit)
     unit = next((each.unit for each in reversed(found) if each.unit), None)
@@ -134,6 +182,8 @@ def _formula(plain: str) -> Found | None:
 
 def _is_name(text: str) -> bool:
     """Whether it names what is sought: ``x``, ``v_0``, ``f(2)``; not ``2x``."""
+    if _COVERED.match(text):
+        return True
     return bool(text) and _NAME.fullmatch(_SUBSCRIPT.sub("", text) or "x") is not None and text[0] not in "0123456789("
 
 
@@ -145,21 +195,23 @@ def _part(text: str) -> Found | None:
         return None
     written, end = form
     rest = text[end:].strip(f" {_CURRENCY}")
-    if not written.worked_out:
-        raise NoNumber(f"it leaves something to be worked out: {clip(written.text, 40)}")
     if not rest:
         return Found(written)
     return _measured(written, rest.removeprefix("1" if rest.startswith("1/") else "").strip("[]"))
 
 
 def _measured(written: Written, rest: str) -> Found | None:
+    if objection("", rest)[0]:
+        return None
     rest = rest.lstrip("* ")
     if (unit := read_unit(rest)) is not None:
         further = rest[unit[1] :].strip(" ,")
+        if further.startswith("_"):
+            raise _LeftOver(f"a symbol is left over: {clip(rest, 20)}")
         whole = not further or (_NOUNS.fullmatch(further) and not _CLAUSE.search(further))
         return Found(written, unit[0]) if whole else None
     if (over := _LEFT_OVER.match(rest)) is not None:
-        raise NoNumber(f"a symbol is left over: {clip(over[0].strip(), 20)}")
+        raise _LeftOver(f"a symbol is left over: {clip(over[0].strip(), 20)}")
     return Found(written, None, rest) if _NOUNS.fullmatch(rest) and not _CLAUSE.search(rest) else None
 
 
@@ -167,22 +219,53 @@ def _sentence(plain: str, question: str) -> Found:
     masked = mask_words(plain)
     found = list(_found_in(masked))
     if not found:
-        tokens = () if any(map(str.isdigit, plain)) else numbers_in(plain)
-        words = [Written(token.value, Fraction(0), token.percent, token.text) for token in tokens]
-        if len({word.value for word in words}) > 1:
-            raise NoNumber(f"it gives several numbers: {', '.join(word.text for word in words[:4])}")
-        if not words:
-            raise NoNumber("there is no number in it")
-        if _BEYOND_WORDS.search(plain):
-            raise NoNumber("it gives a number in words that are not understood")
-        return Found(words[0])
+        return _in_words(plain)
     kept = _merged(masked, found)
     if len(kept) > 1 and question:
         asked = [token.value for token in numbers_in(plain_math(question)[:_LONGEST])]
-        kept = [each for each in kept if not any(same_value(each.written.value, value) for value in asked)] or kept
+        kept = [
+            each for each in kept if not any(same_value(each.found.written.value, value) for value in asked)
+        ] or kept
+    kept = _not_denied(masked, kept)
     if len(kept) > 1:
-        raise NoNumber(f"it gives several numbers: {', '.join(map(str, kept[:4]))}")
-    return kept[0]
+        raise NoNumber(f"it gives several numbers: {', '.join(str(each.found) for each in kept[:4])}")
+    return kept[0].found
+
+
+def _in_words(plain: str) -> Found:
+    words = [] if any(map(str.isdigit, plain)) else list(spelled_numbers(plain))
+    if len({value for value, *_ in words}) > 1:
+        raise NoNumber(f"it gives several numbers: {', '.join(plain[start:end] for _, _, start, end in words[:4])}")
+    if not words:
+        raise NoNumber(
+            "it gives a number in words that are not understood"
+            if _BEYOND_WORDS.search(plain)
+            else "there is no number in it"
+        )
+    value, percent, start, end = words[0]
+    for _, _, begun, after in words:
+        if why := objection(plain[max(0, begun - 80) : begun], plain[after : after + 80])[0]:
+            raise NoNumber(f"{why} {plain[begun:after]}")
+    if _BEYOND_WORDS.search(plain[:start] + plain[words[-1][3] :]):
+        raise NoNumber("it gives a number in words that are not understood")
+    unit = read_unit(plain, end)
+    return Found(Written(value, Fraction(0), percent, plain[start:end]), unit[0] if unit else None)
+
+
+def _not_denied(text: str, places: list[_Place]) -> list[_Place]:
+    """Those that are given as the answer. `NoNumber` when one is denied or bounded that is not put against another."""
+    kept: list[_Place] = []
+    for place in places:
+        why, apart = objection(
+            text[max(0, place.start - 80) : place.start + (text[place.start] == "(")], text[place.end : place.end + 80]
+        )
+        if why and not (apart and len(places) > 1):
+            raise NoNumber(f"{why} {clip(place.found.written.text, 20)}")
+        if not why:
+            kept.append(place)
+    if not kept:
+        raise NoNumber(f"it speaks against {clip(places[0].found.written.text, 20)}")
+    return kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,6 +296,10 @@ def _found_in(text: str) -> Iterator[_Place]:
         ):
             at = form[1]
             continue  # what a function is of
+        if re.search(r"_\s?\(?$", before):
+            form = read_form(text, start)
+            at = form[1] if form is not None else at
+            continue  # a subscript
         if _LOGARITHM.search(before):
             raise NoNumber("it gives a logarithm without its base")
         sign = _SIGN.search(before)
@@ -223,24 +310,27 @@ def _found_in(text: str) -> Iterator[_Place]:
         written, end = form
         if sign and begun < start - 1 and sign[1] == "-":  # a currency between sign and digits
             written = Written(-written.value, written.digit, written.percent, f"-{written.text}", written.worked_out)
-        if not written.worked_out:
-            raise NoNumber(f"it gives several numbers: {clip(written.text, 40)}")
+        if written.text.endswith("!") and re.search(r"[A-Za-z]{2}", before):
+            raise NoNumber(f"it gives a factorial or a shout: {clip(written.text, 20)}")
         unit = read_unit(text, end)
-        if unit is not None and re.match(r"\s+(?:in|a|d|t|u|h|G|M)\s+\w", text[end:]):
+        if unit is not None and re.match(r"\s+(?:(?:in|a)\s+\w|(?:d|t|u|h|G|M)\s+[^\W\d])", text[end:]):
             unit = None  # rather a word
+        if unit is not None and text[unit[1] :].lstrip().startswith("_"):
+            unit = None  # a symbol with an index
         if unit is None and (over := _LEFT_OVER.match(text[end:])) is not None:
             raise NoNumber(f"a symbol is left over: {clip(over[0].strip(), 20)}")
         if _BEHIND.search(before):
             raise NoNumber(f"a symbol is left over: {clip(before[-12:].strip(), 20)}")
-        if _AGAINST.search(before) or _WRONG.match(text[unit[1] if unit else end :]):
-            raise NoNumber(f"it speaks against {clip(written.text, 20)}")
         at = unit[1] if unit else end
-        yield _Place(Found(written, unit[0] if unit else None), start, at)
+        yield _Place(Found(written, unit[0] if unit else None), begun if sign else start, at)
     raise NoNumber("it gives too many numbers")
 
 
-def _merged(text: str, places: Sequence[_Place]) -> list[Found]:
-    """The different numbers: equal ones are one, and so is a number with its rounded form behind ``≈``."""
+def _merged(text: str, places: Sequence[_Place]) -> list[_Place]:
+    """The different numbers: equal ones are one, and so is a number with its rounded form behind ``≈``.
+
+    What is worked out goes into its result behind ``=``, and must have one.
+    """
     kept: list[_Place] = []
     for place in places:
         last = kept[-1] if kept else None
@@ -248,15 +338,72 @@ def _merged(text: str, places: Sequence[_Place]) -> list[Found]:
             between = text[last.end : place.start + (text[place.start] == "(")]
             linked = _LINK.match(between) is not None and _LINKED.search(between) is not None
             if linked and agree(last.found.written, place.found.written):
-                finer = min((last, place), key=lambda each: each.found.written.digit)
+                both = [each for each in (last, place) if each.found.written.worked_out] or [place]
+                finer = min(both, key=lambda each: each.found.written.digit)
                 unit = place.found.unit or last.found.unit
                 kept[-1] = _Place(Found(finer.found.written, unit), last.start, place.end)
                 continue
+            if _JOINED.fullmatch(between) and (whole := _summed(last.found, place.found)) is not None:
+                kept[-1] = _Place(whole, last.start, place.end)
+                continue
         if any(
-            same_value(each.found.written.value, place.found.written.value)
-            and (each.found.unit == place.found.unit or not (each.found.unit and place.found.unit))
+            _same_quantity(each.found, place.found)
+            or (
+                _alike(each.found.written, place.found.written)
+                and (each.found.unit == place.found.unit or not (each.found.unit and place.found.unit))
+            )
             for each in kept
         ):
             continue
         kept.append(place)
-    return [place.found for place in kept]
+    if (open_one := next((each for each in kept if not each.found.written.worked_out), None)) is not None:
+        raise NoNumber(f"it gives several numbers: {clip(open_one.found.written.text, 40)}")
+    return kept
+
+
+def _same_quantity(one: Found, other: Found) -> bool:
+    """Whether both are the same but for their units: ``4.2 m (420 cm)``."""
+    if one.unit is None or other.unit is None or one.unit == other.unit or not units_there():
+        return False
+    try:
+        value = convert(float(other.written.value), other.unit, one.unit)
+    except OverflowError:
+        return False
+    size = abs(Fraction(one.written.value))
+    return (
+        value is not None and math.isfinite(value) and abs(Fraction(value) - Fraction(one.written.value)) <= size / 200
+    )
+
+
+def _alike(one: Written, other: Written) -> bool:
+    """Whether both are the same value, or one is the other's percentage."""
+    if one.percent == other.percent:
+        return same_value(one.value, other.value)
+    return same_value(one.meanings[-1][0], other.meanings[-1][0])
+
+
+_STEPS = (
+    ("year", "month", "week", "day", "hour", "minute", "second"),
+    ("mile", "yard", "foot", "inch"),
+    ("pound", "ounce"),
+    ("degree", "arcminute", "arcsecond"),
+)
+"""Units that one quantity is given in together: ``2 h 30 min``."""
+
+
+def _summed(one: Found, other: Found) -> Found | None:
+    """Both as one quantity in the first's unit; None when they are none."""
+    if one.unit is None or other.unit is None or not units_there() or one.written.value < 0 or other.written.value < 0:
+        return None
+    for steps in _STEPS:
+        at = [
+            steps.index(name)
+            for unit in (one.unit, other.unit)
+            for name, power in unit.parts
+            if power == 1 and name in steps
+        ]
+        if len(at) == 2 and len(one.unit.parts) == len(other.unit.parts) == 1 and at[0] < at[1]:
+            more = convert(float(other.written.value), other.unit, one.unit)
+            text = f"{one.written.text} {one.unit} {other.written.text} {other.unit}"
+            return None if more is None else Found(Written(float(one.written.value) + more, text=text), one.unit)
+    return None

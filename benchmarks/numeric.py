@@ -1,0 +1,92 @@
+"""How often the check kind ``number`` is right, and how long it takes, on a file of labelled pairs.
+
+    python benchmarks/numeric.py PAIRS.yaml [--show]
+
+The file is a YAML list of mappings: ``reference`` (a number or a closed form, or a list of which any will do),
+``answer``, ``right`` (true or false) and any of the check's other keys: ``rel``, ``abs``, ``sig_figs``, ``unit``,
+``marker``; ``rel`` of a reference of 0 is left out, which means exactly 0. Prints the share of agreement, wrong answers
+that pass, right ones that fail, those without a verdict, and the time of a judgement, warm. ``--show`` names each pair
+that is not as labelled. The exit code is 0 when the targets are met: no false "right" and 99 % agreement.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import sys
+import time
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from pytest_webarena.checks.computed.number import NumberSpec, judge
+from pytest_webarena.checks.computed.units import warm
+from pytest_webarena.checks.kind import View
+from pytest_webarena.errors import TaskFileError
+from pytest_webarena.evidence import Evidence
+from pytest_webarena.tasks import parse_tasks
+
+OWN = ("rel", "abs", "sig_figs", "unit", "marker")
+"""Keys of a pair that are keys of the check."""
+
+
+def spec_of(pair: Mapping[str, Any]) -> NumberSpec:
+    """The check of a pair, read as from a task file."""
+    reference = pair["reference"]
+    check = {"one_of" if isinstance(reference, list) else "is": reference}
+    check |= {key: pair[key] for key in OWN if pair.get(key) is not None}
+    if str(reference).strip() in ("0", "0.0") and "abs" not in check:
+        check.pop("rel", None)  # the check wants `abs` there: a share of nothing is nothing
+    task = {"id": "pair", "intent": "?", "sites": [], "checks": [{"number": check}]}
+    [made] = parse_tasks(yaml.safe_dump({"tasks": [task]}, allow_unicode=True, width=10_000))
+    spec: NumberSpec = made.checks[0].spec
+    return spec
+
+
+def outcome(pair: Mapping[str, Any], score: float | None) -> str:
+    """What became of a pair, in a word or two."""
+    if score is None:
+        return "no verdict"
+    if (score == 1) == bool(pair["right"]):
+        return "agrees"
+    return "false wrong" if pair["right"] else "false right"
+
+
+def main() -> int:
+    """Measure, print, and say whether the targets are met."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("pairs", type=Path)
+    parser.add_argument("--show", action="store_true", help="name each pair that is not as labelled")
+    options = parser.parse_args()
+    pairs = yaml.safe_load(options.pairs.read_text("utf-8"))
+    warm()
+    counts: Counter[str] = Counter()
+    times = []
+    for pair in pairs:
+        answer = str(pair["answer"])
+        try:
+            spec = spec_of(pair)
+        except TaskFileError as error:
+            counts["no verdict"] += 1
+            print(f"no verdict: {error}")
+            continue
+        view = View(evidence=Evidence(answer=answer, stop_reason="answered"))
+        began = time.perf_counter()
+        judgement = judge(spec, view)
+        times.append(time.perf_counter() - began)
+        found = outcome(pair, judgement.score)
+        counts[found] += 1
+        if options.show and found != "agrees":
+            print(f"{found}: {judgement.expected}  |  {answer!r}  ({judgement.why})")
+    for name in ("agrees", "false right", "false wrong", "no verdict"):
+        print(f"  {name:12} {counts[name]:5}  {counts[name] / len(pairs):6.2%}")
+    print(f"{len(pairs)} pairs; median {statistics.median(times) * 1e3:.2f} ms, most {max(times) * 1e3:.1f} ms")
+    met = not counts["false right"] and not counts["no verdict"] and counts["agrees"] >= 0.99 * len(pairs)
+    return 0 if met else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,195 @@
+"""Words around a number: other ways to write it, those that bound or deny it, those that say nothing."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+
+from pytest_webarena.checks.computed.arithmetic import read_form
+
+__all__ = ["objection", "rewritten", "undecided", "without_spread"]
+
+_NOTES = re.compile(
+    r"[,(]?\s*\b(?:(?:rounded|correct|accurate|given|expressed|quoted)(?:\s+off)?\s+)?(?:(?:up\s+)?to|with|in|at|of)?"
+    r"\s*\b(?:\d+|one|two|three|four|five|six)(?:\s+|-)?(?:s\.?f\b\.?|sig(?:nificant)?\.?\s?(?:fig(?:ure)?s?|digits?)\b\.?"
+    r"|d\.p\.?|dp\b|decimal(?:\s+(?:place|digit)s?|s)\b|decimal\b)\s*(?:of\s+(?:precision|accuracy)\b)?\)?",
+    re.IGNORECASE,
+)
+"""How exact it is: ``(3 s.f.)``, ``to two decimal places``."""
+_PLACES = re.compile(
+    r"\b(?:chapter|section|table|figure|fig\.|equations?|eqn?s?\.|step|problem|exercise|example|page|theorem|lemma|line"
+    r"|appendix|ref\.|reference)\s+\(?\d+(?:\.\d+)*[a-z]?\)?(?![\w%])",
+    re.IGNORECASE,
+)
+"""Numbers that are names."""
+_ORDINAL = re.compile(r"(?<![\w.,])\d+(?:st|nd|rd|th)\b")
+_TAGGED = re.compile(r"<([A-Za-z][\w-]*)>([^<>]*)</\1>")
+_CALL = re.compile(
+    r"(?<![\w.])(?:print|float|int|Decimal|Fraction|str|N|(?:np|numpy)\.(?:float|int)\d*|simplify)"
+    r"\(\s*[\"']?([^()\"',]*)[\"']?\s*\)"
+)
+_MODULE = re.compile(r"\b(?:math|np|numpy|Math|sp|sympy|cmath|torch)\.(?=[A-Za-z])")
+_INVERSE = re.compile(r"\b(sin|cos|tan)\s*\^\s*\(\s*-\s*1\s*\)")
+_ROOT = re.compile(
+    r"\b(?:the\s+)?(?:(square)|cub(?:e|ic))\s+root\s+of\s+(\d+(?:\.\d+)?(?:/\d+)?)(?![\w^!*/(]|[.,]\d)", re.IGNORECASE
+)
+_POW = re.compile(r"\bpow\(\s*([^(),]+?)\s*,\s*([^(),]+?)\s*\)")
+_EVENT = re.compile(r"\b(Pr?|[A-Za-z])\s*[(\[][^()\[\]]{1,60}[)\]]\s*(?=[=≈])")
+_ARROW = re.compile(r"^\W*?(?:=>|->|⇒|→|⟹|∴)\s*")
+_ABSOLUTE = re.compile(r"(?<![\w|])\|([-+]?[\d(√][^|\n]{0,40})(?<! )\|(?!\w)")
+_LOGARITHM = re.compile(r"\blog\s*_\s*\(?\s*(\d+)\s*\)?|\blog(10|2)(?=\s*\(|\s)|\blg(?=\s*\(|\s)")
+_VARIANCE = re.compile(r"\b(sigma|chi|\u03c3|\u03c7)\s*\^\s*\(?2\)?(?=\s*[=≈])")
+_UNITS = re.compile(r"\bunits?\s*\^\s*\(?[23]\)?")
+_ITEM = re.compile(r"^\(?\d{1,2}[.)]\s+(?=[-+]?[\d.])")
+_HYPHENED = re.compile(
+    r"\b(N|k?W|mA|A|Pa|newton|(?:kilo|mega)?watt|foot|ft|pound|amp(?:ere)?|pascal)-(m|meters?|metres?|hours?|h|seconds?|s)\b"
+)
+_SPACED_E = re.compile(r"(?<=\d) [eE](?=[-+]?\d{1,3}(?!\w|\.\d))")
+_LOST_RAISING = re.compile(r"(?<=\d)(\.\d+)\s*[x*]\s*10\s?(-\d{1,2})(?![\d.])")
+"""``1.6 x 10-19``, as it is pasted from where the exponent was raised."""
+_FLAT_POWER = re.compile(
+    r"(?<=/)(s|m|[cmkd]m|K|kg|mol)([1-4])(?![\w.])|(?<=[A-Za-z ).*])(s|m|[cdk]m|K|kg|mol|L)(-[1-4])(?![\w.])"
+    r"|(?<=\d)( ?[cmkd]?m)([23])(?![\w.])|(?<=\d )([cmkd]?m)([23])(?![\w.])"
+)
+_TEN = re.compile(
+    r"\s*(?:times|\*|x)\s*(?:10|ten)\s+(?:raised\s+)?to\s+the\s+(?:power\s+(?:of\s+)?)?(-|minus\s+|negative\s+)?(\d+)(?:th)?"
+    r"(?:\s+power)?\b",
+    re.IGNORECASE,
+)
+_MINUS = re.compile(r"(?<![\d)%] )(?<!\b[A-Za-z] )\b(?:minus|negative)\s+(?=[\d.(]|sqrt|root|pi\b)", re.IGNORECASE)
+_OF = re.compile(r"(\d+)\s+(?:out\s+of|in)\s+(\d+)")
+
+
+def rewritten(text: str) -> str:
+    """``text``, from `plain_math`, in the signs of formulas where words or code stand for them.
+
+    >>> rewritten("minus 3 (to 2 decimal places)"), rewritten("1.5 times 10 to the power of 6")
+    ('-3', '1.5*10^(6)')
+    """
+    for pattern, instead in (
+        (_TAGGED, r" \2 "), (_NOTES, " "), (_PLACES, " "), (_ORDINAL, " "), (_MODULE, ""), (_POW, r"((\1)^(\2))"),
+        (_CALL, r"(\1)"), (_EVENT, r"\1 "), (_ARROW, " "), (_ABSOLUTE, r"abs(\1)"), (_SPACED_E, "e"),
+        (_VARIANCE, r"\1 "),
+        (_UNITS, "units"), (_ITEM, ""), (_HYPHENED, r"\1*\2"),
+        (_LOST_RAISING, r"\1*10^(\2)"), (_MINUS, "-"),
+    ):  # fmt: skip
+        text = pattern.sub(instead, text)
+    text = _TEN.sub(lambda found: f"*10^({'-' if found[1] else ''}{found[2]})", text)
+    text = _LOGARITHM.sub(lambda found: f" logq{_letters(found[1] or found[2] or '10')} ", text)
+    text = _FLAT_POWER.sub(lambda found: "^".join(part for part in found.groups() if part), text)
+    text = _INVERSE.sub(r"arc\1", text)
+    text = _ROOT.sub(lambda found: f" {'sqrt' if found[1] else 'cbrt'}({found[2]}) ", text)
+    text = " ".join(text.replace("+/-", "±").replace("+-", "±").split())
+    if (ratio := _OF.fullmatch(text)) is not None:
+        return f"{ratio[1]}/{ratio[2]}"
+    return text
+
+
+_SPREAD = re.compile(
+    r"(?<![\^\d.,])(?P<value>\d[\d.,]*(?:e[-+]?\d{1,3})?)(?P<unit>\s?[A-Za-zµΩ°%/]{0,6})\s*±\s*"
+    r"(?P<spread>\d*\.?\d+(?:e[-+]?\d{1,3})?)(?P<share>\s?%)?(?!\d|[.,]\d|\s*\*|e|\^)",
+    re.IGNORECASE,
+)
+_WIDEST = Fraction(1, 10)
+"""Of a value with its uncertainty; what is wider is rather two numbers or a range."""
+
+
+def without_spread(plain: str) -> str:
+    """A value without its uncertainty, if that is small beside it.
+
+    >>> without_spread("5.00 ± 0.02 V"), without_spread("5 ± 2")
+    ('5.00 V', '5 ± 2')
+    """
+    found = _SPREAD.search(plain)
+    if found is None or plain.count("±") > 1:
+        return plain
+    value, spread = (read_form(found[name].rstrip(".,")) for name in ("value", "spread"))
+    if value is None or spread is None:
+        return plain
+    size, wide = (abs(Fraction(form[0].value)) for form in (value, spread))
+    if found["share"]:
+        wide *= size / 100
+    if wide > _WIDEST * size:
+        return plain
+    return plain[: found.end("unit")].rstrip() + plain[found.end() :]
+
+
+def _letters(digits: str) -> str:
+    """The base of a logarithm so that it is no number in the text."""
+    return "".join("abcdefghij"[int(digit)] for digit in digits)
+
+
+_BOUND_BEFORE = re.compile(
+    r"(?:\b(?:(?:less|more|greater|fewer|smaller|larger|bigger|higher|lower|better|worse|other)\s+than(?:\s+or\s+equal\s+to)?"
+    r"|at\s+(?:least|most)|up\s+to|over|under|below|above|beyond|exceed(?:s|ing)?|within"
+    r"|bounded\s+by|starting\s+(?:from|at)|in\s+the\s+range(?:\s+of)?|between|[\d%][\s\w/^°%]{0,8}\s+to)\s|(?<![\w])[A-Za-z]\s*→|[<>≤≥≲≳])\s*(?:(?:about|approximately|roughly|around)\s+)?[(~≈]?$",
+    re.IGNORECASE,
+)
+_BOUND_BEHIND = re.compile(
+    r"^\s*(?:(?:or|and)\s+(?:more|less|fewer|greater|higher|lower|above|below|over|under|up|upwards?|larger|smaller|beyond)\b"
+    r"|(?:at\s+(?:least|most|minimum|maximum)|upwards?|max\.?|minimum|maximum)\s*[.)]*$|\+(?!\s*[\d(.\w])"
+    r"|(?:to|-|–|through)\s+(?:infinity|∞)|\.{2,}\s*\d|[,;]?\s*but\s+(?:\w+\s+){0,2}(?:larger|smaller|more|less|higher|lower|greater)\b)",
+    re.IGNORECASE,
+)
+_WORK_BEFORE = re.compile(
+    r"\b(?:(?:half|third|quarter|fourth|fifth|tenth|squares?|cubes?|roots?|reciprocal|inverse|sum|product|difference|negative"
+    r"|opposite|logarithm|factorial|multiple|power|times|dozens?|pairs?)\s+of(?:\s+the)?|half|twice|double|triple|thrice|times|plus"
+    r"|minus|divided\s+by|multiplied\s+by|modulo|mod|log|two|three|four|five|six|seven|eight|nine|ten|twelve|twenty"
+    r"|hundred|thousand|(?:square|cube|cubic)\s+root)\s+$",
+    re.IGNORECASE,
+)
+_WORK_BEHIND = re.compile(
+    r"^\s*(?:squared|cubed|factorial|choose\b|plus\s|minus\s|times\s(?!(?:larg|great|small|bigg|high|long|fast)er\b|more\b|ten\b|as\b|in\b|per\b|a\b|out\b)|divided\s+by|multiplied\s+by"
+    r"|over\s+\(?(?:\d|[a-z]\b|two|three|four|pi)|to\s+the\s+(?:power\b|\w+th\b|minus\b)|raised\b|(?:mod|modulo)\b"
+    r"|and\s+(?:a|one|two|three)[\s-]+(?:half|halves|thirds?|quarters?|fourths?)|[-\s]?(?:halves|thirds|fourths|quarters|fifths|sixths|eighths"
+    r"|tenths|hundredths)\b|half\b)",
+    re.IGNORECASE,
+)
+_AGAINST = re.compile(
+    r"(?:\b(?:not|never|(?:is|was|do|does|did|ca|could|wo|would|should)n'?t|cannot|wrong|incorrect|instead\s+of|rather\s+than"
+    r"|rul(?:e|es|ed|ing)\s+out|any(?:thing|\s+\w+)\s+but|exclud(?:e|es|ed|ing)|except(?:\s+for)?|unlike|reject(?:s|ed|ing)?|non|disagree\s+with|nowhere\s+near|far\s+from"
+    r"|doubt)|≠)\s*[-:]?\s*(?:\w+\s+){0,3}\(?$",
+    re.IGNORECASE,
+)
+_APART = re.compile(
+    r"(?:\b(?:not|instead\s+of|rather\s+than)|≠)\s*(?:(?:equal\s+to|just|simply|the|a)\s+){0,2}$", re.IGNORECASE
+)
+_APART_BEHIND = re.compile(r"^(?:[\s.)!*]*$|[,;]?\s*but\b)", re.IGNORECASE)
+_WRONG = re.compile(
+    r"^\s*(?:(?:is|was|were|would\s+be|seems|looks|can|do|does|did)(?:n't|\s+not|not)\b|fails?\b|(?:is|was|would\s+be|seems|looks)\s+(?:\w+\s+)?"
+    r"(?:wrong|incorrect|false|impossible|excluded|too|ruled|unlikely|unreasonable|invalid|absurd|rejected)\b|\(?(?:wrong|incorrect|false)\b"
+    r"|\?)",
+    re.IGNORECASE,
+)
+
+
+def objection(before: str, behind: str) -> tuple[str, bool]:
+    """Why a number between the two texts is not given as the answer, and whether another one may be beside it.
+
+    >>> objection("The answer is at least ", ""), objection("It is 3, not ", ".")
+    (('it gives a bound', False), ('it speaks against', True))
+    """
+    if _APART.search(before) and _APART_BEHIND.match(behind):
+        return "it speaks against", True
+    if _AGAINST.search(before) or _WRONG.match(behind):
+        return "it speaks against", False
+    if _BOUND_BEFORE.search(before) or _BOUND_BEHIND.match(behind):
+        return "it gives a bound", False
+    if _WORK_BEFORE.search(before) or _WORK_BEHIND.match(behind):
+        return "it leaves something to be worked out with", False
+    return "", False
+
+
+_UNDECIDED = re.compile(
+    r"\b(?:undefined|diverges?|divergent|does(?:n't|\s+not)\s+exist|DNE|indeterminate|no\s+(?:real\s+)?solutions?|no\s+idea"
+    r"|(?:can(?:not|'t|\s+not)|could\s*(?:n't|not|\s+not)|unable\s+to|not\s+able\s+to|impossible\s+to|hard\s+to|difficult\s+to)\s+(?:be\s+)?"
+    r"(?:\w+ly\s+)?(?:determined?|say|said|tell|told|find|found|answer(?:ed)?|computed?|solved?|calculated?|know|known|give|given|decided?)"
+    r"|(?:do|does|did)(?:n't|\s+not)\s+know|(?:is|are|remains?)\s+(?:not\s+known|unknown)|not\s+enough\s+information|insufficient\s+information)\b",
+    re.IGNORECASE,
+)
+
+
+def undecided(text: str) -> str:
+    """The words that say that there is no value or that it is not known; empty when there are none."""
+    found = _UNDECIDED.search(text)
+    return found[0] if found is not None else ""

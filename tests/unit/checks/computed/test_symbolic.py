@@ -67,7 +67,7 @@ def test_the_pairs_are_many_and_of_both_kinds() -> None:
         ('symbolic: "x^2 + 1"', "x^2", 0.0, "the formulas differ"),
         ('symbolic: "x^2 + 1"', None, 0.0, "the agent gave no answer"),
         ('symbolic: "x^2 + 1"', "I am not sure?", 0.0, "is not read as a formula"),
-        ('symbolic: "x^2 + 1"', "N/A", 0.0, "said that the task can't be done"),
+        ('symbolic: "x^2 + 1"', "N/A", 0.0, "said that the question can't be answered"),
         ("symbolic: {equals: x^2/2 + C, up_to: constant}", "x^2/2", 0.5, "right up to a constant"),
         ("symbolic: {equals: x^2/2 + C, up_to: constant, up_to_score: 1}", "x^2/2", 1.0, "right up to a constant"),
         ("symbolic: {equals: x^2/2 + C, up_to: constant}", "x^2/2 + C", 1.0, ""),

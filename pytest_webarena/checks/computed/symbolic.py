@@ -377,11 +377,25 @@ def _make_ready(spec: SymbolicSpec) -> None:
     """Load SymPy and what it loads on first use."""
     from pytest_webarena.checks.computed.comparing import compare
 
+    _load_late()
     terms = spec.terms()
     for reference, answer in _WARMING:
         compare(reference, answer)
     for reference in spec.equals:
         run_confined(lambda reference=reference: compare(reference, reference, terms).verdict)  # type: ignore[misc]
+
+
+def _load_late() -> None:
+    """Load what SymPy otherwise loads while it compares, and what reads constants of its own as code when it is loaded.
+
+    After it no text is run any more: the fuzz ends a process that does.
+    """
+    import sympy
+    import sympy.physics.units
+    from sympy.integrals.meijerint import meijerint_indefinite
+
+    name = sympy.Symbol("x")
+    meijerint_indefinite(sympy.exp(-(name**2)), name)
 
 
 _WARMING = (

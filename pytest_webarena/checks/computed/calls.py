@@ -31,7 +31,11 @@ def made_by(name: str, arguments: tuple[Node, ...]) -> Node:
     if name in _BRACKETS and count == 2:
         return Node("tuple", _BRACKETS[name], arguments)
     if name in ("Union", "FiniteSet"):
-        parts = (part for each in arguments for part in (each.parts if each.op == "set" else (each,)))
+        parts = (
+            part
+            for each in arguments
+            for part in (each.parts if each.op == "set" or (name == "FiniteSet" and each.text == "[]") else (each,))
+        )
         return Node("set", "", tuple(parts))
     if name in ("Or", "And") and count > 1:
         return Node("list", "and" if name == "And" else "", arguments)

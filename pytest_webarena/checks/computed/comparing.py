@@ -289,6 +289,8 @@ class _Comparison:
     def vector(self, wanted: Node, given: Any) -> Verdict:
         """The answer is a sum of unit vectors."""
         cells = _cells(wanted)
+        if cells and isinstance(given, sp.MatrixBase) and 1 in given.shape and len(given) == len(cells):
+            return _all(self.single(build(cell), part) for cell, part in zip(cells, given, strict=True))
         found = components(given, len(cells)) if cells else None
         if not cells or found is None:
             return self.no("one of them is a tuple, the other is none")
@@ -298,6 +300,8 @@ class _Comparison:
 
     def equations(self, wanted: Node, given: Node) -> Verdict:
         if wanted.op in ("list", "set"):
+            if given.text == "=" and given.parts[-1].op == "set" and _is_header(given.parts[0]):
+                return self.same(wanted, given.parts[-1])
             return self.without_order(wanted.parts, _items(given))
         if given.op in ("list", "set"):
             return self.without_order(_items(wanted), given.parts)

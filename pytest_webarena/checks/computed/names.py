@@ -68,9 +68,10 @@ CALLS = {
             "Piecewise Matrix diag Or And Integral Sum Product"
         )
     },
+    **dict.fromkeys(words("set Set"), "FiniteSet"),
     **dict.fromkeys(words("ImmutableMatrix array vector Vector"), "Matrix"),
     **dict.fromkeys(words("S Integer Float sympify Sympify simplify"), "same"),
-    **dict.fromkeys(words("comb nCr Binomial C"), "binomial"),
+    **dict.fromkeys(words("comb nCr Binomial binom C"), "binomial"),
     "Fraction": "Rational",
     "pow": "Pow",
     "power": "Pow",

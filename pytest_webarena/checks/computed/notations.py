@@ -12,6 +12,9 @@ __all__ = ["in_our_notation", "without_label"]
 
 _MODULES = re.compile(r"(?<![A-Za-z.])(?:np|numpy|math|cmath|sp|sympy|mpmath|S)\.(?=[A-Za-z])")
 _SQUARE_ROOT = re.compile(r"\bSqrt\[([^\[\]]{1,200})\]")
+_LOGARITHM = re.compile(r"(?<![A-Za-z\\])log(10|2)(?= ?\()")
+_SPACED = re.compile(r"\s?-?\d{1,3}(?: \d{3})+(?:\.\d+)?\s?")
+_ANGLES = re.compile(r"\s?<([^<>=]{1,200},[^<>=]{1,200})>\s?")
 _INTERVALS = re.compile(r"\bInterval\.(open|Lopen|Ropen)\b")
 _REALS = re.compile(r"(?:\\mathbb\s?\{?\s?R\s?\}?|\u211d|\bReals\b)(?!\s?\^|\w)")
 _SUM_SIGN = re.compile(r"[\u03a3\u2211](?=\s?_)")
@@ -65,6 +68,11 @@ def in_our_notation(text: str) -> str:
     if said := _SAYINGS.get(text.strip().lower().replace("\\text{", "").rstrip("}").strip()):
         return said
     text = _INTERVALS.sub(r"Interval\1", _MODULES.sub("", text))
+    text = _LOGARITHM.sub(r"\\log_{\1}", text)
+    if _SPACED.fullmatch(text):
+        return text.replace(" ", "")
+    if (found := _ANGLES.fullmatch(text)) is not None:
+        return f"\\langle {found[1]} \\rangle"
     text = _SQUARE_ROOT.sub(r"sqrt(\1)", text)
     text = _PLAIN_SIGN.sub(r"\\\1 ", _SUM_SIGN.sub(r"\\sum ", text))
     text = _REALS.sub(lambda _: " (-\\infty,\\infty) ", text).replace("  ", " ")

@@ -14,8 +14,8 @@ __all__ = ["bare_formula"]
 _ROUNDS = 6
 """Layers that are taken off; nobody needs more."""
 _SCAFFOLD = (
-    "so thus hence therefore then finally now the this that our my its final correct exact simplified simplest general "
-    "particular complete required desired closed explicit form answer result solution solutions value values "
+    "there so thus hence therefore then finally now the this that our my its final correct exact simplified simplest "
+    "general particular complete required desired closed explicit form answer result solution solutions value values "
     "expression expressed formula function integral antiderivative derivative limit sum total area volume equation set "
     "interval matrix vector inverse probability determinant roots root is are was be to by as given it we you one get "
     "gets gives obtain obtained have find found conclude simplifies simplify evaluates reduces becomes reads follows "
@@ -100,6 +100,7 @@ _COMPARES = re.compile(r"[<>≤≥≠∈]|\\\\\{|\\(?:ge|geq|le|leq|ne|neq|gt|lt
 _TRAILING = re.compile(r"(?:\\[,;:! ]|[.;,\s]){1,20}$")
 _LETTERS = re.compile(r"[A-Za-z]+")
 _QUOTES = '"\u201c\u201d'
+_SKIPPED = re.compile(r"\\\\ ?\[ ?\d+(?:\.\d+)? ?(?:pt|em|ex|mm|cm)\]")
 _FENCE = re.compile(r"^\s*```[A-Za-z]*\s*\n?(.*?)\s*```\s*$", re.DOTALL)
 _LANGUAGE = re.compile(r"^\s*(?:latex|tex|math|python|sympy|text|mathematica|plaintext)[ \t]*\n")
 _SPACES = re.compile(r"\s{2,}|[\t\r]")
@@ -168,6 +169,7 @@ def _plain_markup(text: str) -> str:
         return text
     if "\\begin{" not in text and "\\\\[" not in text:
         text = _DOUBLED.sub(lambda _: "\\", text)
+    text = _SKIPPED.sub(r"\\\\ ", text)
     text = re.sub(r"\\([*#])", r"\1", text)
     if "{align" in text or "{gather" in text or "{split" in text:
         text = text.replace("&", " ")

@@ -79,6 +79,7 @@ _GREEK_LETTERS = {
 
 _PREFIXES = (Token("name", "Delta"), Token("name", "nabla"))
 """Names that with the next one are a name of their own."""
+_TIMES = re.compile(r"(?<=\d) ?[xX] ?(?=10 ?(?:\^|\*\*))")
 _TRAILING = re.compile(r"(?:\\[,;:!]|[.,;\s]){1,20}$")
 _WRAPPERS = (("$$", "$$"), ("$", "$"), ("\\(", "\\)"), ("\\[", "\\]"), ("`", "`"), ("**", "**"), ("__", "__"))
 _TEXT = re.compile(r"\\(?:text|textrm|textit|textbf|mathrm|mathit|mathsf|mbox|operatorname|rm)\*?\s*\{([^{}]*)\}")
@@ -143,6 +144,8 @@ def tokenise(text: str, known: Collection[str] = ()) -> list[Token]:
     """
     if len(text) > LONGEST:
         raise Unreadable(f"it has {len(text):,} characters; a formula has at most {LONGEST:,}")
+    if "x" not in known:
+        text = _TIMES.sub(" * ", text)
     plain = _normalise(in_our_notation(unwrap(without_label(unwrap(bare_formula(unwrap(text), known))))))
     if len(plain) > 3 * LONGEST:
         raise Unreadable("it is too long")

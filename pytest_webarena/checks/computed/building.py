@@ -47,6 +47,7 @@ _PLAIN: Mapping[str, Any] = {
     "lambertw": sp.LambertW,
     "cbrt": sp.cbrt,
 }
+_COMPARED = {"=": sp.Eq, "!=": sp.Ne, "<": sp.Lt, "<=": sp.Le, ">": sp.Gt, ">=": sp.Ge}
 _SINGLE = frozenset(_PLAIN) - {"min", "max"}
 
 
@@ -163,6 +164,14 @@ class _Builder:
             if not all(value.is_Integer for value in values):
                 raise Unreadable(f"'{name}' is put on something else than whole numbers")
             return getattr(sp, name)(values)
+        if name == "zeta" and len(values) == 1:
+            _small(values[0], name)
+            if values[0] == 1 or (values[0].is_Integer and values[0] > 60):
+                raise Unreadable("the zeta function has no such argument")
+            return sp.zeta(values[0])
+        if name == "gamma" and len(values) == 1:
+            _small_gamma(values[0])
+            return sp.gamma(values[0])
         if name == "heaviside":
             return sp.Heaviside(values[0], sp.Rational(1, 2))
         if name in _PLAIN and values:
@@ -182,6 +191,32 @@ class _Builder:
         if len({len(row) for row in rows}) != 1 or any(isinstance(c, sp.MatrixBase) for row in rows for c in row):
             raise Unreadable("a matrix has rows of different lengths")
         return sp.ImmutableMatrix(rows)
+
+    def _piecewise(self, tree: Node) -> Any:
+        pieces = [(self.value(each.parts[0]), self.condition(each.parts[1])) for each in tree.parts]
+        if any(isinstance(value, sp.MatrixBase) for value, _ in pieces):
+            raise Unreadable("a case is a matrix")
+        return sp.Piecewise(*pieces, evaluate=False)
+
+    def condition(self, tree: Node) -> Any:
+        if tree.op == "true":
+            return sp.true
+        if tree.op == "list":
+            combine = sp.And if tree.text == "and" else sp.Or
+            return combine(*map(self.condition, tree.parts))
+        if tree.op != "relation":
+            raise Unreadable("a case has no condition")
+        if tree.text == "in" and tree.parts[1].op == "tuple" and len(tree.parts[1].parts) == 2:
+            name, (low, high) = self.value(tree.parts[0]), map(self.value, tree.parts[1].parts)
+            above = name >= low if tree.parts[1].text[0] == "[" else name > low
+            return sp.And(above, name <= high if tree.parts[1].text[1] == "]" else name < high)
+        values = [self.value(part) for part in tree.parts]
+        found = []
+        for left, sign, right in zip(values, tree.text.split(), values[1:], strict=False):
+            if sign not in _COMPARED or isinstance(left, sp.MatrixBase) or isinstance(right, sp.MatrixBase):
+                raise Unreadable("the condition of a case is not understood")
+            found.append(_COMPARED[sign](left, right))
+        return sp.And(*found)
 
     def _diff(self, tree: Node) -> Any:
         return sp.diff(self.value(tree.parts[0]), sp.Symbol(tree.text))
@@ -253,6 +288,11 @@ def _small(value: Any, name: str) -> None:
         raise Unreadable(f"'{name}' is put on a number that is too large, or none that it is for")
     if value.is_Integer and value < 0:
         raise Unreadable(f"'{name}' is put on a negative number")
+
+
+def _small_gamma(value: Any) -> None:
+    if value.is_number and not (value.is_Rational and abs(value) <= LARGEST_ARGUMENT and value.q <= LARGEST_ARGUMENT):
+        raise Unreadable("the gamma function is put on a number that is too large, or none that it is for")
 
 
 def _binomial(above: Any, below: Any) -> Any:

@@ -12,6 +12,9 @@ __all__ = ["Calculus"]
 _MATRICES = frozenset({"matrix", "pmatrix", "bmatrix", "Bmatrix", "vmatrix", "Vmatrix", "smallmatrix", "array"})
 
 
+_CASES = frozenset({"cases", "dcases", "rcases"})
+
+
 class Calculus(Cursor):
     """The part of the parser that knows them; the rules for all else are the parser's."""
 
@@ -113,7 +116,37 @@ class Calculus(Cursor):
             raise Unreadable("a limit does not say what goes where")
         return Node("lim", where.parts[0].text, (self.whole_product(), where.parts[1]))
 
+    def cases(self) -> Node:
+        """Values with the conditions under which they are."""
+        pieces: list[Node] = []
+        while not self.has("end"):
+            value = self.inner(self.sum)
+            while self.kind in (",", "&"):
+                self.take()
+            condition = Node("true") if self.has("else") else self.inner(self.condition)
+            pieces.append(Node("piece", "", (value, condition)))
+            if not self.has("\\\\") and self.kind != "end":
+                raise Unreadable(f"expected the next case, found {self.found()}")
+        if not pieces:
+            raise Unreadable("it has no cases")
+        return Node("piecewise", "", tuple(pieces))
+
+    def condition(self) -> Node:
+        parts = [self.clause()]
+        signs = set()
+        while self.kind in (",", ";", "and", "or"):
+            sign = self.take().kind
+            if self.kind in ("\\\\", "end"):
+                break
+            signs.add("and" if sign != "or" else sign)
+            parts.append(self.clause())
+        if len(signs) > 1:
+            raise Unreadable("the condition of a case is not understood")
+        return parts[0] if len(parts) == 1 else Node("list", "and" if "and" in signs else "", tuple(parts))
+
     def matrix(self, kind: str) -> Node:
+        if kind.rstrip("*") in _CASES:
+            return self.cases()
         if kind.rstrip("*") not in _MATRICES:
             raise Unreadable(f"the environment {kind} is not understood")
         rows: list[Node] = []

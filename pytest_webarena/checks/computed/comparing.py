@@ -13,7 +13,15 @@ from typing import Any, Literal
 import sympy as sp
 
 from pytest_webarena.checks.computed.building import build, names_in
-from pytest_webarena.checks.computed.equality import constant_apart, equal, factor_apart, nearly_equal
+from pytest_webarena.checks.computed.conventions import (
+    arbitrary,
+    components,
+    other_readings,
+    settled,
+    unzipped,
+    with_names,
+)
+from pytest_webarena.checks.computed.equality import constant_apart, equal, factor_apart, nearly_equal, same_cases
 from pytest_webarena.checks.computed.grammar import parse
 from pytest_webarena.checks.computed.sampling import REAL, Domains, Verdict, signs
 from pytest_webarena.checks.computed.tokens import Unreadable
@@ -65,17 +73,18 @@ def compare(reference: str, answer: str, terms: Terms = EXACTLY) -> Finding:
     """
     try:
         asked = parse(reference, terms.variables)
-        wanted = asked.tree
+        wanted = settled(asked.tree)
         _check(wanted)
     except Unreadable as error:
         raise BadReference(str(error)) from None
     known = terms.variables | names_in(wanted)
     reading = parse(answer, known)
-    found = _compared(wanted, reading.tree, terms)
+    given = settled(reading.tree)
+    found = _first_equal(wanted, given, answer, terms)
     if found.verdict == "unequal" and (reading.ambiguous or asked.ambiguous):
-        wanted = parse(reference, terms.variables, tight=True).tree
+        wanted = settled(parse(reference, terms.variables, tight=True).tree)
         where = "it" if reading.ambiguous else "the reference"
-        if _compared(wanted, parse(answer, known, tight=True).tree, terms).verdict == "equal":
+        if _compared(wanted, settled(parse(answer, known, tight=True).tree), terms).verdict == "equal":
             return Finding(
                 verdict="undecided",
                 why=f"it is right if 'a/bc' in {where} means a/(bc), and wrong if (a/b)c, which is what it says",
@@ -90,6 +99,27 @@ def _check(tree: Node) -> None:
             _check(part)
     elif not _plus_minus(tree):
         build(tree)
+
+
+def _first_equal(wanted: Node, given: Node, answer: str, terms: Terms) -> Finding:
+    """As it stands, then as it may be meant besides."""
+    found, failed = None, None
+    try:
+        found = _compared(wanted, given, terms)
+        if found.verdict == "equal" and not found.partly:
+            return found
+    except Unreadable as error:
+        failed = error
+    for other in other_readings(wanted, given, answer):
+        try:
+            again = _compared(wanted, other, terms)
+        except Unreadable:
+            continue
+        if again.verdict == "equal" and (found is None or not again.partly):
+            return again
+    if found is None:
+        raise failed or Unreadable("it is no formula")
+    return found
 
 
 def _compared(wanted: Node, given: Node, terms: Terms) -> Finding:
@@ -118,17 +148,12 @@ def _renamed(wanted: Node, given: Node, terms: Terms, verdict: Verdict) -> Verdi
     elif len(apart[0]) > MOST_RENAMED:
         return "undecided"
     for old, new in tries:
-        found = _Comparison(terms).same(wanted, _with_names(given, dict(zip(old, new, strict=True))))
+        found = _Comparison(terms).same(wanted, with_names(given, dict(zip(old, new, strict=True))))
         if found == "equal":
             return found
         if found == "undecided":
             verdict = found
     return verdict
-
-
-def _with_names(tree: Node, names: dict[str, str]) -> Node:
-    text = names.get(tree.text, tree.text) if tree.op in ("name", "diff", "sum", "prod", "int", "lim") else tree.text
-    return Node(tree.op, text, tuple(_with_names(part, names) for part in tree.parts))
 
 
 def _plus_minus(tree: Node) -> bool:
@@ -177,6 +202,9 @@ class _Comparison:
 
     def same(self, wanted: Node, given: Node) -> Verdict:
         wanted, given = _spread(wanted), _spread(given)
+        if points := _as_points(wanted, given):
+            return self.in_order(*points)
+        given = _both_ends(given)
         if _is_inequality(wanted) or _is_inequality(given):
             return self.inequalities(wanted, given)
         if given.op == "relation" and given.text == "in" and wanted.op != "relation":
@@ -189,7 +217,9 @@ class _Comparison:
             return self.equations(wanted, given)
         if wanted.op in ("set", "list") or given.op in ("set", "list"):
             if "tuple" in (wanted.op, given.op) and "list" in (wanted.op, given.op):
-                return self.in_order(wanted.parts, given.parts)
+                return self.unnamed(wanted.parts, given.parts)
+            if wanted.op == "set" and _of_several(given):
+                return self.no("the parts are values of different names")
             return self.without_order(_items(wanted), _items(given))
         if "tuple" in (wanted.op, given.op):
             return self.tuples(wanted, given)
@@ -212,13 +242,13 @@ class _Comparison:
         terms = self.terms
         found = equal(wanted, given, terms.domains)
         if found == "equal":
-            return found
+            return found if same_cases(wanted, given) else self.no("the cases differ in where they hold")
         if terms.rel and nearly_equal(wanted, given, terms.rel, terms.domains) == "equal":
             return "equal"
         if terms.up_to:
             apart = constant_apart if terms.up_to == "constant" else factor_apart
             if apart(wanted, given, terms.constants, terms.domains) == "equal":
-                self.partly = True
+                self.partly = not (terms.up_to == "constant" and _free_constant(wanted, given, terms.constants))
                 return "equal"
         return found if found == "undecided" else self.no("the formulas differ")
 
@@ -229,6 +259,12 @@ class _Comparison:
             return self.no(f"it has {len(given)} parts, not {len(wanted)}")
         return _all(self.same(*pair) for pair in zip(wanted, given, strict=True))
 
+    def unnamed(self, wanted: tuple[Node, ...], given: tuple[Node, ...]) -> Verdict:
+        """A list beside a tuple; what has names has no order of its own."""
+        if any(part.op == "relation" for part in (*wanted, *given)):
+            return self.no("one of them is a tuple, the other is none")
+        return self.in_order(wanted, given)
+
     def without_order(self, wanted: tuple[Node, ...], given: tuple[Node, ...]) -> Verdict:
         """Each part of one is a part of the other."""
         table = [[self.same(one, other) for other in given] for one in wanted]
@@ -238,6 +274,10 @@ class _Comparison:
 
     def tuples(self, wanted: Node, given: Node) -> Verdict:
         if wanted.op != given.op:
+            if wanted.op in ("tuple", "matrix") and given.op not in ("tuple", "matrix"):
+                return self.vector(wanted, build(given))
+            if nested := _rows(wanted, given):
+                return self.values(*map(build, nested))
             one, other = (_cells(each) for each in (wanted, given))
             if one is None or other is None:
                 return self.no("one of them is a tuple, the other is none")
@@ -246,10 +286,22 @@ class _Comparison:
             return self.no(f"the brackets differ: {wanted.text} is not {given.text}")
         return self.in_order(wanted.parts, given.parts)
 
+    def vector(self, wanted: Node, given: Any) -> Verdict:
+        """The answer is a sum of unit vectors."""
+        cells = _cells(wanted)
+        if cells and isinstance(given, sp.MatrixBase) and 1 in given.shape and len(given) == len(cells):
+            return _all(self.single(build(cell), part) for cell, part in zip(cells, given, strict=True))
+        found = components(given, len(cells)) if cells else None
+        if not cells or found is None:
+            return self.no("one of them is a tuple, the other is none")
+        return _all(self.single(build(cell), part) for cell, part in zip(cells, found, strict=True))
+
     # Equations
 
     def equations(self, wanted: Node, given: Node) -> Verdict:
         if wanted.op in ("list", "set"):
+            if given.text == "=" and given.parts[-1].op == "set" and _is_header(given.parts[0]):
+                return self.same(wanted, given.parts[-1])
             return self.without_order(wanted.parts, _items(given))
         if given.op in ("list", "set"):
             return self.without_order(_items(wanted), given.parts)
@@ -322,12 +374,56 @@ class _Comparison:
         return "equal" if factor_apart(wanted[0], given[0], domains=domains) == "equal" else "undecided"
 
 
+def _free_constant(wanted: Any, given: Any, constants: frozenset[str]) -> bool:
+    """Whether both have the same arbitrary constant added, so that their difference is no difference."""
+    shared = [s.name for s in wanted.free_symbols & given.free_symbols if s.name in constants]
+    return len(shared) == 1 and all(
+        sp.diff(each, sp.Symbol(shared[0])) in (1, -1) and arbitrary(each, shared) for each in (wanted, given)
+    )
+
+
 def _spread(tree: Node) -> Node:
     """With ± as two values."""
     if tree.op in ("list", "set") or not _plus_minus(tree):
         return tree
     both = tuple(_one_sign(tree, sign) for sign in ("add", "sub"))
     return Node("list", "", both)
+
+
+def _of_several(tree: Node) -> bool:
+    """Whether a list gives values to several names; ``x_1`` and ``x_2`` are one name here."""
+    named = [part.parts[0] for part in tree.parts if part.op == "relation" and part.text == "="]
+    return tree.op == "list" and len({part.text.partition("_")[0] for part in named if part.op == "name"}) > 1
+
+
+def _as_points(wanted: Node, given: Node) -> tuple[tuple[Node, ...], tuple[Node, ...]] | None:
+    """Where one is a point and the other says its coordinates by their names."""
+    for one, other in ((wanted, given), (given, wanted)):
+        named = unzipped(one)
+        if named is None:
+            continue
+        if other.op == "relation" and other.text == "=" and other.parts[0].op == "tuple":
+            names = [part.text for part in other.parts[0].parts]
+            other = other.parts[1] if names == sorted(part.parts[0].text for part in one.parts) else other
+        if other.op == "tuple" and other.text == "()" and len(other.parts) == len(named):
+            return (named, other.parts) if one is wanted else (other.parts, named)
+    return None
+
+
+def _both_ends(tree: Node) -> Node:
+    """``x > 1 and x < 3`` as the interval that it is."""
+    if tree.op != "list" or tree.text != "and" or len(tree.parts) != 2:
+        return tree
+    found = [_interval(part) if part.op == "relation" else None for part in tree.parts]
+    if not (found[0] and found[1] and found[0][0] == found[1][0]):
+        return tree
+    infinite = Node("const", "oo")
+    lower = [each for _, each in filter(None, found) if each.parts[1] == infinite]
+    upper = [each for _, each in filter(None, found) if each.parts[0] == Node("neg", "", (infinite,))]
+    if len(lower) != 1 or len(upper) != 1:
+        return tree
+    inside = Node("tuple", lower[0].text[0] + upper[0].text[1], (lower[0].parts[0], upper[0].parts[1]))
+    return Node("relation", "in", (Node("name", found[0][0]), inside))
 
 
 def _items(tree: Node) -> tuple[Node, ...]:
@@ -349,6 +445,16 @@ def _with_header(items: tuple[Node, ...]) -> tuple[Node, ...]:
         if plain and all(plain):
             return (first, *(Node("relation", "=", (first.parts[0], each)) for each in items[1:]))
     return items
+
+
+def _rows(wanted: Node, given: Node) -> tuple[Node, Node] | None:
+    """A matrix and a tuple of tuples, which is one as well."""
+    made = []
+    for each in (wanted, given):
+        if each.op == "tuple" and all(part.op == "tuple" for part in each.parts):
+            each = Node("matrix", "", tuple(Node("row", "", part.parts) for part in each.parts))
+        made.append(each)
+    return (made[0], made[1]) if made[0].op == made[1].op == "matrix" else None
 
 
 def _cells(tree: Node) -> tuple[Node, ...] | None:

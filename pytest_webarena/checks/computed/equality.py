@@ -15,6 +15,7 @@ contain, and once more with so many digits that nothing which came up on the way
 
 from __future__ import annotations
 
+import itertools
 from fractions import Fraction
 from typing import Any
 
@@ -32,7 +33,7 @@ from pytest_webarena.checks.computed.sampling import (
     points,
 )
 
-__all__ = ["constant_apart", "equal", "factor_apart", "nearly_equal"]
+__all__ = ["constant_apart", "equal", "factor_apart", "nearly_equal", "same_cases"]
 
 _NO_NUMBERS = (sp.oo, -sp.oo, sp.zoo, sp.nan)
 MOST_TERMS = 1500
@@ -127,6 +128,36 @@ def _simplified(difference: Any) -> Verdict:
     except (ValueError, TypeError, NotImplementedError, AttributeError, ZeroDivisionError, RecursionError):
         pass
     return "undecided"
+
+
+def same_cases(one: Any, other: Any) -> bool:
+    """Whether two expressions that are equal at random points hold at the same places, and agree where cases meet."""
+    if not (one.has(sp.Piecewise) or other.has(sp.Piecewise)):
+        return True
+    bounds: dict[Any, set[Any]] = {}
+    for case in one.atoms(sp.core.relational.Relational) | other.atoms(sp.core.relational.Relational):
+        left, right = case.args if case.lhs.is_Symbol else reversed(case.args)
+        if not left.is_Symbol or not right.is_number:
+            return False
+        bounds.setdefault(left, set()).add(right)
+    if len(bounds) != 1:
+        return not bounds
+    [(symbol, found)] = bounds.items()
+    if len(found) > 20:
+        return False
+    try:
+        ordered = sorted(found)
+    except TypeError:
+        return False
+    inner = [(low + high) / 2 for low, high in itertools.pairwise(ordered)]
+    for place in (*ordered, *inner, ordered[0] - 1, ordered[-1] + 1):
+        values = [each.subs(symbol, place) for each in (one, other)]
+        undefined = [value.has(sp.nan) or value.has(sp.Piecewise) for value in values]
+        if undefined[0] != undefined[1]:
+            return False
+        if not any(undefined) and not any(value.has(*_NO_NUMBERS) for value in values) and equal(*values) != "equal":
+            return False
+    return True
 
 
 def constant_apart(one: Any, other: Any, constants: frozenset[str], domains: Domains = REAL) -> Verdict:

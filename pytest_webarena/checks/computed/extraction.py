@@ -20,7 +20,7 @@ NO_FINAL_ANSWER = "no final answer"
 """How the reason begins when it is missing: an answer in the wrong form, which is not the same as a wrong one."""
 
 _LINE = re.compile(
-    r"^[ \t>#*_`-]*(?:final[ \t]+)?answer[ \t]*[*_`]*[ \t]*[:=][ \t]*[*_`]*[ \t]*(.*)$", re.IGNORECASE | re.MULTILINE
+    r"^[ \t>#*_`-]*(?:final[ \t]+)?answer[ \t]*[*_`]*[ \t]*[:=][ \t]*[*_]*[ \t]*(.*)$", re.IGNORECASE | re.MULTILINE
 )
 _OPENING = {"\\[": "\\]", "$$": "$$"}
 """Displayed formulas: they may stand on lines of their own."""
@@ -72,6 +72,8 @@ def _block(answer: str, line: re.Match[str]) -> str:
     said = line[1].strip()
     if said.endswith("**") and said.count("**") % 2:
         said = said[:-2]  # opened before the marker
+    if said.count("`") == 1:
+        said = said.strip("`")
     rest = answer[line.end() :]
     if not said.strip("*_` \t"):
         return rest.lstrip().partition("\n\n")[0]

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 
 from pytest_webarena.checks.computed.calculus import Calculus
+from pytest_webarena.checks.computed.calls import made_by, punctured
 from pytest_webarena.checks.computed.names import words
 from pytest_webarena.checks.computed.tokens import Token, Unreadable, tokenise
 from pytest_webarena.checks.computed.tree import Node, Reading
@@ -24,7 +25,7 @@ DEEPEST = 40
 
 _STARTS = frozenset(
     {"num", "name", "const", "func", "(", "[", "{", "\\{", "|(", "floor(", "ceil(", "<(", "frac", "sqrt", "binom"}
-    | {"int", "sum", "prod", "lim", "begin", "empty"}
+    | {"int", "sum", "prod", "lim", "begin", "empty", "call"}
 )
 _CLOSING = {"(": (")", "]"), "[": ("]", ")"), "{": ("}",), "\\{": ("\\}",), "<(": (">)",)}
 _ROUND = {"|(": ("|)", "abs"), "floor(": ("floor)", "floor"), "ceil(": ("ceil)", "ceil")}
@@ -65,13 +66,15 @@ class _Parser(Calculus):
         return Reading(tree=tree, ambiguous=self.ambiguous, signs=self.signs)
 
     def listed(self) -> Node:
-        items = [self.clause()]
+        items = [self.argument()]
+        joined = set()
         while self.kind in (",", ";", "or", "and"):
-            self.take()
+            sign = self.take().kind
             while self.kind in ("or", "and"):
-                self.take()
-            items.append(self.clause())
-        return items[0] if len(items) == 1 else Node("list", "", tuple(items))
+                sign = self.take().kind
+            joined.add(sign)
+            items.append(self.argument())
+        return items[0] if len(items) == 1 else Node("list", "and" if joined == {"and"} else "", tuple(items))
 
     def clause(self) -> Node:
         """Sums between relations, and unions of intervals."""
@@ -88,6 +91,8 @@ class _Parser(Calculus):
 
     def union(self) -> Node:
         first = self.sum()
+        if self.has("setminus"):
+            return punctured(first, self.sum())
         if self.kind != "cup":
             return first
         items = [first]
@@ -190,6 +195,10 @@ class _Parser(Calculus):
                 return self.primed(base)
         if self.has("'"):
             return self.primed(base)
+        if base.op == "tuple" and base.text in ("()", "[]"):
+            if self.exponent() != Node("name", "T"):
+                raise Unreadable("a tuple is raised to a power")
+            return Node("matrix", "", tuple(Node("row", "", (part,)) for part in base.parts))
         return Node("pow", "", (base, self.exponent()))
 
     def primed(self, base: Node) -> Node:
@@ -258,6 +267,8 @@ class _Parser(Calculus):
             return Node("call", name, (value,))
         if kind == "empty":
             return Node("set")
+        if kind == "call":
+            return self.called(token.text)
         if kind in ("frac", "binom", "sqrt"):
             return getattr(self, kind)()  # type: ignore[no-any-return]
         if kind in ("sum", "prod"):
@@ -326,6 +337,17 @@ class _Parser(Calculus):
 
     # Functions and what LaTeX has commands for
 
+    def called(self, name: str) -> Node:
+        closing = {"(": ")", "[": "]"}[self.take().kind]
+        arguments = [self.inner(self.argument)]
+        while self.has(","):
+            arguments.append(self.inner(self.argument))
+        self.expect(closing)
+        return made_by(name, tuple(arguments))
+
+    def argument(self) -> Node:
+        return Node("true") if self.has("else") else self.clause()
+
     def function(self, name: str) -> Node:
         base = power = None
         while self.kind in ("_", "^"):
@@ -354,6 +376,8 @@ class _Parser(Calculus):
         if self.kind in ("(", "[", "{", "\\{"):
             value = self.atom()
             if value.op in ("tuple", "set") and name in _MANY | {"log"}:
+                return value.parts
+            if value.op == "set" and len(value.parts) == 1:
                 return value.parts
             if name in _MANY and self.kind == "{":
                 return (value, self.atom())

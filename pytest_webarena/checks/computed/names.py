@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["COMMANDS", "CONSTANTS", "FUNCTIONS", "GREEK", "IGNORED", "LETTERS", "RELATIONS", "SHORT", "words"]
+__all__ = ["CALLS", "COMMANDS", "CONSTANTS", "FUNCTIONS", "GREEK", "IGNORED", "LETTERS", "RELATIONS", "SHORT", "words"]
 
 
 def words(text: str) -> list[str]:
@@ -24,6 +24,8 @@ LETTERS = {
     "nabla": "nabla",
     "partial": "partial",
     "aleph": "aleph",
+    "top": "T",
+    "intercal": "T",
 }
 """Further letters that LaTeX has commands for."""
 
@@ -58,6 +60,23 @@ FUNCTIONS = {
     "Heaviside": "heaviside",
 }
 """How a function may be called, and the one name that it has here."""
+CALLS = {
+    **{
+        name: name
+        for name in words(
+            "Rational Pow root Eq Ne Lt Le Gt Ge Interval Intervalopen IntervalLopen IntervalRopen Union FiniteSet "
+            "Piecewise Matrix diag Or And Integral Sum Product"
+        )
+    },
+    **dict.fromkeys(words("set Set"), "FiniteSet"),
+    **dict.fromkeys(words("ImmutableMatrix array vector Vector"), "Matrix"),
+    **dict.fromkeys(words("S Integer Float sympify Sympify simplify"), "same"),
+    **dict.fromkeys(words("comb nCr Binomial binom C"), "binomial"),
+    "Fraction": "Rational",
+    "pow": "Pow",
+    "power": "Pow",
+}
+"""What programs call, before a bracket."""
 SHORT = frozenset({"re", "im", "lg", "lb"})
 """Functions that in plain text are ones before a bracket alone, and two names otherwise."""
 
@@ -65,9 +84,10 @@ CONSTANTS = {"pi": "pi", "e": "e", "i": "i", "infty": "oo", "oo": "oo", "inf": "
 """Names that are numbers unless something else is declared or found to be meant."""
 
 RELATIONS = {
-    "=": "=", "==": "=", "le": "<=", "leq": "<=", "leqslant": "<=", "ge": ">=", "geq": ">=", "geqslant": ">=",
-    "lt": "<", "gt": ">", "ne": "!=", "neq": "!=", "approx": "=", "equiv": "=", "simeq": "=", "<": "<", ">": ">",
-    "<=": "<=", ">=": ">=", "!=": "!=", "≤": "<=", "≥": ">=", "≠": "!=", "≈": "=", "≡": "=", "in": "in", "∈": "in",
+    "=": "=", "==": "=", ":=": "=", "\u2254": "=", "coloneqq": "=",
+    "le": "<=", "leq": "<=", "leqslant": "<=", "ge": ">=", "geq": ">=", "geqslant": ">=",
+    "lt": "<", "gt": ">", "ne": "!=", "neq": "!=", "approx": "~", "equiv": "=", "simeq": "~", "<": "<", ">": ">",
+    "<=": "<=", ">=": ">=", "!=": "!=", "≤": "<=", "≥": ">=", "≠": "!=", "≈": "~", "≡": "=", "in": "in", "∈": "in",
     "implies": "=>", "Rightarrow": "=>", "iff": "=>", "Leftrightarrow": "=>", "⇒": "=>",
 }  # fmt: skip
 
@@ -82,7 +102,9 @@ COMMANDS = {
     "cup": "cup", "vert": "|", "mid": "|", "lvert": "|(", "rvert": "|)", "lfloor": "floor(", "rfloor": "floor)",
     "lceil": "ceil(", "rceil": "ceil)", "langle": "<(", "rangle": ">)", "lbrace": "\\{", "rbrace": "\\}",
     "lbrack": "[", "rbrack": "]", "circ": "deg", "degree": "deg", "prime": "'", "ldots": "...", "dots": "...",
-    "cdots": "...", "land": "and", "lor": "or", "emptyset": "empty", "varnothing": "empty", "bmod": "mod",
+    "cdots": "...", "land": "and", "lor": "or", "setminus": "setminus", "backslash": "setminus",
+    "lVert": "|(", "rVert": "|)", "nicefrac": "frac",
+    "sfrac": "frac", "emptyset": "empty", "varnothing": "empty", "bmod": "mod",
     "mod": "mod", "colon": ":",
 }  # fmt: skip
 """Commands of LaTeX that stand for something else than a letter or a function."""

@@ -11,16 +11,18 @@ from __future__ import annotations
 import importlib.util
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from pytest_webarena.checks.answer import says_unachievable
 from pytest_webarena.checks.asking import JudgeOff, Question
+from pytest_webarena.checks.computed.asking import MARKER_FIELD, REFUSED, asked_form, no_answer
 from pytest_webarena.checks.computed.confined import Ended, run_confined
+from pytest_webarena.checks.computed.extraction import final_answers
 from pytest_webarena.checks.computed.grammar import parse
-from pytest_webarena.checks.computed.tokens import Unreadable, unwrap
+from pytest_webarena.checks.computed.tokens import Unreadable
 from pytest_webarena.checks.kind import Judgement, Kind, View
 from pytest_webarena.errors import JudgeError
 from pytest_webarena.tasks.file_reading import Reading
@@ -36,6 +38,8 @@ __all__ = ["SYMBOLIC", "SymbolicSpec", "decide", "decide_alone", "judge", "missi
 
 _ORDER = ("equal", "undecided", "unreadable", "unequal", "reference")
 """What decides among several references, the first first; a bad one only if no other is met."""
+MOST_ANSWERS = 4
+"""Final answers that one answer may give; each is judged."""
 _CONSTANTS = re.compile(r"(?:[CcKk]|const)(?:_\w+)?")
 """Names of constants that nobody asks for, as that of integration."""
 
@@ -55,6 +59,7 @@ class SymbolicSpec:
     up_to: str = ""
     up_to_score: float = 0.5
     ask: bool = False
+    marker: bool = False
 
     def __str__(self) -> str:
         text = " or ".join(self.equals)
@@ -260,6 +265,7 @@ FORM: Any = Either(
                 ),
                 example="- symbolic: {equals: '\\int_0^1 x^x dx', ask: true}",
             ),
+            replace(MARKER_FIELD, example="- symbolic: {equals: 'x^2 + 1', marker: true}"),
         ],
         rule=_fault,
         doc="What the answer must be equal to.",
@@ -273,42 +279,32 @@ def missing_libraries() -> tuple[str, ...]:
     return tuple(name for name in ("sympy",) if importlib.util.find_spec(name) is None)
 
 
-_MARKER = re.compile(r"^\s*\**ANSWER\s*:\**[ \t]*(\S.*)$", re.MULTILINE)
-
-
-def _stated(answer: str) -> str:
-    r"""The formula in an answer. To be replaced by `extraction`, which knows more forms.
-
-    >>> _stated("so it is\nANSWER: $x^2$."), _stated(r"\boxed{x + 1}")
-    ('x^2', 'x + 1')
-    """
-    marked = _MARKER.findall(answer)
-    text = unwrap(marked[-1] if marked else answer)
-    if text.startswith("\\boxed{") and text.endswith("}"):
-        text = unwrap(text[len("\\boxed{") : -1])
-    return text
-
-
 def judge(spec: SymbolicSpec, view: View) -> Judgement:
     """Judge the formula in the agent's last word."""
-    answer = view.evidence.text_answer
-    expected = str(spec)
+    answer, expected = view.evidence.text_answer, str(spec)
     if answer is None:
-        reason = view.evidence.stop_reason
-        stopped = f"the agent was stopped ({reason}) before it answered"
-        why = "the agent gave no answer" if reason == "answered" else stopped
-        return Judgement.of(False, expected=expected, actual="no answer", why=why)
+        return no_answer(view, expected)
     if missing := missing_libraries():
         why = (
             f"judging formulas needs {', '.join(missing)}: `pip install 'pytest-webarena[math]'`, then judge the run "
             "again with --rescore"
         )
         return Judgement.unknown(expected=expected, why=why, cause="judge")
-    text = _stated(answer)
-    actual = f'"{clip(text, 500)}"'
-    if says_unachievable(answer):
-        why = "the agent said that the task can't be done, but it can"
-        return Judgement.of(False, expected=expected, actual=actual, why=why)
+    said = final_answers(answer, marker=spec.marker)
+    actual = f'"{clip(" | ".join(said.texts) or answer, 500)}"'
+    if said.missing:
+        return Judgement.of(False, expected=expected, actual=actual, why=said.missing)
+    if says_unachievable(answer) or any(map(says_unachievable, said.texts)):
+        return Judgement.of(False, expected=expected, actual=actual, why=REFUSED)
+    if len(said.texts) > MOST_ANSWERS:
+        return Judgement.of(False, expected=expected, actual=actual, why=f"it gives {len(said.texts)} final answers")
+    judgements = [_judged(spec, text, view, expected, actual) for text in said.texts]
+    # the answer has to be right whichever of them is meant, so the worst counts, and what is sure before what is not
+    return min(judgements, key=lambda each: (each.score is None, each.score or 0.0))
+
+
+def _judged(spec: SymbolicSpec, text: str, view: View, expected: str, actual: str) -> Judgement:
+    """Judge one formula."""
     verdict, why, partly = decide(spec, text)
     if verdict == "equal":
         if not partly:
@@ -381,11 +377,25 @@ def _make_ready(spec: SymbolicSpec) -> None:
     """Load SymPy and what it loads on first use."""
     from pytest_webarena.checks.computed.comparing import compare
 
+    _load_late()
     terms = spec.terms()
     for reference, answer in _WARMING:
         compare(reference, answer)
     for reference in spec.equals:
         run_confined(lambda reference=reference: compare(reference, reference, terms).verdict)  # type: ignore[misc]
+
+
+def _load_late() -> None:
+    """Load what SymPy otherwise loads while it compares, and what reads constants of its own as code when it is loaded.
+
+    After it no text is run any more: the fuzz ends a process that does.
+    """
+    import sympy
+    import sympy.physics.units
+    from sympy.integrals.meijerint import meijerint_indefinite
+
+    name = sympy.Symbol("x")
+    meijerint_indefinite(sympy.exp(-(name**2)), name)
 
 
 _WARMING = (
@@ -409,6 +419,7 @@ SYMBOLIC: Kind[SymbolicSpec] = Kind(
     judge=judge,
     category=lambda spec: "information",
     looks_at=lambda spec: {"answer"},
+    asks=lambda spec: asked_form("one formula, in LaTeX or plain text", marker=spec.marker),
     make_ready=_make_ready,
     examples=('- symbolic: "x^2/2 + C"', "- symbolic: {equals: 'm g h', rename: true}"),
 )

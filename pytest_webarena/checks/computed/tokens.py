@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from pytest_webarena.checks.computed.names import (
+    CALLS,
     COMMANDS,
     CONSTANTS,
     FUNCTIONS,
@@ -20,6 +21,8 @@ from pytest_webarena.checks.computed.names import (
     RELATIONS,
     SHORT,
 )
+from pytest_webarena.checks.computed.notations import in_our_notation, without_label
+from pytest_webarena.checks.computed.phrasing import bare_formula
 from pytest_webarena.text import clip
 
 __all__ = ["LONGEST", "Token", "Unreadable", "tokenise", "unwrap"]
@@ -76,13 +79,9 @@ _GREEK_LETTERS = {
 
 _PREFIXES = (Token("name", "Delta"), Token("name", "nabla"))
 """Names that with the next one are a name of their own."""
-_REMARK = re.compile(
-    r"[,;]?\s*\(?(?:where|with)\s+\S{1,12}\s+(?:is|being|denotes)\s+(?:(?:an?|the|any|some|arbitrary|real|integration)\s+)*"
-    r"(?:constant|integer|real|number)s?(?:\s+of\s+integration)?\)?\s*$",
-    re.IGNORECASE,
-)
-"""What is said of a name behind a formula, as a constant of integration, and changes nothing."""
-_WRAPPERS = (("$$", "$$"), ("$", "$"), ("\\(", "\\)"), ("\\[", "\\]"), ("`", "`"))
+_TIMES = re.compile(r"(?<=\d) ?[xX] ?(?=10 ?(?:\^|\*\*))")
+_TRAILING = re.compile(r"(?:\\[,;:!]|[.,;\s]){1,20}$")
+_WRAPPERS = (("$$", "$$"), ("$", "$"), ("\\(", "\\)"), ("\\[", "\\]"), ("`", "`"), ("**", "**"), ("__", "__"))
 _TEXT = re.compile(r"\\(?:text|textrm|textit|textbf|mathrm|mathit|mathsf|mbox|operatorname|rm)\*?\s*\{([^{}]*)\}")
 _BOLD = re.compile(r"\\(?:mathbf|boldsymbol|bm|vec|overrightarrow|mathcal|mathbb)\b\s*")
 _ACCENT = re.compile(
@@ -96,10 +95,22 @@ _COMMAND = re.compile(r"\\([A-Za-z]+|.)", re.DOTALL)
 _RUN = re.compile(r"[A-Za-z]+")
 _SUBSCRIPT = re.compile(r"\s*_\s*(?:\{((?:[^{}]|\{[^{}]*\})*)\}|(\\[A-Za-z]+)|([A-Za-z0-9]+))")
 _DIFFERENTIAL = re.compile(r"(d|∂|\\partial\s*)([A-Za-z])\s*/\s*\1([A-Za-z])(?![A-Za-z])")
-_OPERATORS = re.compile(r"\*\*|<=|>=|!=|==|=>|\.\.\.|[-+*/^!=<>,;:|()\[\]{}&'_%]")
+_OPERATORS = re.compile(r"\*\*|:=|<=|>=|!=|==|=>|\.\.\.|[-+*/^!=<>,;:|()\[\]{}&'_%]")
 _SKIP = re.compile(r"(?:\s|~|\\[ ,;:!>])+")
 _JOINED = frozenset(name for name in (*FUNCTIONS, *GREEK) if len(name) > 2)
 """Names that are found inside of a run of letters."""
+
+
+_CALLED = re.compile(r"\s*[(\[]")
+_CHOSEN = re.compile(r"\s*\(\s*\w+\s*,\s*\w+\s*\)(?!\s*=)")
+_SECOND_ORDER = re.compile(r"D2([A-Za-z])D([A-Za-z])")
+_TRUTHS = frozenset({"otherwise", "elsewhere", "else", "True"})
+_IF = frozenset({"if", "for", "when", "where"})
+_APPLIED_LETTERS = {
+    "Gamma": re.compile(r"\s*\("),
+    "zeta": re.compile(r"\s*\(\s*(?:\d+|s)\s*\)"),
+}
+"""Letters that are functions where this follows."""
 
 
 def unwrap(text: str) -> str:
@@ -110,7 +121,7 @@ def unwrap(text: str) -> str:
     """
     text = text.strip()
     while True:
-        bare = text.rstrip(".,; \n") if not text.endswith("...") else text
+        bare = _TRAILING.sub("", text) if not text.endswith("...") else text
         for before, after in _WRAPPERS:
             inside = bare[len(before) : -len(after)]
             if len(bare) > len(before) and bare.startswith(before) and bare.endswith(after) and before not in inside:
@@ -133,7 +144,9 @@ def tokenise(text: str, known: Collection[str] = ()) -> list[Token]:
     """
     if len(text) > LONGEST:
         raise Unreadable(f"it has {len(text):,} characters; a formula has at most {LONGEST:,}")
-    plain = _normalise(unwrap(_REMARK.sub("", unwrap(text))))
+    if "x" not in known:
+        text = _TIMES.sub(" * ", text)
+    plain = _normalise(in_our_notation(unwrap(without_label(unwrap(bare_formula(unwrap(text), known))))))
     if len(plain) > 3 * LONGEST:
         raise Unreadable("it is too long")
     tokens: list[Token] = []
@@ -172,6 +185,7 @@ class _Cutter:
         self.latex = "\\" in text
         self.at = 0
         self.depth = 0
+        self.cases = "{cases}" in text or "cases}" in text
 
     def tokens(self) -> Iterator[Token]:
         while self.at < len(self.text):
@@ -245,7 +259,7 @@ class _Cutter:
         elif name in ("#", "&", "_"):
             raise Unreadable(f"it has {found[0]!r}, which no formula has")
         elif name == "|":
-            raise Unreadable("it has norms, which are not understood")
+            yield Token("|")
         elif name in ("begin", "end"):
             kind = re.compile(r"\s*\{([a-zA-Z]+\*?)\}(?:\{[lcr| ]*\})?").match(text, self.at)
             if kind is None:
@@ -270,6 +284,10 @@ class _Cutter:
         word = " ".join(content.split())
         if word in ("or", "and"):
             yield Token(word)
+        elif self.cases and word.lower().rstrip(",") in _IF:
+            return
+        elif self.cases and word.lower().rstrip(".") in _TRUTHS:
+            yield Token("else")
         elif word in self.known or re.fullmatch(r"[A-Za-z]", word):
             yield self.letter(word)
         elif word in FUNCTIONS:
@@ -289,8 +307,25 @@ class _Cutter:
             self.at += len(whole)
             yield self.letter(whole)
             return
-        if whole in ("Matrix", "array") and re.match(r"\s*\(\s*\[", self.text[self.at + len(whole) :]):
+        after = self.text[self.at + len(whole) : self.at + len(whole) + 40]
+        if whole in CALLS and _CALLED.match(after) and (whole != "C" or _CHOSEN.match(after)):
             self.at += len(whole)
+            yield Token("call", CALLS[whole])
+            return
+        if whole in _TRUTHS:
+            self.at += len(whole)
+            yield Token("else")
+            return
+        if self.cases and whole in _IF:
+            self.at += len(whole)
+            return
+        if whole == "D" and (found := _SECOND_ORDER.match(self.text, self.at)):
+            self.at = found.end()
+            yield Token("name", f"d2{found[1]}/d{found[2]}2")
+            return
+        if whole.lower() in FUNCTIONS and whole[0].isupper() and _CALLED.match(after) and len(whole) > 2:
+            self.at += len(whole)
+            yield Token("func", FUNCTIONS[whole.lower()])
             return
         if whole in FUNCTIONS and (whole not in SHORT or re.match(r"\s*\(", self.text[self.at + len(whole) :])):
             self.at += len(whole)
@@ -331,7 +366,16 @@ class _Cutter:
             name += primes[0]
         if name in CONSTANTS and name not in self.known:
             return Token("const", CONSTANTS[name])
+        applied = _APPLIED_LETTERS.get(name)
+        if applied and name not in self.known and applied.match(self.text, self.at) and self.always_applied(name):
+            return Token("func", name.lower())
         return Token("name", name)
+
+    def always_applied(self, name: str) -> bool:
+        """Whether a letter never stands without an argument, so that it is no name."""
+        letters = [letter for letter, greek in _GREEK_LETTERS.items() if greek == name]
+        pattern = re.compile(rf"(?:{name}|{'|'.join(letters)})(?![A-Za-z])(?!\s*\()")
+        return not pattern.search(self.text)
 
     def full_name(self, name: str, found: re.Match[str]) -> tuple[str, int]:
         """A name with its subscript, and where it ends: in ``v_0t`` and LaTeX's ``v_it`` before the ``t``."""

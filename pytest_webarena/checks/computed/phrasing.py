@@ -1,0 +1,183 @@
+r"""What people and models write around a formula, taken off: ``so the answer is``, ``where C is a constant``, markup.
+
+Only words of fixed lists go, and only at the ends; whatever else is said stays, and is no formula to whoever reads on.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Collection
+
+__all__ = ["bare_formula"]
+
+_ROUNDS = 6
+"""Layers that are taken off; nobody needs more."""
+_SCAFFOLD = (
+    "there so thus hence therefore then finally now the this that our my its final correct exact simplified simplest "
+    "general particular complete required desired closed explicit form answer result solution solutions value values "
+    "expression expressed formula function integral antiderivative derivative limit sum total area volume equation set "
+    "interval matrix vector inverse probability determinant roots root is are was be to by as given it we you one get "
+    "gets gives obtain obtained have find found conclude simplifies simplify evaluates reduces becomes reads follows "
+    "can will written indefinite definite of for which case cases real all equals equal and in with respect"
+)
+_NAMED = r"(?:\$[^$]{1,20}\$|[A-Za-z](?:_\w+)?(?:\([a-z](?:, ?[a-z])*\))?)"
+_WORD = "(?:" + "|".join(sorted(set(_SCAFFOLD.split()), key=len, reverse=True)) + ")"
+_LEAD = re.compile(
+    rf"(?:(?:{_WORD}\b|(?<=of )(?-i:{_NAMED})(?=\s|,)|(?<=for )(?-i:{_NAMED})(?=\s|,))[,]?\s+){{0,14}}?"
+    r"(?:(?:is|are|equals|becomes|gives|get|obtain|have|find|conclude|reads|given\s+by|equal\s+to|simplifies\s+to|evaluates\s+to"
+    r"|reduces\s+to|written\s+as|expressed\s+as)\b(?:\s+that\b)?\s*:?|(?:so|thus|hence|therefore|finally)\b[,:]?"
+    r"|(?:answer|result|solution|value|expression|formula|form|solutions)\s*[:=])\s*(?=\S)",
+    re.IGNORECASE,
+)
+"""Words that end in one which says that the formula comes now."""
+_LAST = re.compile(
+    r"(?<!not )(?<!wrong )(?<!incorrect )(?<!if )(?<!previous )"
+    r"\b(?:final\s+|correct\s+)?answer\s*(?:is|:|=)\s*:?\s*(?=\S)",
+    re.IGNORECASE,
+)
+_SENTENCE = re.compile(r"[.!:]\s|\n")
+_WHO = r"\(?\s*\$?\\?[A-Za-z](?:_\{?\w+\}?)?\$?\s*"
+_MANY = rf"{_WHO}(?:(?:,|and|,\s*and)\s*{_WHO}){{0,4}}"
+_ADJECTIVE = (
+    r"(?:an?|the|any|some|both|arbitrary|real|complex|positive|negative|non-?negative|nonzero|non-zero|whole|integration|"
+    r"undetermined|fixed)"
+)
+_CONSTANT = (
+    rf"(?:(?:{_ADJECTIVE}\s+)*(?:constant|integer|number|parameter)s?(?:\s+of\s+integration)?|arbitrary|"
+    r"determined\s+by\s+(?:the\s+)?(?:initial|boundary)\s+conditions?)"
+)
+_COUNTED = r"(?:\\mathbb\s*\{?\s*[ZRNCQ]\s*\}?|[\u2124\u211d\u2115\u2102\u211a])(?:\s*\^?\s*\{?[+*]\}?)?"
+_COMPARED = r"(?:\\(?:ge|geq|le|leq|ne|neq|gt|lt)\b|[<>≤≥≠]=?|!=)"
+_NUMBER = r"[-−]?\s*\d{1,20}(?:\.\d{1,20})?"
+_REMARK = re.compile(
+    rf"""(?:[,;.]|\\[,;:! ]|\\q?quad|\s|(?<=\$))\s?[(\[]?\s?(?:
+        (?:where|with|and|here|for|in\s+which)\s+(?:{_ADJECTIVE}\s+|all\s+){{0,3}}{_MANY}
+        (?:is|are|being|denotes?|represents?)\s+{_CONSTANT}
+      | (?:where|with|for|and)\s+(?:all\s+|any\s+|every\s+|each\s+|some\s+)?{_MANY}(?:\\in|∈|in)\s*{_COUNTED}\$?
+      | (?:for|with|where|when|provided(?:\s+that)?|assuming|valid\s+for)\s+(?:(?:all|any|every|each|real|positive)\s+)?
+        {_WHO}{_COMPARED}\s?{_NUMBER}\$?
+      | for\s+(?:all|any|every|each)\s+(?:(?:real|positive|integers?|values\s+of)\s+){{0,3}}{_WHO}
+      | (?:approximately|about|roughly|or\s+(?:about|approximately|roughly))\s+{_NUMBER}
+      | (?:(?:square|cubic)\s+)?units?(?:\s?\^?\s?[23²³])?
+      | (?:square|cubic)\s+(?:meters?|metres?|centimeters?|cm|feet|inches)
+      | (?:radians|meters|metres|seconds|joules|newtons|watts|volts|amperes|kelvins?)
+      | (?<=\d\s)m/s(?:\^?[2²])?
+      | as\s+(?:required|desired|expected|requested|claimed)
+    )\s?[)\]]?\s?$""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_APPOSED = re.compile(
+    rf"""\s?(?:[,;]|\\q?quad|(?<=\s)(?=[(\[]))\s?[(\[]?\s?(?:\\[,;:! ]\s?|\\q?quad\s?)?(?:
+        {_MANY}(?:(?:is|are)\s+)?{_CONSTANT} | {_MANY}(?:\\in|∈|in)\s*{_COUNTED}\$?
+    )\s?[)\]]?\s?$""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""What is said of a name or of the whole behind a formula, and does not change it."""
+_IN_FORMULA = re.compile(r"\\(?:text|textrm|mathrm|mbox|quad\\text)\s*\{([^{}]*)\}")
+_SPOKEN = re.compile(
+    r"\b(?:where|with|for|is|are|constant|integer|arbitrary|any|all|if|when|otherwise|else|answer|so|thus|therefore|"
+    r"hence|result|units?|meters|seconds|square|cubic|approximately|about)\b",
+    re.IGNORECASE,
+)
+_UPRIGHT = re.compile(
+    r"(?<=[\w.})\]])\s?(?:(?:\\[,;:! ]|~|\\q?quad)\s?){0,3}\\(?:text|mathrm|textrm|rm)\s?\{([^{}]{1,30})\}"
+    r"(?:\s?\^\s?\{?-?[1-4]\}?)?(?:\s?/\s?\\(?:text|mathrm)\s?\{([^{}]{1,12})\}(?:\s?\^\s?\{?-?[1-4]\}?)?)?\s?$"
+)
+_UNIT = re.compile(
+    r"\s?(?:[kmcµμnMGd]?(?:m|s|g|N|J|W|Pa|V|A|K|Hz|mol|eV|T|rad|L|Wb|Ω)(?:\s?\^?\s?[-−]?[1-4²³])?\s?[/·*.]?\s?){1,4}"
+    r"|\s?(?:(?:square|cubic)\s)?(?:units?|meters?|seconds?|feet|inches|in|ft|min|hours?|days|years)\s?"
+)
+_ENVIRONMENT = re.compile(
+    r"\\(?:begin|end)\s*\{(?:equation|align|aligned|displaymath|math|gather|gathered|split)\*?\}|\\(?:tag|label)\*?\{[^{}]*\}"
+    r"|\\(?:color|textcolor)\{[^{}]*\}|\\(?:nonumber|notag|hfill|noindent|par)\b|\\(?:hspace|vspace|phantom|hphantom|vphantom)\*?\{[^{}]*\}"
+)
+_EXCEPTION = re.compile(
+    rf"\s?(?:,\s?(?:\\[,;:! ]\s?|\\q?quad\s?)?{_WHO}(?:\\neq?\b|≠|!=)\s?{_NUMBER}"
+    rf"|(?<=\s)\(\s?{_WHO}{_COMPARED}\s?{_NUMBER}\s?\))\s?\$?\s?$"
+)
+_COMPARES = re.compile(r"[<>≤≥≠∈]|\\\\\{|\\(?:ge|geq|le|leq|ne|neq|gt|lt|in)\b")
+_TRAILING = re.compile(r"(?:\\[,;:! ]|[.;,\s]){1,20}$")
+_LETTERS = re.compile(r"[A-Za-z]+")
+_QUOTES = '"\u201c\u201d'
+_SKIPPED = re.compile(r"\\\\ ?\[ ?\d+(?:\.\d+)? ?(?:pt|em|ex|mm|cm)\]")
+_FENCE = re.compile(r"^\s*```[A-Za-z]*\s*\n?(.*?)\s*```\s*$", re.DOTALL)
+_LANGUAGE = re.compile(r"^\s*(?:latex|tex|math|python|sympy|text|mathematica|plaintext)[ \t]*\n")
+_SPACES = re.compile(r"\s{2,}|[\t\r]")
+_PLUS_CONSTANT = re.compile(
+    r"(?:\+|\bplus) ?(?:\\(?:text|mathrm)\{ ?)?(?:an? |the |arbitrary |some ){0,3}"
+    r"(?:const(?:ant|\.)?)(?: of integration)?(?: ?\})?(?![A-Za-z])",
+    re.IGNORECASE,
+)
+_LABEL = re.compile(r"^\s*\\(?:text|textbf|mathrm)\s*\{\s*((?:[A-Za-z]+\s*)+[:=]?)\s*\}\s*")
+_DOUBLED = re.compile(
+    r"\\\\(?=(?:frac|sqrt|pi|left|right|cdot|sin|cos|tan|ln|log|exp|theta|alpha|times|int|sum|[dt]frac)\b)"
+)
+
+
+def bare_formula(text: str, known: Collection[str] = ()) -> str:
+    r"""``text`` without the words and the markup around its formula; units that are ``known`` names stay.
+
+    >>> bare_formula("Therefore, the final answer is $x^2$."), bare_formula("A e^{kx}, where A and k are constants")
+    ('$x^2$', 'A e^{kx}')
+    """
+    text = _plain_markup(text)
+    for _ in range(_ROUNDS):
+        before = text
+        text = text.strip().lstrip("*_# ") if text.lstrip()[:1] in "*_#" and text.strip("*_# ") else text.strip()
+        text = text.rstrip("*").rstrip() if text.endswith("**") else text
+        text = _TRAILING.sub("", text) if not text.endswith("..") else text
+        if text[:1] in _QUOTES and text[-1:] in _QUOTES and len(text) > 2:
+            text = text[1:-1]
+        if found := _LEAD.match(text):
+            text = text[found.end() :]
+        elif (said := list(_LAST.finditer(text))) and _SENTENCE.search(text[: said[-1].start()]):
+            text = text[said[-1].end() :]
+        if (found := _REMARK.search(text) or _APPOSED.search(text)) and found.start():
+            text = text[: found.start()] + _closing(text[: found.start()], text[found.start() :])
+        if (found := _EXCEPTION.search(text)) and found.start() and not _COMPARES.search(text[: found.start()]):
+            text = text[: found.start()] + _closing(text[: found.start()], text[found.start() :])
+        found = _UPRIGHT.search(text)
+        if (
+            found
+            and not set(_LETTERS.findall(found[1])) & set(known)
+            and all(_UNIT.fullmatch(unit) for unit in found.groups() if unit is not None)
+        ):
+            text = text[: found.start()]
+        if text == before:
+            break
+    return text
+
+
+def _closing(kept: str, gone: str) -> str:
+    """The sign of formulas that what is gone has closed."""
+    return "$" if kept.count("$") % 2 and "$" in gone else ""
+
+
+def _plain_markup(text: str) -> str:
+    """Without fences, environments that only display, escapes of Markdown and HTML."""
+    if found := _FENCE.match(text):
+        text = found[1]
+    text = _SPACES.sub(lambda found: "\n" if "\n" in found[0] else " ", _LANGUAGE.sub("", text))
+    text = _PLUS_CONSTANT.sub("+ C", text)
+    if "&" in text and ";" in text:
+        text = html.unescape(text)
+    if "<su" in text:
+        text = re.sub(r"<sup>\s*([^<>]{1,40}?)\s*</sup>", r"^{\1}", text)
+        text = re.sub(r"<sub>\s*([^<>]{1,40}?)\s*</sub>", r"_{\1}", text)
+    if "\\" not in text:
+        return text
+    if "\\begin{" not in text and "\\\\[" not in text:
+        text = _DOUBLED.sub(lambda _: "\\", text)
+    text = _SKIPPED.sub(r"\\\\ ", text)
+    text = re.sub(r"\\([*#])", r"\1", text)
+    if "{align" in text or "{gather" in text or "{split" in text:
+        text = text.replace("&", " ")
+    text = _ENVIRONMENT.sub(" ", text)
+    if found := _LABEL.match(text):
+        text = f"{found[1]} {text[found.end() :]}" if _SPOKEN.search(found[1]) else text
+    return text if "{cases}" in text else _IN_FORMULA.sub(_spoken, text)
+
+
+def _spoken(found: re.Match[str]) -> str:
+    return f" {found[1]} " if _SPOKEN.search(found[1]) else found[0]

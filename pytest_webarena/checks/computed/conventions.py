@@ -151,8 +151,6 @@ def _constants(wanted: Node, given: Node) -> Iterator[Node]:
     there, here = names_in(wanted), names_in(given)
     old = sorted(name for name in here - there if _FREE.fullmatch(name))
     new = sorted(name for name in there - here if _ARBITRARY.fullmatch(name))
-    if not old and not new:  # the constants may have changed places
-        old = new = sorted(name for name in there & here if _ARBITRARY.fullmatch(name))
     if not old or len(old) != len(new) or len(old) > MOST_CONSTANTS:
         return
     both = [each.parts[-1] if each.op == "relation" and each.text == "=" else each for each in (wanted, given)]

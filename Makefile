@@ -35,7 +35,7 @@ demo: setup ## Run the main job on the embedded sites and build its report
 test: lint types suite ## Set up, then lint, types and the whole suite
 
 suite: setup ## All tests; with a Docker engine where one can be had
-	@scripts/with-docker $(BIN)/python -m pytest $(SUITE) -ra --junitxml=test-results/junit.xml
+	@scripts/with-docker $(BIN)/python -m pytest $(SUITE) -raR --junitxml=test-results/junit.xml
 
 audit: setup ## Put all shipped tasks on trial: right solutions pass, wrong ones fail (half an hour on two cores)
 	@$(BIN)/python -m pytest --audit $(AUDIT)

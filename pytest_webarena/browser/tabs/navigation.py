@@ -24,6 +24,8 @@ __all__ = ["go_through_history", "go_to", "load", "reload"]
 
 _NETWORK_CHANGED = re.compile(r"ERR_NETWORK_CHANGED|interrupted by another navigation to .chrome-error:")
 """Also as it is told when the browser shows its own page of the error before anybody has heard of the error."""
+_NETWORK_SETTLES = 0.3
+"""Seconds until the next try: a container that comes or goes changes several addresses, one soon after the other."""
 _SILENT = 1.0
 """How long a page of the history may take to begin to arrive, in seconds, if the browser doesn't tell."""
 _OVERTAKEN = 3
@@ -33,17 +35,18 @@ _OVERTAKEN = 3
 async def load(tab: Tab, url: str, seconds: float) -> Response | None:
     """Send ``tab`` to ``url`` until an answer begins to arrive; the answer. Raises `PlaywrightError`, `Unresponsive`.
 
-    Once more when the browser gave up because the machine's network changed under it: containers that come and go
+    Twice more when the browser gave up because the machine's network changed under it: containers that come and go
     change it, and it has nothing to do with the site.
     """
     what = f"opening {shorten(url, 100)}"
-    for tries_left in (1, 0):
+    for tries_left in (2, 1, 0):
         going = tab.page.goto(url, wait_until="commit", timeout=_milliseconds(seconds))
         try:
             return await tab.run(going, seconds + 1.0, what)
         except PlaywrightError as error:
             if not tries_left or _NETWORK_CHANGED.search(str(error)) is None:
                 raise
+            await asyncio.sleep(_NETWORK_SETTLES)
     raise AssertionError("unreachable")
 
 

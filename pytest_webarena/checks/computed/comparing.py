@@ -18,12 +18,27 @@ from pytest_webarena.checks.computed.conventions import (
     components,
     other_readings,
     settled,
-    unzipped,
     with_names,
 )
 from pytest_webarena.checks.computed.equality import constant_apart, equal, factor_apart, nearly_equal, same_cases
 from pytest_webarena.checks.computed.grammar import parse
 from pytest_webarena.checks.computed.sampling import REAL, Domains, Verdict, signs
+from pytest_webarena.checks.computed.structures import (
+    as_greater,
+    as_points,
+    both_ends,
+    cells_of,
+    interval_of,
+    is_header,
+    is_inequality,
+    items_of,
+    lower_end,
+    of_several,
+    plus_minus,
+    rows_of,
+    same_header,
+    spread_out,
+)
 from pytest_webarena.checks.computed.tokens import Unreadable
 from pytest_webarena.checks.computed.tree import Node
 
@@ -31,7 +46,6 @@ __all__ = ["EXACTLY", "BadReference", "Finding", "Terms", "compare"]
 
 MOST_RENAMED = 5
 """Names of which every exchange is tried."""
-_FLIPPED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "!=": "!=", "=": "="}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +111,7 @@ def _check(tree: Node) -> None:
     if tree.op in ("relation", "list", "set", "tuple"):
         for part in tree.parts:
             _check(part)
-    elif not _plus_minus(tree):
+    elif not plus_minus(tree):
         build(tree)
 
 
@@ -156,18 +170,6 @@ def _renamed(wanted: Node, given: Node, terms: Terms, verdict: Verdict) -> Verdi
     return verdict
 
 
-def _plus_minus(tree: Node) -> bool:
-    return tree.op in ("pm", "mp") or any(map(_plus_minus, tree.parts))
-
-
-def _one_sign(tree: Node, sign: str) -> Node:
-    """With + or - for ±, and the other one for ∓."""
-    parts = tuple(_one_sign(part, sign) for part in tree.parts)
-    if tree.op in ("pm", "mp"):
-        return Node(sign if tree.op == "pm" else {"add": "sub", "sub": "add"}[sign], "", parts)
-    return Node(tree.op, tree.text, parts)
-
-
 def _all(verdicts: Iterator[Verdict]) -> Verdict:
     """Equal if all are, unequal if one is."""
     found: Verdict = "equal"
@@ -201,11 +203,11 @@ class _Comparison:
         return "unequal"
 
     def same(self, wanted: Node, given: Node) -> Verdict:
-        wanted, given = _spread(wanted), _spread(given)
-        if points := _as_points(wanted, given):
+        wanted, given = spread_out(wanted), spread_out(given)
+        if points := as_points(wanted, given):
             return self.in_order(*points)
-        given = _both_ends(given)
-        if _is_inequality(wanted) or _is_inequality(given):
+        given = both_ends(given)
+        if is_inequality(wanted) or is_inequality(given):
             return self.inequalities(wanted, given)
         if given.op == "relation" and given.text == "in" and wanted.op != "relation":
             given = given.parts[1]
@@ -218,9 +220,9 @@ class _Comparison:
         if wanted.op in ("set", "list") or given.op in ("set", "list"):
             if "tuple" in (wanted.op, given.op) and "list" in (wanted.op, given.op):
                 return self.unnamed(wanted.parts, given.parts)
-            if wanted.op == "set" and _of_several(given):
+            if wanted.op == "set" and of_several(given):
                 return self.no("the parts are values of different names")
-            return self.without_order(_items(wanted), _items(given))
+            return self.without_order(items_of(wanted), items_of(given))
         if "tuple" in (wanted.op, given.op):
             return self.tuples(wanted, given)
         return self.values(build(wanted), build(given))
@@ -276,9 +278,9 @@ class _Comparison:
         if wanted.op != given.op:
             if wanted.op in ("tuple", "matrix") and given.op not in ("tuple", "matrix"):
                 return self.vector(wanted, build(given))
-            if nested := _rows(wanted, given):
+            if nested := rows_of(wanted, given):
                 return self.values(*map(build, nested))
-            one, other = (_cells(each) for each in (wanted, given))
+            one, other = (cells_of(each) for each in (wanted, given))
             if one is None or other is None:
                 return self.no("one of them is a tuple, the other is none")
             return self.in_order(one, other)
@@ -288,7 +290,7 @@ class _Comparison:
 
     def vector(self, wanted: Node, given: Any) -> Verdict:
         """The answer is a sum of unit vectors."""
-        cells = _cells(wanted)
+        cells = cells_of(wanted)
         if cells and isinstance(given, sp.MatrixBase) and 1 in given.shape and len(given) == len(cells):
             return _all(self.single(build(cell), part) for cell, part in zip(cells, given, strict=True))
         found = components(given, len(cells)) if cells else None
@@ -300,24 +302,24 @@ class _Comparison:
 
     def equations(self, wanted: Node, given: Node) -> Verdict:
         if wanted.op in ("list", "set"):
-            if given.text == "=" and given.parts[-1].op == "set" and _is_header(given.parts[0]):
+            if given.text == "=" and given.parts[-1].op == "set" and is_header(given.parts[0]):
                 return self.same(wanted, given.parts[-1])
-            return self.without_order(wanted.parts, _items(given))
+            return self.without_order(wanted.parts, items_of(given))
         if given.op in ("list", "set"):
-            return self.without_order(_items(wanted), given.parts)
+            return self.without_order(items_of(wanted), given.parts)
         if wanted.op != "relation":
             return self.value_of(wanted, given)
         if given.op != "relation":
-            if _is_header(wanted.parts[0], strict=True):
+            if is_header(wanted.parts[0], strict=True):
                 return self.same(wanted.parts[-1], given)
             return self.no("the reference is an equation, the answer is none")
-        if _same_header(wanted.parts[0], given.parts[0]):
+        if same_header(wanted.parts[0], given.parts[0]):
             return self.last(wanted.parts[-1], given)
         if any(part.op in ("set", "tuple", "list") for part in (*wanted.parts, *given.parts)):
             return self.no("the equations name different things")
         if len(wanted.parts) > 2 or len(given.parts) > 2:
             return "undecided"
-        sides = [_above(each) for each in (wanted, given)]
+        sides = [lower_end(each) for each in (wanted, given)]
         if sides[0] is None or sides[1] is None:
             return self.no("one of them is an equation of matrices")
         found = factor_apart(sides[0], sides[1], domains=self.terms.domains)
@@ -325,7 +327,7 @@ class _Comparison:
 
     def value_of(self, wanted: Node, given: Node) -> Verdict:
         """The answer is an equation, the reference is a value: ``y = …`` is taken off."""
-        if not _is_header(given.parts[0]):
+        if not is_header(given.parts[0]):
             first, last = given.parts[0], given.parts[-1]
             if _Comparison(replace(self.terms, up_to="", rel=0.0)).same(first, last) != "equal":
                 return self.no("the answer is an equation, the reference is a value")
@@ -346,17 +348,17 @@ class _Comparison:
 
     def inequalities(self, wanted: Node, given: Node) -> Verdict:
         if wanted.op in ("list", "set") or given.op in ("list", "set"):
-            return self.without_order(_items(wanted), _items(given))
-        one, other = (_interval(each) for each in (wanted, given))
+            return self.without_order(items_of(wanted), items_of(given))
+        one, other = (interval_of(each) for each in (wanted, given))
         if one and other:
             if one[0] and other[0] and one[0] != other[0]:
                 return self.no("the inequalities are about different names")
             return self.tuples(one[1], other[1])
-        if not (_is_inequality(wanted) and _is_inequality(given)):
+        if not (is_inequality(wanted) and is_inequality(given)):
             return self.no("one of them is an inequality, the other is none")
         if len(wanted.parts) > 2 or len(given.parts) > 2:
             return "undecided"
-        return self.directions(_greater(wanted), _greater(given))
+        return self.directions(as_greater(wanted), as_greater(given))
 
     def directions(self, wanted: tuple[Any, str], given: tuple[Any, str]) -> Verdict:
         """Two inequalities as differences that are above zero."""
@@ -380,175 +382,3 @@ def _free_constant(wanted: Any, given: Any, constants: frozenset[str]) -> bool:
     return len(shared) == 1 and all(
         sp.diff(each, sp.Symbol(shared[0])) in (1, -1) and arbitrary(each, shared) for each in (wanted, given)
     )
-
-
-def _spread(tree: Node) -> Node:
-    """With ± as two values."""
-    if tree.op in ("list", "set") or not _plus_minus(tree):
-        return tree
-    both = tuple(_one_sign(tree, sign) for sign in ("add", "sub"))
-    return Node("list", "", both)
-
-
-def _of_several(tree: Node) -> bool:
-    """Whether a list gives values to several names; ``x_1`` and ``x_2`` are one name here."""
-    named = [part.parts[0] for part in tree.parts if part.op == "relation" and part.text == "="]
-    return tree.op == "list" and len({part.text.partition("_")[0] for part in named if part.op == "name"}) > 1
-
-
-def _as_points(wanted: Node, given: Node) -> tuple[tuple[Node, ...], tuple[Node, ...]] | None:
-    """Where one is a point and the other says its coordinates by their names."""
-    for one, other in ((wanted, given), (given, wanted)):
-        named = unzipped(one)
-        if named is None:
-            continue
-        if other.op == "relation" and other.text == "=" and other.parts[0].op == "tuple":
-            names = [part.text for part in other.parts[0].parts]
-            other = other.parts[1] if names == sorted(part.parts[0].text for part in one.parts) else other
-        if other.op == "tuple" and other.text == "()" and len(other.parts) == len(named):
-            return (named, other.parts) if one is wanted else (other.parts, named)
-    return None
-
-
-def _both_ends(tree: Node) -> Node:
-    """``x > 1 and x < 3`` as the interval that it is."""
-    if tree.op != "list" or tree.text != "and" or len(tree.parts) != 2:
-        return tree
-    found = [_interval(part) if part.op == "relation" else None for part in tree.parts]
-    if not (found[0] and found[1] and found[0][0] == found[1][0]):
-        return tree
-    infinite = Node("const", "oo")
-    lower = [each for _, each in filter(None, found) if each.parts[1] == infinite]
-    upper = [each for _, each in filter(None, found) if each.parts[0] == Node("neg", "", (infinite,))]
-    if len(lower) != 1 or len(upper) != 1:
-        return tree
-    inside = Node("tuple", lower[0].text[0] + upper[0].text[1], (lower[0].parts[0], upper[0].parts[1]))
-    return Node("relation", "in", (Node("name", found[0][0]), inside))
-
-
-def _items(tree: Node) -> tuple[Node, ...]:
-    """The parts of a set or a list, lists in it spread; anything else is a set of one."""
-    if tree.op not in ("set", "list"):
-        return (tree,)
-    flat: list[Node] = []
-    for part in tree.parts:
-        spread = _spread(part)
-        flat += spread.parts if spread.op == "list" else (spread,)
-    return _with_header(tuple(flat))
-
-
-def _with_header(items: tuple[Node, ...]) -> tuple[Node, ...]:
-    """``x = 1, 2`` says ``x = 1`` and ``x = 2``."""
-    first = items[0] if items else None
-    if first and first.op == "relation" and first.text == "=" and first.parts[0].op == "name":
-        plain = [each.op not in ("relation", "set", "tuple") for each in items[1:]]
-        if plain and all(plain):
-            return (first, *(Node("relation", "=", (first.parts[0], each)) for each in items[1:]))
-    return items
-
-
-def _rows(wanted: Node, given: Node) -> tuple[Node, Node] | None:
-    """A matrix and a tuple of tuples, which is one as well."""
-    made = []
-    for each in (wanted, given):
-        if each.op == "tuple" and all(part.op == "tuple" for part in each.parts):
-            each = Node("matrix", "", tuple(Node("row", "", part.parts) for part in each.parts))
-        made.append(each)
-    return (made[0], made[1]) if made[0].op == made[1].op == "matrix" else None
-
-
-def _cells(tree: Node) -> tuple[Node, ...] | None:
-    """The parts of a tuple, or of a matrix of one row or column."""
-    if tree.op == "tuple":
-        return tree.parts
-    if tree.op == "matrix" and len(tree.parts) == 1:
-        return tree.parts[0].parts
-    if tree.op == "matrix" and all(len(row.parts) == 1 for row in tree.parts):
-        return tuple(row.parts[0] for row in tree.parts)
-    return None
-
-
-def _is_inequality(tree: Node) -> bool:
-    if tree.op in ("list", "set"):
-        return any(map(_is_inequality, tree.parts))
-    return tree.op == "relation" and any(sign in _FLIPPED and sign != "=" for sign in tree.text.split())
-
-
-def _is_header(tree: Node, *, strict: bool = False) -> bool:
-    """Whether it only names what follows, as ``y`` and ``f(x)`` do; an integral or the like does, too, unless
-    ``strict``."""
-    if tree.op == "name":
-        return True
-    if tree.op == "tuple":
-        return all(part.op == "name" for part in tree.parts)
-    inverse = Node("neg", "", (Node("num", "1"),))
-    if tree.op == "mul" and tree.parts[0].op == "pow" and tree.text == "()":  # f^{-1}(x)
-        base, exponent = tree.parts[0].parts
-        return base.op == "name" and exponent == inverse and tree.parts[1].op == "name"
-    if tree.op == "mul" and tree.parts[0].op == "name":
-        applied = tree.text == "()"
-        return (applied or not strict) and all(
-            part.op in ("name", "tuple") or (applied and part.op == "num") for part in tree.parts
-        )
-    return not strict and tree.op in ("int", "sum", "prod", "lim", "diff")
-
-
-def _same_header(wanted: Node, given: Node) -> bool:
-    if not (_is_header(wanted, strict=True) and _is_header(given, strict=True)):
-        return False
-    one, other = (each.parts[0] if each.op == "mul" else each for each in (wanted, given))
-    return one == other or {one.text, other.text} == {"y", "f"}
-
-
-def _above(relation: Node) -> Any | None:
-    """Left side less right side, over a common denominator without it."""
-    left, right = (build(part) for part in relation.parts)
-    if isinstance(left, sp.MatrixBase) or isinstance(right, sp.MatrixBase):
-        return None
-    return sp.fraction(sp.together(left - right))[0]
-
-
-def _greater(relation: Node) -> tuple[Any, str]:
-    """An inequality as a difference that is above zero, or not below."""
-    left, right = (build(part) for part in relation.parts)
-    sign = relation.text
-    return (right - left, _FLIPPED[sign]) if sign in ("<", "<=") else (left - right, sign)
-
-
-def _interval(tree: Node) -> tuple[str, Node] | None:
-    """The name and the interval of inequalities in one name; an interval is one without a name."""
-    if tree.op == "tuple":
-        return ("", tree) if len(tree.parts) == 2 else None
-    if tree.op != "relation":
-        return None
-    if tree.text == "in":
-        inside = _interval(tree.parts[1])
-        return (tree.parts[0].text, inside[1]) if inside else None
-    low: tuple[Node, str] | None = None
-    high: tuple[Node, str] | None = None
-    name = ""
-    for left, sign, right in zip(tree.parts, tree.text.split(), tree.parts[1:], strict=False):
-        if sign not in ("<", "<=", ">", ">="):
-            return None
-        if right.op == "name" and left.op != "name":
-            left, sign, right = right, _FLIPPED[sign], left
-        if left.op == "call" and left.text == "abs" and left.parts[0].op == "name" and sign in ("<", "<="):
-            if len(tree.parts) > 2:
-                return None
-            closing = "]" if sign == "<=" else ")"
-            name, low = left.parts[0].text, (Node("neg", "", (right,)), "[" if sign == "<=" else "(")
-            high = (right, closing)
-            continue
-        if left.op != "name" or left.text in names_in(right) or name not in ("", left.text):
-            return None
-        name = left.text
-        if sign in ("<", "<=") and high is None:
-            high = (right, "]" if sign == "<=" else ")")
-        elif sign in (">", ">=") and low is None:
-            low = (right, "[" if sign == ">=" else "(")
-        else:
-            return None
-    infinite = Node("const", "oo")
-    low = low or (Node("neg", "", (infinite,)), "(")
-    high = high or (infinite, ")")
-    return name, Node("tuple", low[1] + high[1], (low[0], high[0]))

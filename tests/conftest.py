@@ -65,11 +65,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     workers = getattr(config, "workerinput", {}).get("workercount", 1)
     if workers > 1:
         items[:] = spread(items, workers)
-    if os.environ.get("CI"):
-        # Until two whole runs on a loaded machine have passed without: the summary tells of each that was tried again.
-        for item in items:
-            if room_of(item) in _WITH_OTHER_PROCESSES:
-                item.add_marker(pytest.mark.flaky(reruns=2))
 
 
 def spread(items: list[pytest.Item], workers: int) -> list[pytest.Item]:

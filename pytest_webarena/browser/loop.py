@@ -13,6 +13,7 @@ import time
 from collections.abc import Coroutine, Mapping
 from typing import Any, TypeVar
 
+from pytest_webarena.browser.launching.steady_network import steady_command
 from pytest_webarena.errors import BrowserError
 
 __all__ = ["Deadline", "LoopThread"]
@@ -35,17 +36,21 @@ class _SpawningLoop(_Loop):  # type: ignore[misc, valid-type]  # the base differ
     """Gives every process it starts an environment of our choice and a session of its own.
 
     That is how Playwright's driver, which takes no such options, gets another TMPDIR without touching this process,
-    and is kept from the terminal's Ctrl-C: the driver goes when its pipe closes.
+    and is kept from the terminal's Ctrl-C: the driver goes when its pipe closes. Its browsers have a steady network.
     """
 
     extra_env: Mapping[str, str] = {}
     children: list[asyncio.SubprocessTransport]
 
-    async def subprocess_exec(self, *args: Any, env: Mapping[str, str] | None = None, **options: Any) -> Any:
+    async def subprocess_exec(
+        self, factory: Any, *command: Any, env: Mapping[str, str] | None = None, **options: Any
+    ) -> Any:
         environment = {**(os.environ if env is None else env), **self.extra_env}
         if sys.platform != "win32":
             options.setdefault("start_new_session", True)
-        transport, protocol = await super().subprocess_exec(*args, env=environment, **options)
+        transport, protocol = await super().subprocess_exec(
+            factory, *steady_command(list(map(str, command))), env=environment, **options
+        )
         self.children.append(transport)
         return transport, protocol
 

@@ -274,7 +274,7 @@ def test_pages_that_the_harness_opens_are_hidden(page: Page, raw: Raw, watched: 
 
 def test_the_end(engine: BrowserEngine, web: Web, playwright: Playwright) -> None:
     """The agent's access ends before the final state is read; the browser and its files go with the session."""
-    others = set(driven_processes())
+    others = set(of_command("driven-", descendants()))
     with open_driven(engine, SessionConfig(proxy=web.proxy, deadlines=QUICK)) as (session, driven):
         session.open_tabs(["http://a.test/"])
         browser = playwright.chromium.connect_over_cdp(driven.cdp_url)

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_webarena.browser.launching.finding import make_temp_dir
+from pytest_webarena.browser.launching.steady_network import steady_command
 from pytest_webarena.errors import BrowserError
 
 __all__ = ["ChromiumPipe"]
@@ -50,6 +51,7 @@ class ChromiumPipe:
         theirs_in, ours_out = map(_high, os.pipe())
         ours_in, theirs_out = map(_high, os.pipe())
         command = [executable, *arguments, f"--user-data-dir={self._profile}", "--remote-debugging-pipe"]
+        command = steady_command(command)
         try:
             self._process = subprocess.Popen(
                 [sys.executable, "-I", "-S", "-c", _PLACE, str(theirs_in), str(theirs_out), *command],

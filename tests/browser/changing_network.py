@@ -101,4 +101,4 @@ def main(executable: str | None) -> dict[str, str]:
 
 
 if __name__ == "__main__":
-    print(json.dumps(main(*sys.argv[1:] or [None])))
+    print(json.dumps(main(sys.argv[1] if len(sys.argv) > 1 else None)))

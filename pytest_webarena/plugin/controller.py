@@ -16,6 +16,7 @@ import pytest
 from pytest_webarena.errors import RecordingError
 from pytest_webarena.plugin import auditing, rescoring, resuming, xdist
 from pytest_webarena.plugin.reporting import allure
+from pytest_webarena.plugin.reporting.github import Place, place_of
 from pytest_webarena.plugin.reporting.outcomes import is_trial, skip_reason, why_skipped
 from pytest_webarena.plugin.reporting.progress import Progress, has_foot
 from pytest_webarena.plugin.selection import LeftOut
@@ -78,6 +79,8 @@ class Controller:
         self._node_ids: set[str] = set()
         self._reported: set[str] = set()
         """Folders of the trials that this invocation has run."""
+        self.places: dict[str, Place] = {}
+        """Where their tasks stand, by these folders."""
         self._closed = self._interrupted = False
         self._stopped = False
         """Somebody's rule ended the run early (``--maxfail``, ``--stepwise``); no user did."""
@@ -136,7 +139,10 @@ class Controller:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """A test is over: trials feed the status line, others decide whether a gate may overrule pytest."""
         if is_trial(report):
-            self._reported.update(str(value) for name, value in report.user_properties if name == "record")
+            folders = [str(value) for name, value in report.user_properties if name == "record"]
+            self._reported.update(folders)
+            if report.when == "call":
+                self.places.update(dict.fromkeys(folders, place_of(report)))
             if self._held is None and self._settings.run_dir is None and (run := self.run_dir) is not None:
                 with suppress(BlockingIOError):  # its name was made up, so nobody else can have meant it
                     self._held = claim(run.path)

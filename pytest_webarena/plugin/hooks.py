@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Generator
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
@@ -22,7 +23,7 @@ from pytest_webarena.plugin import (
     xdist,
 )
 from pytest_webarena.plugin.controller import Controller
-from pytest_webarena.plugin.reporting import allure, audit, outcomes, skips, terminal
+from pytest_webarena.plugin.reporting import allure, audit, github, outcomes, skips, terminal
 from pytest_webarena.plugin.run_start import run_start
 from pytest_webarena.plugin.settings import check_agents, check_run_dir, read_settings
 from pytest_webarena.plugin.stash import ASKED, CONTROLLER, SETTINGS, SUITES
@@ -140,3 +141,5 @@ def pytest_terminal_summary(terminalreporter: TerminalReporter, config: pytest.C
     write(terminalreporter, config.stash[CONTROLLER])
     if trouble := config.stash[CONTROLLER].trouble:
         terminalreporter.write_line(f"webarena: {trouble}", red=True)
+    if github.is_github(os.environ) and not config.stash[SETTINGS].audit:
+        github.write_summary(terminalreporter, config.stash[CONTROLLER], os.environ)

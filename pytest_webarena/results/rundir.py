@@ -4,6 +4,7 @@
 
     <run>/
       run.json                     what was run: versions, arguments, digests (written once)
+      .gitignore                   all of it
       broker.log
       memory/                      what agents keep from trial to trial, if they do
       trials/<slug>-<hash>/
@@ -114,6 +115,10 @@ class RunDir:
             try:
                 temporary.write_text(text, encoding="utf-8")
                 os.link(temporary, target)  # unlike a rename, it fails when somebody else was first
+                if not (ignored := self.path / ".gitignore").exists():
+                    ignored.write_text(
+                        "# Written by pytest-webarena: nobody means to commit a run.\n*\n", encoding="utf-8"
+                    )
             except FileExistsError:
                 pass
             finally:

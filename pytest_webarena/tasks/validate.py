@@ -11,6 +11,7 @@ from pytest_webarena.errors import Problem, UsageError
 from pytest_webarena.tasks.loader import read_tasks
 from pytest_webarena.tasks.model import Task
 from pytest_webarena.tasks.nodes import DEFAULT_LIMITS, NodeLimits
+from pytest_webarena.workflow_commands import annotation
 from pytest_webarena.yaml_files import is_named_for_tasks, look_for_tasks, yaml_files_below
 
 __all__ = ["FORMATS", "Report", "duplicate_ids", "find_files", "render", "validate"]
@@ -119,13 +120,8 @@ def duplicate_ids(tasks: Sequence[Task]) -> list[Problem]:
 
 def _annotation(problem: Problem) -> str:
     hint = f" ({problem.hint})" if problem.hint else ""
-    message = _escaped(f"expected {problem.expected}, found {problem.found}{hint}")
-    path = _escaped(problem.path).replace(":", "%3A").replace(",", "%2C")
-    return f"::error file={path},line={problem.line},col={problem.column},title=task file::{message}"
-
-
-def _escaped(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    message = f"expected {problem.expected}, found {problem.found}{hint}"
+    return annotation("error", message, title="task file", file=problem.path, line=problem.line, column=problem.column)
 
 
 def _count(number: int, noun: str) -> str:

@@ -168,3 +168,27 @@ def run_in_terminal(pytester: pytest.Pytester, *arguments: str) -> str:
         process.kill()
         os.close(ours)
     return output.decode()
+
+
+def test_on_github_failures_stand_at_their_lines_and_the_job_has_a_table(
+    narrow: pytest.Pytester, make_tasks: MakeTasks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = {"GITHUB_ACTIONS": "true", "GITHUB_WORKSPACE": str(narrow.path.parent), "GITHUB_STEP_SUMMARY": "page.md"}
+    for name, value in made.items():
+        monkeypatch.setenv(name, value)
+    make_tasks("right", "wrong")
+    result = narrow.runpytest("--run-dir=run", "-n2")
+    place = f"file={narrow.path.name}/tasks/demo.yaml,line=8"
+    result.stdout.fnmatch_lines([f"::error {place},title=oracle%3A wrong failed::canned failed"])
+    assert "| **oracle** | 1/2 | 50.0% |" in (narrow.path / "page.md").read_text("utf-8")
+
+
+def test_a_page_that_can_not_be_written_is_told(
+    narrow: pytest.Pytester, make_tasks: MakeTasks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(narrow.path / "no" / "page.md"))
+    make_tasks("right")
+    result = narrow.runpytest()
+    result.stdout.fnmatch_lines(["webarena: the job's summary could not be written to *page.md: No such file*"])
+    assert result.ret == 0

@@ -29,6 +29,7 @@ ORDER: tuple[tuple[str, ...], ...] = (
         "secrets",
         "signals",
         "text",
+        "workflow_commands",
         "yaml_files",
     ),
     ("tasks",),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 
@@ -116,7 +117,15 @@ def test_the_first_to_describe_a_run_wins(tmp_path: Path) -> None:
     run.describe({"argv": ["first"]})
     run.describe({"argv": ["second"]})
     assert run.facts()["argv"] == ["first"]
-    assert [path.name for path in (tmp_path / "run").iterdir()] == ["run.json"]
+    assert sorted(path.name for path in (tmp_path / "run").iterdir()) == [".gitignore", "run.json"]
+
+
+def test_nobody_commits_a_run_by_accident(tmp_path: Path) -> None:
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    write(RunDir(tmp_path / "run"))
+    RunDir(tmp_path / "run").describe({})
+    told = subprocess.run(["git", "status", "--short"], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert told.stdout == ""
 
 
 def test_a_folder_that_is_no_run_is_refused(tmp_path: Path) -> None:

@@ -1,0 +1,195 @@
+"""What GitHub Actions shows of a run: tables on the job's page, and notes at the lines of tasks that did not pass."""
+
+from __future__ import annotations
+
+import html
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import pytest
+
+from pytest_webarena.results.wording import dollars
+from pytest_webarena.text import clip
+from pytest_webarena.workflow_commands import Level, annotation
+
+if TYPE_CHECKING:
+    from pytest_webarena.plugin.controller import Controller
+    from pytest_webarena.results import Summary, TrialRecord
+    from pytest_webarena.results.gate import Ruling
+    from pytest_webarena.results.plan import Coverage
+
+__all__ = ["Place", "is_github", "notes", "place_of", "summary", "write_summary"]
+
+_NOTES = 10
+"""GitHub shows no more notes of one step and level."""
+_ROWS = 100
+"""Of trials that did not pass; the page takes 1 MiB of a step."""
+_WIDTH = 200
+
+
+class Place(NamedTuple):
+    """Where a trial's task stands, and what its failure was in a line."""
+
+    file: str
+    """Relative to pytest's root directory."""
+    line: int
+    """From 1."""
+    told: str
+
+
+def is_github(environment: Mapping[str, str]) -> bool:
+    """Whether the run is a step of GitHub Actions."""
+    return environment.get("GITHUB_ACTIONS") == "true"
+
+
+def place_of(report: pytest.TestReport) -> Place:
+    """What the report of a trial tells of it."""
+    file, line, _ = report.location
+    crash = getattr(report.longrepr, "reprcrash", None)
+    return Place(file, (line or 0) + 1, str(crash.message) if crash is not None else "")
+
+
+def notes(
+    records: Iterable[TrialRecord],
+    places: Mapping[str, Place],
+    *,
+    folder: str,
+    gated: bool,
+    ruling: Ruling | None = None,
+) -> Iterator[str]:
+    """Workflow commands: one note for each trial of this run that did not pass, and one for a gate that does not hold.
+
+    ``places`` are by the trial's folder in the records, ``folder`` is pytest's root in the repository. Where a
+    threshold decides (``gated``), a failed trial is no error of the step.
+    """
+    if ruling is not None and ruling.exit_code:
+        yield annotation("error", ruling.message, title="pytest-webarena: gate")
+    found = [record for record in records if record.outcome != "passed" and record.key.folder in places]
+    for record in found[:_NOTES]:
+        place = places[record.key.folder]
+        title = f"{record.key.agent}: {record.key.task} {_outcome(record)}"
+        level: Level = "warning" if gated or record.outcome == "error" else "error"
+        file = (Path(folder) / place.file).as_posix()
+        yield annotation(
+            level, clip(place.told or record.message, 500), title=clip(title, 100), file=file, line=place.line
+        )
+    if len(found) > _NOTES:
+        more = f"{len(found) - _NOTES} more trials did not pass; the summary of the job lists them"
+        yield annotation("warning", more, title="pytest-webarena")
+
+
+def summary(
+    summaries: Mapping[str, Summary],
+    records: Sequence[TrialRecord],
+    places: Mapping[str, Place],
+    *,
+    coverages: Mapping[str, Coverage],
+    ruling: Ruling | None,
+    repository: str,
+    folder: str,
+) -> str:
+    """Markdown: a row for each agent, what the gate says, and the trials that did not pass.
+
+    ``repository`` is the address of its files at the commit; empty: tasks are no links.
+    """
+    lines = ["### Web tasks", "", "| agent | passed | rate | 95 % interval | errors | not run | cost |"]
+    lines.append("|---|--:|--:|--:|--:|--:|--:|")
+    for name in dict.fromkeys([*summaries, *coverages]):
+        lines.append(_row(_cells(name, summaries.get(name), coverages.get(name))))
+    if ruling is not None:
+        sign = "❌" if ruling.exit_code else "✅"
+        lines += ["", f"{sign} gate: {_safe(ruling.message)}"]
+    found = [record for record in records if record.outcome != "passed"]
+    if found:
+        rank = {"failed": 0, "error": 1}
+        found.sort(key=lambda record: rank.get(record.outcome, 2))
+        lines += ["", f"<details open><summary>{len(found)} trials did not pass</summary>", ""]
+        lines += ["| task | agent | | why |", "|---|---|---|---|"]
+        lines += [_row(_failure(record, places.get(record.key.folder), repository, folder)) for record in found[:_ROWS]]
+        if len(found) > _ROWS:
+            lines += ["", f"and {len(found) - _ROWS} more: the run directory has them all"]
+        lines += ["", "</details>"]
+    return "\n".join([*lines, ""])
+
+
+def write_summary(reporter: pytest.TerminalReporter, controller: Controller, environment: Mapping[str, str]) -> None:
+    """Tell GitHub Actions of the run; a file that can't be written is told in a line."""
+    if not (controller.records or controller.coverages):
+        return
+    root = reporter.config.rootpath
+    workspace = Path(environment.get("GITHUB_WORKSPACE") or root)
+    folder = os.path.relpath(root, workspace) if root.is_relative_to(workspace) else ""
+    for line in notes(
+        controller.records,
+        controller.places,
+        folder=folder,
+        gated=controller.ruling is not None,
+        ruling=controller.ruling,
+    ):
+        reporter.ensure_newline()
+        reporter.write_line(line)
+    if not (path := environment.get("GITHUB_STEP_SUMMARY")):
+        return
+    text = summary(
+        controller.summaries(),
+        controller.records,
+        controller.places,
+        coverages=controller.coverages,
+        ruling=controller.ruling,
+        repository=_repository(environment),
+        folder=folder,
+    )
+    try:
+        with Path(path).open("a", encoding="utf-8", errors="replace") as file:
+            file.write(text)
+    except OSError as error:
+        reporter.write_line(f"webarena: the job's summary could not be written to {path}: {error.strerror}", red=True)
+
+
+def _cells(name: str, found: Summary | None, coverage: Coverage | None) -> Iterator[str]:
+    missing = str(coverage.missing) if coverage is not None and coverage.missing else ""
+    yield f"**{_safe(name)}**"
+    if found is None or found.rate.value is None:
+        errors = found.rate.errors if found is not None else 0
+        yield from ("0/0", "", "", str(errors or ""), missing, "")
+        return
+    rate = found.rate
+    yield f"{rate.passed}/{rate.judged}"
+    yield f"{rate.value:.1%}" + (" (sees the solutions)" if found.privileged else "")
+    yield "{:.1%} to {:.1%}".format(*rate.interval)
+    yield str(rate.errors or "")
+    yield missing
+    yield "" if found.usage is None or found.usage.cost is None else dollars(found.usage.cost)
+
+
+def _failure(record: TrialRecord, place: Place | None, repository: str, folder: str) -> Iterator[str]:
+    task = _safe(record.key.task)
+    if place is not None and repository:
+        file = (Path(folder) / place.file).as_posix()
+        task = f'<a href="{html.escape(repository)}/{html.escape(file)}#L{place.line}">{task}</a>'
+    yield task
+    tried = f" (trial {record.key.trial})" if record.key.trial > 1 else ""
+    yield _safe(record.key.agent) + tried
+    yield _outcome(record)
+    yield _safe((place.told if place is not None else "") or record.message)
+
+
+def _outcome(record: TrialRecord) -> str:
+    return f"error ({record.cause})" if record.outcome == "error" and record.cause else record.outcome
+
+
+def _repository(environment: Mapping[str, str]) -> str:
+    server, name, commit = (environment.get(f"GITHUB_{part}", "") for part in ("SERVER_URL", "REPOSITORY", "SHA"))
+    return f"{server}/{name}/blob/{commit}" if server and name and commit else ""
+
+
+def _row(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _safe(text: str) -> str:
+    """``text`` as Markdown that says nothing else: agents and sites have written some of it."""
+    flat = html.escape(clip(text, _WIDTH))
+    return "".join(f"&#{ord(c)};" if c in r"\`*_{}[]()#+!|~@:" else c for c in flat)

@@ -1,0 +1,93 @@
+"""What GitHub Actions is told of a run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pytest_webarena.plugin.reporting.github import Place, notes, summary
+from pytest_webarena.results import TrialKey, TrialRecord, summarise
+from pytest_webarena.results.gate import Ruling
+
+HOLDS, FAILS = Ruling(exit_code=0, message="the thresholds hold"), Ruling(exit_code=10, message="mine: 50.0% passed")
+
+
+def record(task: str, outcome: Any = "failed", **more: Any) -> TrialRecord:
+    cause: Any = "site" if outcome == "error" else None
+    return TrialRecord(key=TrialKey(task, "mine", 1), outcome=outcome, cause=cause, **more)
+
+
+def at(*records: TrialRecord, told: str = "answer: expected 4, found 5") -> dict[str, Place]:
+    return {each.key.folder: Place("tasks/shop.yaml", line, told) for line, each in enumerate(records, start=3)}
+
+
+def page(*records: TrialRecord, ruling: Ruling | None = None, repository: str = "", told: str = "found 5") -> str:
+    return summary(
+        summarise(records),
+        records,
+        at(*records, told=told),
+        coverages={},
+        ruling=ruling,
+        repository=repository,
+        folder="web",
+    )
+
+
+def test_a_failed_trial_is_an_error_at_its_task() -> None:
+    failed = record("cart")
+    assert list(notes([failed, record("ok", "passed")], at(failed), folder="web", gated=False)) == [
+        "::error file=web/tasks/shop.yaml,line=3,title=mine%3A cart failed::answer: expected 4, found 5"
+    ]
+
+
+def test_an_error_of_the_environment_is_a_warning_and_so_is_a_failure_below_a_threshold() -> None:
+    broken, failed = record("cart", "error"), record("pay")
+    found = list(notes([broken, failed], at(broken, failed), folder="", gated=True, ruling=FAILS))
+    assert [line.split(" ")[0] for line in found] == ["::error", "::warning", "::warning"]
+    assert "gate" in found[0]
+    assert "title=mine%3A cart error (site)::" in found[1]
+
+
+def test_trials_of_an_earlier_part_of_the_run_are_not_told_again() -> None:
+    assert list(notes([record("cart")], {}, folder="", gated=False)) == []
+
+
+def test_no_more_notes_than_are_shown() -> None:
+    records = [record(f"t{number}") for number in range(14)]
+    found = list(notes(records, at(*records), folder="", gated=False))
+    assert len(found) == 11
+    assert "4 more trials did not pass" in found[-1]
+
+
+def test_what_an_agent_wrote_ends_no_line() -> None:
+    failed = record("cart")
+    (line,) = notes([failed], at(failed, told="found 100%\n::error::me\x1b[2J"), folder="", gated=False)
+    assert "\n" not in line
+    assert "100%25 ::error::me" in line
+    assert "\x1b" not in line
+
+
+def test_the_page_has_rates_the_gate_and_who_did_not_pass() -> None:
+    text = page(record("cart"), record("ok", "passed"), ruling=FAILS, repository="https://github.com/a/b/blob/abc")
+    assert "| **mine** | 1/2 | 50.0% | 9.5% to 90.5% |  |  |  |" in text
+    assert "❌ gate: mine&#58; 50.0% passed" in text
+    link = '<a href="https://github.com/a/b/blob/abc/web/tasks/shop.yaml#L3">cart</a>'
+    assert f"| {link} | mine | failed | found 5 |" in text
+    assert "ok" not in text.partition("</summary>")[2]
+
+
+def test_failures_come_before_errors_and_are_counted_beyond_a_page() -> None:
+    text = page(record("broken", "error"), *(record(f"t{number}") for number in range(120)), ruling=HOLDS)
+    assert text.index("| t0 |") < text.index("and 21 more")
+    assert "| broken |" not in text
+    assert "✅" in text
+
+
+@pytest.mark.parametrize(
+    "told", ["a | b", "<img src=x onerror=y>", "[x](http://evil.test)", "**b**", "@everyone", "`code`", "a\n| b"]
+)
+def test_what_an_agent_wrote_is_no_markup(told: str) -> None:
+    row = next(line for line in page(record("cart"), told=told).splitlines() if "cart" in line)
+    assert row.count("|") == 5
+    assert not set(row.split("failed | ")[1].removesuffix(" |")) & set("<[*@`")

@@ -237,6 +237,8 @@ class SessionConfig:
     deadlines: Deadlines = field(default_factory=Deadlines)
     trace: Path | None = None
     """Write a Playwright trace (zip) here when the session ends. Costs 2-10 times per call on large pages."""
+    video: Path | None = None
+    """Write videos of the tabs (webm) into this folder; needs Playwright's own ffmpeg."""
 
     @classmethod
     def from_plain(cls, data: object, *, where: str = "session") -> SessionConfig:

@@ -10,6 +10,7 @@ from playwright.async_api import BrowserContext
 from playwright.async_api import Error as PlaywrightError
 
 from pytest_webarena.browser.config import SessionConfig
+from pytest_webarena.browser.launching.finding import playwright_has
 from pytest_webarena.browser.messages import first_line
 from pytest_webarena.errors import BrowserError
 
@@ -39,6 +40,9 @@ def context_options(config: SessionConfig) -> dict[str, Any]:
     options.pop("proxy", None)
     if config.proxy is not None:
         options["proxy"] = {"server": config.proxy, "bypass": config.proxy_bypass}
+    if config.video is not None:
+        options["record_video_dir"] = config.video
+        options["record_video_size"] = {"width": width, "height": height}
     if config.storage_state is not None:
         options["storage_state"] = dict(config.storage_state)
     return options
@@ -46,6 +50,10 @@ def context_options(config: SessionConfig) -> dict[str, Any]:
 
 async def open_context(engine: BrowserEngine, config: SessionConfig) -> BrowserContext:
     """A fresh context; in another browser if the running one turns out to be dead."""
+    if config.video is not None and not playwright_has("ffmpeg"):
+        raise BrowserError(
+            "expected Playwright's ffmpeg for videos, found it not installed; run: playwright install ffmpeg"
+        )
     options = context_options(config)
     failure: Exception | None = None
     for _ in range(2):

@@ -23,7 +23,7 @@ from pytest_webarena.plugin import (
     xdist,
 )
 from pytest_webarena.plugin.controller import Controller
-from pytest_webarena.plugin.reporting import allure, audit, github, outcomes, skips, terminal
+from pytest_webarena.plugin.reporting import allure, audit, github, html, outcomes, skips, terminal
 from pytest_webarena.plugin.run_start import run_start
 from pytest_webarena.plugin.settings import check_agents, check_run_dir, read_settings
 from pytest_webarena.plugin.stash import ASKED, CONTROLLER, SETTINGS, SUITES
@@ -118,6 +118,7 @@ def pytest_runtest_makereport(
     report: pytest.TestReport = yield
     outcomes.mark_report(report, call)
     allure.complete_report(item, call, report)
+    html.complete_report(item, report)
     return report
 
 

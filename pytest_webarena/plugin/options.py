@@ -27,6 +27,8 @@ _INI: tuple[tuple[str, Any, str], ...] = (
     ("pull", "", "Default of --pull."),
     ("site_urls", [], "Values for --site-url, which replaces them."),
     ("browser_executable", "", "Default of --browser-executable."),
+    ("tracing", "", "Default of --tracing for tasks; takes on-retry besides."),
+    ("video", "", "Default of --video for tasks; takes on-retry besides."),
     *((name, "", text) for name, text in JUDGE_INI),
 )
 """Name without our prefix, default, help."""

@@ -19,6 +19,7 @@ from pytest_webarena.errors import (
     TrialError,
 )
 from pytest_webarena.plugin.auditing import as_expected
+from pytest_webarena.plugin.reporting import html
 from pytest_webarena.plugin.reporting.allure import report_trial
 from pytest_webarena.plugin.reporting.outcomes import SKIPPED
 from pytest_webarena.plugin.stash import SETTINGS
@@ -60,6 +61,7 @@ def run_task(request: pytest.FixtureRequest, browser_name: str) -> None:
         item.user_properties.append(("audit", record.outcome))
     runtime.prune(record)
     report_trial(item, told, runtime.folder(told))
+    html.remember(item, runtime.folder(told))
     message = printable(rerun_words(record) + record.message)
     if record.outcome == "failed":
         raise TaskFailed(message)

@@ -28,7 +28,7 @@ from pytest_webarena.secrets import mark_environment
 from pytest_webarena.sites.catalogues.external import parse_site_urls
 from pytest_webarena.sites.catalogues.running import Pulls
 from pytest_webarena.trials.episode import EpisodeLimits
-from pytest_webarena.trials.options import TrialOptions
+from pytest_webarena.trials.options import Filming, TrialOptions
 
 __all__ = ["DEFAULT_AGENT", "Settings", "check_agents", "check_run_dir", "read_settings"]
 
@@ -144,6 +144,8 @@ def read_settings(config: pytest.Config) -> Settings:
             fetch_images=option("--fetch-images"),
             write_timeout=option("--write-timeout"),
             env_retries=option("--env-retries"),
+            tracing=_filming(config, "tracing"),
+            video=_filming(config, "video"),
         ),
         judge=read_judge(config, stored),
         replicas=option("--replicas"),
@@ -203,6 +205,16 @@ def _pulls(config: pytest.Config) -> Pulls:
     known: dict[str, Pulls] = {choice: choice for choice in get_args(Pulls)}
     if given not in known:
         raise UsageError(f"webarena_pull: expected {', '.join(known)}, found {given!r}")
+    return known[given]
+
+
+def _filming(config: pytest.Config, what: str) -> Filming:
+    """pytest-playwright's own option for it, or our ini key, which knows ``on-retry`` besides."""
+    asked = str(config.getoption(f"--{what}", default="off"))
+    given = str(config.getini(f"webarena_{what}") or asked) if asked == "off" else asked
+    known: dict[str, Filming] = {choice: choice for choice in get_args(Filming)}
+    if given not in known:
+        raise UsageError(f"webarena_{what}: expected {', '.join(known)}, found {given!r}")
     return known[given]
 
 

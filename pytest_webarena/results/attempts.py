@@ -20,10 +20,14 @@ if TYPE_CHECKING:
     from pytest_webarena.agents.protocol import InputImage
     from pytest_webarena.browser.observation import Observation
 
-__all__ = ["INPUTS", "AttemptWriter", "read_evidence", "read_steps"]
+__all__ = ["INPUTS", "TRACE", "VIDEOS", "AttemptWriter", "read_evidence", "read_steps"]
 
 INPUTS = "inputs"
 """Folder of an attempt's with the pictures that belong to the intent: ``0.png``, …"""
+TRACE = "trace.zip"
+"""File of an attempt's for Playwright's trace viewer."""
+VIDEOS = "videos"
+"""Folder of an attempt's with a video of each tab."""
 
 
 class AttemptWriter:

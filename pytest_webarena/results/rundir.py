@@ -293,6 +293,15 @@ class TrialFolder:
             default=None,
         )
 
+    def drop_films(self, *names: str) -> None:
+        """Remove traces (`TRACE`) or videos (`VIDEOS`) of all attempts."""
+        for attempt in self.path.glob("attempt-*"):
+            for name in names:
+                if (path := attempt / name).is_dir():
+                    shutil.rmtree(path, ignore_errors=True)
+                else:
+                    path.unlink(missing_ok=True)
+
     def drop_pictures(self) -> None:
         """Remove screenshots, observation texts and prompts of all attempts; steps, evidence and verdict stay."""
         for attempt in self.path.glob("attempt-*"):

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Literal
 
 from pytest_webarena.answers import AskedFormat
 from pytest_webarena.checks import CHECK_SECONDS, REPAIRED, Grading
 from pytest_webarena.llm.config import ModelSettings
 
-__all__ = ["WRITE_TIMEOUT", "TrialOptions"]
+__all__ = ["WRITE_TIMEOUT", "Filming", "TrialOptions", "films"]
+
+Filming = Literal["off", "on", "retain-on-failure", "on-retry"]
+"""Which attempts get a trace or a video, and which keep it, in pytest-playwright's words; ``on-retry``: all after an
+attempt that ended in an error of the environment."""
 
 WRITE_TIMEOUT = 10.0
 """How long requests that may change a site are waited for after an episode, in seconds, unless said otherwise."""
@@ -36,3 +41,16 @@ class TrialOptions:
     """How long requests that may change a site are waited for after a trial's last step, in seconds."""
     env_retries: int = 1
     """How often an environment error is tried again, each time on a fresh replica."""
+    tracing: Filming = "off"
+    """Traces for Playwright's viewer. They hold whatever pages held, passwords included."""
+    video: Filming = "off"
+    """Videos of the tabs."""
+
+
+def films(what: Filming, attempt: int) -> bool:
+    """Whether an attempt, counted from 1, gets one.
+
+    >>> films("on-retry", 1), films("on-retry", 2)
+    (False, True)
+    """
+    return what in ("on", "retain-on-failure") or (what == "on-retry" and attempt > 1)

@@ -12,10 +12,11 @@ from pytest_webarena.agents.definitions import observed_as
 from pytest_webarena.agents.protocol import AgentDefinition, AgentLimits
 from pytest_webarena.checks.grading import answer_format
 from pytest_webarena.checks.told import answer_form, chance_of
+from pytest_webarena.results.attempts import TRACE, VIDEOS
 from pytest_webarena.results.records import DEFAULT_BROWSER, TrialKey
 from pytest_webarena.tasks.placeholders import readable
 from pytest_webarena.trials.episode import EpisodeLimits
-from pytest_webarena.trials.options import TrialOptions
+from pytest_webarena.trials.options import TrialOptions, films
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from pytest_webarena.answers import AnswerFormat
     from pytest_webarena.browser.session import SessionConfig
     from pytest_webarena.llm_judge import JudgeSession
+    from pytest_webarena.results.attempts import AttemptWriter
     from pytest_webarena.results.memory import Memory
     from pytest_webarena.tasks.model import Task
 
@@ -120,4 +122,14 @@ class TrialPlan:
             config = replace(config, viewport=agent.viewport)
         if agent.observation:
             config = replace(config, observation=observed_as(agent.observation, config.observation))
+        return config
+
+    def filmed(self, config: SessionConfig, attempt: AttemptWriter) -> SessionConfig:
+        """The same with the traces and videos that the run asks for of this attempt; none of who drives itself."""
+        if self.agent.self_driving:
+            return config
+        if films(self.options.tracing, attempt.number):
+            config = replace(config, trace=attempt.path / TRACE)
+        if films(self.options.video, attempt.number):
+            config = replace(config, video=attempt.path / VIDEOS)
         return config

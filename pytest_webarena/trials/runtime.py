@@ -16,6 +16,7 @@ from pytest_webarena.browser.session import SessionConfig
 from pytest_webarena.errors import UsageError
 from pytest_webarena.llm_judge import Judge, JudgeSettings, standing
 from pytest_webarena.results import RunDir, TrialRecord
+from pytest_webarena.results.attempts import TRACE, VIDEOS
 from pytest_webarena.results.memory import Memory, memory_folder
 from pytest_webarena.sites.client.lease import BrokerClient, Lease
 from pytest_webarena.trials.logins import Logins
@@ -144,6 +145,10 @@ class Runtime:
 
     def prune(self, record: TrialRecord) -> None:
         """Drop what ``--record`` does not ask to keep, before the reports take their copies of what is left."""
+        if record.outcome == "passed":
+            options, folder = self._config.options, self._run.folder(record.key)
+            films = {TRACE: options.tracing, VIDEOS: options.video}
+            folder.drop_films(*(name for name, what in films.items() if what == "retain-on-failure"))
         keep = self._config.record
         if keep == "all" or (keep == "failures" and record.outcome != "passed"):
             return

@@ -167,7 +167,7 @@ def _gather(
                 resources,
                 holder=plan.holder,
                 timed=progress.timed,
-                tailor=plan.tailored,
+                tailor=lambda config: plan.filmed(plan.tailored(config), writer),
                 self_driving=plan.agent.self_driving,
                 options=plan.options,
             )

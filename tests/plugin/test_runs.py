@@ -214,3 +214,11 @@ def test_two_runs_do_not_take_one_directory(canned: pytest.Pytester, make_tasks:
         os.close(held)
     assert canned.runpytest("--resume=run").ret == 0
     canned.runpytest("-n1", "--run-dir=shared").assert_outcomes(passed=1)  # workers are of one run
+
+
+def test_traces_of_a_kind_that_nobody_knows(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
+    canned.makeini("[pytest]\nwebarena_tracing = sometimes")
+    make_tasks("right")
+    result = canned.runpytest()
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*webarena_tracing: expected off, on, retain-on-failure, on-retry*"])

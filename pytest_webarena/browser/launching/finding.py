@@ -25,6 +25,7 @@ __all__ = [
     "launch_options",
     "make_temp_dir",
     "page_options",
+    "playwright_has",
 ]
 
 _ON_PATH = (
@@ -70,7 +71,7 @@ def find_browser(
     """
     if explicit:
         return _of_system(_explicit(explicit), browser_name)
-    if _playwright_has(browser_name, headed=headed):
+    if playwright_has("chromium-headless-shell" if browser_name == "chromium" and not headed else browser_name):
         return BrowserChoice(executable=None, name=f"{browser_name} (Playwright)", kind=browser_name)
     for path in _system_candidates(browser_name):
         if not (headed and "headless-shell" in path.name):
@@ -177,9 +178,11 @@ def _is_root() -> bool:
     return hasattr(os, "geteuid") and os.geteuid() == 0
 
 
-def _playwright_has(browser_name: BrowserName, *, headed: bool) -> bool:
-    """Whether ``playwright install`` left the build that this Playwright would start. No driver is started to ask."""
-    wanted = "chromium-headless-shell" if browser_name == "chromium" and not headed else browser_name
+def playwright_has(wanted: str) -> bool:
+    """Whether ``playwright install`` left the program that this Playwright would start: ``firefox``, ``ffmpeg``, …
+
+    No driver is started to ask.
+    """
     spec = find_spec("playwright")
     if spec is None or spec.origin is None:
         return False

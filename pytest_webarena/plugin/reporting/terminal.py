@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from pytest_webarena.llm_judge import JudgeSettings
     from pytest_webarena.plugin.controller import Controller
     from pytest_webarena.plugin.selection import LeftOut
+    from pytest_webarena.plugin.settings import Settings
     from pytest_webarena.results import TrialRecord
     from pytest_webarena.results.conditions import Difference
     from pytest_webarena.results.gate import Ruling
@@ -82,7 +83,20 @@ def header(config: pytest.Config) -> str | None:
     line = (
         f"webarena: agent {agents} · trials {settings.trials}{several} · sites {settings.catalogue} · grading {graded}"
     )
-    return "\n".join([line, *(f"webarena: {line.text}" for line in judge_lines(settings.judge))])
+    return "\n".join(
+        [line, *_film_lines(settings), *(f"webarena: {line.text}" for line in judge_lines(settings.judge))]
+    )
+
+
+def _film_lines(settings: Settings) -> Iterator[str]:
+    """Whom neither traces nor videos can be made of, if any are asked for."""
+    if settings.options.tracing == settings.options.video == "off":
+        return
+    from pytest_webarena.agents import resolve_agent
+
+    for name in settings.agents:
+        if resolve_agent(name, settings.agent_directories, settings.overrides).self_driving:
+            yield f"webarena: no traces or videos of {name}, which drives its browser itself"
 
 
 def write_summary(reporter: TerminalReporter, controller: Controller) -> None:

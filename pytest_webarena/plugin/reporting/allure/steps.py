@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from allure_commons.model2 import Attachment, Parameter, TestStepResult
 
 from pytest_webarena.checks.verdict import Verdict
-from pytest_webarena.results.attempts import INPUTS, read_evidence, read_steps
+from pytest_webarena.results.attempts import INPUTS, TRACE, VIDEOS, read_evidence, read_steps
 from pytest_webarena.results.exchanges import exchange_words
 from pytest_webarena.results.wording import action_words, printable, usage_words
 
@@ -60,7 +60,8 @@ def attempt_files(folder: Path, files: Attachments) -> list[Attachment]:
                 f"{'*' if tab.active else ' '} {tab.title or '(no title)'}  {tab.url}" for tab in evidence.tabs
             )
             found.append(files.text("Tabs at the end", tabs))
-    found.append(files.file("Playwright trace", folder / "trace.zip"))
+    found.append(files.file("Playwright trace", folder / TRACE))
+    found += [files.file("Video", path) for path in sorted((folder / VIDEOS).glob("*.webm"))]
     found.append(files.file("Traceback", folder / "traceback.txt"))
     return [attachment for attachment in found if attachment is not None]
 

@@ -1,0 +1,42 @@
+"""Shows pytest-html's readers the page that a trial ended on."""
+
+from __future__ import annotations
+
+import base64
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pytest
+
+__all__ = ["complete_report", "remember"]
+
+_KINDS = {".jpg": "jpeg", ".png": "png", ".webp": "webp"}
+_ATTRIBUTE = "_webarena_final_page"
+
+
+def remember(item: pytest.Item, folder: Path) -> None:
+    """Note where the last attempt of the item's trial left its picture, if pytest-html makes a report."""
+    if item.config.getoption("htmlpath", default=None):
+        shots = [path for path in folder.glob("attempt-*/shots/final.*") if path.suffix in _KINDS]
+        setattr(item, _ATTRIBUTE, max(shots, key=_attempt, default=None))
+
+
+def complete_report(item: pytest.Item, report: pytest.TestReport) -> None:
+    """Embed the final page of a trial that did not pass."""
+    path: Path | None = getattr(item, _ATTRIBUTE, None)
+    if report.when != "call" or report.passed or path is None:
+        return
+    from pytest_html import extras  # type: ignore[import-untyped]
+
+    try:
+        content = base64.b64encode(path.read_bytes()).decode("ascii")
+    except OSError:
+        return  # dropped by --record, or by a full disk: the report goes without
+    kind = _KINDS[path.suffix]
+    picture = extras.image(content, "Final page", mime_type=f"image/{kind}", extension=path.suffix[1:])
+    report.extras = [*getattr(report, "extras", []), picture]  # type: ignore[attr-defined]  # where pytest-html looks
+
+
+def _attempt(path: Path) -> int:
+    return int(path.parent.parent.name.rpartition("-")[2])

@@ -1,0 +1,81 @@
+"""Playwright's traces of trials: who gets one, who keeps it, where it is."""
+
+from __future__ import annotations
+
+import html
+import json
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from tests.browser.conftest import BROWSER
+from tests.inner import SUM_TASK, run_pytest
+
+pytestmark = pytest.mark.skipif(BROWSER != "chromium", reason="what a run does with traces is the same in all browsers")
+
+DRIVER = "kind: cdp\ncommand: [python, -c, pass]\n"
+
+
+@pytest.fixture(scope="module")
+def project(browser_executable: str | None, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of two agents, one of which fails."""
+    folder = tmp_path_factory.mktemp("films")
+    (folder / "sum.yaml").write_text(SUM_TASK)
+    result = run_pytest(
+        folder, "sum.yaml", "--agent=oracle", "--agent=null", "--run-dir=run", "--tracing=retain-on-failure",
+        "--alluredir=allure", "--html=report.html", "--self-contained-html", "-n0",
+    )  # fmt: skip
+    result.assert_outcomes(passed=1, failed=1)
+    return folder
+
+
+def test_only_the_failed_trial_keeps_its_trace(project: Path) -> None:
+    (trace,) = (project / "run" / "trials").glob("*/attempt-*/trace.zip")
+    assert ".null." in trace.parent.parent.name
+
+
+def test_the_trace_holds_the_page_and_its_requests(project: Path) -> None:
+    (trace,) = (project / "run" / "trials").glob("*/attempt-*/trace.zip")
+    with zipfile.ZipFile(trace) as archive:
+        names = archive.namelist()
+        events = [json.loads(line) for line in archive.read("trace.trace").splitlines()]
+        requests = archive.read("trace.network").decode()
+    assert {"context-options", "before", "after", "frame-snapshot"} <= {event["type"] for event in events}
+    assert "http://homepage.test/" in requests
+    assert any(name.endswith(".jpeg") for name in names)
+
+
+def test_the_report_has_it(project: Path) -> None:
+    results = [json.loads(path.read_text()) for path in (project / "allure").glob("*-result.json")]
+    named = {
+        result["status"]: [each for each in result["attachments"] if each["name"] == "Playwright trace"]
+        for result in results
+    }
+    assert [len(named["failed"]), len(named["passed"])] == [1, 0]
+    assert (project / "allure" / named["failed"][0]["source"]).stat().st_size > 1000
+
+
+def test_pytest_html_shows_the_final_page_of_what_failed(project: Path) -> None:
+    page = html.unescape((project / "report.html").read_text())
+    data = json.loads(page.partition('data-jsonblob="')[2].partition('"></div>')[0])
+    pictures = {
+        result["result"]: [extra["name"] for extra in result["extras"] if extra["content"].startswith("data:image/")]
+        for (result,) in data["tests"].values()
+    }
+    assert pictures == {"Failed": ["Final page"], "Passed": []}
+
+
+def test_a_video_that_can_not_be_made_is_an_error_that_says_what_to_install(tmp_path: Path) -> None:
+    (tmp_path / "sum.yaml").write_text(SUM_TASK)
+    environ = {"PLAYWRIGHT_BROWSERS_PATH": str(tmp_path / "none")}
+    result = run_pytest(tmp_path, "sum.yaml", "--video=on", "--env-retries=0", environ=environ)
+    result.assert_outcomes(errors=1)
+    result.stdout.fnmatch_lines(["error (browser): expected Playwright's ffmpeg*", "*playwright install ffmpeg"])
+
+
+def test_agents_that_drive_their_browser_have_none_and_the_header_says_so(tmp_path: Path) -> None:
+    (tmp_path / "sum.yaml").write_text(SUM_TASK)
+    (tmp_path / "driver.yaml").write_text(DRIVER)
+    result = run_pytest(tmp_path, "sum.yaml", "--agent=driver.yaml", "--tracing=on", "--collect-only")
+    result.stdout.fnmatch_lines(["webarena: no traces or videos of driver.yaml, which drives its browser itself"])

@@ -6,12 +6,14 @@ import argparse
 import shutil
 import sys
 import textwrap
+import webbrowser
 from collections.abc import Sequence
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 
 from pytest_webarena.commands.images import add_image_commands
+from pytest_webarena.commands.results import RUN_DIR, add_commands, run_asked_for
 from pytest_webarena.commands.sites import add_commands as add_site_commands
 from pytest_webarena.commands.starter import add_command as add_starter_command
 from pytest_webarena.errors import TrialError, UsageError
@@ -84,11 +86,12 @@ def _parser() -> argparse.ArgumentParser:
     merge.set_defaults(run=_merge)
 
     view = commands.add_parser("view", help="write one HTML page that shows a run")
-    view.add_argument("run_dir", type=Path, metavar="RUN_DIR")
+    view.add_argument("run_dir", **RUN_DIR)
     view.add_argument("-o", "--output", type=Path, metavar="FILE", help="default: RUN_DIR/view.html")
     view.add_argument(
         "--pictures", type=float, default=80.0, metavar="MB", help="screenshots inside the page, at most (default: 80)"
     )
+    view.add_argument("--open", action="store_true", help="show it in the browser of this machine")
     view.set_defaults(run=_view)
 
     attempt = commands.add_parser("try", help="try a task out by hand, its checks judged after every action")
@@ -114,8 +117,6 @@ def _parser() -> argparse.ArgumentParser:
     repairs.add_argument("rule", nargs="*", metavar="RULE", help="default: all of them")
     repairs.add_argument("--suite", default="webarena", metavar="NAME", help="whose tasks to name (default: webarena)")
     repairs.set_defaults(run=_repairs)
-
-    from pytest_webarena.commands.results import add_commands
 
     add_commands(commands)
     add_site_commands(commands)
@@ -207,10 +208,12 @@ def _view(options: argparse.Namespace) -> int:
     from pytest_webarena.results.unreadable import name_unreadable
     from pytest_webarena.results.viewer import write_view
 
-    target = options.output or options.run_dir / "view.html"
-    run = RunDir(options.run_dir)
+    run = RunDir(run_asked_for(options))
+    target = options.output or run.path / "view.html"
     size = write_view(run, target, picture_budget=round(options.pictures * 1e6))
     print(f"{target} ({size / 1e6:.1f} MB)")
+    if options.open and not webbrowser.open(target.resolve().as_uri()):
+        print("--open: expected a browser for this desktop, found none; open the file by hand", file=sys.stderr)
     return name_unreadable(run.read().unreadable)
 
 

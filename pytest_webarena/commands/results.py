@@ -1,9 +1,12 @@
-"""``webarena gradings``, ``har`` and ``export-verified``: what a finished run says to other eyes and other tools."""
+"""``webarena runs``, ``gradings``, ``har`` and ``export-verified``: what finished runs say to other eyes and tools."""
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
+import sys
+import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,26 +15,69 @@ from pytest_webarena.results.unreadable import name_unreadable
 if TYPE_CHECKING:
     from pytest_webarena.results.har import Exported
 
-__all__ = ["add_commands"]
+__all__ = ["RUN_DIR", "add_commands", "run_asked_for"]
+
+RUN_DIR: dict[str, Any] = {"nargs": "?", "type": Path, "metavar": "RUN_DIR", "help": "default: the newest run here"}
+"""The argument of commands that look at one run."""
+
+
+def run_asked_for(options: argparse.Namespace) -> Path:
+    """The run directory that the command line names, or the newest one, which is told."""
+    from pytest_webarena.results.listing import chosen_run
+
+    path = chosen_run(options.run_dir)
+    if options.run_dir is None:
+        print(f"of {path}", file=sys.stderr)
+    return path
 
 
 def add_commands(commands: Any) -> None:
     """Add the commands to ``argparse``'s sub-parsers."""
+    runs = commands.add_parser("runs", help="list the runs of this project, newest first")
+    runs.add_argument("folder", nargs="?", type=Path, metavar="DIR", help="default: webarena-runs, here or above")
+    runs.add_argument("-n", type=int, default=20, metavar="N", help="at most so many; 0: all (default: 20)")
+    runs.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
+    runs.set_defaults(run=_runs)
+
     gradings = commands.add_parser("gradings", help="set a run's gradings side by side, and list where they disagree")
-    gradings.add_argument("run_dir", type=Path, metavar="RUN_DIR")
+    gradings.add_argument("run_dir", **RUN_DIR)
     gradings.add_argument("--agent", metavar="NAME", help="of this agent only")
     gradings.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
     gradings.set_defaults(run=_gradings)
 
     har = commands.add_parser("har", help="write the requests of each trial as HAR 1.2")
-    har.add_argument("run_dir", type=Path, metavar="RUN_DIR")
+    har.add_argument("run_dir", **RUN_DIR)
     har.add_argument("-o", "--output", type=Path, metavar="DIR", help="default: RUN_DIR/har")
     har.set_defaults(run=_har)
 
     verified = commands.add_parser("export-verified", help="write a run as webarena-verified's command line reads it")
-    verified.add_argument("run_dir", type=Path, metavar="RUN_DIR")
+    verified.add_argument("run_dir", **RUN_DIR)
     verified.add_argument("-o", "--output", type=Path, required=True, metavar="DIR", help="a new directory")
     verified.set_defaults(run=_export_verified)
+
+
+def _runs(options: argparse.Namespace) -> int:
+    from pytest_webarena.results.listing import find_runs, list_runs
+
+    folder = options.folder or find_runs(Path.cwd())
+    found = list_runs(folder)
+    shown = found[: options.n] if options.n > 0 else found
+    if options.format == "json":
+        print(json.dumps([run.to_json() for run in shown], indent=1))
+        return 0
+    if not found:
+        print(f"no run in {folder}")
+    for run in shown:
+        told = ", ".join(run.rates) if run.finished else f"not finished; pytest --resume={_relative(run.path)}"
+        lines = textwrap.wrap(told, 80 - 18, break_long_words=False, break_on_hyphens=False) or ["no trial"]
+        print(f"{run.when}  {_relative(run.path)}", *(f"{'':18}{line}" for line in lines), sep="\n")
+    if len(shown) < len(found):
+        print(f"{'':18}and {len(found) - len(shown)} older ones (-n 0)")
+    return 0
+
+
+def _relative(path: Path) -> str:
+    return min(str(path), os.path.relpath(path), key=len)
 
 
 def _gradings(options: argparse.Namespace) -> int:
@@ -39,7 +85,7 @@ def _gradings(options: argparse.Namespace) -> int:
     from pytest_webarena.results.gradings import compare, render
     from pytest_webarena.results.rundir import RunDir
 
-    run = RunDir(options.run_dir)
+    run = RunDir(run_asked_for(options))
     run.facts()
     stored = run.read()
     code = name_unreadable(stored.unreadable)
@@ -65,8 +111,9 @@ def _har(options: argparse.Namespace) -> int:
     from pytest_webarena.results.har import write_hars
     from pytest_webarena.results.rundir import RunDir
 
-    target = options.output or options.run_dir / "har"
-    written = write_hars(RunDir(options.run_dir), target)
+    run_dir = run_asked_for(options)
+    target = options.output or run_dir / "har"
+    written = write_hars(RunDir(run_dir), target)
     print(f"{written.trials} file{'s' * (written.trials != 1)} in {target}")
     _tell_left_out(written)
     return name_unreadable(written.unreadable)
@@ -76,7 +123,7 @@ def _export_verified(options: argparse.Namespace) -> int:
     from pytest_webarena.results.har import CONFIG, export_verified
     from pytest_webarena.results.rundir import RunDir
 
-    exported = export_verified(RunDir(options.run_dir), options.output)
+    exported = export_verified(RunDir(run_asked_for(options)), options.output)
     count = exported.trials
     print(f"{count} trial{'s' * (count != 1)} in {options.output}. To judge them by the package itself:")
     for folder in exported.folders:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Literal
 
 import pytest
 
+from pytest_webarena.errors import UsageError
 from pytest_webarena.plugin.judge_options import JUDGE_INI, add_judge_options
 from pytest_webarena.plugin.suite_options import add_suite_options, names_suite
 
@@ -188,9 +190,11 @@ def add_options(parser: pytest.Parser) -> None:
     )
     group.addoption(
         "--resume",
+        type=_run_directory,
         default=None,
         metavar="RUN_DIR",
-        help="Go on with an earlier run: skip its finished trials whose task is unchanged, run the rest. Agents, "
+        help="Go on with an earlier run (latest: the newest one): skip its finished trials whose task is unchanged, "
+        "run the rest. Agents, "
         "trials, tests and all else are the run's own; what contradicts it is an error.",
     )
     group.addoption(
@@ -200,6 +204,7 @@ def add_options(parser: pytest.Parser) -> None:
     )
     group.addoption(
         "--rescore",
+        type=_run_directory,
         default=None,
         metavar="RUN_DIR",
         help="Judge a finished run again, from what was recorded: no sites, no browser, no agents. Agents, "
@@ -250,6 +255,18 @@ def add_options(parser: pytest.Parser) -> None:
     for name, default, text in _INI:
         kind: Literal["args", "string"] = "args" if isinstance(default, list) else "string"
         parser.addini(f"webarena_{name}", type=kind, default=default, help=text)
+
+
+def _run_directory(text: str) -> str:
+    """A run's directory; ``latest`` is the newest run of the project."""
+    if text != "latest":
+        return text
+    from pytest_webarena.results.listing import chosen_run
+
+    try:
+        return str(chosen_run(Path(text)))
+    except UsageError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def asked_for(config: pytest.Config) -> bool:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pytest_webarena.plugin.stash import ASKED, RUN, SETTINGS, START
+from pytest_webarena.results.listing import RUNS
 from pytest_webarena.trials.run_info import RunInfo
 
 if TYPE_CHECKING:
@@ -113,4 +114,4 @@ def worker_count(config: pytest.Config) -> int:
 
 def _default_run_dir(root: Path) -> Path:
     stamp = datetime.datetime.now().strftime("%Y%m%d-%H%M%S")
-    return root / "webarena-runs" / f"{stamp}-{secrets.token_hex(3)}"
+    return root / RUNS / f"{stamp}-{secrets.token_hex(3)}"

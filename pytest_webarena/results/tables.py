@@ -15,6 +15,7 @@ from typing import Any
 from pytest_webarena.checks.grading import GRADINGS
 from pytest_webarena.errors import UsageError
 from pytest_webarena.results.conditions import mixed, source_of
+from pytest_webarena.results.listing import chosen_run
 from pytest_webarena.results.metrics import BUCKETS, Metrics, measure
 from pytest_webarena.results.published import published
 from pytest_webarena.results.records import TrialRecord, names_of
@@ -351,7 +352,7 @@ def as_json(rows: Sequence[Row]) -> str:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments."""
-    parser.add_argument("runs", nargs="+", type=Path, metavar="RUN_DIR")
+    parser.add_argument("runs", nargs="*", type=Path, metavar="RUN_DIR", help="default: the newest run here")
     parser.add_argument(
         "--grading", choices=GRADINGS, default="", help="by these verdicts of the records (default: those that counted)"
     )
@@ -363,7 +364,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(options: argparse.Namespace) -> int:
-    rows = gather(options.runs, grading=options.grading, templates=options.templates)
+    runs = options.runs or [chosen_run(None)]
+    rows = gather(runs, grading=options.grading, templates=options.templates)
     forms: dict[str, Callable[[], Any]] = {
         "text": lambda: as_text(tables(rows, templates=options.templates)),
         "markdown": lambda: as_markdown(tables(rows, templates=options.templates)),
@@ -371,4 +373,4 @@ def _run(options: argparse.Namespace) -> int:
         "json": lambda: as_json(rows),
     }
     print(forms[options.format]())
-    return name_unreadable([each for run in options.runs for each in RunDir(run).read().unreadable])
+    return name_unreadable([each for run in runs for each in RunDir(run).read().unreadable])

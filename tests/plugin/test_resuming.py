@@ -305,3 +305,18 @@ def test_a_failure_that_was_expected_does_not(canned: pytest.Pytester, make_task
     assert canned.runpytest("--run-dir=run").ret == 0
     assert canned.runpytest("--resume=run").ret == 0
     assert canned.runpytest("--resume=run", "-n1").ret == 0
+
+
+def test_latest_is_the_newest_run(canned: pytest.Pytester, make_tasks: Callable[..., None]) -> None:
+    make_tasks("right", "wrong")
+    canned.runpytest("-k", "right").assert_outcomes(passed=1)
+    result = canned.runpytest("--resume=latest")
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(["*1 trial finished before (--resume)*"])
+
+
+def test_there_may_be_no_latest(canned: pytest.Pytester, make_tasks: Callable[..., None]) -> None:
+    make_tasks("right")
+    result = canned.runpytest("--resume=latest")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*--resume: expected a folder webarena-runs here or above*"])

@@ -1,0 +1,106 @@
+"""Finds runs where pytest puts them, ``webarena-runs/``, and says of each in a line what it was."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from pytest_webarena.errors import UsageError
+from pytest_webarena.text import clip
+
+__all__ = ["LATEST", "RUNS", "ListedRun", "chosen_run", "find_runs", "list_runs"]
+
+RUNS = "webarena-runs"
+"""Folder in pytest's root directory for the runs that no ``--run-dir`` was given for."""
+LATEST = "latest"
+"""Stands for the newest of them where a run directory is asked for; there is a link of that name."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedRun:
+    """What is known of a run without reading its records."""
+
+    path: Path
+    started: float
+    """Unix time."""
+    rates: tuple[str, ...]
+    """For each agent, in each browser: ``oracle 9/9``, errors beside."""
+    finished: bool
+    """Whether the run was closed: one that goes on, or was killed, is not."""
+
+    @property
+    def when(self) -> str:
+        """Local time, to the minute."""
+        return datetime.fromtimestamp(self.started).strftime("%Y-%m-%d %H:%M")
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return {"path": str(self.path), "started": self.started, "rates": list(self.rates), "finished": self.finished}
+
+
+def find_runs(start: Path) -> Path:
+    """The folder of runs of the project that ``start`` is in. `UsageError` when there is none."""
+    for folder in (start, *start.parents):
+        if (folder / RUNS).is_dir():
+            return folder / RUNS
+    raise UsageError(f"expected a folder {RUNS} here or above {start}, found none; name a run's directory")
+
+
+def list_runs(folder: Path) -> list[ListedRun]:
+    """The runs in ``folder``, newest first. `UsageError` when it can't be read."""
+    try:
+        paths = [path for path in folder.iterdir() if not path.is_symlink()]
+    except OSError as error:
+        raise UsageError(f"{folder}: expected a directory with runs, found none that can be read: {error}") from None
+    found = [run for path in paths if (run := _listed(path)) is not None]
+    return sorted(found, key=lambda run: (run.started, run.path.name), reverse=True)
+
+
+def chosen_run(given: Path | None, *, start: Path | None = None) -> Path:
+    """``given``; the newest run of the project for None, and for ``latest`` unless a directory has that name.
+
+    `UsageError` when there is none.
+    """
+    if given is not None and (str(given) != LATEST or given.is_dir()):
+        return given
+    folder = find_runs(start or Path.cwd())
+    runs = list_runs(folder)
+    if not runs:
+        raise UsageError(f"expected a run in {folder}, found none; name a run's directory")
+    return runs[0].path
+
+
+def _listed(path: Path) -> ListedRun | None:
+    facts = _read(path / "run.json")
+    if facts is None:
+        return None
+    summary = _read(path / "summary.json")
+    started = facts.get("started")
+    return ListedRun(
+        path=path,
+        started=float(started) if isinstance(started, int | float) else 0.0,
+        rates=tuple(_rates(summary or {})),
+        finished=summary is not None,
+    )
+
+
+def _rates(summary: dict[str, Any]) -> Iterator[str]:
+    agents = summary.get("agents")
+    for name, figures in (agents if isinstance(agents, dict) else {}).items():
+        with suppress(AttributeError, KeyError, TypeError):
+            rate = figures["rate"]
+            errors = f" +{rate['errors']}E" if rate["errors"] else ""
+            yield clip(f"{name} {rate['passed']}/{rate['judged']}{errors}", 60)
+
+
+def _read(path: Path) -> dict[str, Any] | None:
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return None
+    return data if isinstance(data, dict) else None

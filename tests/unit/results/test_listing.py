@@ -1,0 +1,86 @@
+"""The runs of a project, and which of them is meant when none is named."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from pytest_webarena.commands.cli import main
+from pytest_webarena.errors import UsageError
+from pytest_webarena.results.listing import chosen_run, find_runs, list_runs
+
+RATE = {"passed": 3, "judged": 4, "errors": 0}
+
+
+def make(project: Path, name: str, started: float, *, agents: dict[str, object] | None = None) -> Path:
+    folder = project / "webarena-runs" / name
+    folder.mkdir(parents=True)
+    (folder / "run.json").write_text(json.dumps({"schema_version": 1, "started": started}))
+    if agents is not None:
+        (folder / "summary.json").write_text(json.dumps({"agents": agents}))
+    return folder
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Three runs, the newest of which was cut short; we are in a folder of the project."""
+    make(tmp_path, "b-first", 1e9, agents={"mine": {"rate": RATE}, "theirs": {"rate": {**RATE, "errors": 2}}})
+    make(tmp_path, "a-second", 1.1e9, agents={"mine": {"rate": RATE}})
+    make(tmp_path, "0-third", 1.2e9)
+    (tmp_path / "webarena-runs" / "latest").symlink_to("b-first")
+    (tmp_path / "deep").mkdir()
+    monkeypatch.chdir(tmp_path / "deep")
+    return tmp_path
+
+
+def test_newest_first_each_once(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["runs"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split("/")[-1] for line in lines[::2]] == ["0-third", "a-second", "b-first"]
+    assert [line.strip() for line in lines[1::2]] == [
+        "not finished; pytest --resume=../webarena-runs/0-third",
+        "mine 3/4",
+        "mine 3/4, theirs 3/4 +2E",
+    ]
+    assert max(map(len, lines)) <= 80
+
+
+def test_no_more_than_asked_for_and_how_many_are_left(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["runs", "-n", "1"]) == 0
+    assert capsys.readouterr().out.splitlines()[-1].strip() == "and 2 older ones (-n 0)"
+    assert main(["runs", "-n", "0", "--format", "json"]) == 0
+    assert [run["finished"] for run in json.loads(capsys.readouterr().out)] == [False, True, True]
+
+
+def test_damaged_runs_are_listed_as_far_as_they_can_be(project: Path) -> None:
+    folder = project / "webarena-runs"
+    (folder / "a-second" / "summary.json").write_text('{"agents": {"mine": {"rate": 5}, "theirs": []}}')
+    (folder / "b-first" / "run.json").write_text("{")
+    (folder / "stray.txt").write_text("x")
+    assert [(run.path.name, run.rates) for run in list_runs(folder)] == [("0-third", ()), ("a-second", ())]
+
+
+def test_the_newest_is_meant(project: Path) -> None:
+    newest = project / "webarena-runs" / "0-third"
+    assert chosen_run(None) == chosen_run(Path("latest")) == newest
+    assert chosen_run(Path("other")) == Path("other")
+    (project / "deep" / "latest").mkdir()
+    assert chosen_run(Path("latest")) == Path("latest")
+
+
+def test_commands_say_which_run_they_look_at(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["gradings"]) == 0
+    told = capsys.readouterr()
+    assert told.err == f"of {project / 'webarena-runs' / '0-third'}\n"
+    assert "no task of this run knows gradings" in told.out
+
+
+def test_where_there_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UsageError, match="expected a folder webarena-runs here or above"):
+        find_runs(Path.cwd())
+    (tmp_path / "webarena-runs").mkdir()
+    with pytest.raises(UsageError, match="expected a run in"):
+        chosen_run(None)

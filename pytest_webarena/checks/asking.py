@@ -3,19 +3,50 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
-from typing import Literal, Protocol
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, Protocol
 
 from pytest_webarena.errors import JudgeError, WebArenaError
 
-__all__ = ["Asker", "Decision", "Grade", "JudgeOff", "JudgeUnreadable", "Question", "QuestionKind"]
+__all__ = [
+    "Asker",
+    "Award",
+    "Decision",
+    "Grade",
+    "JudgeOff",
+    "JudgeUnreadable",
+    "Question",
+    "QuestionKind",
+    "RubricItem",
+]
 
-QuestionKind = Literal["equivalent", "unachievable"]
+QuestionKind = Literal["equivalent", "unachievable", "formula", "rubric"]
 """``equivalent``: does the answer mean the same as the reference answer? ``unachievable``: is the reason that the agent
-reports for not doing the task the true one?"""
+reports for not doing the task the true one? ``formula``: are both the same formula, or nearly? ``rubric``: how many
+points does the answer get for each item?"""
 
 Decision = Literal["correct", "partially_correct", "incorrect"]
-"""A judge's grade. A reason that is the same counts as ``correct``, one that differs as ``incorrect``."""
+"""A judge's grade. A reason that is the same counts as ``correct``, one that differs as ``incorrect``; of a rubric all
+points, some and none are the three."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RubricItem:
+    """One thing that an answer gets points for."""
+
+    points: float
+    """The most that it is worth; more than 0."""
+    what: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Award:
+    """What a judge gives for one item of a rubric. Whether the quote is in the answer, it has not been asked."""
+
+    points: float
+    """From 0 to what the item is worth."""
+    quote: str = ""
+    """The words of the answer that earn them; empty: none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +60,15 @@ class Question:
     """The reference answer, or the true reason why the task can't be done."""
     answer: str
     """What the agent said."""
+    items: tuple[RubricItem, ...] = ()
+    """Of a rubric; ``reference`` is the reference solution then, and may be empty."""
+
+    def as_data(self) -> dict[str, Any]:
+        """Plain data. Questions of other kinds have no items: theirs is what it was before there were rubrics."""
+        data = asdict(self)
+        if not self.items:
+            del data["items"]
+        return data
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +86,8 @@ class Grade:
     temperature: float | None
     cached: bool = False
     """Answered by the verdict cache: no call, no cost."""
+    awards: tuple[Award, ...] = ()
+    """Of a rubric: one per item, in its order."""
 
     @property
     def reply(self) -> str:

@@ -175,17 +175,14 @@ def judge(
         grading = find_grading(name)
     judging = _Judging(task, evidence, grading, asker, watch)
     results = tuple(judging.check(check) for check in task.gradings.get(name, task.checks))
-    if task.score == "mean":
-        total = math.fsum(result.weight for result in results)
-        low, high = (math.fsum(result.weight * _bounds(result)[side] for result in results) / total for side in (0, 1))
-    else:
-        low, high = (math.prod(_bounds(result)[side] for result in results) for side in (0, 1))
+    low, high = _total(task, results, _bounds)
     score = _clean(low) if low == high else None
+    counted = _total(task, results, _counted)[0]
     if known and not grading.decides and any(result.score is None for result in results):
         score = None  # an error anywhere is an error
     return Verdict(
         score=score,
-        passed=None if score is None else score >= task.threshold - 1e-9,
+        passed=None if score is None else counted >= task.threshold - 1e-9,
         results=results,
         task=task.id,
         intent=readable(task.intent, task.leased, evidence.sites),
@@ -211,14 +208,43 @@ def judge_all(
     }
 
 
+_Bounds = Callable[[CheckResult], tuple[float, float]]
+
+
+def _total(task: Task, results: Sequence[CheckResult], bounds: _Bounds) -> tuple[float, float]:
+    """What the task's score is at least and at most."""
+    found = [bounds(result) for result in results]
+    if task.score == "mean":
+        weights = [result.weight for result in results]
+        low, high = (
+            math.fsum(weight * bound[side] for weight, bound in zip(weights, found, strict=True)) / math.fsum(weights)
+            for side in (0, 1)
+        )
+    else:
+        low, high = (math.prod(bound[side] for bound in found) for side in (0, 1))
+    return low, high
+
+
 def _bounds(result: CheckResult) -> tuple[float, float]:
     """What the score is at least and at most."""
     return (0.0, 1.0) if result.score is None else (result.score, result.score)
 
 
+def _counted(result: CheckResult) -> tuple[float, float]:
+    """What it counts towards passing at least and at most."""
+    return _bounds(result) if result.counts is None else (result.counts, result.counts)
+
+
 def _clean(score: float) -> float:
     """Without the noise of adding and dividing."""
     return min(1.0, max(0.0, round(score, 12)))
+
+
+def _combined(kind: str, bounds: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    """What a combination's score is at least and at most, by those of its parts."""
+    combine: Callable[[Sequence[float]], float] = max if kind == "any" else math.prod
+    low, high = (combine([bound[side] for bound in bounds]) for side in (0, 1))
+    return (1 - high, 1 - low) if kind == "not" else (low, high)
 
 
 class _Judging:
@@ -259,16 +285,14 @@ class _Judging:
     def combined(self, check: Check, state: State | None, negated: bool) -> CheckResult:
         negated ^= check.kind == "not"
         children = tuple(self.check(child, state, negated=negated) for child in check.children)
-        bounds = [_bounds(child) for child in children]
-        combine: Callable[[Sequence[float]], float] = math.prod
-        if check.kind == "any":
-            combine = max
-        low, high = (combine([bound[side] for bound in bounds]) for side in (0, 1))
-        if check.kind == "not":
-            low, high = 1 - high, 1 - low
+        low, high = _combined(check.kind, [_bounds(child) for child in children])
         score = _clean(low) if low == high else None
+        counts = None
+        if score is not None and any(child.counts is not None for child in children):
+            counts = _clean(_combined(check.kind, [_counted(child) for child in children])[0])
         expected = {"all": "all of these", "any": "one of these", "not": "the contrary of this"}[check.kind]
-        return self.result(check, Judgement(score=score, expected=expected), state, children)
+        found = self.result(check, Judgement(score=score, expected=expected), state, children)
+        return replace(found, counts=None if counts == score else counts)
 
     def leaf(self, check: Check, state: State, negated: bool) -> CheckResult:
         kind = _kind(check)
@@ -319,4 +343,12 @@ class _Judging:
             weight=check.weight,
             children=children,
             cause=judgement.cause if judgement.score is None else None,
+            counts=_reaches(judgement),
+            parts=judgement.parts,
         )
+
+
+def _reaches(judgement: Judgement) -> float | None:
+    """1 where a score below 1 is enough by the check's own threshold."""
+    score = judgement.score
+    return 1.0 if score is not None and score < 1 and score >= judgement.threshold - 1e-9 else None

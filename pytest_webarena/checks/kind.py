@@ -8,6 +8,7 @@ from typing import Any, Generic, Literal, Protocol, TypeVar
 
 from pytest_webarena.checks.asking import Asker
 from pytest_webarena.checks.grading import REPAIRED, Grading
+from pytest_webarena.checks.verdict import Part
 from pytest_webarena.errors import Cause
 from pytest_webarena.evidence import Evidence, JsonValue, Probe
 from pytest_webarena.tasks.shapes import Shape
@@ -144,6 +145,10 @@ class Judgement:
     contrary: Cause | None = None
     """Of a score of 0: that something was not there says nothing of its contrary, and whose fault that is. Under a
     ``not`` there is no score then."""
+    threshold: float = 1.0
+    """The score from which on it counts as met in full."""
+    parts: tuple[Part, ...] = ()
+    """What the score is made of."""
 
     @classmethod
     def of(cls, holds: bool, *, expected: str, actual: str = "", why: str = "") -> Judgement:

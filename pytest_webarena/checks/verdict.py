@@ -8,10 +8,27 @@ from typing import Any
 
 from pytest_webarena.errors import Cause
 
-__all__ = ["VERDICT_VERSION", "CheckResult", "Verdict"]
+__all__ = ["VERDICT_VERSION", "CheckResult", "Part", "Verdict"]
 
 VERDICT_VERSION = 2
 """Of the JSON form; 2 added the grading, and whose fault it is that a check has no score."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """One of the things that a score is made of, as an item of a rubric is."""
+
+    what: str
+    points: float
+    """What counts."""
+    of: float
+    """The most that there is to get."""
+    given: float
+    """What the judge gave; more than ``points`` where its evidence did not hold."""
+    quote: str = ""
+    """The evidence: words of the answer."""
+    why: str = ""
+    """Why what was given does not count."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,18 +49,22 @@ class CheckResult:
     children: tuple[CheckResult, ...] = ()
     cause: Cause | None = None
     """Of no score: whose fault that is; None for the task's."""
+    counts: float | None = None
+    """What it counts towards passing, where that is not its score: 1 for one that reaches a threshold of its own."""
+    parts: tuple[Part, ...] = ()
+    """What the score is made of, for kinds that say so."""
 
     @property
     def passed(self) -> bool | None:
-        """Whether it holds fully; None when there is no telling."""
-        return None if self.score is None else self.score >= 1
+        """Whether it holds fully, or as far as it has to; None when there is no telling."""
+        return None if self.score is None else (self.score if self.counts is None else self.counts) >= 1
 
     @property
     def mark(self) -> str:
         """One character: ✓ holds, ✗ doesn't, ◐ in part, ? no telling."""
         if self.score is None:
             return "?"
-        return "✓" if self.score >= 1 else "✗" if self.score <= 0 else "◐"
+        return "✓" if self.passed else "✗" if self.score <= 0 else "◐"
 
     def walk(self, depth: int = 0) -> Iterator[tuple[int, CheckResult]]:
         """This result and those inside it, with their depth."""
@@ -102,6 +123,7 @@ class Verdict:
     def to_json(self) -> dict[str, Any]:
         """Plain data with a ``schema_version``; `from_json` reads it back."""
         data = asdict(self)
+        data["results"] = [_lean(result) for result in data["results"]]
         return {"schema_version": VERDICT_VERSION, **data, "inconclusive": self.inconclusive}
 
     @classmethod
@@ -114,5 +136,13 @@ class Verdict:
         return cls(results=tuple(_result(result) for result in data["results"]), **values)
 
 
+def _lean(data: dict[str, Any]) -> dict[str, Any]:
+    """A result without what most have not: stored verdicts that say the same stay the same."""
+    rare = {key: value for key, value in data.items() if key not in ("counts", "parts") or value not in (None, ())}
+    return {**rare, "children": [_lean(child) for child in data["children"]]}
+
+
 def _result(data: Mapping[str, Any]) -> CheckResult:
-    return CheckResult(**{**data, "children": tuple(_result(child) for child in data["children"])})
+    children = tuple(_result(child) for child in data["children"])
+    parts = tuple(Part(**part) for part in data.get("parts", ()))
+    return CheckResult(**{**data, "children": children, "parts": parts})

@@ -2,6 +2,16 @@
 
 from pytest_webarena.llm_judge.config import JudgeIdentity, JudgeSettings, placed
 from pytest_webarena.llm_judge.judge import Judge, JudgeSession
-from pytest_webarena.llm_judge.standing import Standing, judge_facts, standing
+from pytest_webarena.llm_judge.standing import Standing, judge_facts, offs, standing
 
-__all__ = ["Judge", "JudgeIdentity", "JudgeSession", "JudgeSettings", "Standing", "judge_facts", "placed", "standing"]
+__all__ = [
+    "Judge",
+    "JudgeIdentity",
+    "JudgeSession",
+    "JudgeSettings",
+    "Standing",
+    "judge_facts",
+    "offs",
+    "placed",
+    "standing",
+]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pytest_webarena.checks.asking import Decision
 from pytest_webarena.results.statistics import wilson_interval
 
-__all__ = ["Agreement", "Share"]
+__all__ = ["Agreement", "Passing", "Share"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +28,16 @@ class Share:
     def interval(self) -> tuple[float, float]:
         """Its 95 % interval (Wilson)."""
         return wilson_interval(self.some, self.of)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passing:
+    """Numbers of cases by whether they should pass (positive) and whether the judge passes them."""
+
+    tp: int
+    fp: int
+    tn: int
+    fn: int
 
 
 class Agreement:
@@ -55,6 +65,14 @@ class Agreement:
         """Of the answers that should pass, those that the judge passes."""
         right = [told for right, told in self.pairs if right == "correct"]
         return Share(some=right.count("correct"), of=len(right))
+
+    @property
+    def passing(self) -> Passing:
+        """Who passes and who should. What could not be read passes nobody."""
+        passed = Counter((right == "correct", told == "correct") for right, told in self.pairs)
+        return Passing(
+            tp=passed[(True, True)], fp=passed[(False, True)], tn=passed[(False, False)], fn=passed[(True, False)]
+        )
 
     @property
     def unreadable(self) -> int:

@@ -13,11 +13,15 @@ import yaml
 from pytest_webarena.checks.asking import Decision, Question, QuestionKind
 from pytest_webarena.errors import UsageError, closest
 
-__all__ = ["SHIPPED_ANSWERS", "LabelledAnswer", "LabelledSet", "read_answers"]
+__all__ = ["SHIPPED_ANSWERS", "SHIPPED_FORMULAS", "LabelledAnswer", "LabelledSet", "read_answers"]
 
 SHIPPED_ANSWERS = Path(__file__).with_name("answers.yaml")
+SHIPPED_FORMULAS = Path(__file__).with_name("formulas.yaml")
 
-_QUESTION_KEYS = ("kind", "intent", "reference", "answers")
+_KINDS: tuple[QuestionKind, ...] = ("equivalent", "unachievable", "formula")
+"""Of one grade each; answers to rubrics are in files of their own."""
+_QUESTION_KEYS = ("kind", "subject", "intent", "reference", "answers")
+_OF_FORMULAS: Mapping[object, Decision] = {1: "correct", 0.5: "partially_correct", 0: "incorrect"}
 _ANSWER_KEYS = ("about", "grade", "answer")
 
 
@@ -29,6 +33,7 @@ class LabelledAnswer:
     grade: Decision
     about: str
     """What makes it hard, in a word or two."""
+    subject: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,14 +66,18 @@ def read_answers(path: Path = SHIPPED_ANSWERS) -> LabelledSet:
     )
     if not answers:
         raise UsageError(f"{where}: expected at least one answer, found none")
+    own = {answer.question.kind == "formula" for answer in answers}
+    if len(own) > 1:
+        raise UsageError(f"{where}: expected formulas or other questions, found both: a judge has a prompt for each")
     return LabelledSet(version=f"{path.stem}@{hashlib.sha256(raw).hexdigest()[:12]}", answers=answers)
 
 
 def _answers(data: Any, where: str) -> Iterator[LabelledAnswer]:
     question = _mapping(data, _QUESTION_KEYS, where)
     kind: QuestionKind = question.get("kind", "equivalent")
-    if kind not in get_args(QuestionKind):
-        raise UsageError(f"{where}: kind: {closest(str(kind), get_args(QuestionKind))}")
+    if kind not in _KINDS:
+        raise UsageError(f"{where}: kind: {closest(str(kind), _KINDS)}")
+    subject = _text(question, "subject", where) if "subject" in question else ""
     answers = question.get("answers")
     if not isinstance(answers, list):
         raise UsageError(f"{where}: expected a list 'answers'")
@@ -76,7 +85,8 @@ def _answers(data: Any, where: str) -> Iterator[LabelledAnswer]:
         place = f"{where}.answers[{number}]"
         answer = _mapping(each, _ANSWER_KEYS, place)
         grade: Any = answer.get("grade")
-        grades = get_args(Decision) if kind == "equivalent" else ("correct", "incorrect")
+        grade = _OF_FORMULAS.get(grade, grade) if kind == "formula" and not isinstance(grade, bool) else grade
+        grades = ("correct", "incorrect") if kind == "unachievable" else get_args(Decision)
         if grade not in grades:
             raise UsageError(f"{place}: grade: expected one of {', '.join(grades)}, found {grade!r}")
         yield LabelledAnswer(
@@ -88,6 +98,7 @@ def _answers(data: Any, where: str) -> Iterator[LabelledAnswer]:
             ),
             grade=grade,
             about=_text(answer, "about", place),
+            subject=subject,
         )
 
 

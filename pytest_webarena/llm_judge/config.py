@@ -8,6 +8,7 @@ import json
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from pytest_webarena.checks.asking import QuestionKind
 from pytest_webarena.errors import UsageError, closest
 from pytest_webarena.llm.config import ModelSettings
 from pytest_webarena.llm.endpoint import Endpoint
@@ -27,6 +28,9 @@ __all__ = [
 _DIRECTORY = Path(__file__).parent / "prompts"
 BUILTIN_PROMPTS = ("teacher",)
 """``teacher``: a grading assistant, the role that the WebArena paper gives its judge (section 3.2)."""
+
+_OF_KINDS: dict[QuestionKind, str] = {"formula": "formula", "rubric": "rubric"}
+"""Kinds of question that have a prompt of their own; ``--judge-prompt`` is for the others."""
 
 DEFAULT_BAR = 0.8
 """Cohen's kappa from which on a measured judge counts."""
@@ -71,9 +75,13 @@ class JudgeSettings:
     cache: Path | None = None
     """Directory of the verdict cache; None: no cache."""
 
-    def identity(self) -> JudgeIdentity:
-        """The judge's name and version. `UsageError` when the prompt can't be read."""
-        file = prompt_file(self.prompt)
+    def file(self, kind: QuestionKind = "equivalent") -> Path:
+        """The prompt that a kind of question is put with."""
+        return _DIRECTORY / f"{_OF_KINDS[kind]}.j2" if kind in _OF_KINDS else prompt_file(self.prompt)
+
+    def identity(self, kind: QuestionKind = "equivalent") -> JudgeIdentity:
+        """The judge's name and version, for a kind of question. `UsageError` when the prompt can't be read."""
+        file = self.file(kind)
         try:
             digest = hashlib.sha256(file.read_bytes()).hexdigest()[:12]
         except OSError as error:

@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
-from dataclasses import asdict, replace
-from functools import cached_property
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Generic, TypeVar
 
-from pytest_webarena.checks.asking import Grade, JudgeOff, JudgeUnreadable, Question
+from pytest_webarena.checks.asking import Grade, JudgeOff, JudgeUnreadable, Question, QuestionKind
 from pytest_webarena.errors import JudgeError, ModelError, UsageError
 from pytest_webarena.evidence import Usage
 from pytest_webarena.llm.client import BudgetSpent, ModelClient
 from pytest_webarena.llm.config import ModelSettings
 from pytest_webarena.llm.messages import Message, ModelReply, Request, Sampling
 from pytest_webarena.llm.templates import Template
-from pytest_webarena.llm_judge.config import JudgeIdentity, JudgeSettings, prompt_file
-from pytest_webarena.llm_judge.replies import WORDS, read_reply
+from pytest_webarena.llm_judge.config import JudgeIdentity, JudgeSettings
+from pytest_webarena.llm_judge.replies import WORDS, understand
 from pytest_webarena.llm_judge.verdicts import Kept, VerdictCache
 from pytest_webarena.results.records import JudgeRecord
 
-__all__ = ["LONGEST", "NO_JUDGE", "Judge", "JudgeSession"]
+__all__ = ["LONGEST", "NO_JUDGE", "Judge", "JudgeSession", "Said", "lines"]
+
+T = TypeVar("T")
 
 LONGEST = 20_000
 """Characters of an answer that a judge is shown. Nobody who knows the answer needs more to say it."""
+
+_RUBRIC_TOKENS = 4096
+"""Of one reply at least, where it has a quote for each item."""
 
 NO_JUDGE = "it needs a judge, and there is none: --judge=MODEL, for a finished run with --rescore"
 
@@ -36,27 +41,36 @@ class Judge:
         models: ModelSettings | None = None,
         *,
         worker: str = "main",
-        off: str = "",
+        off: str | Mapping[QuestionKind, str] = "",
         client: Callable[[str], ModelClient] | None = None,
     ) -> None:
-        """``off``: why the judge may not be asked; without a model that is clear anyway."""
+        """``off``: why the judge may not be asked, by kind of question; without a model that is clear anyway."""
         self.settings = settings
-        self.off = off or ("" if settings.model else NO_JUDGE)
+        self._off = off
+        self._identities: dict[QuestionKind, JudgeIdentity] = {}
+        self._prompts: dict[QuestionKind, Template] = {}
         # The client's own cache tells trials apart; judges are to say the same of the same answer, whoever gave it.
         self._models = replace(models or ModelSettings(), cache=None)
         self._worker = worker
         self._client = client or self._new_client
         self.cache = VerdictCache(settings.cache) if settings.cache is not None else None
 
-    @cached_property
-    def identity(self) -> JudgeIdentity:
-        """Which judge this is."""
-        return self.settings.identity()
+    def off(self, kind: QuestionKind) -> str:
+        """Why it may not be asked such questions; empty when it may."""
+        told = self._off if isinstance(self._off, str) else self._off.get(kind, "")
+        return told or ("" if self.settings.model else NO_JUDGE)
 
-    @cached_property
-    def prompt(self) -> Template:
+    def identity(self, kind: QuestionKind) -> JudgeIdentity:
+        """Which judge this is."""
+        if kind not in self._identities:
+            self._identities[kind] = self.settings.identity(kind)
+        return self._identities[kind]
+
+    def prompt(self, kind: QuestionKind) -> Template:
         """How it is asked."""
-        return Template(prompt_file(self.settings.prompt), "judge")
+        if kind not in self._prompts:
+            self._prompts[kind] = Template(self.settings.file(kind), "judge")
+        return self._prompts[kind]
 
     def session(self, trial: str) -> JudgeSession:
         """An asker for one trial; its calls are booked under that name."""
@@ -64,6 +78,16 @@ class Judge:
 
     def _new_client(self, trial: str) -> ModelClient:
         return ModelClient(self.settings.endpoint, self._models, trial=trial, purpose="judge", worker=self._worker)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said(Generic[T]):
+    """What came of a conversation."""
+
+    read: T | str
+    """What was read in the last reply; a text: why nothing could be."""
+    replies: tuple[str, ...]
+    usage: Usage
 
 
 class JudgeSession:
@@ -74,6 +98,7 @@ class JudgeSession:
         self._make_client = client
         self._client: ModelClient | None = None
         self._questions = self._cached = 0
+        self._identities: dict[JudgeIdentity, None] = {}
         self._usage = Usage()
         self._told: dict[Question, Grade | JudgeUnreadable] = {}
         self.refused = ""
@@ -84,18 +109,24 @@ class JudgeSession:
         """What was used; None when nothing was asked."""
         if not self._questions:
             return None
+        first, *others = self._identities
+        prompt = " + ".join([first.prompt, *(other.prompt for other in others)])
         return JudgeRecord(
-            **asdict(self._judge.identity), questions=self._questions, cached=self._cached, usage=self._usage
+            **{**asdict(first), "prompt": prompt},
+            questions=self._questions,
+            cached=self._cached,
+            usage=self._usage,
         )
 
     def ask(self, question: Question) -> Grade:
         """The grade. Raises `JudgeOff`, `JudgeUnreadable` and, when the model can't be reached, `JudgeError`."""
         judge = self._judge
-        if judge.off:
-            self.refused = judge.off
-            raise JudgeOff(judge.off)
+        if off := judge.off(question.kind):
+            self.refused = off
+            raise JudgeOff(off)
         if question not in self._told:  # several gradings ask the same
             self._questions += 1
+            self._identities[judge.identity(question.kind)] = None
             try:
                 self._told[question] = self._asked(question)
             except JudgeUnreadable as unreadable:
@@ -106,23 +137,24 @@ class JudgeSession:
         return told
 
     def _asked(self, question: Question) -> Grade:
-        judge = self._judge
-        kept = judge.cache.get(question, judge.identity) if judge.cache is not None else None
+        judge, identity = self._judge, self._judge.identity(question.kind)
+        kept = judge.cache.get(question, identity) if judge.cache is not None else None
         if cached := kept is not None:
             self._cached += 1
             self._usage += _from_cache(kept.usage)
         else:
             kept = self._put(question)
             if judge.cache is not None:
-                kept = judge.cache.put(question, judge.identity, kept)
-        decision = read_reply(kept.replies[-1], question.kind)
-        assert decision is not None  # only replies that were read are kept
+                kept = judge.cache.put(question, identity, kept)
+        read = understand(kept.replies[-1], question)
+        assert not isinstance(read, str)  # only replies that were read are kept
         return Grade(
-            decision=decision,
+            decision=read.decision,
+            awards=read.awards,
             replies=kept.replies,
-            model=judge.identity.model,
-            prompt=judge.identity.prompt,
-            temperature=judge.identity.temperature,
+            model=identity.model,
+            prompt=identity.prompt,
+            temperature=identity.temperature,
             cached=cached,
         )
 
@@ -130,32 +162,44 @@ class JudgeSession:
         """Put the question until a reply can be read."""
         settings = self._judge.settings
         texts = {name: _sendable(getattr(question, name)) for name in ("intent", "reference", "answer")}
-        messages = self._judge.prompt.messages({"kind": question.kind, **texts, "quote": _quote})
+        values = {"kind": question.kind, "items": question.items, **texts, "quote": _quote, "lines": lines}
+        messages = self._judge.prompt(question.kind).messages(values)
+        most = _RUBRIC_TOKENS if question.kind == "rubric" else 0
+        said = self.converse(messages, lambda text: understand(text, question), most=most)
+        if isinstance(said.read, str):
+            raise JudgeUnreadable(
+                f"judge {settings.model}: none of {settings.asks} replies {_wanted(question, said.read)}; "
+                f"the last one ends with {_end(said.replies[-1])!r}",
+                replies=said.replies,
+            )
+        return Kept(replies=said.replies, usage=said.usage)
+
+    def converse(self, messages: tuple[Message, ...], read: Callable[[str], T | str], *, most: int = 0) -> Said[T]:
+        """Send ``messages`` until ``read`` can read the reply; what it says of one that it can't is sent as the next.
+
+        ``most``: tokens of a reply at least. Raises `JudgeError` when the model can't be reached.
+        """
         replies: list[str] = []
         used = Usage()
-        while len(replies) < settings.asks:
-            reply = self._send(messages)
+        found: T | str = ""
+        while len(replies) < self._judge.settings.asks:
+            reply = self._send(messages, most=most)
             self._usage += reply.usage
             used += reply.usage
             text = reply.text or reply.refusal
             replies.append(text)
-            if read_reply(text, question.kind) is not None:
-                return Kept(replies=tuple(replies), usage=used)
-            lines = " or ".join(f"GRADE: {word}" for word in WORDS[question.kind])
-            told = f"No grade could be read from that. Please end with one line that is exactly {lines}."
-            messages = (*messages, Message(role="assistant", text=text), Message(role="user", text=told))
-        raise JudgeUnreadable(
-            f"judge {settings.model}: none of {settings.asks} replies ends with a line of "
-            f"{_either(WORDS[question.kind])}; the last one ends with {_end(replies[-1])!r}",
-            replies=tuple(replies),
-        )
+            found = read(text)
+            if not isinstance(found, str):
+                break
+            messages = (*messages, Message(role="assistant", text=text), Message(role="user", text=found))
+        return Said(read=found, replies=tuple(replies), usage=used)
 
-    def _send(self, messages: tuple[Message, ...]) -> ModelReply:
+    def _send(self, messages: tuple[Message, ...], *, most: int) -> ModelReply:
         settings = self._judge.settings
         request = Request(
             model=settings.model,
             messages=messages,
-            sampling=Sampling(temperature=settings.temperature, max_tokens=settings.max_tokens),
+            sampling=Sampling(temperature=settings.temperature, max_tokens=max(most, settings.max_tokens)),
         )
         if self._client is None:
             self._client = self._make_client()
@@ -185,6 +229,19 @@ def _sendable(text: str) -> str:
 def _quote(text: str) -> str:
     """``text`` as a JSON string: one line, and its end can't be forged."""
     return json.dumps(text, ensure_ascii=False)
+
+
+def lines(text: str) -> str:
+    """``text`` with a bar before each line, as it stands otherwise: no line in it can pass for one of the teacher's."""
+    return "\n".join(f"| {line}" for line in text.splitlines() or [""])
+
+
+def _wanted(question: Question, told: str) -> str:
+    """What none of the replies did."""
+    if question.kind == "rubric":
+        fault = told.partition(": ")[2].partition(". Please")[0]
+        return f"gives each item its points once, from 0 to what it is worth ({fault})"
+    return f"ends with a line of {_either(WORDS[question.kind])}"
 
 
 def _from_cache(usage: Usage) -> Usage:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from pytest_webarena.checks.asking import Decision, JudgeUnreadable
 from pytest_webarena.evidence import Usage
@@ -51,6 +51,11 @@ class Measurement:
         """Over all answers."""
         return Agreement((each.case.grade, each.told) for each in self.graded)
 
+    @property
+    def kappa(self) -> float | None:
+        """Of passing."""
+        return self.agreement.kappa
+
     def by(self, key: Callable[[LabelledAnswer], str]) -> dict[str, Agreement]:
         """Over groups of answers, largest first."""
         groups: dict[str, list[tuple[Decision, Decision | None]]] = {}
@@ -88,6 +93,11 @@ class Measurement:
                 {"right": right, "told": told, "cases": cases} for (right, told), cases in agreement.confusion.items()
             ],
             "by_about": {name: _share(each.accuracy) for name, each in self.by(lambda case: case.about).items()},
+            "by_subject": {
+                name: {**_share(each.accuracy), **asdict(each.passing)}
+                for name, each in self.by(lambda case: case.subject).items()
+                if name
+            },
             "by_kind": {name: _share(each.accuracy) for name, each in self.by(lambda case: case.question.kind).items()},
             "usage": asdict(self.usage),
             "seconds": round(self.seconds, 3),
@@ -132,7 +142,8 @@ def measure(
         told(graded)
         return graded, session.use.usage if session.use is not None else Usage()
 
-    _ = judge.prompt, judge.identity  # once, before there are threads
+    for kind in {case.question.kind for case in answers.answers}:
+        _ = judge.prompt(kind), judge.identity(kind)  # once, before there are threads
     with ThreadPoolExecutor(workers) as pool:
         try:
             done = list(pool.map(grade, answers.answers))
@@ -140,7 +151,7 @@ def measure(
             pool.shutdown(wait=False, cancel_futures=True)
             raise
     return Measurement(
-        judge=judge.identity,
+        judge=judge.identity(answers.answers[0].question.kind),
         answers=answers.version,
         graded=tuple(graded for graded, _ in done),
         usage=sum((usage for _, usage in done), Usage()),
@@ -149,7 +160,18 @@ def measure(
     )
 
 
-def keep_measurement(measurement: Measurement) -> Path:
+class Kept(Protocol):
+    """What can be remembered of a judge: what a `KnownJudge` has is in its data."""
+
+    @property
+    def judge(self) -> JudgeIdentity:
+        """Which one."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+
+
+def keep_measurement(measurement: Kept) -> Path:
     """Remember it for this user, by the judge's fingerprint; the file."""
     file = _file(measurement.judge)
     file.parent.mkdir(parents=True, exist_ok=True)

@@ -9,6 +9,7 @@ from typing import get_args
 from pytest_webarena.checks.asking import Decision
 from pytest_webarena.llm_judge.agreement import Agreement, Share
 from pytest_webarena.llm_judge.measuring import Graded, Measurement
+from pytest_webarena.llm_judge.replies import WORDS
 from pytest_webarena.results.wording import printable, seconds_words, usage_words
 
 __all__ = ["render"]
@@ -17,9 +18,19 @@ _WIDTH = 80
 _SHOWN = 12
 """Disagreements that are told."""
 
-_COLUMNS: Sequence[tuple[str, Decision | None]] = (
+_Columns = Sequence[tuple[str, Decision | None]]
+
+_COLUMNS: _Columns = (
     *((grade.replace("_", " "), grade) for grade in get_args(Decision)),
     ("unreadable", None),
+)
+_OF_FORMULAS: _Columns = (*((word, grade) for word, grade in WORDS["formula"].items()), ("unreadable", None))
+
+_ARB = (("math, gpt-3.5-turbo in ARB", 4, 0, 22, 8), ("physics, gpt-3.5-turbo in ARB", 3, 0, 9, 6))
+"""What the paper's judge did, in another prompt on other formulas: TP, FP, TN, FN."""
+_ARB_SOURCE = (
+    "In ARB: Sawada et al., arXiv 2307.13692, Table 8; its column labels are scrambled in copies, this is how they "
+    "agree with its accuracies. A judge like that may be believed when it says yes, and not when it says no."
 )
 
 
@@ -44,8 +55,12 @@ def _lines(measurement: Measurement, bar: float) -> Iterator[str]:
     yield f"{'recall':<12}{_share(agreement.recall)} of what should pass it passes"
     yield f"{'unreadable':<12}{agreement.unreadable}"
     yield ""
-    yield from _confusion(agreement)
+    formulas = any(each.case.question.kind == "formula" for each in measurement.graded)
+    yield from _confusion(agreement, _OF_FORMULAS if formulas else _COLUMNS)
     yield ""
+    if formulas:
+        yield from _passing(measurement)
+        yield ""
     yield f"{'passed and failed rightly, by question':<52}{'agree':>8}"
     yield from _groups(measurement.by(lambda case: case.question.kind))
     yield f"{'… by what makes the answer hard':<52}{'agree':>8}"
@@ -61,16 +76,32 @@ def _lines(measurement: Measurement, bar: float) -> Iterator[str]:
             yield from _wrong(each)
 
 
-def _confusion(agreement: Agreement) -> Iterator[str]:
+def _confusion(agreement: Agreement, columns: _Columns) -> Iterator[str]:
     counts = agreement.confusion
-    yield f"{'right grade':<20}" + "".join(f"{name:>19}" if " " in name else f"{name:>13}" for name, _ in _COLUMNS)
-    for name, right in _COLUMNS[:-1]:
+    yield f"{'right grade':<20}" + "".join(f"{name:>19}" if " " in name else f"{name:>13}" for name, _ in columns)
+    for name, right in columns[:-1]:
         assert right is not None
         cells = (
             f"{counts[(right, told)]:>19}" if " " in column else f"{counts[(right, told)]:>13}"
-            for column, told in _COLUMNS
+            for column, told in columns
         )
         yield f"{name:<20}" + "".join(cells)
+
+
+def _passing(measurement: Measurement) -> Iterator[str]:
+    """The table of ARB's appendix: who passes (a grade of 1) and who should, by subject."""
+    yield f"{'a grade of 1, by subject':<32}{'n':>6}{'TP':>6}{'FP':>6}{'TN':>6}{'FN':>6}{'accuracy':>10}"
+    for name, each in measurement.by(lambda case: case.subject or "(none)").items():
+        found = each.passing
+        yield _row(name, found.tp, found.fp, found.tn, found.fn)
+    for row in _ARB:
+        yield _row(*row)
+    yield from _wrapped(_ARB_SOURCE)
+
+
+def _row(name: str, tp: int, fp: int, tn: int, fn: int) -> str:
+    count = tp + fp + tn + fn
+    return f"{name:<32}{count:>6}{tp:>6}{fp:>6}{tn:>6}{fn:>6}{(tp + tn) / count:>10.2f}"
 
 
 def _groups(groups: dict[str, Agreement]) -> Iterator[str]:
@@ -81,9 +112,11 @@ def _groups(groups: dict[str, Agreement]) -> Iterator[str]:
 
 def _wrong(graded: Graded) -> Iterator[str]:
     case = graded.case
-    told = graded.told.replace("_", " ") if graded.told else "unreadable"
+    names = {grade: word for word, grade in WORDS["formula"].items()} if case.question.kind == "formula" else {}
+    told = names.get(graded.told, graded.told.replace("_", " ")) if graded.told else "unreadable"
+    right = names.get(case.grade, case.grade.replace("_", " "))
     text = f"{case.about}: {case.question.answer!r} for {case.question.reference!r}"
-    yield from _wrapped(f"- {printable(text)}: {case.grade.replace('_', ' ')}, it said {told}", indent="  ")
+    yield from _wrapped(f"- {printable(text)}: {right}, it said {told}", indent="  ")
 
 
 def _share(share: Share) -> str:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, get_args
 
+from pytest_webarena.checks.asking import QuestionKind
 from pytest_webarena.llm_judge.config import JudgeSettings
 from pytest_webarena.llm_judge.judge import NO_JUDGE
 from pytest_webarena.llm_judge.measuring import KnownJudge, find_measurement
 
-__all__ = ["Standing", "judge_facts", "standing"]
+__all__ = ["Standing", "judge_facts", "offs", "standing"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,17 +26,29 @@ class Standing:
     """In a few words, for headlines."""
 
 
-def standing(settings: JudgeSettings) -> Standing:
+_SETS: Mapping[QuestionKind, str] = {"formula": "formulas", "rubric": "rubrics"}
+"""The labelled answers that measure a judge for kinds of question which the usual ones don't have."""
+
+
+def standing(settings: JudgeSettings, kind: QuestionKind = "equivalent") -> Standing:
     """A measured judge has to reach the bar. One that was never measured is asked, and every report says so."""
     if not settings.model:
         return Standing(known=None, off=NO_JUDGE, told="none")
-    known = find_measurement(settings.identity())
+    who = f"{settings.model}{f' on {_SETS[kind]}' if kind in _SETS else ''}"
+    known = find_measurement(settings.identity(kind))
     if known is None:
-        return Standing(known=None, off="", told=f"{settings.model}, not measured (webarena judge {settings.model})")
+        more = f" --set={_SETS[kind]}" if kind in _SETS else ""
+        return Standing(known=None, off="", told=f"{who}, not measured (webarena judge {settings.model}{more})")
     if settings.bar and known.kappa < settings.bar:
-        off = f"judge {settings.model}: {known} is below the bar of {settings.bar:g} (--judge-bar)"
-        return Standing(known=known, off=off, told=f"{settings.model}, below the bar of {settings.bar:g}: {known}")
-    return Standing(known=known, off="", told=f"{settings.model}, {known}")
+        off = f"judge {who}: {known} is below the bar of {settings.bar:g} (--judge-bar)"
+        return Standing(known=known, off=off, told=f"{who}, below the bar of {settings.bar:g}: {known}")
+    return Standing(known=known, off="", told=f"{who}, {known}")
+
+
+def offs(settings: JudgeSettings) -> Mapping[QuestionKind, str]:
+    """Why the judge may not be asked, by kind of question: each is measured by itself."""
+    kinds: tuple[QuestionKind, ...] = get_args(QuestionKind)
+    return {kind: standing(settings, kind).off for kind in kinds}
 
 
 def judge_facts(settings: JudgeSettings) -> dict[str, Any] | None:
@@ -50,4 +64,15 @@ def judge_facts(settings: JudgeSettings) -> dict[str, Any] | None:
         "bar": settings.bar,
         "measured": asdict(state.known) if state.known is not None else None,
         "off": state.off,
+        **({"others": others} if (others := _others(settings)) else {}),
+    }
+
+
+def _others(settings: JudgeSettings) -> dict[str, Any]:
+    """What is known of it where it was measured with other answers."""
+    found = {kind: standing(settings, kind) for kind in _SETS}
+    return {
+        kind: {"prompt": settings.identity(kind).prompt, "measured": asdict(state.known), "off": state.off}
+        for kind, state in found.items()
+        if state.known is not None
     }

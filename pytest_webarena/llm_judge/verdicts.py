@@ -13,7 +13,7 @@ from pathlib import Path
 from pytest_webarena.checks.asking import Question
 from pytest_webarena.evidence import Usage
 from pytest_webarena.llm_judge.config import JudgeIdentity
-from pytest_webarena.llm_judge.replies import read_reply
+from pytest_webarena.llm_judge.replies import understand
 from pytest_webarena.secrets import scrub_plain
 
 __all__ = ["Kept", "VerdictCache"]
@@ -42,7 +42,7 @@ class VerdictCache:
 
     def put(self, question: Question, judge: JudgeIdentity, kept: Kept) -> Kept:
         """Keep ``kept``, unless another worker was faster: what holds from now on. A full disk costs the entry only."""
-        data = {"schema_version": _VERSION, "question": asdict(question), "judge": asdict(judge), **asdict(kept)}
+        data = {"schema_version": _VERSION, "question": question.as_data(), "judge": asdict(judge), **asdict(kept)}
         if scrub_plain(data) != data:
             return kept  # what repeats a secret is not written down
         file = self._file(question, judge)
@@ -61,7 +61,7 @@ class VerdictCache:
         return kept
 
     def _file(self, question: Question, judge: JudgeIdentity) -> Path:
-        text = json.dumps([_VERSION, asdict(question), asdict(judge)], sort_keys=True, ensure_ascii=True)
+        text = json.dumps([_VERSION, question.as_data(), asdict(judge)], sort_keys=True, ensure_ascii=True)
         key = hashlib.sha256(text.encode()).hexdigest()
         return self._directory / key[:2] / f"{key}.json"
 
@@ -70,7 +70,7 @@ def _read(file: Path, question: Question) -> Kept | None:
     try:
         data = json.loads(file.read_text(encoding="utf-8"))
         replies = tuple(map(str, data["replies"]))
-        if data["schema_version"] != _VERSION or not replies or read_reply(replies[-1], question.kind) is None:
+        if data["schema_version"] != _VERSION or not replies or isinstance(understand(replies[-1], question), str):
             return None
         return Kept(replies=replies, usage=Usage(**data["usage"]))
     except (OSError, ValueError, KeyError, TypeError):

@@ -247,7 +247,7 @@ def webarena_rescorer(
     pytestconfig: pytest.Config, webarena_run: RunInfo, webarena_grading: Grading, webarena_judge: JudgeSettings
 ) -> Rescorer:
     """What stands in for the runtime when a finished run is judged again: no broker, no browser, no agents."""
-    from pytest_webarena.llm_judge import Judge, placed, standing
+    from pytest_webarena.llm_judge import Judge, offs, placed
     from pytest_webarena.plugin.rescoring import agent_ids
     from pytest_webarena.results import RunDir
     from pytest_webarena.trials.rescoring import Rescorer
@@ -258,7 +258,7 @@ def webarena_rescorer(
         placed(webarena_judge, webarena_run.run_dir),
         options.models,
         worker=worker_id(pytestconfig),
-        off=standing(webarena_judge).off,
+        off=offs(webarena_judge),
     )
     run = RunDir(webarena_run.run_dir)
     return Rescorer(run, options=replace(options, grading=webarena_grading), judge=judge, agents=agent_ids(settings))

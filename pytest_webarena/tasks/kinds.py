@@ -36,6 +36,7 @@ BUILTIN = {
     "page_image_query": "pytest_webarena.checks.page_images:PAGE_IMAGE_QUERY",
     "verified": "pytest_webarena.checks.verified:VERIFIED",
     "symbolic": "pytest_webarena.checks.computed.symbolic:SYMBOLIC",
+    "rubric": "pytest_webarena.checks.computed.rubric:RUBRIC",
 }
 """The kinds of this package; a further one is a module of the checks room and a line here."""
 

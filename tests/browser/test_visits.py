@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
+from pytest_webarena.browser.config import Deadlines
 from pytest_webarena.browser.session import Session
 from pytest_webarena.checks import Verdict, collect, judge
 from pytest_webarena.evidence import LONGEST_PAGE, Evidence
@@ -55,8 +56,8 @@ def look(session: Session, live: LiveTrial, checks: str) -> Verdict:
     return judge(task, evidence)
 
 
-def signed_in(open_session: OpenSession) -> Session:
-    deadlines = replace(CALM, second_look=0.1, hang=5.0)
+def signed_in(open_session: OpenSession, deadlines: Deadlines = CALM) -> Session:
+    deadlines = replace(deadlines, second_look=0.1, hang=min(deadlines.hang, 5.0))
     session = open_session(storage_state={"cookies": [EMMA], "origins": []}, deadlines=deadlines)
     session.open_tabs(["about:blank"])
     return session
@@ -288,15 +289,7 @@ def test_a_page_without_scripts_is_looked_at_once(open_session: OpenSession, web
     assert look(session, visit(session, web), "[{page: {open: /, excludes: Seed}}]").passed
 
 
-CONDITIONS = [
-    "page: {open: /, includes: Milk}",
-    "not: {page: {open: /, includes: Milk}}",
-    "page: {open: /, excludes: Tea}",
-]
-
-
 @pytest.mark.skipif(BROWSER != "chromium", reason="what a Firefox does with such pages is its own")
-@pytest.mark.parametrize("condition", CONDITIONS)
 @pytest.mark.parametrize(
     "content",
     [
@@ -306,14 +299,17 @@ CONDITIONS = [
     ],
     ids=["much", "busy", "dialogs"],
 )
-def test_a_page_that_was_made_unreadable_meets_no_condition(
-    open_session: OpenSession, web: Web, content: str, condition: str
-) -> None:
+def test_a_page_that_was_made_unreadable_meets_no_condition(open_session: OpenSession, web: Web, content: str) -> None:
     """An agent can write into the pages of a site: that must not take its trial out of the rate."""
     web.put("/", f"<p>Milk</p>{content}")
-    session = signed_in(open_session)
-    verdict = look(session, visit(session, web), f"[{{{condition}}}]")
-    assert verdict.passed is False, str(verdict)
+    conditions = (
+        "page: {open: /, includes: Milk}",
+        "not: {page: {open: /, includes: Milk}}",
+        "page: {open: /, excludes: Tea}",
+    )
+    session = signed_in(open_session, QUICK)
+    verdict = look(session, visit(session, web), f"[{', '.join(f'{{{each}}}' for each in conditions)}]")
+    assert [result.passed for result in verdict.results] == [False, False, False], str(verdict)
 
 
 @pytest.mark.parametrize("condition", ["includes: Milk", "excludes: Tea", "count: 0"])

@@ -14,6 +14,8 @@ from pytest_webarena.suites.published import SUITES, find_data, find_suite
 if TYPE_CHECKING:
     from pytest_webarena.suites.selecting import Choice
 
+SHIPPED = "shipped"
+"""The tasks of the embedded sites, which come with the package."""
 ARB = "arb:"
 """Before a file of problems in ARB's format; what the file is, its contents say."""
 
@@ -35,7 +37,7 @@ class SuiteSettings:
     suites: tuple[str, ...]
     """Names of published suites."""
     files: tuple[str, ...]
-    """JSON files in their formats."""
+    """JSON files in their formats, and the folder of shipped tasks."""
     choices: tuple[Choice, ...]
     sample: int | None
     """Seed of a sample with one task per template; None: no sample."""
@@ -49,7 +51,8 @@ def add_suite_options(group: pytest.OptionGroup) -> None:
         default=[],
         metavar="SUITE",
         help=f"Published tasks to run: {', '.join(SUITES)}, or a JSON file in one of their formats, or "
-        "arb:FILE for problems as ARB has them (JSON or JSON lines); several with commas. Only files named beside it "
+        "arb:FILE for problems as ARB has them (JSON or JSON lines), or shipped: those of the embedded sites, which "
+        "come with this package; several with commas. Only files named beside it "
         "are collected too; if only items are named, just these.",
     )
     group.addoption(
@@ -79,6 +82,9 @@ def read_suites(config: pytest.Config) -> SuiteSettings:
     files: dict[str, None] = {}
     given = [part.strip() for text in config.getoption("--suite") for part in text.split(",")]
     for asked in filter(None, given):
+        if asked == SHIPPED and not (config.invocation_params.dir / asked).is_file():
+            files[str(_shipped_tasks())] = None
+            continue
         name = asked.removeprefix(ARB)
         if asked != name and not name.endswith((".json", ".jsonl")):
             raise UsageError(f"--suite: expected {ARB} and a file of problems, .json or .jsonl, found {asked!r}")
@@ -100,6 +106,15 @@ def read_suites(config: pytest.Config) -> SuiteSettings:
         choices=tuple(parse_choice(text) for text in config.getoption("--select")),
         sample=config.getoption("--one-per-template"),
     )
+
+
+def _shipped_tasks() -> Path:
+    from pytest_webarena.shipped import shipped
+
+    folder = shipped("tasks")
+    if folder is None:
+        raise UsageError(f"--suite={SHIPPED}: expected the tasks that come with the package, found none installed")
+    return folder
 
 
 def names_suite(argument: str) -> bool:

@@ -261,3 +261,15 @@ def test_names_of_suites_are_no_files(project: pytest.Pytester) -> None:
     (project.path / "webarena").mkdir()
     (project.path / "webarena" / "test_mine.py").write_text("def test_mine(): pass")
     assert ids(project, "webarena") == ["webarena/test_mine.py::test_mine"]
+
+
+def test_the_tasks_that_come_with_the_package_have_a_name(canned: pytest.Pytester) -> None:
+    result = canned.runpytest("--suite=shipped", "--select=site=homepage", "--collect-only", "-q")
+    result.stdout.fnmatch_lines(["homepage/calculator.yaml::homepage-only-calculation.root*", "*tests collected*"])
+    chosen = {line.split("/")[0] for line in result.outlines if "::" in line}
+    assert chosen == {"homepage", "computed", "cross_site"}  # whatever visits the homepage
+
+
+def test_and_they_run_from_wherever_they_are(canned: pytest.Pytester) -> None:
+    result = canned.runpytest("--suite=shipped", "--select=id=homepage-only-calculation.root", "--run-dir=run", "-n1")
+    result.assert_outcomes(passed=1)

@@ -27,6 +27,7 @@ ORDER: tuple[tuple[str, ...], ...] = (
         "har",
         "plain_data",
         "secrets",
+        "shipped",
         "signals",
         "text",
         "workflow_commands",

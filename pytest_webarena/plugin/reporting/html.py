@@ -27,14 +27,18 @@ def complete_report(item: pytest.Item, report: pytest.TestReport) -> None:
     path: Path | None = getattr(item, _ATTRIBUTE, None)
     if report.when != "call" or report.passed or path is None:
         return
-    from pytest_html import extras  # type: ignore[import-untyped]
-
     try:
         content = base64.b64encode(path.read_bytes()).decode("ascii")
     except OSError:
         return  # dropped by --record, or by a full disk: the report goes without
     kind = _KINDS[path.suffix]
-    picture = extras.image(content, "Final page", mime_type=f"image/{kind}", extension=path.suffix[1:])
+    picture = {
+        "name": "Final page",
+        "format_type": "image",
+        "content": content,
+        "mime_type": f"image/{kind}",
+        "extension": path.suffix[1:],
+    }
     report.extras = [*getattr(report, "extras", []), picture]  # type: ignore[attr-defined]  # where pytest-html looks
 
 

@@ -138,7 +138,7 @@ def report(judged: Sequence[Judged]) -> None:
             if passes:
                 recall = count[True, True] / sum(count[True, each] for each in (True, False, None))
                 print(f"  {'':<10} precision {count[True, True] / passes:.3f}, recall {recall:.3f}")
-            if grading == "repaired":
+            if grading == "repaired" and not chosen:
                 _report_decided(count)
 
 

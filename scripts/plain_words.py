@@ -2,7 +2,7 @@
 
     PYTHONPATH=. python scripts/plain_words.py [FILE…]
 
-A word is plain when labelled answers (by default all that lie beside the unit tests) use it in right answers to several
+A word is plain when labelled answers (by default those beside the unit tests that are open to all) use it in right answers to several
 templates, beside what the question and the reference say, and when not many more of the wrong ones have it. So hardly a
 name and nothing that makes answers wrong gets in, and nobody picks by hand.
 """
@@ -29,6 +29,11 @@ TEMPLATES = 2
 """Those whose right answers have it at least, in small letters; or"""
 ANYHOW = 3
 """in whatever letters."""
+OPENED = (
+    *(FOLDER / f"{name}.yaml" for name in ("open", "second", "third", "fourth", "fifth")),
+    *(FOLDER.parent / f"{name}.yaml" for name in ("phrasings", "more_phrasings")),
+)
+"""Labelled answers; without those that measure what came of it."""
 _WORD = re.compile(r"[a-z]+(?:'[a-z]+)?")
 
 
@@ -68,7 +73,7 @@ def main() -> int:
     """Print the list."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", nargs="*", type=Path, help="YAML files of labelled answers")
-    files = parser.parse_args().files or sorted((*FOLDER.glob("*.yaml"), *FOLDER.parent.glob("*phrasings.yaml")))
+    files = parser.parse_args().files or OPENED
     words = plain_words(answer for path in files for answer in read(path))
     print("\n".join(textwrap.wrap(" ".join(words), 112, break_on_hyphens=False)))
     return 0

@@ -248,6 +248,29 @@ def test_yes_and_no_by_what_is_said(reference: str, answer: str, holds: bool) ->
     assert judge(made, evidence(answer), grading=RULES_ALONE).passed is holds
 
 
+ADDRESS = "Ann Hall, 5, Elm Street, Troy, 12345"
+
+
+@pytest.mark.parametrize(
+    ("spec", "answer", "holds"),
+    [
+        ({"exact_match": ADDRESS}, "Just one qualifies:\n\n**Ann Hall**\n5, Elm Street, Troy, 12345", True),
+        ({"exact_match": ADDRESS}, '{"hall": [{"name": "Ann Hall", "address": "5, Elm Street, Troy, 12345"}]}', True),
+        ({"exact_match": ADDRESS}, "- Hall: Ann Hall\n- Street: 5, Elm Street\n- City: Troy\n- Code: 12345", True),
+        ({"exact_match": ADDRESS}, "Ann Hall, 5, Elm Street, Troy, 12345 and Bob Barn, 6, Oak Street", False),
+        ({"exact_match": ADDRESS}, "It isn't Ann Hall, 5, Elm Street, Troy, 12345", False),
+        ({"must_include": [ADDRESS]}, "**Ann Hall** – 5, Elm Street, Troy, 12345", True),
+        ({"must_include": [ADDRESS]}, "Ann Hall (full address: 5, Elm Street, Troy, 12345)", True),
+        ({"must_include": [ADDRESS]}, f"{ADDRESS} is 75 km away and therefore does not qualify.", False),
+        ({"must_include": ["Ann Lee"]}, '{"customer": {"first_name": "Ann", "last_name": "Lee"}}', True),
+        ({"must_include": ["Ann Lee"]}, '{"customer": {"first_name": "Lee", "last_name": "Ann"}}', False),
+    ],
+)
+def test_addresses_and_names_in_parts(spec: object, answer: str, holds: bool) -> None:
+    made = task(f"- string_match: {json.dumps(spec)}", intent="Tell me the full address of all halls in reach")
+    assert judge(made, evidence(answer), grading=RULES_ALONE).passed is holds
+
+
 def test_names_beyond_those_asked_for() -> None:
     made = task("- string_match: {must_include: [Ann, Bob]}", intent="Which customers complain?")
     judged = [

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from pytest_webarena.checks.upstream.plain_words import PLAIN_WORDS
 from scripts.measure_gradings import FOLDER, Judged, main, measure, needs_judge, read
+from scripts.plain_words import OPENED, plain_words
 
 FILES = sorted(FOLDER.glob("*.yaml"))
 PHRASINGS = tuple(Path(__file__).with_name(name) for name in ("phrasings.yaml", "more_phrasings.yaml"))
@@ -84,6 +86,11 @@ def test_the_files_are_sound(path: Path) -> None:
     for task in {each.task for each in answers}:
         labels = [each.right for each in answers if each.task == task]
         assert min(labels.count(True), labels.count(False)) >= 5
+
+
+def test_the_list_of_plain_words_is_the_script_s() -> None:
+    """Nobody has picked one by hand."""
+    assert plain_words(answer for path in OPENED for answer in read(path)) == sorted(PLAIN_WORDS)
 
 
 def test_no_template_is_in_the_first_two_files() -> None:

@@ -2,9 +2,9 @@
 
     PYTHONPATH=. python scripts/plain_words.py [FILE…]
 
-A word is plain when labelled answers (by default those beside the unit tests that are open to all) use it in right answers to several
-templates, beside what the question and the reference say, and when not many more of the wrong ones have it. So hardly a
-name and nothing that makes answers wrong gets in, and nobody picks by hand.
+A word is plain when labelled answers (by default the open ones beside the unit tests) use it in right answers to
+several templates, beside what the question and the reference say, and when not many more of the wrong ones have it. So
+hardly a name and nothing that makes answers wrong gets in, and nobody picks by hand.
 """
 
 from __future__ import annotations

@@ -54,6 +54,17 @@ def test_unsure_answers_are_few_and_decided_ones_right(judged: list[Judged]) -> 
     assert [each.labelled for each in found if not each.unsure and each.passed is not rules[each.labelled]] == []
 
 
+@pytest.mark.parametrize("name", ["fifth.yaml", "sixth.yaml"])
+def test_what_is_published_of_sets_that_no_rule_was_made_with(name: str) -> None:
+    """docs/grading.md says how many are decided, and how many of these otherwise than their label."""
+    found = [each for each in measure(read(FOLDER / name)) if each.grading == "repaired"]
+    decided = [each for each in found if not each.unsure]
+    assert len(decided) > 0.8 * len(found)
+    for right, share in ((True, 0.04), (False, 0.01)):
+        labelled = [each for each in decided if each.labelled.right is right]
+        assert sum(each.passed is not right for each in labelled) <= share * len(labelled)
+
+
 def test_right_answers_pass(judged: list[Judged]) -> None:
     right = [each for each in by(judged, "rules", right=True) if not needs_judge(each.labelled.task)]
     right = [each for each in right if each.labelled.task != CORRECTED]

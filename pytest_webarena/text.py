@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-__all__ = ["clip", "shorten"]
+__all__ = ["UNSURE", "clip", "shorten"]
+
+UNSURE = "unsure: "
+"""How the reason of a check begins that is not met because nobody can vouch for what was read in the answer."""
 
 
 def shorten(text: str, length: int = 200) -> str:

@@ -4,8 +4,10 @@
 
 The files (by default those beside the unit tests) hold, per task of WebArena, answers in our own words that are right
 and answers that are wrong, labelled by meaning. Each answer is judged without a judge model by every grading that its
-task knows; what needs one is undecided and counted apart. ``--list`` prints each answer whose verdict is not its label,
-``--rules`` judges ``repaired`` with these rules only.
+task knows; what needs one is undecided and counted apart. So is what ``repaired`` is unsure about, which a trial
+without a judge counts as not met; ``rules`` is ``repaired`` without the rule ``unsure``. Below its rows stands what is
+wrong among the answers that are decided. ``--list`` prints each answer whose verdict is not its label, ``--rules``
+judges ``repaired`` with these rules only.
 """
 
 from __future__ import annotations
@@ -22,9 +24,11 @@ import yaml
 
 from pytest_webarena.checks import judge
 from pytest_webarena.checks.grading import Grading, find_grading, gradings_of
+from pytest_webarena.checks.verdict import Verdict
 from pytest_webarena.evidence import Evidence
 from pytest_webarena.suites.loading import load_suite
 from pytest_webarena.tasks.model import Task
+from pytest_webarena.text import UNSURE
 
 FOLDER = Path(__file__).parents[1] / "tests/unit/suites/natural_answers"
 SITES = {
@@ -55,6 +59,9 @@ class Judged:
     labelled: Labelled
     grading: str
     passed: bool | None
+    """None where it is undecided: a judge model is needed."""
+    unsure: bool = False
+    """Whether that is so because the rules can't vouch for their reading."""
 
 
 def read(path: Path) -> tuple[Labelled, ...]:
@@ -78,14 +85,14 @@ def tasks() -> Mapping[int, Task]:
     return {int(str(task.source["task_id"])): task for task in load_suite("webarena").tasks}
 
 
-def verdict(task: Task, answer: str, grading: Grading) -> bool | None:
-    """Whether the answer alone passes: the checks of pages and addresses are left out."""
+def verdict(task: Task, answer: str, grading: Grading) -> Verdict:
+    """Of the answer alone: the checks of pages and addresses are left out."""
     checks = tuple(check for check in task.checks if check.kind == "string_match")
     evidence = Evidence(answer=answer, stop_reason="answered", sites=SITES)
     if grading.name == "verified":
-        return judge(task, evidence, grading=grading).passed
+        return judge(task, evidence, grading=grading)
     only = Task(id=task.id, intent=task.intent, sites=task.sites, checks=checks)
-    return judge(only, evidence, grading=grading).passed
+    return judge(only, evidence, grading=grading)
 
 
 def measure(answers: Iterable[Labelled], rules: frozenset[str] | None = None) -> Iterator[Judged]:
@@ -96,7 +103,12 @@ def measure(answers: Iterable[Labelled], rules: frozenset[str] | None = None) ->
             grading = find_grading(name)
             if name == "repaired" and rules is not None:
                 grading = Grading(name="repaired", rules=rules)
-            yield Judged(labelled=each, grading=name, passed=verdict(task, each.answer, grading))
+            elif name == "repaired":
+                alone = verdict(task, each.answer, find_grading("repaired", ["unsure"]))
+                yield Judged(labelled=each, grading="rules", passed=alone.passed)
+            found = verdict(task, each.answer, grading)
+            unsure = any(result.why.startswith(UNSURE) for result in found.results)
+            yield Judged(labelled=each, grading=name, passed=None if unsure else found.passed, unsure=unsure)
 
 
 def needs_judge(task: int) -> bool:
@@ -126,6 +138,16 @@ def report(judged: Sequence[Judged]) -> None:
             if passes:
                 recall = count[True, True] / sum(count[True, each] for each in (True, False, None))
                 print(f"  {'':<10} precision {count[True, True] / passes:.3f}, recall {recall:.3f}")
+            if grading == "repaired" and not chosen:
+                _report_decided(count)
+
+
+def _report_decided(count: Mapping[tuple[bool, bool | None], int]) -> None:
+    """How many are decided, and how many of these are not as their label."""
+    right, wrong = (count[label, True] + count[label, False] for label in (True, False))
+    fails, passes = share(count[True, False], right).strip(), share(count[False, True], wrong).strip()
+    decided = share(right + wrong, sum(count.values())).strip()
+    print(f"  {'':<10} decided {decided}; of these right that fail {fails}, wrong that pass {passes}")
 
 
 def main() -> int:
@@ -142,6 +164,9 @@ def main() -> int:
         named = len({each.task for each in answers}), len({each.template for each in answers})
         print(f"{path.name}: {len(answers)} answers to {named[0]} tasks of {named[1]} templates")
         report(judged)
+        unsure = sum(each.unsure for each in judged)
+        if unsure:
+            print(f"  unsure without a judge model: {share(unsure, len(answers)).strip()}")
         original = {
             (each.labelled.task, each.labelled.answer): each.passed for each in judged if each.grading == "original"
         }

@@ -31,7 +31,7 @@ COLUMNS = (
     "steps", "attempts", "seconds", "episode_seconds", "started", "answer", "intent", "folder",
     "model", "model_calls", "cached_calls", "input_tokens", "output_tokens", "cost",
     "grading", "original", "repaired", "verified", "judge", "judge_questions", "judge_cost", "reruns", "browser",
-    "chance",
+    "chance", "unsure",
 )  # fmt: skip
 
 
@@ -70,6 +70,7 @@ def gradings_json(comparisons: Mapping[str, Comparison]) -> dict[str, Any]:
                 {**asdict(found.key), "passed": dict(found.passed), "reasons": dict(found.reasons)}
                 for found in each.disagreements
             ],
+            "unsure": [{**asdict(key), "grading": grading} for key, grading in each.unsure],
         }
         for name, each in comparisons.items()
     }
@@ -125,6 +126,7 @@ def _row(record: TrialRecord) -> dict[str, Any]:
         "reruns": " ".join(each.outcome for each in record.reruns),
         "browser": record.key.browser,
         "chance": "" if record.chance is None else record.chance,
+        "unsure": 1 if record.unsure else "",
     }
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pytest_webarena.results.records import Outcome, TrialKey, TrialRecord
+from pytest_webarena.results.records import Outcome, TrialKey, TrialRecord, is_unsure
 from pytest_webarena.results.statistics import Rate, cluster_of, grouped, rate_of
 
 __all__ = ["Comparison", "Disagreement", "compare", "render", "verdicts_of"]
@@ -39,6 +39,8 @@ class Comparison:
     rates: Mapping[str, Rate]
     """By grading. What could not be computed is among its errors."""
     disagreements: tuple[Disagreement, ...]
+    unsure: tuple[tuple[TrialKey, str], ...] = ()
+    """Trials that failed by the grading named because nobody can vouch for what was read in the answer."""
 
     @property
     def compared(self) -> bool:
@@ -71,6 +73,12 @@ def _comparison(name: str, records: Sequence[TrialRecord]) -> Comparison:
         headline=headlines.pop() if len(headlines) == 1 else "",
         rates={grading: rate_of(each) for grading, each in counts.items()},
         disagreements=tuple(found for record in records if (found := _disagreement(record)) is not None),
+        unsure=tuple(
+            (record.key, grading)
+            for record in records
+            for grading, passed in verdicts_of(record).items()
+            if passed is False and is_unsure(record.verdicts[grading])
+        ),
     )
 
 
@@ -108,6 +116,12 @@ def render(comparison: Comparison, width: int = 80) -> Iterator[str]:
         more = f", {rate.errors} not computed" if rate.errors else ""
         counts = "  (counts)" if name == comparison.headline and comparison.compared else ""
         yield f"  {name:<{names}}  {value}  {rate.passed}/{rate.judged} passed{more}{counts}"
+    if comparison.unsure:
+        count = len(comparison.unsure)
+        beyond = f"{count} answer{'s were' if count != 1 else ' was'} beyond the rules, so not met"
+        yield from _wrapped(f"{beyond}; a judge model can decide (--judge, --rescore):", width, "  ", "  ")
+        for key, grading in comparison.unsure:
+            yield from _wrapped(f"{key.task}, trial {key.trial} ({grading})", width, "    ", "      ")
     if not comparison.compared:
         yield "  one grading only: nothing to compare"
         return

@@ -15,7 +15,7 @@ from typing import Any
 from pytest_webarena.answers import as_text
 from pytest_webarena.checks.answer import says_unachievable
 from pytest_webarena.checks.computed.extraction import NO_FINAL_ANSWER
-from pytest_webarena.results.records import Outcome, TrialRecord
+from pytest_webarena.results.records import Outcome, TrialRecord, is_unsure
 from pytest_webarena.results.statistics import Rate, TemplateKey, cluster_of, rate_of, with_chance
 
 __all__ = ["BUCKETS", "Metrics", "Templates", "measure", "outcome_by", "without_answer"]
@@ -85,6 +85,8 @@ class Metrics:
     trials: int
     unanswered: int = 0
     """Trials that failed because the final answer that they were asked for was missing."""
+    unsure: int = 0
+    """Trials that failed because nobody can vouch for what was read in the answer."""
 
 
 def outcome_by(record: TrialRecord, grading: str = "") -> tuple[Outcome, str]:
@@ -153,6 +155,10 @@ def measure(records: Iterable[TrialRecord], *, grading: str = "", templates: Tem
         errors=dict(Counter(cause for _, outcome, cause in trials if outcome == "error").most_common()),
         trials=len(trials),
         unanswered=sum(without_answer(record) for record, _, _ in trials),
+        unsure=sum(
+            outcome == "failed" and is_unsure(record.verdicts.get(grading) or record.verdict)
+            for record, outcome, _ in trials
+        ),
     )
 
 

@@ -12,6 +12,7 @@ from typing import Any, Literal, NamedTuple, get_args
 from pytest_webarena.answers import AnswerFormat
 from pytest_webarena.errors import Cause, Shortfall
 from pytest_webarena.evidence import StopReason, Usage
+from pytest_webarena.text import UNSURE
 
 __all__ = [
     "DEFAULT_BROWSER",
@@ -25,6 +26,7 @@ __all__ = [
     "TrialKey",
     "TrialRecord",
     "browser_told",
+    "is_unsure",
     "names_of",
 ]
 
@@ -216,6 +218,11 @@ class TrialRecord:
     worker: str = ""
 
     @property
+    def unsure(self) -> bool:
+        """Whether it did not pass because nobody can vouch for what was read in the answer."""
+        return self.outcome == "failed" and is_unsure(self.verdict)
+
+    @property
     def passed_later(self) -> bool:
         """Whether the trial has failed and passed when it was run again."""
         return self.outcome == "failed" and any(each.outcome == "passed" for each in self.reruns)
@@ -252,6 +259,15 @@ class TrialRecord:
             )
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"expected a trial record, found one that lacks or adds a field: {error}") from error
+
+
+def is_unsure(verdict: Mapping[str, Any] | None) -> bool:
+    """Whether a check of a stored verdict is not met because nobody can vouch for what was read in the answer."""
+    return any(map(_is_unsure, (verdict or {}).get("results") or ()))
+
+
+def _is_unsure(result: Mapping[str, Any]) -> bool:
+    return str(result.get("why") or "").startswith(UNSURE) or any(map(_is_unsure, result.get("children") or ()))
 
 
 def browser_told(data: Mapping[str, Any]) -> str:

@@ -207,6 +207,8 @@ class Summary:
     """Scopes of the memory across trials: with one, trials depend on those before, and intervals don't know that."""
     shortfalls: Mapping[str, int] = field(default_factory=dict)
     """Of the errors, those that a gate counts as not passed, by the reason: see `TrialRecord.shortfall`."""
+    unsure: int = 0
+    """Failed trials whose answers say more than the rules of the grading can vouch for."""
     rerun: int = 0
     """Trials that were run again after their verdict, which stands."""
     rerun_passed: int = 0
@@ -275,6 +277,7 @@ def _summary(name: str, records: Sequence[TrialRecord]) -> Summary:
         ),
         gradings=tuple(sorted({name for each in records if (name := str((each.verdict or {}).get("grading", "")))})),
         shortfalls=dict(Counter(record.shortfall for record in records if record.shortfall)),
+        unsure=sum(record.unsure for record in records),
         rerun=sum(bool(record.reruns) for record in records),
         rerun_passed=sum(record.passed_later for record in records),
         priced=len(costs := [usage.cost for usage in used if usage.cost is not None]),

@@ -140,6 +140,11 @@ def _rates(rows: Sequence[Row]) -> Table:
         for row in rows
         if row.metrics.unanswered
     ]
+    notes += [
+        f"{row.name}: {row.metrics.unsure} failed with answers beyond the rules of the grading; a judge could decide."
+        for row in rows
+        if row.metrics.unsure
+    ]
     notes += [_guessing(row) for row in rows if row.metrics.rate.chance is not None]
     notes += [f"{row.name} is no one rate, its trials are mixed: {'; '.join(row.mixed)}." for row in rows if row.mixed]
     if (suite := _suite(rows)) and published(suite) and gradings != {"original"}:

@@ -44,6 +44,14 @@ tasks:
     checks: [{string_match: {fuzzy_match: ["the zip breaks"]}}]
 """
 
+COUNTED = """
+tasks:
+  - id: count
+    sites: []
+    intent: How many reviews are pending?
+    checks: [{string_match: {must_include: ["5"]}}]
+"""
+
 Store = Callable[..., RunDir]
 
 
@@ -288,6 +296,22 @@ def test_without_a_judge_what_needs_one_stays_open(pytester: pytest.Pytester, st
     result.assert_outcomes(errors=1)
     result.stdout.fnmatch_lines(["  not judged   1 of 1 trial: it needs a judge, and there is none:*"])
     assert record_of(run, "why").history == ()
+
+
+def test_answers_beyond_the_rules_wait_for_a_judge(pytester: pytest.Pytester, store: Store) -> None:
+    """Without one they are not met, which is said; one decides."""
+    run = store(COUNTED, count="5 reviews are pending, says Ann, but Bob is away")
+    result = pytester.runpytest_inprocess("--rescore=run")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["  unsure       1 answer beyond the rules, not met,", "*give to a judge (--judge*"])
+    assert "unsure: it says more than the rules can vouch for: 'ann', 'bob', 'but'" in str(record_of(run, "count"))
+    with model_server([say("GRADE: correct")]) as server:
+        judge = ("--judge=some-model", f"--judge-url={server.url}", "--judge-key-env=none")
+        result = pytester.runpytest_inprocess("--rescore=run", *judge)
+        assert server.requests == 1
+    result.assert_outcomes(passed=1)
+    result.stdout.no_fnmatch_line("*beyond the rules*")
+    pytester.runpytest_inprocess("--rescore=run", "--judge=none", "--without-repair=unsure").assert_outcomes(passed=1)
 
 
 def test_a_judge_below_the_bar_is_not_asked(pytester: pytest.Pytester, store: Store, tmp_path: Path) -> None:

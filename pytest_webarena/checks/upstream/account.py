@@ -122,6 +122,8 @@ _DENIED_LATER = re.compile(
     rf"{MARK}[^.;\n]*\b(?:so|and|but|because|since|hence|,) (?:it|they|that|this|these|those|which"
     rf"|both) (?:also |still )?"
     r"(?:(?:do|does|did|is|are|was|were|has|have|can|could)(?:n't| not)|cannot)\b"
+    rf"|{MARK}(?:(?!\b(?:while|whereas|but|others?|rest|nobody|none)\b)[^.;\n])*\b(?:does|do|did)(?:n't| not)"
+    r" (?:qualify|count|match|meet|apply|satisfy|belong)\b"
 )
 _IT_IS = re.compile(rf"{MARK}[^.;\n]*\b(?:it|this|that|which|one)(?:'s| is| was) (?P<rest>[^.;\n]*)")
 _DONE_TO = re.compile(

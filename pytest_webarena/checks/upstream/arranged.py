@@ -112,9 +112,9 @@ PARTS = 4
 
 
 _COUNTRY = re.compile(r"\b(?:usa|u\.s\.a?\.?|us|united states of america)(?!\w)")
-_BETWEEN = r"[,\s]+(?:\([a-z]{2,5}\)[,\s]+)?(?:(?:full )?address:[,\s]*)?(?:[a-z.]+(?: [a-z]+)?[,\s]+)?"
-"""Between two parts: commas, spaces, lines, a short name in brackets, a label, one more part without digits"
-" (a state)."""
+_BETWEEN = r"[,\s(-]+(?:[a-z]{2,5}\)[,\s]+)?(?:(?:[a-z]+ )?[a-z]+:[,\s]*)?(?:[a-z.]+(?: [a-z]+)?[,\s]+)?"
+"""Between two parts: commas, spaces, lines, dashes, a short name in brackets, a label, one more part without digits
+(a state)."""
 
 
 def states_address(reference: str, answer: str) -> bool:

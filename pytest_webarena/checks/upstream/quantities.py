@@ -15,7 +15,7 @@ from fractions import Fraction
 from pytest_webarena.checks.upstream.folding import FUNCTION_WORDS, stem
 from pytest_webarena.checks.upstream.scope import MONTH, Question, of_something_else
 
-__all__ = ["Quantity", "amounts", "quantities", "ratings"]
+__all__ = ["Quantity", "amounts", "figures", "quantities", "ratings"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -203,6 +203,15 @@ def amounts(text: str) -> str:
     """
     text = _ONLY_CENTS.sub(_cents, _CENTS.sub(_figure, text))
     return _NO_RANGE.sub(r"\1", text)
+
+
+def figures(text: str) -> str:
+    """Folded ``text`` with its numbers in figures; "one" stays, which counts nothing as often as not.
+
+    >>> figures("three hundred fifty dollars and forty-two cents, one of twelve")
+    '$350.42, one of 12'
+    """
+    return _SPELT.sub(lambda match: match[0] if match[0] == "one" else str(_value(match)), amounts(text))
 
 
 def ratings(text: str) -> str:

@@ -10,7 +10,7 @@ from fractions import Fraction
 from pytest_webarena.checks.upstream.account import is_under_another_label, is_undone, strays
 from pytest_webarena.checks.upstream.arranged import is_misattributed, states_address, states_order
 from pytest_webarena.checks.upstream.folding import abbreviated, fold, folded_reference
-from pytest_webarena.checks.upstream.listed_names import names_in, rival_name
+from pytest_webarena.checks.upstream.listed_names import is_ordinary, names_in, rival_name
 from pytest_webarena.checks.upstream.measures import is_code, states_code, states_distance, states_pair, states_size
 from pytest_webarena.checks.upstream.polarity import polarity_objection
 from pytest_webarena.checks.upstream.scope import Question
@@ -39,6 +39,7 @@ _DISTANCE = re.compile(r"(?<=\d) (?=(?:km|mi|m)\b)")
 _PLACES = re.compile(r"^where\b|\bwhere (?:is|are)\b|\bfull address\b|\broute\b")
 """Questions whose answers name more than they ask for: a street, a town."""
 _NO_NAME = re.compile(r"[\W\d]+(?: ?k?m)?|yes|no|\d+x\d+|\S*[/@]\S*")
+_LABEL = re.compile(r"(?m)^\W*(?:[A-Z][a-z]+ )?[A-Z][a-z]+:")
 _TOKENS = tuple(map(re.compile, (r"[\w.+-]+@[\w-]+\.[\w.-]+", r"(?:[\w.]+/)?[a-z]\w*(?:[.-]\w+)+")))
 """What is a name by its form: e-mail addresses, repositories."""
 _HEADER = re.compile(r"^.*\|.*\n(?=[ \t]*\|?[ \t:]*-{2,}[ \t:|-]*$)", re.MULTILINE)
@@ -280,6 +281,10 @@ def _says(wanted: str, answer: str, question: Question, *, loose: bool) -> bool:
         return states_code(wanted, answer)
     if is_number(wanted):
         return not number_objection(wanted, answer, question, loose=loose)
+    if states_address(wanted, answer):
+        known = set(re.findall(r"\w+", wanted))
+        names = names_in(_LABEL.sub("", answer))
+        return all(word in known or is_ordinary(word, question) for word in names)  # no other address
     return states_whole(wanted, answer, question)
 
 

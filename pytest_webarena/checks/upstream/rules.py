@@ -8,9 +8,10 @@ from typing import Literal
 
 __all__ = ["RULES", "Effect", "Rule"]
 
-Effect = Literal["tightens", "loosens", "corrects"]
+Effect = Literal["tightens", "loosens", "corrects", "asks"]
 """``tightens``: what passed may fail. ``loosens``: what failed or needed a judge may pass, and only what is right.
-``corrects``: another reference or another page is looked at, so that verdicts may change both ways."""
+``corrects``: another reference or another page is looked at, so that verdicts may change both ways. ``asks``: a judge
+model decides; without one nothing passes by it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,6 +149,16 @@ _TABLE = (
         defect="Where one exact text is wanted, a sentence with it fails: 'The best-selling brand is Acme.'",
         repair="A sentence counts that gives it as the one thing asked for.",
         source="web-arena-x/webarena#104, #134",
+    ),
+    Rule(
+        name="unsure",
+        part="string_match",
+        effect="asks",
+        defect="Every answer is taken to be one that the comparison understands.",
+        repair="One that says more than the rules can vouch for (other names or numbers, a turn like 'but', several "
+        "words of its own), or that fails although all that is asked for stands in it, is given to the judge model; "
+        "without one it is not met, and marked as unsure.",
+        source=_OWN,
     ),
     Rule(
         name="early-stops",

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from pytest_webarena.checks.asking import Grade, JudgeOff, JudgeUnreadable, Question, QuestionKind
+from pytest_webarena.checks.grading import ORIGINAL
 from pytest_webarena.checks.kind import Judgement, Kind, View
 from pytest_webarena.checks.upstream import references
 from pytest_webarena.checks.upstream.numeric import as_int, meets_all
@@ -14,6 +15,7 @@ from pytest_webarena.checks.upstream.parts import COMPARISONS, DIALECT, TEXTS, D
 from pytest_webarena.checks.upstream.replies import loosely
 from pytest_webarena.checks.upstream.stated_numbers import question_of
 from pytest_webarena.checks.upstream.text import ALTERNATIVE, clean, equals, includes, unquoted
+from pytest_webarena.checks.upstream.unexplained import doubt
 from pytest_webarena.errors import JudgeError
 from pytest_webarena.evidence import Evidence
 from pytest_webarena.tasks.file_reading import Reading
@@ -21,7 +23,7 @@ from pytest_webarena.tasks.nodes import MapNode
 from pytest_webarena.tasks.placeholders import resolve_placeholders
 from pytest_webarena.tasks.record_shapes import Either, Field, Record
 from pytest_webarena.tasks.shapes import Choice, Fault, Text
-from pytest_webarena.text import clip
+from pytest_webarena.text import UNSURE, clip
 
 __all__ = ["STOP_WORDS", "STRING_MATCH", "StringSpec", "ask", "original_answer"]
 
@@ -105,8 +107,31 @@ def judge(spec: StringSpec, view: View) -> Judgement:
         spec = spec.corrected
     answer = (view.evidence.text_answer or "") if rules("early-stops") else original_answer(view.evidence)
     shown = f'"{clip(answer, 200)}"' if answer else "no answer"
-    parts = _judged(_filled(spec, view.evidence.sites), answer, view)
+    filled = _filled(spec, view.evidence.sites)
+    parts = tuple(_judged(filled, answer, view))
+    if why := _doubt(filled, answer, view, holds=all(part.holds for part in parts)):
+        reference = "; ".join(each.replace(ALTERNATIVE, " or ") for each in filled.texts)
+        asked = ask("equivalent", reference, answer, view, copies=False)
+        if asked.holds is None:  # nobody may gain by being hard to read: neither this nor its contrary is met
+            why = f"{UNSURE}{why}; {asked.why}"
+            return Judgement.unknown(expected=str(spec), actual=shown, why=why, cause="agent")
+        parts = (replace(asked, why=f"beyond the rules ({why}); {asked.why}"),)
     return judgement_of(parts, view, expected=str(spec), actual=shown)
+
+
+def _doubt(spec: StringSpec, answer: str, view: View, *, holds: bool) -> str:
+    """``unsure``: why the rules can't vouch for their verdict on the texts of a reference; empty when they can."""
+    if (
+        not view.grading.repairs("unsure")
+        or spec.dialect == "visualwebarena"
+        or not spec.texts
+        or any(each is not None for each in (spec.fuzzy_match, spec.must_exclude, spec.one_of, spec.required_values))
+        or not references.is_readable(answer)
+        or references.is_dump(spec.texts, answer)
+    ):
+        return ""
+    original = all(part.holds for part in _judged(spec, answer, replace(view, grading=ORIGINAL)))
+    return doubt(unquoted(answer), spec.texts, question_of(_asked(view)), holds=holds, original=original)
 
 
 def _judged(spec: StringSpec, answer: str, view: View) -> Iterator[Part]:
@@ -198,10 +223,11 @@ def _asked(view: View) -> str:
     return resolve_placeholders(view.intent, view.evidence.sites)
 
 
-def ask(kind: QuestionKind, reference: str, answer: str, view: View, *, intent: str = "") -> Part:
-    """What a judge model says; read as the original reads replies, or strictly."""
+def ask(kind: QuestionKind, reference: str, answer: str, view: View, *, intent: str = "", copies: bool = True) -> Part:
+    """What a judge model says; read as the original reads replies, or strictly. ``copies``: it need not be asked about
+    the reference itself."""
     intent = intent or _asked(view)
-    if view.grading.repairs("equal-answers") and references.is_copy(reference, answer):
+    if copies and view.grading.repairs("equal-answers") and references.is_copy(reference, answer):
         return Part(True, "it is the reference itself")
     question = Question(kind=kind, intent=intent, reference=reference, answer=answer)
     if view.asker is None:

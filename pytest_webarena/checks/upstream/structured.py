@@ -15,6 +15,7 @@ _WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 _UNITS = {"km": "km", "kilometers": "km", "m": "m", "meters": "m", "miles": "miles", "usd": "USD", "dollars": "USD",
           "min": "minutes", "mins": "minutes", "minutes": "minutes", "hours": "hours", "percent": "%"}  # fmt: skip
 _BARE = frozenset({"answer", "result", "value", "final", "output", "response"})
+_NAME = ("first_name", "last_name")
 LONGEST = 8_000
 """Characters of JSON that are looked at."""
 
@@ -43,6 +44,9 @@ def _lines_of(source: str) -> str:
 
 def _said(data: Any, label: tuple[str, ...]) -> Iterator[str]:
     if isinstance(data, dict):
+        if all(isinstance(data.get(part), str) for part in _NAME):  # one name, said in two fields
+            data = {"name": " ".join(data[part] for part in _NAME), **data}
+            data = {key: value for key, value in data.items() if key not in _NAME}
         for key, value in data.items():
             yield from _said(value, tuple(word.lower() for word in _WORDS.findall(str(key))))
     elif isinstance(data, list):

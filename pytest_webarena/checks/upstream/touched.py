@@ -150,6 +150,7 @@ _TESTS: Mapping[str, Callable[[object], bool]] = {
     ),
     "shotgun": _strings(lambda spec: bool(spec.texts)),
     "plain-text": _strings(lambda spec: bool(spec.texts)),
+    "unsure": _strings(lambda spec: bool(spec.texts) and spec.fuzzy_match is None),
     "early-stops": _strings(_stop_words),
     "corrections": _corrected,
     "site-hosts": _strings(

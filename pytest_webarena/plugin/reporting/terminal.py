@@ -171,6 +171,9 @@ def summary_lines(
             yield from _row("errors by", [*_counts(summary.error_causes), "not counted in the rate"], mark="yellow")
         if summary.shortfalls:
             yield from _row("", [f"{shortfall_words(summary.shortfalls)}: not passed in a gate's rate"], mark="yellow")
+        if summary.unsure:
+            beyond = f"{_plural(summary.unsure, 'answer')} beyond the rules, not met"
+            yield from _row("unsure", [beyond, "give to a judge (--judge, --rescore), or look"], mark="yellow")
         yield from _judge_rows(summary)
         if summary.retried:
             yield from _row("retried", [f"{_plural(summary.retried, 'trial')} after an error of the environment"])

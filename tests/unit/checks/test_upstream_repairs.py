@@ -25,6 +25,7 @@ TOUCHED = [
         "string_match: {exact_match: Acme}",
     ),
     ("whole-words", "string_match: {must_include: ['Yes']}", "string_match: {must_include: ['4 of 5 yes']}"),
+    ("unsure", "string_match: {must_include: [a]}", "string_match: {fuzzy_match: [a]}"),
     ("shotgun", "string_match: {must_include: [a]}", "string_match: {fuzzy_match: [a]}"),
     ("plain-text", "string_match: {exact_match: a}", "string_match: {fuzzy_match: [a]}"),
     ("asserted", "string_match: {must_include: [a]}", "string_match: {exact_match: a}"),
@@ -76,7 +77,7 @@ def test_every_repair_says_what_it_is() -> None:
         assert rule.name == name
         assert rule.part in ("string_match", "url_match", "program_html", "page_image_query", "score")
         assert all(text[0].isupper() or text[0] in "'\"" for text in (rule.defect, rule.repair))
-        assert rule.effect in ("tightens", "loosens", "corrects")
+        assert rule.effect in ("tightens", "loosens", "corrects", "asks")
         assert rule.source
 
 

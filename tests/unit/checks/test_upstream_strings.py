@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pytest_webarena.checks import ORIGINAL, REPAIRED, Grading, Verdict, find_grading, judge, judge_all
+from pytest_webarena.checks import ORIGINAL, Grading, Verdict, find_grading, judge, judge_all
 from pytest_webarena.checks.asking import Decision, Grade, JudgeOff, JudgeUnreadable, Question
 from pytest_webarena.checks.upstream.rules import RULES
 from pytest_webarena.checks.upstream.sentences import sentences
@@ -16,6 +16,9 @@ from pytest_webarena.checks.upstream.tokens import has_token
 from pytest_webarena.errors import JudgeError, TaskFileError
 
 from .helpers import evidence, task
+
+RULES_ALONE = find_grading("repaired", ["unsure"])
+"""What the rules read, without asking whether they can vouch for it: see test_unexplained.py."""
 
 
 class Judge:
@@ -35,14 +38,14 @@ class Judge:
 
 
 def graded(
-    spec: object, answer: str | None, grading: Grading = REPAIRED, *, asker: Judge | None = None, **facts: Any
+    spec: object, answer: str | None, grading: Grading = RULES_ALONE, *, asker: Judge | None = None, **facts: Any
 ) -> Verdict:
     """The verdict on one answer."""
     made = task(f"- string_match: {json.dumps(spec)}", intent="Who asks on __REDDIT__?")
     return judge(made, evidence(answer, **facts), grading=grading, asker=asker)
 
 
-def passes(spec: object, answer: str, grading: Grading = REPAIRED) -> bool | None:
+def passes(spec: object, answer: str, grading: Grading = RULES_ALONE) -> bool | None:
     return graded(spec, answer, grading).passed
 
 
@@ -182,7 +185,7 @@ REPAIRS = [
 )
 def test_natural_numbers(reference: str, intent: str, answer: str) -> None:
     made = task(f"- string_match: {json.dumps({'must_include': [reference]})}", intent=intent)
-    assert judge(made, evidence(answer), grading=REPAIRED).passed is True
+    assert judge(made, evidence(answer), grading=RULES_ALONE).passed is True
 
 
 @pytest.mark.parametrize(
@@ -204,7 +207,7 @@ def test_natural_numbers(reference: str, intent: str, answer: str) -> None:
 )
 def test_numbers_of_something_else(reference: str, intent: str, answer: str) -> None:
     made = task(f"- string_match: {json.dumps({'must_include': [reference]})}", intent=intent)
-    assert judge(made, evidence(answer), grading=REPAIRED).passed is False
+    assert judge(made, evidence(answer), grading=RULES_ALONE).passed is False
 
 
 @pytest.mark.parametrize(
@@ -224,7 +227,7 @@ def test_numbers_of_something_else(reference: str, intent: str, answer: str) -> 
 )
 def test_the_one_name_asked_for(answer: str, holds: bool) -> None:
     made = task("- string_match: {exact_match: John Lee}", intent="Get the billing name of the oldest order")
-    assert judge(made, evidence(answer), grading=REPAIRED).passed is holds
+    assert judge(made, evidence(answer), grading=RULES_ALONE).passed is holds
 
 
 @pytest.mark.parametrize(
@@ -242,13 +245,36 @@ def test_yes_and_no_by_what_is_said(reference: str, answer: str, holds: bool) ->
     made = task(
         f"- string_match: {{exact_match: '{reference}'}}", intent="Open my latest issue to check if it is closed"
     )
-    assert judge(made, evidence(answer), grading=REPAIRED).passed is holds
+    assert judge(made, evidence(answer), grading=RULES_ALONE).passed is holds
+
+
+ADDRESS = "Ann Hall, 5, Elm Street, Troy, 12345"
+
+
+@pytest.mark.parametrize(
+    ("spec", "answer", "holds"),
+    [
+        ({"exact_match": ADDRESS}, "Just one qualifies:\n\n**Ann Hall**\n5, Elm Street, Troy, 12345", True),
+        ({"exact_match": ADDRESS}, '{"hall": [{"name": "Ann Hall", "address": "5, Elm Street, Troy, 12345"}]}', True),
+        ({"exact_match": ADDRESS}, "- Hall: Ann Hall\n- Street: 5, Elm Street\n- City: Troy\n- Code: 12345", True),
+        ({"exact_match": ADDRESS}, "Ann Hall, 5, Elm Street, Troy, 12345 and Bob Barn, 6, Oak Street", False),
+        ({"exact_match": ADDRESS}, "It isn't Ann Hall, 5, Elm Street, Troy, 12345", False),
+        ({"must_include": [ADDRESS]}, "**Ann Hall** – 5, Elm Street, Troy, 12345", True),
+        ({"must_include": [ADDRESS]}, "Ann Hall (full address: 5, Elm Street, Troy, 12345)", True),
+        ({"must_include": [ADDRESS]}, f"{ADDRESS} is 75 km away and therefore does not qualify.", False),
+        ({"must_include": ["Ann Lee"]}, '{"customer": {"first_name": "Ann", "last_name": "Lee"}}', True),
+        ({"must_include": ["Ann Lee"]}, '{"customer": {"first_name": "Lee", "last_name": "Ann"}}', False),
+    ],
+)
+def test_addresses_and_names_in_parts(spec: object, answer: str, holds: bool) -> None:
+    made = task(f"- string_match: {json.dumps(spec)}", intent="Tell me the full address of all halls in reach")
+    assert judge(made, evidence(answer), grading=RULES_ALONE).passed is holds
 
 
 def test_names_beyond_those_asked_for() -> None:
     made = task("- string_match: {must_include: [Ann, Bob]}", intent="Which customers complain?")
     judged = [
-        judge(made, evidence(answer), grading=REPAIRED).passed
+        judge(made, evidence(answer), grading=RULES_ALONE).passed
         for answer in ("Ann and Bob", "Ann, Bob and Eve", "- Ann\n- Bob\n- Eve", "Bob, and Ann too; Eve is happy")
     ]
     assert judged == [True, False, False, True]
@@ -365,7 +391,7 @@ def test_floods_are_failed_without_reading_them(spec: object, unit: str) -> None
 def test_words_of_the_harness_are_no_answer() -> None:
     facts: Any = {"stop_reason": "repeated", "urls": ["http://x/"] * 3}
     assert graded({"must_include": ["3"]}, None, ORIGINAL, **facts).passed is True
-    assert graded({"must_include": ["3"]}, None, REPAIRED, **facts).passed is False
+    assert graded({"must_include": ["3"]}, None, RULES_ALONE, **facts).passed is False
     assert (
         graded({"must_include": ["5"]}, None, ORIGINAL, stop_reason="max_steps", urls=["http://x/"] * 5).passed is True
     )

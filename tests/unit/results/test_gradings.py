@@ -15,6 +15,7 @@ from pytest_webarena.commands.cli import main
 from pytest_webarena.results import RunDir, TrialKey, TrialRecord
 from pytest_webarena.results.export import results_csv, summary_json
 from pytest_webarena.results.gradings import compare, render, verdicts_of
+from pytest_webarena.results.metrics import measure
 
 
 def verdict(grading: str, score: float | None, why: str = "") -> dict[str, Any]:
@@ -88,6 +89,31 @@ def test_text() -> None:
         "    original  passed",
         "    verified  not computed: string_match: verified says no",
     ]
+
+
+def test_answers_beyond_the_rules_are_named() -> None:
+    """Whoever reads the rates learns which verdicts a judge model could turn."""
+    verdicts: Any = {"repaired": verdict("repaired", 0, "unsure: it says more"), "original": verdict("original", 1)}
+    key = TrialKey("webarena.7", "cot", 2)
+    unsure = TrialRecord(key=key, outcome="failed", grading="repaired", verdicts=verdicts, verdict=verdicts["repaired"])
+    records = [*RECORDS[:4], unsure]
+    found = compare(records)["cot"]
+    assert found.unsure == ((key, "repaired"),)
+    lines = list(render(found))
+    assert max(map(len, lines)) <= 80
+    assert lines[4:7] == [
+        "  1 answer was beyond the rules, so not met; a judge model can decide (--judge,",
+        "  --rescore):",
+        "    webarena.7, trial 2 (repaired)",
+    ]
+    (told,) = summary_json(records)["gradings"]["cot"]["unsure"]
+    assert (told["task"], told["trial"], told["grading"]) == ("webarena.7", 2, "repaired")
+    assert summary_json(records)["agents"]["cot"]["unsure"] == 1
+    rows = list(csv.DictReader(io.StringIO(results_csv(records))))
+    assert [row["unsure"] for row in rows] == ["", "", "", "", "1"]
+    assert TrialRecord.from_json(json.loads(json.dumps(unsure.to_json()))).unsure
+    assert measure(records).unsure == 1
+    assert measure(records, grading="original").unsure == 0
 
 
 def run_of(path: Path, *records: TrialRecord) -> RunDir:

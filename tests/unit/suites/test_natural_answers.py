@@ -1,4 +1,7 @@
-"""How the gradings do on natural answers, labelled by meaning before anybody looked at the rules."""
+"""How the gradings do on natural answers, labelled by meaning before anybody looked at the rules.
+
+``rules`` is the grading ``repaired`` without its rule ``unsure``: what the other rules read, right or wrong.
+"""
 
 from __future__ import annotations
 
@@ -6,12 +9,16 @@ from pathlib import Path
 
 import pytest
 
+from pytest_webarena.checks.upstream.plain_words import PLAIN_WORDS
 from scripts.measure_gradings import FOLDER, Judged, main, measure, needs_judge, read
+from scripts.plain_words import OPENED, plain_words
 
 FILES = sorted(FOLDER.glob("*.yaml"))
 PHRASINGS = tuple(Path(__file__).with_name(name) for name in ("phrasings.yaml", "more_phrasings.yaml"))
 WRONG_THAT_MAY_PASS = 0.0
 RIGHT_THAT_MAY_FAIL = 0.01
+UNSURE_OF_RIGHT = 0.3
+"""Share of the right answers that may be given to a judge model."""
 CORRECTED = 291
 """The labels follow the published reference of this task, 148; the correction of it says 148.80."""
 
@@ -26,20 +33,40 @@ def by(judged: list[Judged], grading: str, *, right: bool) -> list[Judged]:
 
 
 def test_wrong_answers_fail(judged: list[Judged]) -> None:
-    wrong = by(judged, "repaired", right=False)
+    wrong = by(judged, "rules", right=False)
     passing = [each.labelled for each in wrong if each.passed]
     assert len(passing) <= WRONG_THAT_MAY_PASS * len(wrong), passing
 
 
 def test_no_wrong_answer_passes_that_the_original_fails(judged: list[Judged]) -> None:
     failed = {each.labelled for each in by(judged, "original", right=False) if each.passed is False}
-    assert [
-        each.labelled for each in by(judged, "repaired", right=False) if each.passed and each.labelled in failed
-    ] == []
+    assert [each.labelled for each in by(judged, "rules", right=False) if each.passed and each.labelled in failed] == []
+
+
+def test_unsure_answers_are_few_and_decided_ones_right(judged: list[Judged]) -> None:
+    """Of right answers that need no judge model, and of all that pass."""
+    found = [each for each in judged if each.grading == "repaired" and not needs_judge(each.labelled.task)]
+    right = [each for each in found if each.labelled.right and each.labelled.task != CORRECTED]
+    assert sum(each.unsure for each in right) <= UNSURE_OF_RIGHT * len(right)
+    assert sum(each.unsure for each in found) > 0
+    assert [each.labelled for each in found if each.passed and not each.labelled.right] == []
+    rules = {each.labelled: each.passed for each in judged if each.grading == "rules"}
+    assert [each.labelled for each in found if not each.unsure and each.passed is not rules[each.labelled]] == []
+
+
+@pytest.mark.parametrize("name", ["fifth.yaml", "sixth.yaml"])
+def test_what_is_published_of_sets_that_no_rule_was_made_with(name: str) -> None:
+    """docs/grading.md says how many are decided, and how many of these otherwise than their label."""
+    found = [each for each in measure(read(FOLDER / name)) if each.grading == "repaired"]
+    decided = [each for each in found if not each.unsure]
+    assert len(decided) > 0.8 * len(found)
+    for right, share in ((True, 0.04), (False, 0.01)):
+        labelled = [each for each in decided if each.labelled.right is right]
+        assert sum(each.passed is not right for each in labelled) <= share * len(labelled)
 
 
 def test_right_answers_pass(judged: list[Judged]) -> None:
-    right = [each for each in by(judged, "repaired", right=True) if not needs_judge(each.labelled.task)]
+    right = [each for each in by(judged, "rules", right=True) if not needs_judge(each.labelled.task)]
     right = [each for each in right if each.labelled.task != CORRECTED]
     failing = [each.labelled for each in right if each.passed is False]
     assert len(right) > 250
@@ -58,9 +85,7 @@ def test_families_of_phrasing_are_read_right(path: Path) -> None:
     answers = read(path)
     assert min(sum(each.right is right for each in answers) for right in (True, False)) > 400
     misread = [
-        each.labelled
-        for each in measure(answers)
-        if each.grading == "repaired" and each.passed is not each.labelled.right
+        each.labelled for each in measure(answers) if each.grading == "rules" and each.passed is not each.labelled.right
     ]
     assert misread == []
 
@@ -72,6 +97,11 @@ def test_the_files_are_sound(path: Path) -> None:
     for task in {each.task for each in answers}:
         labels = [each.right for each in answers if each.task == task]
         assert min(labels.count(True), labels.count(False)) >= 5
+
+
+def test_the_list_of_plain_words_is_the_script_s() -> None:
+    """Nobody has picked one by hand."""
+    assert plain_words(answer for path in OPENED for answer in read(path)) == sorted(PLAIN_WORDS)
 
 
 def test_no_template_is_in_the_first_two_files() -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 
 import pytest
 
-from pytest_webarena.checks import ORIGINAL, REPAIRED, Grading, judge
+from pytest_webarena.checks import ORIGINAL, REPAIRED, Grading, find_grading, judge
 from pytest_webarena.checks.upstream.rules import RULES
 from pytest_webarena.evidence import Evidence
 from pytest_webarena.suites.loading import load_suite
@@ -19,6 +19,8 @@ from .wrong_answers import string_spec, typed_answers, wrong_answers
 SITES = {
     name: f"http://{name.replace('_', '-')}.test" for name in ("shopping", "shopping_admin", "reddit", "gitlab", "map")
 }
+RULES_ALONE = find_grading("repaired", ["unsure"])
+"""Without asking whether the rules can vouch for what they read, which makes more answers fail."""
 LOOSENING = tuple(rule.name for rule in RULES.values() if rule.effect == "loosens" and rule.part == "string_match")
 
 
@@ -69,7 +71,7 @@ def test_wrong_answers_fail() -> None:
         if (spec := string_spec(task)) is not None
         for answer in dict.fromkeys(wrong_answers(spec))
     ]
-    assert told((task, answer) for task, answer in wrong if passes(task, answer, REPAIRED)) == []
+    assert told((task, answer) for task, answer in wrong if passes(task, answer, RULES_ALONE)) == []
 
 
 def test_typed_answers_that_the_original_passes_stay_right() -> None:
@@ -81,7 +83,10 @@ def test_typed_answers_that_the_original_passes_stay_right() -> None:
         if passes(task, answer, ORIGINAL)
     ]
     assert len(right) > 500
-    assert told((task, answer) for task, answer in right if passes(task, answer, REPAIRED) is False) == []
+    assert told((task, answer) for task, answer in right if passes(task, answer, RULES_ALONE) is False) == []
+    unsure = [task.id for task, answer in right if passes(task, answer, REPAIRED) is False]
+    assert len(unsure) <= 0.05 * len(right)  # they say more than the task asks for: titles, names
+    assert len(set(unsure)) <= 8
 
 
 @pytest.mark.parametrize(("answer", "holds"), [("$148.80", True), ("148.8", True), ("$148", False), ("$148.90", False)])

@@ -65,6 +65,16 @@ def test_errors_stand_beside_the_rate() -> None:
     ]
 
 
+def test_answers_beyond_the_rules_are_told() -> None:
+    """Nobody takes them for answers that are known to be wrong."""
+    verdict = {"results": [{"why": "", "children": [{"why": "unsure: it says more than the rules can vouch for"}]}]}
+    lines = summary(*(record(name, "failed", verdict=verdict) for name in "abc"), record("d"))
+    assert [line for line in lines if "beyond" in line or "judge" in line] == [
+        "  unsure       3 answers beyond the rules, not met,",
+        "               give to a judge (--judge, --rescore), or look",
+    ]
+
+
 def test_costs_are_told_and_unknown_ones_called_so() -> None:
     used = Usage(calls=12, input_tokens=34_567, output_tokens=890, cost=0.0123)
     cached = Usage(calls=12, cached_calls=12, input_tokens=1, output_tokens=1, saved=1.5)

@@ -1,0 +1,83 @@
+"""Lists the words that say nothing of their own in answers, for `pytest_webarena.checks.upstream.plain_words`.
+
+    PYTHONPATH=. python scripts/plain_words.py [FILE…]
+
+A word is plain when labelled answers (by default the open ones beside the unit tests) use it in right answers to
+several templates, beside what the question and the reference say, and when not many more of the wrong ones have it. So
+hardly a name and nothing that makes answers wrong gets in, and nobody picks by hand.
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import re
+import sys
+import textwrap
+from collections.abc import Iterable
+from pathlib import Path
+
+from pytest_webarena.checks.upstream.folding import FUNCTION_WORDS, abbreviated, fold, stem
+from pytest_webarena.checks.upstream.stated_numbers import question_of
+from pytest_webarena.checks.upstream.strings import StringSpec
+from pytest_webarena.checks.upstream.unexplained import TURNS, known_words
+from scripts.measure_gradings import FOLDER, Labelled, needs_judge, read, tasks
+
+MOST_IN_WRONG = 1.4
+"""How many times as often as in right answers a plain word may stand in wrong ones."""
+TEMPLATES = 2
+"""Those whose right answers have it at least, in small letters; or"""
+ANYHOW = 3
+"""in whatever letters."""
+OPENED = (
+    *(FOLDER / f"{name}.yaml" for name in ("open", "second", "third", "fourth", "fifth")),
+    *(FOLDER.parent / f"{name}.yaml" for name in ("phrasings", "more_phrasings")),
+)
+"""Labelled answers; without those that measure what came of it."""
+_WORD = re.compile(r"[a-z]+(?:'[a-z]+)?")
+
+
+def said(answer: Labelled) -> set[str]:
+    """The words of an answer that neither its question nor its reference has."""
+    task = tasks()[answer.task]
+    spec = next(check.spec for check in task.checks if isinstance(check.spec, StringSpec))
+    known = known_words(spec.texts, question_of(task.intent))
+    return {word for word in _WORD.findall(abbreviated(fold(answer.answer))) if stem(word) not in known}
+
+
+def plain_words(answers: Iterable[Labelled]) -> list[str]:
+    """Those that say nothing of their own, in alphabetical order."""
+    templates: dict[tuple[str, bool], set[int]] = collections.defaultdict(set)
+    counts: collections.Counter[tuple[str, bool]] = collections.Counter()
+    totals: collections.Counter[bool] = collections.Counter()
+    for each in answers:
+        if needs_judge(each.task):
+            continue
+        totals[each.right] += 1
+        small = set(re.findall(r"(?<![\w'-])[a-z]+(?:'[a-z]+)?", each.answer))
+        for word in said(each):
+            counts[word, each.right] += 1
+            if each.right:
+                templates[word, word in small].add(each.template)
+    return sorted(
+        word
+        for word in {word for word, _ in templates}
+        if (len(templates[word, True]) >= TEMPLATES or len(templates[word, True] | templates[word, False]) >= ANYHOW)
+        and word not in FUNCTION_WORDS | TURNS
+        and not word.endswith("n't")
+        and counts[word, False] / totals[False] <= MOST_IN_WRONG * counts[word, True] / totals[True]
+    )
+
+
+def main() -> int:
+    """Print the list."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("files", nargs="*", type=Path, help="YAML files of labelled answers")
+    files = parser.parse_args().files or OPENED
+    words = plain_words(answer for path in files for answer in read(path))
+    print("\n".join(textwrap.wrap(" ".join(words), 112, break_on_hyphens=False)))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,144 @@
+"""The rule ``unsure``: what the rules can't vouch for is asked of a judge model, or not met and marked."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from pytest_webarena.checks import ORIGINAL, REPAIRED, Verdict, find_grading, judge
+from pytest_webarena.checks.asking import Decision, Grade, JudgeOff, Question
+from pytest_webarena.checks.upstream.stated_numbers import question_of
+from pytest_webarena.checks.upstream.unexplained import unexplained
+from pytest_webarena.errors import JudgeError
+
+from .helpers import evidence, task
+
+PENDING = "How many reviews are pending?"
+MORE = "5 reviews are pending, says Ann, but Bob is away"
+"""An answer that the rules read as 5, with more in it than they know."""
+
+
+class Judge:
+    """A judge model that says what it is told to."""
+
+    def __init__(self, decision: Decision = "correct", error: Exception | None = None) -> None:
+        self.decision = decision
+        self.error = error
+        self.asked: list[Question] = []
+
+    def ask(self, question: Question) -> Grade:
+        self.asked.append(question)
+        if self.error is not None:
+            raise self.error
+        return Grade(decision=self.decision, replies=("so",), model="m", prompt="p@1", temperature=0.0)
+
+
+def judged(spec: object, answer: str, intent: str = PENDING, asker: Judge | None = None, text: str = "") -> Verdict:
+    made = task(text or f"- string_match: {json.dumps(spec)}", intent=intent)
+    return judge(made, evidence(answer), grading=REPAIRED, asker=asker)
+
+
+@pytest.mark.parametrize(
+    ("answer", "left"),
+    [
+        ("5", ()),
+        ("There are **5** pending reviews.", ()),
+        ("I opened the grid and filtered by status: 5 of 351 reviews are pending.", ()),
+        ("Five reviews (as of 5/4/2023)", ()),
+        ("5 reviews; Ann wrote them", ("ann", "wrote")),
+        ("5, of which 3 are new", ("3",)),
+        ("5 are, but they are old", ("but", "old")),
+    ],
+)
+def test_what_is_left_over(answer: str, left: tuple[str, ...]) -> None:
+    found = unexplained(answer, ["5"], question_of(PENDING))
+    assert sorted((*found.names, *found.numbers, *found.turns, *found.words)) == sorted(left)
+    assert found.complete
+
+
+@pytest.mark.parametrize(
+    ("references", "answer"),
+    [
+        (["914 km"], "It's 914 km (568 miles, about 9 hours) to the Massachusetts Institute of Technology."),
+        (["Ann", "Bob", "Eve"], "1. Ann\n2. Bob\n3. Eve"),
+        (["Ann", "Bob", "Eve"], "| # | Who |\n|---|---|\n| 1 | Ann |\n| 2 | Bob |\n| 3 | Eve |"),
+        (["10.5"], "4.5 + 3 + 3 = 10.5"),
+        (["Ann", "Bob"], "The second is Bob, the first Ann."),
+    ],
+)
+def test_what_explains_itself(references: list[str], answer: str) -> None:
+    found = unexplained(answer, references, question_of("How far is it from here to MIT?"))
+    assert (found.names, found.numbers, found.turns, found.complete) == ((), (), (), True)
+
+
+def test_an_answer_that_says_more_is_not_met_and_marked() -> None:
+    made = task("- string_match: {must_include: ['5']}", intent=PENDING)
+    assert judge(made, evidence(MORE), grading=find_grading("repaired", ["unsure"])).passed
+    verdict = judged({"must_include": ["5"]}, MORE)
+    assert (verdict.passed, verdict.score) == (False, 0.0)
+    why = verdict.results[0].why
+    assert why.startswith("unsure: it says more than the rules can vouch for: 'ann', 'bob', 'but', 'away'; ")
+    assert "there is none (--judge)" in why
+
+
+def test_an_answer_that_fails_without_a_reason_is_marked() -> None:
+    """The reference is there, by its words."""
+    verdict = judged({"exact_match": "Carnegie Science Center"}, "Science Center (Carnegie)", "Which museum is it?")
+    assert verdict.passed is False
+    assert verdict.results[0].why.startswith("unsure: all that is asked for stands in it")
+    sure = judged({"exact_match": "Carnegie Science Center"}, "The Warhol", "Which museum is it?")
+    assert not sure.results[0].why.startswith("unsure: ")
+
+
+def test_nobody_gains_by_being_unsure() -> None:
+    """Neither the check nor its contrary is met."""
+    assert judged({"must_include": ["5"]}, MORE).passed is False
+    inverted = judged(None, MORE, text="- not: {string_match: {must_include: ['5']}}")
+    assert inverted.passed is False
+
+
+@pytest.mark.parametrize(
+    ("decision", "passed"), [("correct", True), ("incorrect", False), ("partially_correct", False)]
+)
+def test_a_judge_decides(decision: Decision, passed: bool) -> None:
+    asker = Judge(decision)
+    verdict = judged({"must_include": ["5 |OR| 6"]}, MORE, asker=asker)
+    assert verdict.passed is passed
+    assert verdict.results[0].why.startswith("beyond the rules (")
+    assert [(each.kind, each.reference) for each in asker.asked] == [("equivalent", "5 or 6")]
+
+
+def test_a_judge_is_not_asked_about_what_is_sure() -> None:
+    asker = Judge()
+    assert judged({"must_include": ["5"]}, "5 reviews are pending.", asker=asker).passed is True
+    assert judged({"must_include": ["5"]}, "6 reviews are pending.", asker=asker).passed is False
+    assert asker.asked == []
+
+
+@pytest.mark.parametrize("error", [JudgeOff("the judge does not reach the bar"), JudgeError("no connection")])
+def test_a_judge_that_can_not_say_leaves_it_unsure(error: Exception) -> None:
+    verdict = judged({"must_include": ["5"]}, MORE, asker=Judge(error=error))
+    assert verdict.passed is False
+    assert verdict.results[0].why.startswith("unsure: ")
+    assert str(error) in verdict.results[0].why
+
+
+def test_a_copy_in_another_case_is_no_copy_of_a_token() -> None:
+    """A judge is asked about what is unsure, even where the answer is the reference but for case."""
+    asker = Judge("incorrect")
+    assert judged({"exact_match": "glft_aB3dE5fG7hK"}, "glft_ab3de5fg7hk", "What is my token?", asker).passed is False
+
+
+def test_other_gradings_and_kinds_of_reference_are_left_alone() -> None:
+    made = task("- string_match: {must_include: ['5']}", intent=PENDING)
+    answer = evidence(MORE)
+    assert judge(made, answer, grading=ORIGINAL).passed is True
+    fuzzy = judge(task("- string_match: {fuzzy_match: [it is old]}", intent="Why?"), answer, grading=REPAIRED)
+    assert fuzzy.results[0].cause == "judge"
+
+
+def test_answers_that_are_long_cost_little() -> None:
+    """Nor do those made to: names, brackets, numbers."""
+    for answer in ("Ab " * 2600, "( " * 3900, "1 " * 3900, "5 of all the " * 600, "1-" * 3900):
+        unexplained(answer, ["5"], question_of("Where is MIT?"))

@@ -7,6 +7,7 @@ import binascii
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from http import HTTPStatus
+from http.cookiejar import http2time
 from typing import Any
 from urllib.parse import parse_qsl, urljoin, urlsplit
 
@@ -121,8 +122,10 @@ def _cookie(text: str) -> dict[str, Any]:
     for attribute in attributes:
         key, _, value = attribute.strip().partition("=")
         match key.lower():
-            case "path" | "domain" | "expires" as key:
+            case "path" | "domain" as key:
                 cookie[key] = value
+            case "expires" if (seconds := http2time(value)) is not None:
+                cookie["expires"] = datetime.fromtimestamp(seconds, UTC).isoformat()
             case "httponly":
                 cookie["httpOnly"] = True
             case "secure":

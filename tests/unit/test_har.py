@@ -105,3 +105,17 @@ def test_status_without_a_name() -> None:
 def test_an_archive_says_that_it_is_incomplete() -> None:
     assert "comment" not in archive([request()])["log"]
     assert archive([request()], missing=7)["log"]["comment"].startswith("incomplete: 7 more requests")
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        ("Wed, 21 Oct 2026 07:28:00 GMT", {"expires": "2026-10-21T07:28:00+00:00"}),
+        ("Wed, 21-Oct-2026 07:28:00 GMT", {"expires": "2026-10-21T07:28:00+00:00"}),
+        ("Thu, 01 Jan 1970 00:00:00 GMT", {"expires": "1970-01-01T00:00:00+00:00"}),
+        ("soon", {}),
+    ],
+)
+def test_a_cookie_ends_at_a_date_as_the_format_has_them(said: str, kept: dict[str, str]) -> None:
+    (entry,) = entries([request(response_headers=(("Set-Cookie", f"a=1; Expires={said}"),))])
+    assert entry["response"]["cookies"] == [{"name": "a", "value": "1", **kept}]

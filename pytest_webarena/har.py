@@ -7,7 +7,7 @@ import binascii
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from http import HTTPStatus
-from http.cookiejar import http2time
+from http.cookiejar import http2time  # type: ignore[attr-defined]  # documented nowhere, there since 2.4
 from typing import Any
 from urllib.parse import parse_qsl, urljoin, urlsplit
 

@@ -83,10 +83,21 @@ def _key(params: Mapping[str, Any]) -> Move | None:
     held = [name for bit, name in _MODIFIERS if int(params.get("modifiers") or 0) & bit]
     if text and text.isprintable() and not {"Alt", "Control", "Meta"} & set(held):
         return _typed(text)
-    if params.get("type") == "char" or not key or key in _BARE:
+    if params.get("type") == "char" or not key or key in _BARE or _letter(params):
         return None
-    keys = "+".join([*held, key])
+    return _pressed(params)
+
+
+def _pressed(params: Mapping[str, Any]) -> Move:
+    held = [name for bit, name in _MODIFIERS if int(params.get("modifiers") or 0) & bit]
+    keys = "+".join([*held, str(params.get("key", ""))])
     return Move(action={"kind": "press", "keys": keys, "target": None}, value=keys, focused=True)
+
+
+def _letter(params: Mapping[str, Any]) -> str:
+    """The key, if it would write something but this command does not: its text follows as a ``char``, or never."""
+    key, modifiers = str(params.get("key", "")), int(params.get("modifiers") or 0)
+    return key if len(key) == 1 and key.isprintable() and not params.get("text") and not modifiers & 7 else ""
 
 
 def _mouse(params: Mapping[str, Any]) -> Move | None:
@@ -182,6 +193,9 @@ class Trajectory:
         self._last: Begun | None = None
         self._interrupted = False
         self._stopped = ""
+        self._down = ""
+        """A key for a character that went down without it: a step if it goes up again, for pages hear it, unless the
+        character came in between. Clients that type letter by letter send all three."""
 
     def stop(self, reason: str) -> None:
         """From now on refuse everything that would be a step."""
@@ -193,7 +207,8 @@ class Trajectory:
         """The reason for refusing ``command``; ``""`` lets it through."""
         if self._stopped:
             return self._stopped
-        move = read_move(command)
+        unwritten = self._without_text(command)
+        move = read_move(command) or unwritten
         if move is None:
             self._interrupted = self._interrupted or command.method in _MAY_FOCUS
             return ""
@@ -212,6 +227,14 @@ class Trajectory:
         self._last = begun
         self._events.put(begun)
         return await begun._answer
+
+    def _without_text(self, command: Command) -> Move | None:
+        if command.method != "Input.dispatchKeyEvent":
+            return None
+        down, kind, self._down = self._down, command.params.get("type"), ""
+        if kind in ("keyDown", "rawKeyDown"):
+            self._down = _letter(command.params)
+        return _pressed(command.params) if kind == "keyUp" and down and down == command.params.get("key") else None
 
     @staticmethod
     def _continues(move: Move, target: str, last: Begun) -> bool:

@@ -128,3 +128,29 @@ def test_after_the_end_nothing_is_let_through() -> None:
         )
 
     assert asyncio.run(play()) == ("over", "over", "over")
+
+
+def letters(text: str) -> list[Command]:
+    """As clients type that send key and character apart."""
+    return [
+        each
+        for letter in text
+        for each in (key("keyDown", letter), key("char", letter, text=letter), key("keyUp", letter))
+    ]
+
+
+def test_letters_sent_as_key_and_character_are_one_text() -> None:
+    assert [step["text"] for step in steps(*letters("Glue 2"))] == ["Glue 2"]
+
+
+def test_a_letter_that_writes_nothing_is_a_key_that_pages_hear() -> None:
+    found = steps(key("rawKeyDown", "j"), key("keyUp", "j"), *letters("x"), key("keyDown", "k"), key("keyUp", "k"))
+    assert [(step["kind"], step.get("keys") or step.get("text")) for step in found] == [
+        ("press", "j"),
+        ("type", "x"),
+        ("press", "k"),
+    ]
+
+
+def test_a_key_let_go_twice_is_one_step() -> None:
+    assert len(steps(key("keyDown", "j"), key("keyUp", "j"), key("keyUp", "j"), key("keyUp", "q"))) == 1

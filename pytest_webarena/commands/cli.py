@@ -110,6 +110,12 @@ def _parser() -> argparse.ArgumentParser:
         commands.add_parser("judge", help="measure a judge model with labelled answers before it is trusted")
     )
 
+    from pytest_webarena.llm_judge import rubric_command
+
+    rubric_command.add_arguments(
+        commands.add_parser("rubric", help="rubrics: have their items written, compare a judge's points with people's")
+    )
+
     repairs = commands.add_parser("repairs", help="list what --grading=repaired repairs, and which tasks it touches")
     repairs.add_argument("rule", nargs="*", metavar="RULE", help="default: all of them")
     repairs.add_argument("--suite", default="webarena", metavar="NAME", help="whose tasks to name (default: webarena)")

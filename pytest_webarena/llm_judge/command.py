@@ -9,64 +9,97 @@ from pathlib import Path
 
 from pytest_webarena.errors import JudgeError, UsageError
 from pytest_webarena.llm.config import ModelSettings
-from pytest_webarena.llm_judge.answers import SHIPPED_ANSWERS, read_answers
+from pytest_webarena.llm_judge.answers import SHIPPED_ANSWERS, SHIPPED_FORMULAS, read_answers
 from pytest_webarena.llm_judge.config import DEFAULT_BAR, JudgeSettings, endpoint, temperature
 from pytest_webarena.llm_judge.judge import Judge
-from pytest_webarena.llm_judge.measuring import keep_measurement, measure
+from pytest_webarena.llm_judge.measuring import Measurement, keep_measurement, measure
 from pytest_webarena.llm_judge.report import render
+from pytest_webarena.llm_judge.rubric_answers import SHIPPED_RUBRICS, read_marked
+from pytest_webarena.llm_judge.rubric_measuring import RubricMeasurement, measure_rubrics
+from pytest_webarena.llm_judge.rubric_report import render_rubrics
 
-__all__ = ["add_arguments", "run"]
+__all__ = ["add_arguments", "add_judge_arguments", "judge_settings", "run"]
+
+_SETS = {"answers": SHIPPED_ANSWERS, "formulas": SHIPPED_FORMULAS, "rubrics": SHIPPED_RUBRICS}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the command's arguments; those that name a judge are called as pytest calls them."""
     parser.add_argument("model", metavar="MODEL", help="name of the model, as its endpoint knows it")
     parser.add_argument("--judge-prompt", default="teacher", metavar="NAME", help="built-in or .j2 file (teacher)")
-    parser.add_argument("--judge-url", default="", metavar="URL", help="endpoint (default: OPENAI_BASE_URL)")
-    parser.add_argument(
-        "--judge-key-env", default="OPENAI_API_KEY", metavar="NAME", help="variable with its key, or none"
-    )
-    parser.add_argument("--judge-temperature", default="0", metavar="T", help="0; none leaves it to the endpoint")
+    add_judge_arguments(parser)
     parser.add_argument(
         "--judge-bar", type=float, default=DEFAULT_BAR, metavar="KAPPA", help=f"exit with 1 below it ({DEFAULT_BAR})"
     )
     parser.add_argument(
-        "--answers", type=Path, default=SHIPPED_ANSWERS, metavar="FILE", help="labelled answers of your own"
+        "--set",
+        choices=_SETS,
+        default="answers",
+        dest="labelled",
+        help="what it is measured for: answers (default), whether formulas are equal, points by rubrics",
     )
+    parser.add_argument("--answers", type=Path, metavar="FILE", help="labelled answers of your own, of that kind")
     parser.add_argument("--workers", type=int, default=8, metavar="N", help="requests at a time (default: 8)")
     parser.add_argument("--prices", type=Path, metavar="FILE", help="your price table, as for pytest")
     parser.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
     parser.set_defaults(run=run)
 
 
-def run(options: argparse.Namespace) -> int:
-    """Measure, remember, report: 0 when the bar is reached, 1 when not."""
-    settings = JudgeSettings(
+def add_judge_arguments(parser: argparse.ArgumentParser) -> None:
+    """How a judge is reached, as pytest calls it."""
+    parser.add_argument("--judge-url", default="", metavar="URL", help="endpoint (default: OPENAI_BASE_URL)")
+    parser.add_argument(
+        "--judge-key-env", default="OPENAI_API_KEY", metavar="NAME", help="variable with its key, or none"
+    )
+    parser.add_argument("--judge-temperature", default="0", metavar="T", help="0; none leaves it to the endpoint")
+
+
+def judge_settings(options: argparse.Namespace) -> JudgeSettings:
+    """The judge that the arguments name."""
+    return JudgeSettings(
         model=options.model,
-        prompt=options.judge_prompt,
+        prompt=getattr(options, "judge_prompt", "teacher"),
         endpoint=endpoint(options.judge_url, options.judge_key_env),
         temperature=temperature(options.judge_temperature),
-        bar=options.judge_bar,
+        bar=getattr(options, "judge_bar", DEFAULT_BAR),
     )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Measure, remember, report: 0 when the bar is reached, 1 when not."""
+    settings = judge_settings(options)
     if options.workers < 1:
         raise UsageError(f"--workers: expected at least 1, found {options.workers}")
     models = ModelSettings(prices=options.prices)
     settings.check(models)
-    answers = read_answers(options.answers)
+    shipped = _SETS[options.labelled]
+    file = shipped if options.answers is None or options.answers.resolve() == shipped else options.answers
+    judge = Judge(settings, models)
     try:
-        measurement = measure(Judge(settings, models), answers, workers=options.workers)
+        if options.labelled == "rubrics":
+            measurement: Measurement | RubricMeasurement = measure_rubrics(
+                judge, read_marked(file), workers=options.workers
+            )
+        else:
+            answers = read_answers(file)
+            if (answers.answers[0].question.kind == "formula") != (options.labelled == "formulas"):
+                other = "formulas" if options.labelled == "answers" else "answers"
+                raise UsageError(f"--answers {file}: expected a set of {options.labelled}; it fits --set={other}")
+            measurement = measure(judge, answers, workers=options.workers)
     except JudgeError as error:
         raise UsageError(
             f"{error}".removeprefix("judge: ").removesuffix(
                 "; the trial is recorded and can be judged again with --rescore"
             )
         ) from None
-    kappa = measurement.agreement.kappa
     if options.format == "json":
         print(json.dumps(measurement.to_json(), indent=1))
+    elif isinstance(measurement, RubricMeasurement):
+        print(render_rubrics(measurement, bar=settings.bar))
     else:
         print(render(measurement, bar=settings.bar))
-    if options.answers == SHIPPED_ANSWERS or options.answers.resolve() == SHIPPED_ANSWERS:
-        file = keep_measurement(measurement)
-        print(f"\nremembered for runs with --judge={options.model}: {file}", file=sys.stderr)
+    if file == shipped:
+        kept = keep_measurement(measurement)
+        print(f"\nremembered for runs with --judge={options.model}: {kept}", file=sys.stderr)
+    kappa = measurement.kappa
     return 0 if kappa is not None and kappa >= settings.bar else 1

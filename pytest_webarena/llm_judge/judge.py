@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
+from typing import Generic, TypeVar
 
 from pytest_webarena.checks.asking import Grade, JudgeOff, JudgeUnreadable, Question, QuestionKind
 from pytest_webarena.errors import JudgeError, ModelError, UsageError
@@ -18,7 +19,9 @@ from pytest_webarena.llm_judge.replies import WORDS, understand
 from pytest_webarena.llm_judge.verdicts import Kept, VerdictCache
 from pytest_webarena.results.records import JudgeRecord
 
-__all__ = ["LONGEST", "NO_JUDGE", "Judge", "JudgeSession"]
+__all__ = ["LONGEST", "NO_JUDGE", "Judge", "JudgeSession", "Said", "lines"]
+
+T = TypeVar("T")
 
 LONGEST = 20_000
 """Characters of an answer that a judge is shown. Nobody who knows the answer needs more to say it."""
@@ -75,6 +78,16 @@ class Judge:
 
     def _new_client(self, trial: str) -> ModelClient:
         return ModelClient(self.settings.endpoint, self._models, trial=trial, purpose="judge", worker=self._worker)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said(Generic[T]):
+    """What came of a conversation."""
+
+    read: T | str
+    """What was read in the last reply; a text: why nothing could be."""
+    replies: tuple[str, ...]
+    usage: Usage
 
 
 class JudgeSession:
@@ -149,27 +162,37 @@ class JudgeSession:
         """Put the question until a reply can be read."""
         settings = self._judge.settings
         texts = {name: _sendable(getattr(question, name)) for name in ("intent", "reference", "answer")}
-        values = {"kind": question.kind, "items": question.items, **texts, "quote": _quote, "lines": _lines}
+        values = {"kind": question.kind, "items": question.items, **texts, "quote": _quote, "lines": lines}
         messages = self._judge.prompt(question.kind).messages(values)
+        most = _RUBRIC_TOKENS if question.kind == "rubric" else 0
+        said = self.converse(messages, lambda text: understand(text, question), most=most)
+        if isinstance(said.read, str):
+            raise JudgeUnreadable(
+                f"judge {settings.model}: none of {settings.asks} replies {_wanted(question, said.read)}; "
+                f"the last one ends with {_end(said.replies[-1])!r}",
+                replies=said.replies,
+            )
+        return Kept(replies=said.replies, usage=said.usage)
+
+    def converse(self, messages: tuple[Message, ...], read: Callable[[str], T | str], *, most: int = 0) -> Said[T]:
+        """Send ``messages`` until ``read`` can read the reply; what it says of one that it can't is sent as the next.
+
+        ``most``: tokens of a reply at least. Raises `JudgeError` when the model can't be reached.
+        """
         replies: list[str] = []
         used = Usage()
-        told = ""
-        while len(replies) < settings.asks:
-            reply = self._send(messages, most=_RUBRIC_TOKENS if question.kind == "rubric" else 0)
+        found: T | str = ""
+        while len(replies) < self._judge.settings.asks:
+            reply = self._send(messages, most=most)
             self._usage += reply.usage
             used += reply.usage
             text = reply.text or reply.refusal
             replies.append(text)
-            read = understand(text, question)
-            if not isinstance(read, str):
-                return Kept(replies=tuple(replies), usage=used)
-            told = read
-            messages = (*messages, Message(role="assistant", text=text), Message(role="user", text=told))
-        raise JudgeUnreadable(
-            f"judge {settings.model}: none of {settings.asks} replies {_wanted(question, told)}; "
-            f"the last one ends with {_end(replies[-1])!r}",
-            replies=tuple(replies),
-        )
+            found = read(text)
+            if not isinstance(found, str):
+                break
+            messages = (*messages, Message(role="assistant", text=text), Message(role="user", text=found))
+        return Said(read=found, replies=tuple(replies), usage=used)
 
     def _send(self, messages: tuple[Message, ...], *, most: int) -> ModelReply:
         settings = self._judge.settings
@@ -208,7 +231,7 @@ def _quote(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 
-def _lines(text: str) -> str:
+def lines(text: str) -> str:
     """``text`` with a bar before each line, as it stands otherwise: no line in it can pass for one of the teacher's."""
     return "\n".join(f"| {line}" for line in text.splitlines() or [""])
 

@@ -51,6 +51,11 @@ class Measurement:
         """Over all answers."""
         return Agreement((each.case.grade, each.told) for each in self.graded)
 
+    @property
+    def kappa(self) -> float | None:
+        """Of passing."""
+        return self.agreement.kappa
+
     def by(self, key: Callable[[LabelledAnswer], str]) -> dict[str, Agreement]:
         """Over groups of answers, largest first."""
         groups: dict[str, list[tuple[Decision, Decision | None]]] = {}

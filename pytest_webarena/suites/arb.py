@@ -9,15 +9,20 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
+from pytest_webarena.checks.asking import RubricItem
 from pytest_webarena.checks.computed.arithmetic import NoNumber
 from pytest_webarena.checks.computed.choice import read_choice
 from pytest_webarena.checks.computed.extraction import unwrap
+from pytest_webarena.checks.computed.grammar import parse
+from pytest_webarena.checks.computed.rubric_files import items_of_text, read_items, read_rubric
+from pytest_webarena.checks.computed.tokens import Unreadable
 from pytest_webarena.checks.computed.values import read_number
+from pytest_webarena.errors import UsageError
 from pytest_webarena.suites.forms import Form, make_task
 from pytest_webarena.suites.rows import Row, TaskRows, read_rows
-from pytest_webarena.tasks.kinds import find_kind
 from pytest_webarena.tasks.model import Task
 from pytest_webarena.text import clip
 
@@ -31,6 +36,7 @@ _OPTIONS = ("answercandidates", "answerchoices", "choices", "options")
 _ANSWER = ("finalanswer", "answer")
 _TYPE = ("problemtype", "answertype", "type")
 _SUBJECT = ("subject", "topic", "category")
+_SOLUTION = ("solution", "finalanswer", "answer")
 _ID = ("id", "problemnumber")
 _LISTS = ("problems", "data", "results", "documents")
 """Keys under which a file may have its problems."""
@@ -115,6 +121,18 @@ def _add(rows: TaskRows, line: str, offset: int, number: int) -> None:
         rows.note(number, 1, "a JSON object in each line", clip(line.strip(), 60))
 
 
+def _item(data: Any) -> Any:
+    """An item of a rubric with the names of its keys that we have for them."""
+    if isinstance(data, str):
+        items = items_of_text(data)
+        return {"points": items[0].points, "what": items[0].what} if len(items) == 1 else data
+    if not isinstance(data, Mapping):
+        return data
+    names = {"points": "points", "score": "points", "max": "points", "what": "what"}
+    names |= dict.fromkeys(("item", "text", "description", "criterion"), "what")
+    return {names.get(str(key).lower(), key): value for key, value in data.items()}
+
+
 class _Problem:
     """One problem, whatever its keys are spelt like."""
 
@@ -140,17 +158,18 @@ class _Problem:
         if not answer and kind != "rubric":
             self._fault("a final answer ('Final_Answer')", "none")
             return None
-        check, said, skip = self._check(kind, answer)
+        id = f"{name}.{self._id()}"
+        check, said, skip = self._proof(id) if kind == "rubric" else self._check(kind, answer)
         source = {"suite": "arb", "answer": kind}
         if subject := self._text(_SUBJECT):
             source["subject"] = subject
         for key in ("source", "topic"):
             if text := self._text((key,)):
                 source.setdefault(key, text)
-        if kind == "rubric":
-            source |= {key: text for key in ("rubric", "solution") if (text := self._text((key,)))}
+        if kind == "rubric" and skip and (text := self._text(("rubric",))):
+            source["rubric"] = text  # for whoever writes the items
         form: Form = {
-            "id": f"{name}.{self._id()}",
+            "id": id,
             "intent": statement,
             "sites": [],
             "checks": [check],
@@ -161,18 +180,18 @@ class _Problem:
         if skip:
             form["skip"] = skip
         elif said:
-            form["solution"] = [{"stop": f"ANSWER: {said}"}]
+            form["solution"] = [{"stop": said}]
         return form
 
     def _check(self, kind: str, answer: str) -> tuple[Form, str, str]:
         """The check, what the oracle says, and why the problem can't be posed, if it can't."""
-        as_text = {"answer": answer or "(a proof)"}
+        as_text = {"answer": answer}
         if kind == "choice":
             options = self._options()
             letter = read_choice(unwrap(answer), options) if len(options) > 1 else ("", "it has fewer than two options")
             if isinstance(letter, tuple):
                 return as_text, "", clip(f"its final answer '{clip(answer, 60)}' names no option: {letter[1]}", 200)
-            return {"choice": {"options": options, "is": letter, "marker": True}}, letter, ""
+            return {"choice": {"options": options, "is": letter, "marker": True}}, f"ANSWER: {letter}", ""
         if kind == "number":
             try:
                 found = read_number(unwrap(answer))
@@ -181,12 +200,44 @@ class _Problem:
             number: Form = {"is": found.written.text, "preset": "arb"}
             if not found.written.value:
                 number["abs"] = 0.01
-            return {"number": number}, answer, ""
-        if find_kind(kind) is None:
-            return as_text, "", f"a problem of the type {_KINDS[kind]} needs the check '{kind}', which there is not"
-        if kind == "symbolic":
-            return {"symbolic": answer}, answer, ""
-        return as_text, "", "a proof needs a rubric with points: write one as a check 'rubric' in a task file"
+            return {"number": number}, f"ANSWER: {answer}", ""
+        try:
+            parse(unwrap(answer))
+        except Unreadable as error:
+            return as_text, "", clip(f"its final answer '{clip(answer, 60)}' is no formula: {error}", 200)
+        return {"symbolic": {"equals": unwrap(answer), "marker": True}}, f"ANSWER: {answer}", ""
+
+    def _proof(self, id: str) -> tuple[Form, str, str]:
+        """The same for a proof: points by the rubric that was written for it, else by the one that came with it."""
+        solution = self._text(_SOLUTION)
+        rubric: Form = {"solution": solution} if solution else {}
+        file = Path(self._path).parent / "rubrics" / f"{id}.yaml"
+        skip = ""
+        try:
+            items = read_rubric(file) if file.is_file() else self._items()
+        except UsageError as error:
+            items, skip = (), clip(str(error), 200)
+        if items:
+            rubric["items"] = [{"points": item.points, "what": item.what} for item in items]
+        if not rubric:
+            rubric = {"solution": "(none is known)"}
+            skip = skip or "a proof with neither a rubric nor a solution can't be graded"
+        elif not items:
+            command = f"webarena rubric author '{PREFIX}{self._path}::{id}' --model=MODEL"
+            skip = skip or f"the rubric of this proof has no items yet: {command} writes them"
+        return {"rubric": rubric}, solution, skip
+
+    def _items(self) -> tuple[RubricItem, ...]:
+        """The items of the rubric that came with the problem, if they can be told for sure."""
+        given = next((value for value in self._found(("rubric",)) if value), "")
+        if isinstance(given, str):
+            return items_of_text(given)
+        if isinstance(given, Mapping):
+            given = given.get("items") or ()
+        try:
+            return read_items([_item(each) for each in given] if isinstance(given, list) else given, "its rubric")
+        except UsageError:
+            return ()
 
     def _kind(self) -> str | None:
         said = self._text(_TYPE)

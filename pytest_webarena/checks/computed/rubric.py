@@ -70,7 +70,7 @@ def _fault(values: dict[str, Any], node: MapNode, reading: Reading) -> Fault | N
         return Fault("'items', a 'file' with them, or at least a 'solution' to write them from", "neither")
     if len(items) > MOST_ITEMS:
         return Fault(f"at most {MOST_ITEMS} items", str(len(items)))
-    if file:
+    if file and not reading.path.startswith("<"):  # a text that is no file has nothing beside it
         try:
             values["items"] = read_rubric(Path(reading.path).parent / file)
         except UsageError as error:

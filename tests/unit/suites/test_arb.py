@@ -119,6 +119,71 @@ def test_what_cannot_be_judged_is_skipped_with_its_reason(tmp_path: Path) -> Non
     assert tasks[2].source["rubric"] == "2 points"
 
 
+PROOF = {
+    "_id": "p1",
+    "Problem_Statement": "Show that 4 divides the square of an even number.",
+    "Problem_Type": "Proof",
+    "Topic": "Numbers",
+    "Solution": "Write n = 2k. Then n^2 = 4k^2.",
+}
+RUBRIC = "1. (4 points) Writes n = 2k.\n2. (6 points) Squares it.\nTotal: 10 points"
+
+
+@pytest.mark.parametrize(
+    "rubric",
+    [
+        RUBRIC,
+        [{"points": 4, "description": "Writes n = 2k."}, {"points": 6, "description": "Squares it."}],
+        {"items": [{"score": 4, "item": "Writes n = 2k."}, {"score": 6, "item": "Squares it."}]},
+        ["(4 points) Writes n = 2k.", "Squares it. (6 points)"],
+    ],
+    ids=["lines", "objects", "mapping", "texts"],
+)
+def test_a_proof_is_graded_by_the_rubric_of_the_data(tmp_path: Path, rubric: Any) -> None:
+    (task,) = read(tmp_path, [{**PROOF, "Rubric": rubric}])
+    assert not task.skip
+    assert task.checks[0].kind == "rubric"
+    spec = task.checks[0].spec
+    assert [(item.points, item.what) for item in spec.items] == [(4, "Writes n = 2k."), (6, "Squares it.")]
+    assert spec.solution == PROOF["Solution"]
+    assert passes(task, PROOF["Solution"])  # the oracle needs no judge
+    assert passes(task, "It is clear.") is None  # whoever else does
+    assert passes(task, "N/A") is False
+
+
+def test_a_reviewed_rubric_beside_the_file_goes_before_that_of_the_data(tmp_path: Path) -> None:
+    (tmp_path / "rubrics").mkdir()
+    (tmp_path / "rubrics" / "some.p1.yaml").write_text("items: [{points: 10, what: Does all of it.}]")
+    (task,) = read(tmp_path, [{**PROOF, "rubric": RUBRIC}])
+    assert [item.what for item in task.checks[0].spec.items] == ["Does all of it."]
+    (tmp_path / "rubrics" / "some.p1.yaml").write_text("items: []")
+    (broken,) = read(tmp_path, [{**PROOF, "rubric": RUBRIC}])
+    assert "rubric some.p1.yaml: items: expected a list of 1 to 40" in broken.skip
+
+
+def test_a_proof_without_items_says_how_to_get_them(tmp_path: Path) -> None:
+    (task,) = read(tmp_path, [PROOF])
+    assert f"webarena rubric author 'arb:{tmp_path}/some.json::some.p1'" in task.skip
+    (bare,) = read(tmp_path, [{key: value for key, value in PROOF.items() if key != "Solution"}])
+    assert "neither a rubric nor a solution" in bare.skip
+    (vague,) = read(tmp_path, [{**PROOF, "rubric": "Give points as you see fit."}])
+    assert vague.skip
+    assert vague.source["rubric"] == "Give points as you see fit."
+
+
+def test_a_formula(tmp_path: Path) -> None:
+    pytest.importorskip("sympy")
+    symbolic = {**NUMBER, "Problem_Type": "Symbolic", "Final_Answer": "$\\frac{x^2}{2}$"}
+    task, odd = read(tmp_path, [symbolic, {**symbolic, "_id": "2", "Final_Answer": "all of these \\oops {"}])
+    assert task.source["answer"] == "symbolic"
+    assert passes(task, "Integrate.\nANSWER: x*x/2")
+    assert not passes(task, "Integrate.\nANSWER: x*x")
+    assert not passes(task, "x*x/2")  # no final answer
+    assert task.solution is not None
+    assert passes(task, task.solution[-1].answer)  # type: ignore[union-attr]
+    assert "is no formula" in odd.skip
+
+
 @pytest.mark.parametrize(
     ("problem", "told"),
     [

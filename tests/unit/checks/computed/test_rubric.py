@@ -182,12 +182,15 @@ def test_without_items_there_is_no_verdict_and_it_says_what_to_do() -> None:
         ("{items: [{points: 1}]}", "the key 'what' in an item of a rubric"),
         ("{items: [{points: 1, what: x}], file: a.yaml}", "either 'items' or 'file'"),
         ("{items: [{points: 1, what: x}], threshold: 70}", "a number above 0 and at most 1"),
-        ("{file: none.yaml}", "none.yaml"),
+        ("{file: none.yaml}", "rubric none.yaml: expected a readable file"),
     ],
 )
-def test_what_is_wrong_with_a_rubric_is_told(rubric: str, told: str) -> None:
+def test_what_is_wrong_with_a_rubric_is_told(tmp_path: Path, rubric: str, told: str) -> None:
+    (tmp_path / "a.yaml").write_text(
+        f"tasks: [{{id: t, intent: Prove it., sites: [], checks: [{{rubric: {rubric}}}]}}]"
+    )
     with pytest.raises(TaskFileError) as raised:
-        task(rubric)
+        load_tasks(tmp_path / "a.yaml")
     assert told in str(raised.value)
 
 

@@ -1,0 +1,66 @@
+"""Judges of rubrics with known habits, as scripts for the local endpoint."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from pytest_webarena.llm_judge.rubric_answers import GradedAnswers
+from tests.model_server import Model, say
+
+__all__ = ["generous", "knows", "noisy_points", "reply"]
+
+Points = Callable[[str, Sequence[float], Sequence[float]], Sequence[float]]
+"""Given the prompt, the right points and the most there are, those that are given."""
+
+
+def reply(points: Sequence[float], quote: str) -> str:
+    """A reply in the form that is asked for."""
+    lines = [f"ITEM {number} POINTS {each:g}\nQUOTE {quote}" for number, each in enumerate(points, start=1)]
+    return "\n".join(["Let me see.", "", *lines])
+
+
+def knows(answers: GradedAnswers, given: Points = lambda prompt, right, most: right) -> Model:
+    """Knows all the right points, and gives what it makes of them, with the first words of the answer as evidence."""
+    table: Mapping[str, tuple[Sequence[float], Sequence[float], str]] = {
+        barred(each.question.answer): (
+            each.points,
+            [item.points for item in each.question.items],
+            each.question.answer[:30],
+        )
+        for each in answers.answers
+    }
+
+    def grade(body: dict[str, Any]) -> str:
+        prompt = body["messages"][1]["content"]
+        said = prompt.partition("The student's answer:\n")[2].partition("\n\nHow to grade:")[0]
+        right, most, quote = table[said]
+        return reply(given(prompt, right, most), quote)
+
+    return lambda body: say(grade(body), usage=(300, 20))
+
+
+def generous(answers: GradedAnswers) -> Model:
+    """Gives all points to all."""
+    return knows(answers, lambda prompt, right, most: most)
+
+
+def noisy_points(answers: GradedAnswers, *, share: float) -> Model:
+    """Knows the right points, but turns this share of them round."""
+
+    def given(prompt: str, right: Sequence[float], most: Sequence[float]) -> Sequence[float]:
+        return [
+            top - point if _draw(f"{number}{prompt}") < share else point
+            for number, (point, top) in enumerate(zip(right, most, strict=True))
+        ]
+
+    return knows(answers, given)
+
+
+def barred(text: str) -> str:
+    return "\n".join(f"| {line}" for line in text.splitlines())
+
+
+def _draw(text: str) -> float:
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big") / 2**32

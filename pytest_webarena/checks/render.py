@@ -48,7 +48,9 @@ def _headline(verdict: Verdict) -> str:
     else:
         text = f"failed: {count}"
     if verdict.score is not None and (0 < verdict.score < 1 or verdict.threshold < 1):
-        text += f", score {verdict.score:.3g} of {verdict.threshold:.3g}"
+        text += f", score {verdict.score:.3g}"
+        if not verdict.passed or verdict.score >= verdict.threshold - 1e-9:  # else a check's own threshold decided
+            text += f" of {verdict.threshold:.3g}"
     if verdict.stop_reason and verdict.stop_reason != "answered":
         text += f" (stopped: {verdict.stop_reason})"
     return text

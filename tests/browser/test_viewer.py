@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from pytest_webarena.checks.verdict import Part
 from pytest_webarena.evidence import TargetRecord
 from pytest_webarena.results import Attempt, RunDir
 from pytest_webarena.results.statistics import clustered_interval
@@ -131,6 +132,24 @@ def test_filters_and_sorting(visit: Visit) -> None:
         assert await page.locator("th[aria-sort=descending]").inner_text() == "Steps"
         await page.get_by_label("How it ended").select_option("error: site")
         await _shown(page, "#count", ["1 of 5 trials"])
+
+    visit(act)
+
+
+def test_the_items_of_a_rubric_are_shown_with_their_quotes(run: RunDir, visit: Visit) -> None:
+    parts = (
+        Part(what="Sets up.", points=4, of=4, given=4, quote="n = 2k"),
+        Part(what=HOSTILE, points=0, of=6, given=6, quote=HOSTILE, why="6 given, but the quote is not in the answer"),
+    )
+    make_trial(run, "prove", agent="careful", checks=[check("rubric", 0.4, counts=1.0, parts=parts, why="4 of 10")])
+
+    async def act(page: Page) -> None:
+        await page.get_by_role("button", name="prove, careful, trial 1: passed").click()
+        await _shown(page, ".checks .sign", ["✓", "✓", "✗"])
+        await _shown(page, ".parts td:nth-child(3)", ["4 / 4", "0 / 6"])
+        assert (await _texts(page, ".parts q"))[0].strip('“”"') == "n = 2k"
+        assert await _texts(page, ".parts small") == ["6 given, but the quote is not in the answer"]
+        assert await page.title() == "run · webarena run"
 
     visit(act)
 

@@ -17,6 +17,7 @@ from pytest_webarena.agents.model.replies import ACTION_SCHEMA, Decision, ReplyF
 from pytest_webarena.agents.protocol import Assignment, Reply
 from pytest_webarena.browser.config import ObservationConfig
 from pytest_webarena.browser.observation.forms import prompt_lines
+from pytest_webarena.browser.pageless import NO_PAGE
 from pytest_webarena.errors import WebArenaError
 from pytest_webarena.evidence import StopReason, Usage
 from pytest_webarena.llm.client import BudgetSpent, ModelClient, OutOfTime, budget_error
@@ -230,6 +231,7 @@ class ModelAgent:
             "examples": examples(self._view.answer_format) if style.examples else (),
             "unachievable_hint": style.unachievable_hint,
             "answer_instructions": self._view.answer_instructions,
+            "pageless": observation.text == NO_PAGE,
         }
 
     def _listed(self) -> Sequence[Turn]:

@@ -24,6 +24,7 @@ from pytest_webarena.sites.catalogues.external import EXTERNAL
 if TYPE_CHECKING:
     from _pytest.terminal import TerminalReporter
 
+    from pytest_webarena.checks.asking import QuestionKind
     from pytest_webarena.llm.config import ModelSettings
     from pytest_webarena.llm.ledger import LedgerLine
     from pytest_webarena.llm_judge import JudgeSettings
@@ -105,7 +106,8 @@ def write_summary(reporter: TerminalReporter, controller: Controller) -> None:
     if controller.broker_report is not None:
         lines += site_lines(controller.broker_report)
     lines += budget_lines(read_ledger(run.path / LEDGER), reporter.config.stash[SETTINGS].options.models)
-    lines += judge_lines(reporter.config.stash[SETTINGS].judge)
+    asked = " ".join(record.judge.prompt for record in controller.records if record.judge is not None)
+    lines += judge_lines(reporter.config.stash[SETTINGS].judge, asked)
     if reporter.config.stash[SETTINGS].rescore is not None:
         lines += rescored_lines(controller.records, since=controller.started)
     lines += cut_off_lines(sum(map(run.cut_off, controller.records)))
@@ -262,12 +264,22 @@ def left_out_lines(left_out: LeftOut, *, failed: int = 0) -> Iterator[Line]:
         yield from _row("left out", parts, indent=0)
 
 
-def judge_lines(settings: JudgeSettings) -> Iterator[Line]:
-    """How far the run's judge is to be trusted; nothing without one."""
-    if settings.model:
-        state = standing(settings)
-        mark = "red" if state.off else "" if state.known is not None else "yellow"
-        yield from (Line(text, mark) for text in textwrap.wrap(f"judge {state.told}", _WIDTH - 10))
+_JUDGED: tuple[QuestionKind, ...] = ("equivalent", "formula", "rubric")
+"""Kinds of question that judges are measured for, each by itself."""
+
+
+def judge_lines(settings: JudgeSettings, asked: str = "") -> Iterator[Line]:
+    """How far the run's judge is to be trusted; nothing without one.
+
+    ``asked``: the prompts that it was asked with. Of formulas and rubrics is told where they were, or it was measured.
+    """
+    if not settings.model:
+        return
+    for kind in _JUDGED:
+        state = standing(settings, kind)
+        if kind == "equivalent" or state.known is not None or f"{kind}@" in asked:
+            mark = "red" if state.off else "" if state.known is not None else "yellow"
+            yield from (Line(text, mark) for text in textwrap.wrap(f"judge {state.told}", _WIDTH - 10))
 
 
 def _judge_rows(summary: Summary) -> Iterator[Line]:

@@ -2,12 +2,22 @@ let current = null, frameAt = 0, show = () => {};
 
 const mark = (score) => score === null || score === undefined ? ["?", "error"] : score >= 1 ? ["✓", "passed"] : score <= 0 ? ["✗", "failed"] : ["◐", "failed"];
 
+// The items of a rubric: what each came to, and the words of the answer that earned it.
+function partsOf(parts) {
+  return make("table", { className: "parts" }, make("tbody", {}, parts.map((part, number) => {
+    const [sign, kind] = mark(part.points / part.of);
+    return make("tr", {}, make("td", { className: `sign ${kind}` }, sign), make("td", { className: "number" }, number + 1), make("td", { className: "number" }, `${part.points} / ${part.of}`),
+      make("td", {}, part.what, part.quote ? make("q", {}, part.quote) : "", part.why ? make("small", {}, part.why) : ""));
+  })));
+}
+
 function check(result) {
-  const [sign, kind] = mark(result.score);
+  const [sign, kind] = mark(result.counts ?? result.score);
   const state = result.state && result.state !== "end" ? ` ${result.state}` : "";
   const rows = ["expected", "actual", "why"].filter((name) => result[name]);
   return make("li", {}, make("p", {}, make("span", { className: `sign ${kind}` }, sign), " ", make("b", {}, result.kind), make("span", { className: "dim" }, ` ${result.path}${state}`)),
     rows.length ? make("dl", {}, rows.map((name) => [make("dt", {}, name), make("dd", {}, String(result[name]))])) : "",
+    result.parts?.length ? partsOf(result.parts) : "",
     result.children?.length ? make("ul", { className: "checks" }, result.children.map(check)) : "");
 }
 

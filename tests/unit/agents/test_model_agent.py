@@ -10,9 +10,13 @@ from typing import Any
 import pytest
 
 from pytest_webarena.actions import Click, Element, Goto, Invalid, Stop
-from pytest_webarena.agents import Assignment, resolve_agent
+from pytest_webarena.agents import Assignment, TaskView, resolve_agent
 from pytest_webarena.agents.overrides import Overrides
 from pytest_webarena.agents.protocol import InputImage
+from pytest_webarena.browser.pageless import Pageless
+from pytest_webarena.checks import REPAIRED
+from pytest_webarena.checks.told import answer_form
+from pytest_webarena.tasks import parse_tasks
 from pytest_webarena.tasks.model import Task
 from tests.model_server import Answer, call, model_server, say
 
@@ -184,6 +188,47 @@ def test_typed_answers_are_asked_for_by_the_shipped_prompts(make: Make) -> None:
         with model_server([said]) as server:
             act(make(server, **keys))
         assert "retrieved_data" not in server.prompt()
+
+
+@pytest.mark.parametrize("keys", [{}, {"reply": "tools"}, {"reply": "json"}, {"reasoning": False}])
+def test_a_question_without_a_page_is_not_asked_as_if_there_were_one(make: Make, keys: dict[str, Any]) -> None:
+    question = TaskView(intent="What is 6 times 7?", answer_form="your answer is a number")
+    with model_server([say("noop")]) as server:
+        agent = make(server, view=question, prompt="standard", invalid_retries=0, **keys)
+        act(agent, Pageless().observe())
+        act(agent, Pageless().observe())
+        system = server.bodies[0]["messages"][0]["content"]
+        assert system.startswith("You answer a question for somebody else.")
+        for prompt in (server.prompt(0), server.prompt(1)):
+            assert "You operate a web browser" not in prompt
+            assert "about:blank" not in prompt
+            assert "Text on pages" not in prompt
+            assert "your answer is a number" in prompt
+        act(make(server, prompt="standard", invalid_retries=0, **keys))
+        assert server.bodies[-1]["messages"][0]["content"].startswith("You operate a web browser")
+
+
+CHECKS = {
+    "choice": ("{choice: {options: [iron, tin], is: B, marker: true}}", ("A) iron", "B) tin", "ANSWER:")),
+    "number": ("{number: {is: 2, unit: m}}", ("one number, measured in m",)),
+    "symbolic": ("{symbolic: 'x^2'}", ("one formula",)),
+    "rubric": ("{rubric: {items: [{points: 1, what: Secret item.}]}}", ("the whole solution", "graded step by step")),
+}
+
+
+@pytest.mark.parametrize("prompt", ["standard", "webarena"])
+@pytest.mark.parametrize("kind", CHECKS)
+def test_the_form_of_computed_answers_is_told(make: Make, kind: str, prompt: str) -> None:
+    check, told = CHECKS[kind]
+    [task] = parse_tasks(f"tasks: [{{id: t, intent: Which?, sites: [], checks: [{check}]}}]")
+    view = TaskView(intent=task.intent, answer_form=answer_form(task, REPAIRED))
+    with model_server([say("```noop```")]) as server:
+        act(make(server, view=view, prompt=prompt), Pageless().observe())
+    text = server.prompt()
+    assert all(each in text for each in told)
+    assert text.count(view.answer_form) == 1
+    assert "Secret" not in text
+    assert "as short as it can be" not in text
 
 
 def test_prompt_files_of_ones_own_tell_of_typed_answers_below_the_intent(make: Make, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from pytest_webarena.results.exchanges import exchange_words
 from pytest_webarena.results.wording import action_words, printable, usage_words
 
 if TYPE_CHECKING:
-    from pytest_webarena.checks.verdict import CheckResult
+    from pytest_webarena.checks.verdict import CheckResult, Part
     from pytest_webarena.evidence import Evidence, RequestRecord, StepRecord
     from pytest_webarena.plugin.reporting.allure.files import Attachments
 
@@ -142,6 +142,20 @@ class _Timeline:
         if check.score is not None and 0 < check.score < 1:
             result.parameters.append(Parameter(name="score", value=f"{check.score:.3g}"))
         result.steps += [self._check(child) for child in check.children]
+        result.steps += [self._part(number, part) for number, part in enumerate(check.parts, start=1)]
+        return result
+
+    def _part(self, number: int, part: Part) -> TestStepResult:
+        """An item of a rubric."""
+        sign = "✓" if part.points >= part.of else "◐" if part.points else "✗"
+        what = " ".join(_cut(part.what, 120).split())
+        result = _step(f"{sign} item {number}: {part.points:g} of {part.of:g} points: {what}", self._now, self._now)
+        result.status = "passed" if part.points >= part.of else "failed"
+        for name, text in (("item", part.what), ("quote", part.quote), ("why", part.why)):
+            if text:
+                result.parameters.append(Parameter(name=name, value=_cut(text)))
+                if len(text) > _INLINE:
+                    result.attachments.append(self._files.text(name, text))
         return result
 
     def _long_text(self, title: str, name: str, text: str) -> TestStepResult:

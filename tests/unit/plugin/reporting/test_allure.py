@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from playwright._impl._driver import compute_driver_executable
 
+from pytest_webarena.checks.verdict import Part
 from pytest_webarena.evidence import StopReason
 from pytest_webarena.plugin.reporting.allure import write_results
 from pytest_webarena.plugin.reporting.allure.identity import Identity, source_url
@@ -176,6 +177,26 @@ def test_failures_say_what_was_expected_and_seen(run: RunDir, target: Path) -> N
         "✗ url (checks[0]): the paths differ",
         "✓ answer (checks[0])",
     ]
+
+
+def test_the_items_of_a_rubric_are_steps(run: RunDir, target: Path) -> None:
+    parts = (
+        Part(what="Sets up.", points=4, of=4, given=4, quote="n = 2k"),
+        Part(what="Solves.", points=2.5, of=5, given=2.5, quote="=> so"),
+        Part(what="Ends.", points=0, of=1, given=1, quote="never said", why="1 given, but it is not in the answer"),
+    )
+    checks = (check("rubric", 0.65, counts=1.0, parts=parts, why="6.5 of 10 points"),)
+    make_trial(run, checks=checks)
+    (result,) = report(run, target)
+    (judged,) = result["steps"][-1]["steps"]
+    assert (judged["name"], judged["status"]) == ("✓ rubric (checks[0])", "passed")
+    assert [(step["name"], step["status"]) for step in judged["steps"]] == [
+        ("✓ item 1: 4 of 4 points: Sets up.", "passed"),
+        ("◐ item 2: 2.5 of 5 points: Solves.", "failed"),
+        ("✗ item 3: 0 of 1 points: Ends.", "failed"),
+    ]
+    assert parameters(judged["steps"][2])["quote"] == "never said"
+    assert "not in the answer" in parameters(judged["steps"][2])["why"]
 
 
 def test_an_attempt_that_was_cut_short_shows_how_far_it_came(run: RunDir, target: Path) -> None:

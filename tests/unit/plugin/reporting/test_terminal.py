@@ -273,3 +273,5 @@ def test_a_judges_standing_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     (line,) = judge_lines(JudgeSettings(model="m"))
     assert (line.text, line.mark) == ("judge m, not measured (webarena judge m)", "yellow")
     assert list(judge_lines(JudgeSettings())) == []
+    _, rubrics = judge_lines(JudgeSettings(model="m"), "rubric@1 + teacher@2")
+    assert rubrics == Line("judge m on rubrics, not measured (webarena judge m --set=rubrics)", "yellow")

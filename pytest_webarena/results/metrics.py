@@ -71,6 +71,8 @@ class Metrics:
     """Of tasks whose ``source`` names a subject."""
     by_answer: Mapping[str, Rate]
     """Of tasks whose answer must be computed, by the kinds of their checks."""
+    by_problem: Mapping[str, Rate]
+    """The same by both, as ``subject, kind``, where a trial has both."""
     templates: Templates
     steps: float | None
     """Mean over judged trials."""
@@ -142,6 +144,7 @@ def measure(records: Iterable[TrialRecord], *, grading: str = "", templates: Tem
         by_site=grouped(lambda record: "+".join(sorted(record.sites)) or "(no site)"),
         by_subject=grouped(lambda record: str(record.source.get("subject") or ""), named=True),
         by_answer=grouped(_kind_of_answer, named=True),
+        by_problem=grouped(_problem, named=True),
         templates=_distribution(list(clusters.values())),
         steps=_mean([record.steps for record, _ in judged]),
         steps_passed=_mean([record.steps for record in passed]),
@@ -157,6 +160,12 @@ def _kind_of_answer(record: TrialRecord) -> str:
     """The kinds of computed answers that its checks wait for, joined; empty for other tasks."""
     results = (record.verdict or {}).get("results") or ()
     return "+".join(sorted({str(result.get("kind")) for result in _leaves(results)} & COMPUTED_KINDS))
+
+
+def _problem(record: TrialRecord) -> str:
+    """Subject and kind of answer; empty where one is not known."""
+    subject, kind = str(record.source.get("subject") or ""), _kind_of_answer(record)
+    return f"{subject}, {kind}" if subject and kind else ""
 
 
 def without_answer(record: TrialRecord) -> bool:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import yaml
 
-__all__ = ["Published", "published"]
+__all__ = ["Published", "PublishedGroup", "published", "published_groups"]
 
 _FILE = Path(__file__).with_name("published.yaml")
 
@@ -28,6 +28,28 @@ class Published:
     unachievable: float | None = None
     """SR_UA in per cent, where the source has it."""
     note: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublishedGroup:
+    """One published figure on the problems of one subject with one kind of answer."""
+
+    suite: str
+    name: str
+    subject: str
+    answer: str
+    """The kind of check that judges such answers here."""
+    cases: int
+    rate: float
+    """In per cent."""
+    source: str
+    note: str = ""
+
+
+def published_groups(suite: str) -> tuple[PublishedGroup, ...]:
+    """All figures on parts of a suite, in the order of the file."""
+    rows = yaml.safe_load(_FILE.read_text(encoding="utf-8"))["groups"]
+    return tuple(PublishedGroup(**row) for row in rows if row["suite"] == suite)
 
 
 def published(suite: str) -> tuple[Published, ...]:

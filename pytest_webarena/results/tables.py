@@ -16,7 +16,7 @@ from pytest_webarena.checks.grading import GRADINGS
 from pytest_webarena.errors import UsageError
 from pytest_webarena.results.conditions import mixed, source_of
 from pytest_webarena.results.metrics import BUCKETS, Metrics, measure
-from pytest_webarena.results.published import published
+from pytest_webarena.results.published import PublishedGroup, published, published_groups
 from pytest_webarena.results.records import TrialRecord, names_of
 from pytest_webarena.results.rundir import RunDir
 from pytest_webarena.results.statistics import Rate, TemplateKey, grouped
@@ -100,7 +100,14 @@ def _only(names: set[str]) -> str:
 
 def tables(rows: Sequence[Row], *, templates: TemplateKey = "text") -> list[Table]:
     """Success rates, published ones, templates, categories and sites, effort."""
-    return [_rates(rows), *_published(rows), _templates(rows, templates), *_groups(rows), _effort(rows)]
+    return [
+        _rates(rows),
+        *_published(rows),
+        *_problems(rows),
+        _templates(rows, templates),
+        *_groups(rows),
+        _effort(rows),
+    ]
 
 
 def _rates(rows: Sequence[Row]) -> Table:
@@ -176,6 +183,35 @@ def _published(rows: Sequence[Row]) -> Iterator[Table]:
         ),
         notes=(*(f"[{number}] {source}." for number, source in enumerate(sources, start=1)), *remarks),
     )
+
+
+def _problems(rows: Sequence[Row]) -> Iterator[Table]:
+    """By subject and kind of answer, what others measured beside it where anything is known."""
+    known = published_groups(_suite(rows))
+    if not known:
+        return
+    cells: list[tuple[str, ...]] = []
+    shown: dict[PublishedGroup, None] = {}
+    for name in sorted({name for row in rows for name in row.metrics.by_problem}):
+        subject, _, kind = name.rpartition(", ")
+        for row in rows:
+            if (rate := row.metrics.by_problem.get(name)) is not None:
+                interval = _interval(rate.interval, rate)
+                cells.append((name, row.name, _percent(rate.value), interval, str(rate.judged), ""))
+        for each in known:
+            if each.answer == kind and subject.casefold().startswith(each.subject):
+                shown[each] = None
+                source = f"[{list(dict.fromkeys(one.source for one in shown)).index(each.source) + 1}]"
+                cells.append((name, each.name, f"{each.rate:g}%", "", str(each.cases), source))
+    if cells:
+        sources = dict.fromkeys(each.source for each in shown)
+        remarks = dict.fromkeys(f"{each.name} on {each.subject}, {each.answer}: {each.note}." for each in shown)
+        yield Table(
+            title=f"{_suite(rows)} by subject and kind of answer",
+            columns=("problems", "agent", "SR", "95% interval", "judged", "source"),
+            rows=tuple(cells),
+            notes=(*(f"[{number}] {source}." for number, source in enumerate(sources, start=1)), *remarks),
+        )
 
 
 def _templates(rows: Sequence[Row], key: TemplateKey) -> Table:
@@ -324,6 +360,7 @@ def _all_rates(metrics: Metrics) -> Iterator[tuple[str, Rate, tuple[float, float
         *((f"category:{name}", rate) for name, rate in metrics.by_category.items()),
         *((f"subject:{name}", rate) for name, rate in metrics.by_subject.items()),
         *((f"answer:{name}", rate) for name, rate in metrics.by_answer.items()),
+        *((f"problem:{name}", rate) for name, rate in metrics.by_problem.items()),
         *((f"site:{name}", rate) for name, rate in metrics.by_site.items()),
     ]
     for name, rate in groups:
@@ -339,6 +376,7 @@ def as_json(rows: Sequence[Row]) -> str:
                 name: {**asdict(rate), "judged": rate.judged, "value": rate.value, "interval95": list(interval)}
                 for name, rate, interval in _all_rates(row.metrics)
             },
+            "published_groups": [asdict(each) for each in published_groups(row.suite)],
             "published": [asdict(each) for each in published(row.suite)] if row.grading == "original" else [],
         }
         for row in rows

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from pytest_webarena.commands.cli import main
 from pytest_webarena.errors import UsageError
 from pytest_webarena.results import RunDir, TrialKey, TrialRecord
 from pytest_webarena.results.metrics import BUCKETS, measure, outcome_by
-from pytest_webarena.results.published import published
+from pytest_webarena.results.published import published, published_groups
 from pytest_webarena.results.statistics import clustered_interval, wilson_interval
 from pytest_webarena.results.tables import as_text, gather, tables
 
@@ -264,6 +265,11 @@ def test_computed_answers_by_subject_and_kind(tmp_path: Path) -> None:
         "choice": (2, 0.375),
         "number": (2, None),
     }
+    assert {name: rate.judged for name, rate in metrics.by_problem.items()} == {
+        "law, choice": 1,
+        "physics, choice": 1,
+        "physics, number": 2,
+    }
     assert metrics.unanswered == 1
     run = RunDir(tmp_path / "run")
     run.describe({})
@@ -276,3 +282,46 @@ def test_computed_answers_by_subject_and_kind(tmp_path: Path) -> None:
     assert "1 failed for want of a final answer, not for a wrong one" in " ".join(text.split())
     assert "kind of answer: choice" in text
     assert "subject: law" in text
+
+
+def test_published_figures_stand_beside_runs_of_arb_by_subject_and_kind(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def problem(task: str, kind: str, outcome: Any, subject: str) -> TrialRecord:
+        found = computed(task, kind, outcome, subject=subject)
+        return replace(found, source={**found.source, "suite": "arb"})
+
+    run = run_of(
+        tmp_path / "run",
+        problem("m.1", "symbolic", "passed", "Mathematics"),
+        problem("m.2", "symbolic", "failed", "Mathematics"),
+        problem("m.3", "rubric", "failed", "Mathematics"),
+        problem("p.1", "number", "passed", "Physics"),
+    )
+    main(["tables", str(run), "--format=markdown"])
+    text = capsys.readouterr().out
+    rows = [line for line in text.splitlines() if line.startswith(("| Mathematics, ", "| Physics, "))]
+    assert [[cell.strip() for cell in row.split("|")[1:4]] for row in rows] == [
+        ["Mathematics, rubric", "a", "0.0%"],
+        ["Mathematics, symbolic", "a", "50.0%"],
+        ["Mathematics, symbolic", "GPT-4", "18%"],
+        ["Physics, number", "a", "100.0%"],
+    ]
+    assert "[1] Sawada et al., ARB, arXiv 2307.13692" in text
+    assert "transcribed from a summary" in text
+    assert "on physics" not in text
+    main(["tables", str(run)])
+    assert max(map(len, capsys.readouterr().out.splitlines())) <= 80
+    main(["tables", str(run), "--format=json"])
+    data = json.loads(capsys.readouterr().out)["agents"][0]
+    assert data["rates"]["problem:Mathematics, symbolic"]["value"] == 0.5
+    assert len(data["published_groups"]) == 2
+
+
+def test_published_figures_of_groups_are_rates_of_whole_problems() -> None:
+    for each in published_groups("arb"):
+        passed = round(each.rate * each.cases / 100)
+        assert each.rate == round(100 * passed / each.cases)
+        assert "transcribed" in each.note
+        assert f"{passed} of {each.cases}" in each.note
+    assert published_groups("webarena") == ()

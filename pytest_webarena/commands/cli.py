@@ -14,7 +14,7 @@ from pathlib import Path
 from pytest_webarena.commands.images import add_image_commands
 from pytest_webarena.commands.sites import add_commands as add_site_commands
 from pytest_webarena.commands.starter import add_command as add_starter_command
-from pytest_webarena.errors import TrialError, UsageError
+from pytest_webarena.errors import TaskFileError, TrialError, UsageError
 
 __all__ = ["main"]
 
@@ -25,6 +25,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     try:
         code: int = options.run(options)
+    except TaskFileError as error:
+        print(error, file=sys.stderr)
+        return 1
     except UsageError as error:
         print(f"webarena {options.command}: {error}", file=sys.stderr)
         return 2
@@ -114,6 +117,12 @@ def _parser() -> argparse.ArgumentParser:
 
     rubric_command.add_arguments(
         commands.add_parser("rubric", help="rubrics: have their items written, compare a judge's points with people's")
+    )
+
+    from pytest_webarena.commands import memorised
+
+    memorised.add_arguments(
+        commands.add_parser("memorised", help="whether a model goes on with the text of tasks as they do; no verdict")
     )
 
     repairs = commands.add_parser("repairs", help="list what --grading=repaired repairs, and which tasks it touches")

@@ -12,7 +12,7 @@ from pytest_webarena.suites.stats import distribution
 from pytest_webarena.tasks import validate
 from pytest_webarena.tasks.model import Task
 
-__all__ = ["run_import", "run_stats"]
+__all__ = ["run_import", "run_stats", "tasks_of"]
 
 
 def run_import(source: str, output: Path) -> int:
@@ -33,7 +33,7 @@ def run_stats(sources: Sequence[str]) -> int:
     code = 0
     for number, source in enumerate(sources):
         try:
-            tasks = _tasks(source)
+            tasks = tasks_of(source)
         except TaskFileError as error:
             print(error)
             code = 1
@@ -44,7 +44,8 @@ def run_stats(sources: Sequence[str]) -> int:
     return code
 
 
-def _tasks(source: str) -> tuple[Task, ...]:
+def tasks_of(source: str) -> tuple[Task, ...]:
+    """The tasks of a suite, a file or a folder. `TaskFileError` with all that is wrong with them."""
     path = Path(source)
     if is_suite(source) or not path.exists():
         return load_suite(source).tasks

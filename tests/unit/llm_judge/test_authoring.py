@@ -98,6 +98,12 @@ def test_what_has_no_rubric_is_told(tmp_path: Path, name: str, told: str, capsys
     assert told in capsys.readouterr().err
 
 
+def test_a_broken_task_file_is_told_with_its_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "a.yaml").write_text("tasks: [{id: t}]")
+    assert main(["rubric", "author", str(tmp_path / "a.yaml"), "--model=m", "--judge-key-env=none"]) == 1
+    assert "a.yaml:1:" in capsys.readouterr().err
+
+
 def test_the_handmade_example_comes_to_ten_itself() -> None:
     items = read_items_of_reply(PROMPT.read_text().partition("Now this problem")[0])
     assert not isinstance(items, str)

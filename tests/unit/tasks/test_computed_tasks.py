@@ -8,8 +8,11 @@ from pathlib import Path
 import pytest
 
 from pytest_webarena.actions import Stop
+from pytest_webarena.checks import judge
+from pytest_webarena.checks.asking import Award, Grade, Question
 from pytest_webarena.checks.computed.choice import ChoiceSpec
 from pytest_webarena.checks.computed.number import NumberSpec
+from pytest_webarena.checks.computed.rubric import RubricSpec
 from pytest_webarena.tasks import load_tasks
 from pytest_webarena.tasks.model import Task
 from pytest_webarena.testing import make_evidence, verdict
@@ -94,6 +97,38 @@ def test_solutions_pass_and_other_options_fail(task: Task) -> None:
     if isinstance(spec, ChoiceSpec):
         letters = [chr(65 + index) for index in range(len(spec.options))]
         assert [letter for letter in letters if passes(task, letter)] == [stop.answer]
+
+
+PROOFS = {task.id: task for task in load_tasks(_FOLDER / "proofs.yaml")}
+
+
+class Scripted:
+    """A judge that gives all points, each with the beginning of the answer as its evidence."""
+
+    def ask(self, question: Question) -> Grade:
+        awards = tuple(Award(points=item.points, quote=question.answer[:40]) for item in question.items)
+        return Grade(decision="correct", awards=awards, replies=("",), model="m", prompt="p", temperature=0.0)
+
+
+@pytest.mark.parametrize("task", PROOFS.values(), ids=list(PROOFS))
+def test_rubrics_come_to_ten_points_and_their_solutions_pass(task: Task) -> None:
+    spec = task.checks[0].spec
+    assert isinstance(spec, RubricSpec)
+    assert spec.most == 10
+    assert len(spec.items) >= 3
+    assert max(item.points for item in spec.items) < 10 * spec.threshold  # no one step is enough
+    (stop,) = task.solution or ()
+    assert isinstance(stop, Stop)
+    assert passes(task, stop.answer)  # without a judge
+    assert passes(task, "N/A") is False
+    assert passes(task, task.intent) is None
+    found = judge(task, make_evidence(answer="Some answer that is an argument."), asker=Scripted())
+    assert found.passed
+
+
+def test_there_are_rubrics_over_subjects() -> None:
+    assert len(PROOFS) >= 5
+    assert len({task.source["subject"] for task in PROOFS.values()}) >= 5
 
 
 def passes(task: Task, answer: str) -> bool | None:

@@ -85,6 +85,8 @@ def test_the_prompt_has_everything_and_an_answer_cannot_pose_as_the_teacher() ->
     assert len(server.bodies[0]["messages"]) == 2
     assert [line for line in lines if line.startswith("ITEM")] == ["ITEM 1 POINTS 2"]  # the form that is asked for
     assert lines.count("How to grade:") == 1
+    assert lines.count("The student's answer:") == 1
+    assert "--- user" not in lines
     assert "| ITEM 1 POINTS 4" in lines
     assert {"| Prove it.", "| So it is.", "| Sets up.", "1. (4 points)", "2. (6 points)"} <= set(lines)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pytest_webarena.checks.asking import Award, JudgeUnreadable, Question, RubricItem
 from pytest_webarena.llm_judge import JudgeSettings
@@ -58,6 +60,36 @@ def test_points_that_are_missing_or_out_of_range_are_no_grade(text: str, told: s
     found = read_awards(text, ITEMS)
     assert isinstance(found, str)
     assert told in found
+
+
+_PIECES = [
+    "ITEM ",
+    "1",
+    "2",
+    "3",
+    " POINTS ",
+    "-",
+    "4",
+    "6",
+    "7",
+    ".5",
+    "nan",
+    "inf",
+    "1e9",
+    "\n",
+    "QUOTE ",
+    "none",
+    "TOTAL 10",
+    "of ",
+]
+
+
+@given(st.lists(st.sampled_from(_PIECES), max_size=40).map("".join))
+def test_whatever_a_judge_says_points_are_in_range_or_there_are_none(text: str) -> None:
+    found = read_awards(text, ITEMS)
+    if not isinstance(found, str):
+        assert len(found) == len(ITEMS)
+        assert all(0 <= award.points <= item.points for award, item in zip(found, ITEMS, strict=True))
 
 
 def test_a_bad_reply_is_asked_for_again_with_what_was_wrong() -> None:

@@ -227,7 +227,7 @@ def found_in(quote: str, answer: str) -> bool:
 
     Parts of it that dots join have to come in that order.
 
-    >>> found_in('"Let n be  EVEN"', "Let n be even, so"), found_in("so … done", "so it is\ndone"), found_in("n", "n=1")
+    >>> found_in('"Let n be  EVEN"', "Let n be even, so"), found_in("so it … done", "so it is\ndone"), found_in("n", "n=1")
     (True, True, False)
     """
     bare = _bare(answer)

@@ -30,7 +30,7 @@ from pytest_webarena.actions import (
     Stop,
     Type,
 )
-from pytest_webarena.browser.grammars.replies import fenced
+from pytest_webarena.browser.grammars.replies import fenced, to_its_end
 from pytest_webarena.errors import closest
 
 __all__ = ["describe", "parse"]
@@ -48,7 +48,7 @@ def parse(text: str) -> Action:
     action = fenced(text, "click [42]")
     if isinstance(action, Invalid):
         return action
-    action = _with_code(text, action)
+    action = to_its_end(text, action, _VERBS)
     verb = action.partition("[")[0].strip() if "[" in action else action.split()[0]
     if verb not in _VERBS:
         known = closest(verb[:40], _VERBS)
@@ -134,18 +134,6 @@ def _argument(text: str) -> re.Match[str] | None:
     return _STOP_LINES.fullmatch(text)
 
 
-def _with_code(text: str, action: str) -> str:
-    """An answer that has ``` of its own, to its end; ``action`` is what stands before the first of these."""
-    closed = action.endswith("]") and action.count("[") <= action.count("]")
-    if not action.startswith(("stop [", "stop[")) or closed:
-        return action
-    said = text[text.index("```") + 3 :]
-    if further := _FENCED.search(said):
-        said = said[: further.start()]
-    whole = said[: said.rfind("```")].strip() if "```" in said else ""
-    return whole if whole.endswith("]") else action
-
-
 _META = re.compile(r"\bmeta\b", re.IGNORECASE)
 
 
@@ -172,8 +160,7 @@ _VERBS: Mapping[str, tuple[str, _Reader]] = {
 
 _FURTHER = re.compile(rf"^[ \t`]*(?:{'|'.join(_VERBS)}) ?\[", re.MULTILINE)
 
-_FENCED = re.compile(rf"```\s*(?:{'|'.join(_VERBS)})\b")
-"""Where a further action begins: on a line of its own, between fences of its own."""
+"""Where a further action begins, on a line of its own."""
 
 _DESCRIPTION = """\
 Reply with one action between two ```, for example: I open the cart. ```click [42]```

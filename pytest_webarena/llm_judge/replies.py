@@ -84,7 +84,7 @@ def read_awards(text: str, items: Sequence[RubricItem]) -> tuple[Award, ...] | s
     number = 0
     quoting = False
     for line in text.splitlines():
-        bare = re.sub(r"^[\s_#>•-]+|[\s_]+$", "", line.replace("*", ""))
+        bare = line.replace("*", "").lstrip(" \t_#>•-").rstrip(" \t_")
         if given := _POINTS.fullmatch(bare):
             number, quoting = int(given[1]), False
             if fault := _out_of_range(given, items):

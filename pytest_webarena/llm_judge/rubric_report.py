@@ -59,7 +59,7 @@ def _lines(found: RubricMeasurement, bar: float, people: bool) -> Iterator[str]:
     by = "by task" if people else "by what makes the answer hard"
     yield f"{by:<44}{'items':>7}{'same':>7}{'more':>7}{'fewer':>7}"
     yield from _groups(found.by_about())
-    yield f"{'… by item':<44}"
+    yield "… by item"
     yield from _groups(marks.by_item())
     wrong = sorted((*marks.over, *marks.under), key=lambda mark: -abs(mark.judge - mark.human) / mark.of)
     if wrong:

@@ -133,6 +133,10 @@ def browsers_of(part: Mapping[str, Any]) -> list[str]:
     return list(part.get("browsers") or raw or (DEFAULT_BROWSER,))
 
 
+_JUDGED = {"formula": "judge of formulas", "rubric": "judge of rubrics"}
+"""By the name of the prompt."""
+
+
 def _of_records(records: Iterable[TrialRecord]) -> Iterator[tuple[str, object, bool]]:
     """Name, value and whether it matters; values that are not told are empty."""
     for record in records:
@@ -146,7 +150,9 @@ def _of_records(records: Iterable[TrialRecord]) -> Iterator[tuple[str, object, b
                 yield f"page: {name}", told if told is not None else "none", True
         if record.judge is not None:
             asked = record.judge
-            yield "judge", f"{asked.model} (prompt {asked.prompt}, temperature {asked.temperature})", True
+            for prompt in asked.prompt.split(" + "):  # each kind of question has its own, and is compared by itself
+                what = _JUDGED.get(prompt.partition("@")[0], "judge")
+                yield what, f"{asked.model} (prompt {prompt}, temperature {asked.temperature})", True
         for app, digest in record.replicas.items():
             yield f"what served {app}", digest, False
 

@@ -74,7 +74,7 @@ def render(forms: Sequence[Form], loaded: LoadedForms) -> str:
     lines += ["", "tasks:"]
     template = None
     for form in sorted(forms, key=_order):
-        if form["template"] != template:
+        if form.get("template") != template:
             template = form["template"]
             text = str(form.get("source", {}).get("template", ""))
             lines += ["", f"  # {template}: {clip(text, 100)}" if text else f"  # {template}"]
@@ -101,7 +101,7 @@ def _is_beside(image: str) -> bool:
 def _by_sites(forms: Iterable[Form]) -> Mapping[str, list[Form]]:
     groups: dict[str, list[Form]] = {}
     for form in forms:
-        name = form["sites"][0] if len(form["sites"]) == 1 else "several-sites"
+        name = form["sites"][0] if len(form["sites"]) == 1 else "several-sites" if form["sites"] else "no-site"
         groups.setdefault(name, []).append(form)
     return dict(sorted(groups.items()))
 
@@ -112,5 +112,7 @@ def _shared_sites(forms: Sequence[Form]) -> list[str]:
 
 
 def _order(form: Form) -> tuple[int, str, int]:
+    if "template" not in form:
+        return 0, "", 0  # as the file has them
     number = re.search(r"\d+", form["template"])
     return int(number[0]) if number else 0, form["template"], form["source"]["task_id"]

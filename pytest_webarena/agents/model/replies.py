@@ -78,7 +78,8 @@ def _from_json(reply: ModelReply, parse: Callable[[str], Action]) -> Decision:
         return Decision(action=Invalid(reply.text, reason), raw=reply.text)
     if not isinstance(action, str):
         action = json.dumps(action)
-    fenced = action if "```" in action else f"```{action}```"
+    bare = "```" not in action or action.lstrip().startswith("stop")  # an answer may have code in it
+    fenced = f"```{action}```" if bare else action
     return Decision(action=parse(fenced), raw=reply.text, thought=str(thought))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from pytest_webarena.actions import Action, Invalid
-from pytest_webarena.browser.grammars.replies import fenced
+from pytest_webarena.browser.grammars.replies import fenced, to_its_end
 from pytest_webarena.errors import closest
 
 __all__ = ["Form", "Verbs", "number", "parse_form"]
@@ -33,6 +33,7 @@ def parse_form(text: str, verbs: Verbs, example: str) -> Action:
     action = fenced(text, example)
     if isinstance(action, Invalid):
         return action
+    action = to_its_end(text, action, verbs)
     verb = re.split(r"[\s\[]", action, maxsplit=1)[0]
     if verb not in verbs:
         known = closest(verb[:40], verbs)

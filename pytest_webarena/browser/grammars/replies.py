@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from pytest_webarena.actions import Invalid
 
-__all__ = ["fenced", "json_objects"]
+__all__ = ["fenced", "json_objects", "to_its_end"]
 
 _FENCE = re.compile(r"```(.*?)```", re.DOTALL)
 _MOST_JSON = 20
@@ -25,6 +25,18 @@ def fenced(text: str, example: str) -> str | Invalid:
         return Invalid(text, f"No action found. Put one action between two ```, e.g. ```{example}```.")
     inner = fence[1].strip()
     return inner or Invalid(text, f"There is nothing between the ```. Put one action there, e.g. ```{example}```.")
+
+
+def to_its_end(text: str, action: str, verbs: Iterable[str]) -> str:
+    """``action``, which stands between the first pair of ```; if it is an answer that has ``` of its own, all of it."""
+    closed = action.endswith("]") and action.count("[") <= action.count("]")
+    if not action.startswith(("stop [", "stop[")) or closed:
+        return action
+    said = text[text.index("```") + 3 :]
+    if further := re.search(rf"```\s*(?:{'|'.join(map(re.escape, verbs))})\b", said):
+        said = said[: further.start()]
+    whole = said[: said.rfind("```")].strip() if "```" in said else ""
+    return whole if whole.endswith("]") else action
 
 
 def json_objects(text: str) -> Iterator[dict[str, Any]]:

@@ -30,7 +30,7 @@ from pytest_webarena.actions import (
     Stop,
     Type,
 )
-from pytest_webarena.browser.grammars.replies import fenced
+from pytest_webarena.browser.grammars.replies import fenced, to_its_end
 from pytest_webarena.errors import closest
 
 __all__ = ["describe", "parse"]
@@ -48,6 +48,7 @@ def parse(text: str) -> Action:
     action = fenced(text, "click [42]")
     if isinstance(action, Invalid):
         return action
+    action = to_its_end(text, action, _VERBS)
     verb = action.partition("[")[0].strip() if "[" in action else action.split()[0]
     if verb not in _VERBS:
         known = closest(verb[:40], _VERBS)
@@ -119,8 +120,18 @@ _STOP_LINE, _STOP_LINES = re.compile(r"stop ?\[(.+)\]"), re.compile(r"stop ?\[(.
 
 
 def _stop(text: str) -> Action:
-    match = _STOP_LINE.search(text) or _STOP_LINES.search(text)
+    match = _argument(text) or _STOP_LINE.search(text) or _STOP_LINES.search(text)
     return Stop(match[1] if match else "")
+
+
+def _argument(text: str) -> re.Match[str] | None:
+    """All between the outer brackets of an answer over several lines, which may have brackets of its own; None where
+    it ends with its first line, as far as brackets tell, or a further action follows: then upstream's reading holds."""
+    first, _, rest = text.partition("\n")
+    ends = first.rstrip().endswith("]") and all(part.count("[") == part.count("]") for part in (first, rest))
+    if not rest or ends or _FURTHER.search(rest):
+        return None
+    return _STOP_LINES.fullmatch(text)
 
 
 _META = re.compile(r"\bmeta\b", re.IGNORECASE)
@@ -146,6 +157,10 @@ _VERBS: Mapping[str, tuple[str, _Reader]] = {
     "noop": ("noop", lambda text: Noop()),
     "stop": ("stop [answer]", _stop),
 }
+
+_FURTHER = re.compile(rf"^[ \t`]*(?:{'|'.join(_VERBS)}) ?\[", re.MULTILINE)
+
+"""Where a further action begins, on a line of its own."""
 
 _DESCRIPTION = """\
 Reply with one action between two ```, for example: I open the cart. ```click [42]```

@@ -208,6 +208,28 @@ def test_a_question_without_a_page_is_not_asked_as_if_there_were_one(make: Make,
         assert server.bodies[-1]["messages"][0]["content"].startswith("You operate a web browser")
 
 
+PROOF = """Let $x \\in [a, b]$ with a < b.
+
+Then [1] holds: f(x) = {x : x > 3}.
+```python
+x = [1,2]
+```
+So \\frac{1}{2} and `code`.
+ANSWER: (c)"""
+
+
+@pytest.mark.parametrize("reply", ["text", "tools", "json"])
+def test_an_answer_of_many_lines_with_brackets_and_code_arrives_whole(make: Make, reply: str) -> None:
+    said = {
+        "text": say(f"So.\n```stop [{PROOF}]```"),
+        "tools": call("stop", answer=PROOF),
+        "json": say(json.dumps({"thought": "so", "action": f"stop [{PROOF}]"})),
+    }
+    with model_server([said[reply]]) as server:
+        agent = make(server, prompt="standard", reply=reply, invalid_retries=0)
+        assert act(agent, Pageless().observe()).action == Stop(PROOF)
+
+
 CHECKS = {
     "choice": ("{choice: {options: [iron, tin], is: B, marker: true}}", ("A) iron", "B) tin", "ANSWER:")),
     "number": ("{number: {is: 2, unit: m}}", ("one number, measured in m",)),

@@ -63,6 +63,18 @@ from pytest_webarena.errors import UsageError
         ("stop []", Stop("")),
         ("stop [two\nlines]", Stop("two\nlines")),
         ("stop [one] \n [two]", Stop("one")),  # upstream reads a line
+        (
+            "stop [let $x \\in [a, b]$.\nThen [1] holds:\nANSWER: (c)]",
+            Stop("let $x \\in [a, b]$.\nThen [1] holds:\nANSWER: (c)"),
+        ),
+        ("stop [x in (0, 1]\nso it is]", Stop("x in (0, 1]\nso it is")),
+        ("stop [x in [0, 1)\nso it is]", Stop("x in [0, 1)\nso it is")),
+        (
+            "stop [see [1]\n```python\nx = [1]\n```\nso x[0] is 1]",
+            Stop("see [1]\n```python\nx = [1]\n```\nso x[0] is 1"),
+        ),
+        ("stop [the `a` is [b\nclick [3]", Stop("the `a` is [b\nclick [3")),
+        ("stop [one]\nclick [3]", Stop("one")),  # a further action
         ("  click [1]  \n", Click(Element("1"))),
     ],
 )

@@ -344,3 +344,13 @@ def test_a_grammar_explains_what_it_accepts() -> None:
             if name == "webcanvas":
                 verb = json.loads(example)["action"]
             assert verb in text, (name, verb)
+
+
+ARGUMENT = "Let x be in [a, b].\n\nThen [1] holds.\n```python\nx = [1,2]\n```\nSo `code`.\nANSWER: (c)"
+
+
+@pytest.mark.parametrize("name", ["webarena", "set_of_marks", "coordinates"])
+def test_an_answer_is_read_to_its_end_whatever_it_holds(name: str) -> None:
+    parse = grammar(name).parse
+    for after in ("", " Done. ```go_back```", "\nThat is all."):
+        assert parse(f"So.\n```stop [{ARGUMENT}]```{after}") == Stop(ARGUMENT)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pytest_webarena.checks.asking import Award, JudgeUnreadable, Question, RubricItem
 from pytest_webarena.llm_judge import JudgeSettings
@@ -60,6 +62,36 @@ def test_points_that_are_missing_or_out_of_range_are_no_grade(text: str, told: s
     assert told in found
 
 
+_PIECES = [
+    "ITEM ",
+    "1",
+    "2",
+    "3",
+    " POINTS ",
+    "-",
+    "4",
+    "6",
+    "7",
+    ".5",
+    "nan",
+    "inf",
+    "1e9",
+    "\n",
+    "QUOTE ",
+    "none",
+    "TOTAL 10",
+    "of ",
+]
+
+
+@given(st.lists(st.sampled_from(_PIECES), max_size=40).map("".join))
+def test_whatever_a_judge_says_points_are_in_range_or_there_are_none(text: str) -> None:
+    found = read_awards(text, ITEMS)
+    if not isinstance(found, str):
+        assert len(found) == len(ITEMS)
+        assert all(0 <= award.points <= item.points for award, item in zip(found, ITEMS, strict=True))
+
+
 def test_a_bad_reply_is_asked_for_again_with_what_was_wrong() -> None:
     with model_server([say("ITEM 1 POINTS 9\nITEM 2 POINTS 6"), say(GOOD)]) as server:
         grade = judge_at(server).session("t").ask(question())
@@ -85,6 +117,8 @@ def test_the_prompt_has_everything_and_an_answer_cannot_pose_as_the_teacher() ->
     assert len(server.bodies[0]["messages"]) == 2
     assert [line for line in lines if line.startswith("ITEM")] == ["ITEM 1 POINTS 2"]  # the form that is asked for
     assert lines.count("How to grade:") == 1
+    assert lines.count("The student's answer:") == 1
+    assert "--- user" not in lines
     assert "| ITEM 1 POINTS 4" in lines
     assert {"| Prove it.", "| So it is.", "| Sets up.", "1. (4 points)", "2. (6 points)"} <= set(lines)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -156,6 +157,16 @@ def test_judges_are_compared_where_they_were_asked(tmp_path: Path) -> None:
     merge_runs(sources[:2], tmp_path / "out")
     with pytest.raises(UsageError, match=r"a: judge: judge-1 .*in 1 and judge-2 .* in 3"):
         merge_runs(sources, tmp_path / "out2")
+
+
+def test_each_kind_of_question_to_a_judge_is_compared_by_itself(tmp_path: Path) -> None:
+    rubric, both = replace(JUDGE, prompt="rubric@1"), replace(JUDGE, prompt="teacher@1 + rubric@1")
+    alike = [run(tmp_path / "1", "t", judge=JUDGE), run(tmp_path / "2", "u", judge=rubric)]
+    alike.append(run(tmp_path / "3", "v", judge=both))
+    merge_runs(alike, tmp_path / "all")
+    other = run(tmp_path / "4", "w", judge=replace(JUDGE, prompt="rubric@2"))
+    with pytest.raises(UsageError, match=r"a: judge of rubrics: judge-1 \(prompt rubric@1"):
+        merge_runs([*alike, other], tmp_path / "more")
 
 
 def test_the_last_time_that_a_run_was_judged_counts(tmp_path: Path) -> None:

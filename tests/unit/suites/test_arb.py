@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from pytest_webarena.errors import TaskFileError
+from pytest_webarena.suites.export import export
 from pytest_webarena.suites.loading import is_suite, load_suite
+from pytest_webarena.tasks import load_tasks
 from pytest_webarena.tasks.model import Task
 from pytest_webarena.testing import make_evidence, verdict
 
@@ -204,3 +206,13 @@ def test_broken_lines_and_equal_ids_are_told(tmp_path: Path) -> None:
         read(tmp_path, json.dumps(NUMBER) + "\n{oh\n", "some.jsonl")
     with pytest.raises(TaskFileError, match="an id used once"):
         read(tmp_path, [NUMBER, NUMBER])
+
+
+def test_problems_can_be_written_as_task_files(tmp_path: Path) -> None:
+    braces = {**PROOF, "_id": "p2", "Problem_Statement": "Show $\\sqrt{{x}}$ {{is}} {# it #}.", "rubric": RUBRIC}
+    tasks = read(tmp_path, [CHOICE, NUMBER, {**PROOF, "rubric": RUBRIC}, PROOF | {"_id": "p3"}, braces])
+    [written] = export(f"arb:{tmp_path / 'some.json'}", tmp_path / "out")
+    again = load_tasks(written.path)
+    assert [(task.id, task.intent, task.skip, task.digest) for task in again] == [
+        (task.id, task.intent, task.skip, task.digest) for task in tasks
+    ]

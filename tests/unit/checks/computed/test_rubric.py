@@ -8,11 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pytest_webarena.checks import Verdict, judge
 from pytest_webarena.checks.asking import Award, Grade, JudgeOff, JudgeUnreadable, Question, RubricItem
 from pytest_webarena.checks.computed.rubric import found_in
 from pytest_webarena.checks.computed.rubric_files import items_of_text, read_rubric, write_rubric
+from pytest_webarena.checks.text import normalise
 from pytest_webarena.errors import JudgeError, TaskFileError, UsageError
 from pytest_webarena.tasks import Task, load_tasks, parse_tasks
 from tests.unit.checks.helpers import evidence
@@ -94,6 +97,18 @@ def test_a_threshold_holds_inside_combinations(check: str, passed: bool, score: 
     [made] = parse_tasks(f"tasks:\n- {{id: t, intent: Prove it., sites: [], checks: [{check % rubric}]}}")
     found = judge(made, evidence(ANSWER), asker=Scripted(award(4, "n = 2k"), award(3, "n^2 = 4k^2")))
     assert (found.score, found.passed) == (score, passed)
+
+
+def test_a_threshold_holds_in_a_mean_and_is_told() -> None:
+    rubric = f"{{rubric: {{items: {ITEMS}, threshold: 0.7}}, weight: 3}}"
+    [made] = parse_tasks(
+        "tasks:\n- {id: t, intent: Prove it., sites: [], score: mean, "
+        f"checks: [{rubric}, {{answer: {{includes: divides}}}}]}}"
+    )
+    found = judge(made, evidence(ANSWER), asker=Scripted(award(4, "n = 2k"), award(3, "n^2 = 4k^2")))
+    assert (found.score, found.passed) == (0.775, True)
+    assert "passed: 2 of 2 checks hold, score 0.775\n" in f"{found}\n"
+    assert "7 of 10 points" in str(found)
 
 
 def test_a_quote_that_is_not_in_the_answer_earns_nothing_and_is_told() -> None:
@@ -242,6 +257,20 @@ def test_each_defect_of_a_rubrics_file_is_told(tmp_path: Path, text: str, told: 
 )
 def test_a_rubric_in_lines_is_read_only_when_it_is_clear(text: str, points: Sequence[float]) -> None:
     assert [item.points for item in items_of_text(text)] == points
+
+
+@given(st.text(min_size=1, max_size=200), st.integers(0, 200), st.integers(1, 200))
+def test_words_of_the_answer_are_found_in_it(answer: str, start: int, length: int) -> None:
+    quote = answer[start : start + length]
+    if sum(map(str.isalnum, quote)) >= 3 and "." not in quote and "\u2026" not in quote and "\\" not in quote:
+        assert found_in(quote, answer) or normalise(quote) not in normalise(
+            answer
+        )  # a letter and its accent, cut apart
+
+
+@given(st.text("abc .\n'*", max_size=60), st.text("xyz .\n'*", max_size=60))
+def test_other_words_are_not(quote: str, answer: str) -> None:
+    assert not found_in(quote, answer)
 
 
 HOSTILE = {

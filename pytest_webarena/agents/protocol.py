@@ -252,3 +252,5 @@ class AgentDefinition:
     else's code in this process. Whatever else comes out of it, errors of ours included, is an agent that crashed."""
     check: Callable[[ModelSettings], None] = field(default=lambda settings: None)
     """Called once before a run: raises `UsageError` for what is missing, such as a key or a price."""
+    reach: Callable[[ModelSettings], None] = field(default=lambda settings: None)
+    """Called once before the first trial: raises a `TrialError` when nobody is where its model should be."""

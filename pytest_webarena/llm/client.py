@@ -18,16 +18,19 @@ from pytest_webarena.llm.endpoint import Endpoint
 from pytest_webarena.llm.ledger import BudgetSpent, Ledger, Purpose, Ticket
 from pytest_webarena.llm.messages import ModelReply, Request
 from pytest_webarena.llm.prices import Price, read_prices
-from pytest_webarena.llm.transport import Fault, send
+from pytest_webarena.llm.transport import Fault, greet, send
 from pytest_webarena.secrets import scrub_plain
 
-__all__ = ["BudgetSpent", "ModelClient", "ModelRefused", "OutOfTime", "budget_error"]
+__all__ = ["BudgetSpent", "ModelClient", "ModelRefused", "OutOfTime", "budget_error", "connect"]
 
 _CHARACTERS_PER_TOKEN = 4
 _TOKENS_PER_IMAGE = 1000
 _TOKENS_OF_A_REPLY = 500
 """Guesses for reservations only: what is accounted for is the endpoint's own count."""
 
+
+_ONCE_MORE = 1.0
+"""Seconds after which an endpoint that was not there is looked for again."""
 
 _UNREADABLE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 """What reading an answer raises that is JSON and no reply: whatever an endpoint sends, it is not the agent's fault."""
@@ -236,6 +239,25 @@ class ModelClient:
                 output_tokens=min(request.sampling.max_tokens or _TOKENS_OF_A_REPLY, _TOKENS_OF_A_REPLY),
             )
         )
+
+
+def connect(endpoint: Endpoint, model: str, *, clock: Clock | None = None) -> None:
+    """Look once whether somebody takes connections at ``endpoint``; `ModelError` when nobody does.
+
+    What is answered is not looked at, and costs nothing: only a real request tells whether the model can be had.
+    """
+    clock = clock or SystemClock()
+    try:
+        greet(endpoint)
+    except Fault:  # one more, for a server that is just being started anew
+        clock.sleep(_ONCE_MORE)
+        try:
+            greet(endpoint)
+        except Fault as fault:
+            raise ModelError(
+                f"model {model} at {endpoint.url}: expected somebody there, found: {fault}; check the address "
+                "(base_url, OPENAI_BASE_URL) and that the server runs"
+            ) from None
 
 
 def budget_error(spent: BudgetSpent) -> BudgetError:

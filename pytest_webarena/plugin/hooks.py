@@ -22,7 +22,7 @@ from pytest_webarena.plugin import (
     xdist,
 )
 from pytest_webarena.plugin.controller import Controller
-from pytest_webarena.plugin.reporting import allure, audit, outcomes, skips, terminal
+from pytest_webarena.plugin.reporting import allure, audit, equal_errors, outcomes, skips, terminal
 from pytest_webarena.plugin.run_start import run_start
 from pytest_webarena.plugin.settings import check_agents, check_run_dir, read_settings
 from pytest_webarena.plugin.stash import ASKED, CONTROLLER, SETTINGS, SUITES
@@ -132,6 +132,12 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     else:
         xdist.send_left_out(session.config)
         xdist.send_plan(session.config)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True, specname="pytest_terminal_summary")  # around pytest's own
+def pytest_terminal_summary_of_equal_errors(terminalreporter: TerminalReporter) -> Generator[None]:
+    with equal_errors.told_once(terminalreporter):
+        return (yield)
 
 
 def pytest_terminal_summary(terminalreporter: TerminalReporter, config: pytest.Config) -> None:

@@ -11,7 +11,8 @@ import pytest
 
 from pytest_webarena.errors import ModelError
 from pytest_webarena.evidence import Usage
-from pytest_webarena.llm.client import ModelRefused, OutOfTime
+from pytest_webarena.llm.client import ModelRefused, OutOfTime, connect
+from pytest_webarena.llm.endpoint import Endpoint
 from pytest_webarena.llm.messages import Schema
 from pytest_webarena.llm.retries import RetryPolicy, retry_after
 from tests.model_server import Answer, cut_stream, drip, fail, model_server, say
@@ -83,6 +84,13 @@ class _Real(FakeClock):
         (fail(404, "no such model"), "HTTP 404: no such model"),
         (fail(400, "context_length_exceeded"), "HTTP 400: context_length"),
         (fail(429, "quota", code="insufficient_quota"), "HTTP 429: quota"),
+        (fail(501, "Unsupported method"), "HTTP 501: Unsupported method"),
+        (
+            Answer(
+                status=404, raw=b"<!DOCTYPE html><html><head><title>x</title></head><p>Not\n <b>here</b> &amp; no.</p>"
+            ),
+            "HTTP 404: a page of HTML: Not here & no.$",
+        ),
     ],
 )
 def test_what_would_be_refused_again_is_not_sent_again(fault: Answer, message: str) -> None:
@@ -99,6 +107,17 @@ def test_nobody_there_is_an_error_of_the_model() -> None:
         with pytest.raises(ModelError, match=r"gave up after 6 requests in .* the connection failed"):
             client.ask(question())
     assert len(clock.waits) == 5
+
+
+def test_looking_whether_somebody_is_there_takes_any_answer() -> None:
+    with socket.socket() as unused, model_server([say("x")]) as server:
+        connect(Endpoint(base_url=server.url, key_env=None), "m")  # it knows no lists of models: 501
+        unused.bind(("127.0.0.1", 0))
+        clock, url = FakeClock(), f"http://127.0.0.1:{unused.getsockname()[1]}/v1"
+        with pytest.raises(ModelError, match=rf"^model m at {url}: expected somebody there, found: .*refused"):
+            connect(Endpoint(base_url=url, key_env=None), "m", clock=clock)
+    assert clock.waits == [1.0]
+    assert server.requests == 0
 
 
 def test_waits_grow_and_stay_bounded() -> None:

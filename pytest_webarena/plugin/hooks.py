@@ -10,6 +10,7 @@ import pytest
 
 from pytest_webarena.agents.watchdog import keep_stderr
 from pytest_webarena.errors import UsageError
+from pytest_webarena.llm.prices import read_prices
 from pytest_webarena.plugin import (
     catalogue,
     collection,
@@ -22,6 +23,7 @@ from pytest_webarena.plugin import (
     xdist,
 )
 from pytest_webarena.plugin.controller import Controller
+from pytest_webarena.plugin.items import TaskItem
 from pytest_webarena.plugin.reporting import allure, audit, equal_errors, outcomes, skips, terminal
 from pytest_webarena.plugin.run_start import run_start
 from pytest_webarena.plugin.settings import check_agents, check_run_dir, read_settings
@@ -44,6 +46,8 @@ def prepare(config: pytest.Config) -> None:
             check_agents(settings, collecting=collecting)
         if settings.rescore is not None:
             rescoring.name_files(config, RunDir(settings.rescore))
+        if settings.options.models.prices is not None:
+            read_prices(settings.options.models.prices)  # a mistake is told now, not after the first trial
         if config.getoption("--sites"):
             catalogue.known_sites(config)  # a typo is told once, and before workers start
         config.stash[ASKED] = resuming.asked(config)
@@ -115,7 +119,7 @@ def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, Any, pytest.TestReport]:
     report: pytest.TestReport = yield
-    outcomes.mark_report(report, call)
+    outcomes.mark_report(report, call, task=isinstance(item, TaskItem))
     allure.complete_report(item, call, report)
     return report
 

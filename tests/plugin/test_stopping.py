@@ -112,3 +112,25 @@ def test_a_missing_browser_is_one_sentence(
     result.assert_outcomes(skipped=3, passed=1)
     assert result.ret == STOPPED_EARLY
     result.stdout.fnmatch_lines(["not run        3 trials; oracle: what it needs is not there (browser):*"])
+
+
+@pytest.mark.parametrize("how", ["option", "ini"])
+def test_a_missing_price_table_is_told_at_once(canned: pytest.Pytester, make_tasks: MakeTasks, how: str) -> None:
+    make_tasks("right")
+    if how == "ini":
+        canned.makeini("[pytest]\nwebarena_prices = none.yaml\n")
+    result = canned.runpytest(*(["--prices=none.yaml"] if how == "option" else []), "tasks")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["ERROR: price table *none.yaml: expected a readable file: No such file*"])
+
+
+@pytest.mark.parametrize("workers", [(), ("-n1",)], ids=["alone", "xdist"])
+def test_a_trial_that_somebody_cuts_off_is_an_error_for_pytest_too(
+    canned: pytest.Pytester, make_tasks: MakeTasks, workers: tuple[str, ...]
+) -> None:
+    make_tasks("right", "dying")
+    conftest = canned.path / "conftest.py"
+    conftest.write_text(conftest.read_text().replace("os._exit(9)", "pytest.fail('Timeout >1.0s')"))
+    result = canned.runpytest("--run-dir=run", *workers)  # as pytest-timeout does
+    result.assert_outcomes(passed=1, errors=1)
+    result.stdout.fnmatch_lines(["oracle: 1/1 passed*1 error beside", "*Timeout >1.0s"])

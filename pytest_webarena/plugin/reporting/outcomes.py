@@ -36,10 +36,15 @@ STOPPED = "stopped_because"
 _ATTRIBUTE = "webarena_error_cause"
 
 
-def mark_report(report: pytest.TestReport, call: pytest.CallInfo[None]) -> None:
-    """Note on the report (xdist carries plain attributes) that the trial ended in an error, and whose."""
+def mark_report(report: pytest.TestReport, call: pytest.CallInfo[None], *, task: bool = False) -> None:
+    """Note on the report (xdist carries plain attributes) that the trial ended in an error, and whose.
+
+    A ``task`` whose trial was cut off by somebody else, as by pytest-timeout, has no result: that is no failed one.
+    """
     if call.excinfo is not None and isinstance(call.excinfo.value, TrialError):
         setattr(report, _ATTRIBUTE, call.excinfo.value.cause)
+    elif task and report.when == "call" and report.failed and not is_trial(report):
+        setattr(report, _ATTRIBUTE, "harness")
 
 
 def failure_text(text: str, path: str, line: int, *, style: str) -> Any:

@@ -26,7 +26,7 @@ _LOG_EVERY = 60.0
 
 _LOOK = 0.5
 """Seconds between two looks at what is waited for."""
-_PATIENCE = 2.0
+_PATIENCE = 3.0
 """Seconds of waiting that are worth no word."""
 _SAY_WAITS_EVERY = 10.0
 """Seconds between two lines on what is waited for, where there is no terminal's last row."""

@@ -76,7 +76,7 @@ def test_a_log_is_told_of_each_new_error_at_once() -> None:
 def test_a_log_is_told_what_is_waited_for_every_ten_seconds() -> None:
     now = [1000.0]
     lines: list[str] = []
-    waits = [Wait(what="shop to start", since=time.time() - 3)]
+    waits = [Wait(what="shop to start", since=time.time() - 9)]
     progress = Progress(io.StringIO(), fancy=False, log=lines.append, clock=lambda: now[0], waits=lambda: waits)
     for _ in range(4):
         now[0] += 4

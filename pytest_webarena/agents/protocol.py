@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args, runtime_checkable
@@ -108,6 +109,8 @@ class Assignment:
     """Which process of the run this is."""
     models: ModelSettings | None = None
     """The run's budget, ledger, cache and prices. None outside of runs: no budget, no cache."""
+    waiting: Callable[[str], AbstractContextManager[object]] = nullcontext
+    """Tells whoever looks at the run what is waited for inside, e.g. ``the model m``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

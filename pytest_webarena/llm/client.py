@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import random
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,6 +21,7 @@ from pytest_webarena.llm.messages import ModelReply, Request
 from pytest_webarena.llm.prices import Price, read_prices
 from pytest_webarena.llm.transport import Fault, greet, send
 from pytest_webarena.secrets import scrub_plain
+from pytest_webarena.text import shorten
 
 __all__ = ["BudgetSpent", "ModelClient", "ModelRefused", "OutOfTime", "budget_error", "connect"]
 
@@ -67,7 +69,10 @@ class ModelClient:
         worker: str = "main",
         clock: Clock | None = None,
         chance: random.Random | None = None,
+        waiting: Callable[[str], AbstractContextManager[object]] = nullcontext,
     ) -> None:
+        """``waiting`` is told what is waited for, from the first failure of a call on until it ends."""
+        self._waiting = waiting
         self._endpoint = endpoint
         self._trial = trial
         self._purpose = purpose
@@ -150,6 +155,12 @@ class ModelClient:
         self, request: Request, body: Mapping[str, Any], deadline: float | None
     ) -> tuple[Mapping[str, Any], ModelReply, Ticket | None]:
         """Send until there is a reply, as long as the retry policy allows."""
+        with ExitStack() as exits:
+            return self._send(request, body, deadline, exits)
+
+    def _send(
+        self, request: Request, body: Mapping[str, Any], deadline: float | None, exits: ExitStack
+    ) -> tuple[Mapping[str, Any], ModelReply, Ticket | None]:
         failures, began = _Failures(), self.now
         while True:
             ticket = self._reserve(request, deadline, failures, began)
@@ -184,6 +195,8 @@ class ModelClient:
             delay = self._endpoint.retries.delay(failures.count, fault.after, self._chance)
             if delay is None or (deadline is not None and self.now + delay >= deadline):
                 raise ModelError(self._gave_up(request, failures, began))
+            if failures.count == 1:
+                exits.enter_context(self._waiting(f"model {request.model} after a failure: {shorten(str(fault), 80)}"))
             self._clock.sleep(delay)
 
     def _reserve(self, request: Request, deadline: float | None, failures: _Failures, began: float) -> Ticket | None:

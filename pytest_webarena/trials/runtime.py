@@ -88,7 +88,7 @@ class Runtime:
             prepare=lambda visits, holder: self._connected().prepare(
                 visits, holder=holder, timeout=self._config.lease_timeout
             ),
-            waiting=lambda what: self._waits.on(what),
+            waiting=self._waits.on,
         )
 
     def __enter__(self) -> Runtime:
@@ -142,6 +142,7 @@ class Runtime:
             options=self._config.options,
             temp_dir=self._info.agents_dir or self._info.temp_dir,
             memory=memory,
+            waiting=self._waits.on,
             node_id=node_id,
             worker=self._config.worker,
             since=self._info.facts.get("started", math.inf),

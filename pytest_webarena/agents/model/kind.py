@@ -117,7 +117,9 @@ def _make(common: Common, keys: ModelKeys, prompt: Prompt, assignment: Assignmen
         extra=keys.extra,
     )
     settings = assignment.models or ModelSettings()
-    client = ModelClient(keys.endpoint, settings, trial=assignment.key, worker=assignment.worker)
+    client = ModelClient(
+        keys.endpoint, settings, trial=assignment.key, worker=assignment.worker, waiting=assignment.waiting
+    )
     return ModelAgent(assignment, style, client)
 
 

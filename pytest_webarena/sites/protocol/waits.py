@@ -25,7 +25,7 @@ class Wait:
 
 def directory_of(address: str) -> Path:
     """Where the waits of the run are whose broker is at ``address``."""
-    return Path(address).with_name("waits")
+    return Path(address).parent / "waits"
 
 
 class Waits:

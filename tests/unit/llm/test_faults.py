@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import socket
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Literal
 
 import pytest
 
 from pytest_webarena.errors import ModelError
 from pytest_webarena.evidence import Usage
-from pytest_webarena.llm.client import ModelRefused, OutOfTime, connect
+from pytest_webarena.llm.client import ModelClient, ModelRefused, OutOfTime, connect
+from pytest_webarena.llm.config import ModelSettings
 from pytest_webarena.llm.endpoint import Endpoint
 from pytest_webarena.llm.messages import Schema
 from pytest_webarena.llm.retries import RetryPolicy, retry_after
@@ -118,6 +121,24 @@ def test_looking_whether_somebody_is_there_takes_any_answer() -> None:
             connect(Endpoint(base_url=url, key_env=None), "m", clock=clock)
     assert clock.waits == [1.0]
     assert server.requests == 0
+
+
+def test_an_endpoint_that_fails_is_waited_for_aloud() -> None:
+    told: list[str] = []
+
+    @contextmanager
+    def waiting(what: str) -> Iterator[None]:
+        told.append(what)
+        yield
+        told.append("over")
+
+    with model_server([say("at once"), fail(500, "sick"), fail(500, "sick"), say("better")]) as server:
+        endpoint = Endpoint(base_url=server.url, key_env=None)
+        client = ModelClient(endpoint, ModelSettings(), trial="t", clock=FakeClock(), waiting=waiting)
+        assert client.ask(question()).text == "at once"
+        assert told == []
+        assert client.ask(question()).text == "better"
+    assert told == ["model priced after a failure: HTTP 500: sick", "over"]
 
 
 def test_waits_grow_and_stay_bounded() -> None:

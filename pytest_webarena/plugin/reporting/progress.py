@@ -193,7 +193,7 @@ class Progress:
         seconds = self._clock() - self._began
         return status_text(
             self.done, self.total, self.passed, self.errors, seconds,
-            left_out=self.left_out, waiting=self._waiting, latest=self.latest,
+            left_out=self.left_out, waiting=self._waiting if self._fancy else "", latest=self.latest,
         )  # fmt: skip
 
     def _draw(self, text: str) -> None:

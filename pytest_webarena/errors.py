@@ -4,6 +4,7 @@
 
     WebArenaError                 something the user should read; ``str()`` is the whole message
     ├── UsageError                a bad option, an unknown name, a missing file
+    ├── Unready                   what an agent's trials need is not there: none of them is begun
     ├── TaskFileError             a task file that can't be used; lists every problem found
     └── TrialError                the trial could not be carried out; ``cause`` says whose fault it is
         ├── SiteError             cause "site": provisioning, reset, crash, query
@@ -60,6 +61,7 @@ __all__ = [
     "TaskFileError",
     "TooLarge",
     "TrialError",
+    "Unready",
     "UsageError",
     "WebArenaError",
     "closest",
@@ -81,6 +83,14 @@ class WebArenaError(Exception):
 
 class UsageError(WebArenaError):
     """The command line, the configuration or a name in it can't be used."""
+
+
+class Unready(WebArenaError):
+    """What all trials of an agent need was tried before the first one, and is not there. ``cause``: what it is."""
+
+    def __init__(self, message: str, *, cause: Cause = "harness") -> None:
+        self.cause = cause
+        super().__init__(message)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

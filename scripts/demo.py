@@ -1,11 +1,12 @@
-"""Runs the demo: built-in agents on the embedded sites, an Allure report, and where to find it.
+"""Runs the demo: two agents on the embedded sites, an Allure report, where to find it, what to type next.
 
 ``make demo`` calls this with the pytest arguments to use. Exit status 0 means that the demo showed what it should:
-the oracle passed every task and no trial ended in an error. The other agents are there to fail.
+the oracle passed every task and no trial ended in an error. What other agents pass is their own affair.
 """
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -19,6 +20,11 @@ from pytest_webarena.results.viewer import write_view
 OUTPUT = Path("demo").resolve()
 RESULTS = OUTPUT / "allure-results"
 REPORT = OUTPUT / "allure-report"
+ABOUT = {
+    "oracle": "replays solutions: passes all",
+    "keyword": "tries, without a model: passes few",
+}
+"""What is to be expected of agents."""
 ALLURE = ["npx", "--yes", "--loglevel=error", "--prefer-offline", "allure@3"]
 """Allure 3 from npm: ten seconds to fetch the first time, one second after."""
 
@@ -29,6 +35,8 @@ def main(arguments: list[str]) -> int:
     OUTPUT.mkdir()
     run_dir = OUTPUT / "run"
     command = ["pytest", *arguments, f"--run-dir={run_dir}", f"--alluredir={RESULTS}"]
+    agents = [name for name in ABOUT if f"--agent={name}" in arguments]
+    print("\n".join(["What to expect:", *(f"{name:>9}  {ABOUT[name]}" for name in agents), ""]))
     print("$", " ".join(command), flush=True)
     status = subprocess.run([sys.executable, "-m", *command], check=False).returncode
     run = RunDir(run_dir)
@@ -36,8 +44,17 @@ def main(arguments: list[str]) -> int:
     print("\n".join(["", *summary(records)]))
     faults = wrong(records, status=status, unfinished=len(run.unfinished()))
     reports = build_reports(run) if records else []
-    print("\n".join(["", *reports, "", *faults]))
+    print("\n".join(["", *reports, "", *(faults or next_step())]))
     return 1 if faults else 0
+
+
+def next_step() -> list[str]:
+    """What somebody does who has seen the demo."""
+    bin = os.path.relpath(Path(sys.executable).parent)
+    return [
+        "All as expected. Next, a project of your own (an app, two tasks, an agent, CI), green at once:",
+        f"  {bin}/webarena init my-tasks && cd my-tasks && {os.path.join('..', bin)}/pytest",
+    ]
 
 
 def summary(records: list[TrialRecord]) -> list[str]:
@@ -46,8 +63,7 @@ def summary(records: list[TrialRecord]) -> list[str]:
     for agent in sorted({record.key.agent for record in records}):
         counts = Counter(record.outcome for record in records if record.key.agent == agent)
         told = f"{counts['passed']} passed, {counts['failed']} failed, {counts['error']} errors"
-        note = "replays each task's solution" if agent == "oracle" else "does nothing useful: meant to fail"
-        lines.append(f"{agent:>8}  {told}  ({note})")
+        lines.append(f"{agent:>9}  {told}" + (f" ({ABOUT[agent]})" if agent in ABOUT else ""))
     return lines
 
 

@@ -104,6 +104,7 @@ class Common:
         limits: AgentLimits | None = None,
         dialogs: Callable[[Task, int], DialogPolicy | None] | None = None,
         check: Callable[[ModelSettings], None] = lambda settings: None,
+        reach: Callable[[ModelSettings], None] = lambda settings: None,
         self_driving: bool = False,
         raises: tuple[type[WebArenaError], ...] = (),
     ) -> AgentDefinition:
@@ -130,6 +131,7 @@ class Common:
             source=self.source,
             overridden=self.overridden,
             check=check,
+            reach=reach,
             memory=self.memory,
             self_driving=self_driving,
             raises=raises,

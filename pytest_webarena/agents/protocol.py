@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args, runtime_checkable
@@ -108,6 +109,8 @@ class Assignment:
     """Which process of the run this is."""
     models: ModelSettings | None = None
     """The run's budget, ledger, cache and prices. None outside of runs: no budget, no cache."""
+    waiting: Callable[[str], AbstractContextManager[object]] = nullcontext
+    """Tells whoever looks at the run what is waited for inside, e.g. ``the model m``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -252,3 +255,5 @@ class AgentDefinition:
     else's code in this process. Whatever else comes out of it, errors of ours included, is an agent that crashed."""
     check: Callable[[ModelSettings], None] = field(default=lambda settings: None)
     """Called once before a run: raises `UsageError` for what is missing, such as a key or a price."""
+    reach: Callable[[ModelSettings], None] = field(default=lambda settings: None)
+    """Called once before the first trial: raises a `TrialError` when nobody is where its model should be."""

@@ -29,7 +29,7 @@ from pytest_webarena.browser.messages import first_line
 from pytest_webarena.browser.session import Session
 from pytest_webarena.errors import BrowserError
 
-__all__ = ["BrowserEngine", "EngineConfig"]
+__all__ = ["BrowserEngine", "EngineConfig", "chosen_browser"]
 
 T = TypeVar("T")
 
@@ -38,6 +38,16 @@ logger = logging.getLogger("pytest_webarena.browser")
 _GUARD = Path(__file__).parent / "launching" / "driver_guard.cjs"
 _DRIVER_ANSWERS = 5.0
 """How long the driver may take for a trifle before it is given up, in seconds."""
+
+
+def chosen_browser(config: EngineConfig) -> BrowserChoice:
+    """The browser that an engine of this configuration would start; `BrowserError` when there is none."""
+    channel = config.launch_args.get("channel")
+    explicit = config.executable or named_executable(config.launch_args)
+    if channel and not explicit:
+        return BrowserChoice(executable=None, name=str(channel), kind=config.browser_name)
+    headed = config.launch_args.get("headless") is False
+    return find_browser(explicit, browser_name=config.browser_name, headed=headed)
 
 
 class BrowserEngine:
@@ -189,13 +199,7 @@ class BrowserEngine:
 
     async def _launch_with(self, playwright: Playwright) -> Browser:
         config = self._config
-        headed = config.launch_args.get("headless") is False
-        channel = config.launch_args.get("channel")
-        explicit = config.executable or named_executable(config.launch_args)
-        if channel and not explicit:
-            choice = BrowserChoice(executable=None, name=str(channel), kind=config.browser_name)
-        else:
-            choice = find_browser(explicit, browser_name=config.browser_name, headed=headed)
+        choice = chosen_browser(config)
         options = launch_options(choice, config.launch_args, proxy=config.proxy, temp=config.temp_dir)
         kind: BrowserType = getattr(playwright, config.browser_name)
         try:

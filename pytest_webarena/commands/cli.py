@@ -7,12 +7,13 @@ import shutil
 import sys
 import textwrap
 import webbrowser
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 
 from pytest_webarena.commands.images import add_image_commands
+from pytest_webarena.commands.project import DEFAULT_SITES, fill_in
 from pytest_webarena.commands.results import RUN_DIR, add_commands, run_asked_for
 from pytest_webarena.commands.sites import add_commands as add_site_commands
 from pytest_webarena.commands.starter import add_command as add_starter_command
@@ -26,6 +27,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = _parser()
     options = parser.parse_args(arguments)
     try:
+        fill_in(options)
         code: int = options.run(options)
     except TaskFileError as error:
         print(error, file=sys.stderr)
@@ -57,7 +59,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     validate.add_argument("--format", choices=("text", "json", "github"), default="text", help="default: text")
     validate.add_argument(
-        "--sites", default="embedded", metavar="CATALOGUE", help="catalogue whose sites are known (default: embedded)"
+        "--sites",
+        metavar="CATALOGUE",
+        help="catalogue whose sites are known (default: one named beside the tasks, the ini file's, or embedded)",
     )
     validate.set_defaults(run=_validate)
 
@@ -101,7 +105,7 @@ def _parser() -> argparse.ArgumentParser:
     attempt.add_argument(
         "task", metavar="FILE::ID", help="a task as pytest names it, e.g. tasks/notes.yaml::grocery-note"
     )
-    attempt.add_argument("--sites", default="embedded", metavar="CATALOGUE", help="sites to use (default: embedded)")
+    attempt.add_argument("--sites", metavar="CATALOGUE", help="sites to use (default: the ini file's, or embedded)")
     attempt.add_argument("--headed", action="store_true", help="show the browser's window and judge while you use it")
     attempt.add_argument("--solution", action="store_true", help="replay the solution, judge, and leave; for scripts")
     attempt.add_argument("--browser-executable", metavar="PATH", help="browser to use (default: as for pytest)")
@@ -152,7 +156,14 @@ def _validate(options: argparse.Namespace) -> int:
 
     files = find_files(options.paths, also=looks_like_catalogue)
     catalogues = [path for path in files if looks_like_catalogue(path)]
-    report = validate([path for path in files if path not in catalogues], sites=load_catalogue(options.sites).accounts)
+    named = [] if options.sites_given else [path for path in catalogues if path in options.paths]
+    if not named and not options.sites_given and options.sites == DEFAULT_SITES:
+        named = catalogues  # found in a folder, where no ini file says another one
+    known: dict[str, Collection[str]] = {}
+    for catalogue in named or [options.sites]:
+        if catalogue not in named or not problems_of(catalogue):
+            known.update(load_catalogue(str(catalogue)).accounts)
+    report = validate([path for path in files if path not in catalogues], sites=known or None)
     if catalogues:
         wrong = [problem for path in catalogues for problem in problems_of(path)]
         report = replace(report, files=(*report.files, *catalogues), problems=(*report.problems, *wrong))

@@ -43,7 +43,7 @@ def add_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     sites = commands.add_parser("sites", help="run sites outside of a test run, look at them, see what is missing")
     actions = sites.add_subparsers(dest="action", required=True, metavar="ACTION")
     shared = argparse.ArgumentParser(add_help=False)
-    shared.add_argument("--sites", default="embedded", metavar="CATALOGUE", help="catalogue (default: embedded)")
+    shared.add_argument("--sites", metavar="CATALOGUE", help="catalogue (default: the ini file's, or embedded)")
     shared.add_argument(
         "--site-url", action="append", default=[], metavar="SITE=URL", help="a site that runs elsewhere"
     )
@@ -107,7 +107,7 @@ def _doctor(options: argparse.Namespace) -> int:
 
     catalogue = _catalogue(options)
     apps = _apps(catalogue, options.names)
-    findings = examine(apps, catalogue=catalogue.option)
+    findings = examine(apps, catalogue=catalogue.option, asked=bool(options.names))
     try:
         browser = find_browser(EngineConfig().executable)
         findings.append(Diagnosis(subject="browser", state="ok", text=f"{browser.name} at {browser.executable}"))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import random
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,16 +19,20 @@ from pytest_webarena.llm.endpoint import Endpoint
 from pytest_webarena.llm.ledger import BudgetSpent, Ledger, Purpose, Ticket
 from pytest_webarena.llm.messages import ModelReply, Request
 from pytest_webarena.llm.prices import Price, read_prices
-from pytest_webarena.llm.transport import Fault, send
+from pytest_webarena.llm.transport import Fault, greet, send
 from pytest_webarena.secrets import scrub_plain
+from pytest_webarena.text import shorten
 
-__all__ = ["BudgetSpent", "ModelClient", "ModelRefused", "OutOfTime", "budget_error"]
+__all__ = ["BudgetSpent", "ModelClient", "ModelRefused", "OutOfTime", "budget_error", "connect"]
 
 _CHARACTERS_PER_TOKEN = 4
 _TOKENS_PER_IMAGE = 1000
 _TOKENS_OF_A_REPLY = 500
 """Guesses for reservations only: what is accounted for is the endpoint's own count."""
 
+
+_ONCE_MORE = 1.0
+"""Seconds after which an endpoint that was not there is looked for again."""
 
 _UNREADABLE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 """What reading an answer raises that is JSON and no reply: whatever an endpoint sends, it is not the agent's fault."""
@@ -64,7 +69,10 @@ class ModelClient:
         worker: str = "main",
         clock: Clock | None = None,
         chance: random.Random | None = None,
+        waiting: Callable[[str], AbstractContextManager[object]] = nullcontext,
     ) -> None:
+        """``waiting`` is told what is waited for, from the first failure of a call on until it ends."""
+        self._waiting = waiting
         self._endpoint = endpoint
         self._trial = trial
         self._purpose = purpose
@@ -147,6 +155,12 @@ class ModelClient:
         self, request: Request, body: Mapping[str, Any], deadline: float | None
     ) -> tuple[Mapping[str, Any], ModelReply, Ticket | None]:
         """Send until there is a reply, as long as the retry policy allows."""
+        with ExitStack() as exits:
+            return self._send(request, body, deadline, exits)
+
+    def _send(
+        self, request: Request, body: Mapping[str, Any], deadline: float | None, exits: ExitStack
+    ) -> tuple[Mapping[str, Any], ModelReply, Ticket | None]:
         failures, began = _Failures(), self.now
         while True:
             ticket = self._reserve(request, deadline, failures, began)
@@ -181,6 +195,8 @@ class ModelClient:
             delay = self._endpoint.retries.delay(failures.count, fault.after, self._chance)
             if delay is None or (deadline is not None and self.now + delay >= deadline):
                 raise ModelError(self._gave_up(request, failures, began))
+            if failures.count == 1:
+                exits.enter_context(self._waiting(f"model {request.model} after a failure: {shorten(str(fault), 80)}"))
             self._clock.sleep(delay)
 
     def _reserve(self, request: Request, deadline: float | None, failures: _Failures, began: float) -> Ticket | None:
@@ -236,6 +252,25 @@ class ModelClient:
                 output_tokens=min(request.sampling.max_tokens or _TOKENS_OF_A_REPLY, _TOKENS_OF_A_REPLY),
             )
         )
+
+
+def connect(endpoint: Endpoint, model: str, *, clock: Clock | None = None) -> None:
+    """Look once whether somebody takes connections at ``endpoint``; `ModelError` when nobody does.
+
+    What is answered is not looked at, and costs nothing: only a real request tells whether the model can be had.
+    """
+    clock = clock or SystemClock()
+    try:
+        greet(endpoint)
+    except Fault:  # one more, for a server that is just being started anew
+        clock.sleep(_ONCE_MORE)
+        try:
+            greet(endpoint)
+        except Fault as fault:
+            raise ModelError(
+                f"model {model} at {endpoint.url}: expected somebody there, found: {fault}; check the address "
+                "(base_url, OPENAI_BASE_URL) and that the server runs"
+            ) from None
 
 
 def budget_error(spent: BudgetSpent) -> BudgetError:

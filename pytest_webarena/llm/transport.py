@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import html
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
@@ -13,13 +15,19 @@ from pytest_webarena.llm.endpoint import Endpoint
 from pytest_webarena.llm.retries import retry_after
 from pytest_webarena.secrets import scrub
 
-__all__ = ["LARGEST_ANSWER", "Fault", "send"]
+__all__ = ["LARGEST_ANSWER", "Fault", "greet", "send"]
 
 LARGEST_ANSWER = 32 * 1024 * 1024
 """Bytes; what comes beyond is not read."""
 
 _DEEPEST = 100
 """Levels of an answer's JSON: no reply has a tenth of them, and the code that reads it walks down in steps."""
+
+_PAGE = 20_000
+"""Characters of a page that are read for what it says."""
+
+_GREETING = 10.0
+"""Seconds."""
 
 _SAID = 300
 """Characters of an endpoint's error message that are passed on."""
@@ -83,6 +91,27 @@ def send(endpoint: Endpoint, body: Mapping[str, Any], *, timeout: float, now: Ca
     return data
 
 
+def greet(endpoint: Endpoint) -> None:
+    """Ask for the list of models, the way that requests will go: through the same proxies, with the same trust.
+
+    `Fault` when no connection comes about. Whatever is answered, or not in time, speaks for somebody being there.
+    """
+    import openai
+
+    client = _sdk(endpoint.url, endpoint.key())
+    try:
+        client.with_options(timeout=_GREETING).models.with_raw_response.list()
+    except openai.APITimeoutError as error:
+        if type(error.__cause__).__name__ == "ConnectTimeout":
+            raise Fault("no connection in time") from error
+    except openai.APIConnectionError as error:
+        reason = error.__cause__ or error
+        if type(reason).__name__ == "ConnectError":
+            raise Fault(f"the connection failed: {reason}") from error
+    except Exception:  # an answer of whatever kind
+        return
+
+
 def _well_formed(data: Any) -> Any:
     """``data`` with a sign in place of each half of a character, such as pages and models make: it can not be sent."""
     match data:
@@ -130,9 +159,10 @@ def _faults(now: Callable[[], float]) -> Iterator[None]:
         yield
     except openai.APIStatusError as error:
         status, headers = error.status_code, error.response.headers
-        told = _said(error.body) or error.message
+        told = _said(error.body) or _text_of(error.message)[:_SAID]
         spent = "insufficient_quota" in (error.code, error.type)
-        again = (status in (408, 409, 429) or status >= 500) and not spent
+        # 501: a server that does not know the method, as when its address is that of something else.
+        again = (status in (408, 409, 429) or (status >= 500 and status != 501)) and not spent
         raise Fault(f"HTTP {status}: {told}", again=again, after=retry_after(headers, now()), status=status) from error
     except openai.APITimeoutError as error:
         raise Fault("no answer in time", billed=True) from error
@@ -152,7 +182,18 @@ def _said(body: object) -> str:
         text = inner.get("message") if isinstance(inner, Mapping) else inner
         if text:
             return str(text)[:_SAID]
-    return str(body)[:_SAID] if body else ""
+    return _text_of(str(body))[:_SAID] if body else ""
+
+
+def _text_of(said: str) -> str:
+    """What a page of HTML says, on one line: proxies and wrong addresses answer with such. Other text as it is."""
+    if "<html" not in said[:2000].lower() and "<!doctype" not in said[:100].lower():
+        return said
+    text = re.sub(r"(?is)<(script|style|head)\b.*?</\1\s*>|<!--.*?-->|<[^>]*>", " ", said[:_PAGE])
+    if not (words := " ".join(html.unescape(text).split())):
+        title = re.search(r"(?is)<title[^>]*>([^<]*)", said[:_PAGE])
+        words = " ".join(html.unescape(title[1]).split()) if title else "without text"
+    return f"a page of HTML: {words}"
 
 
 def _events(content: bytes) -> list[Mapping[str, Any]]:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import pytest
 
@@ -17,7 +17,7 @@ from pytest_webarena.errors import RecordingError
 from pytest_webarena.plugin import auditing, rescoring, resuming, xdist
 from pytest_webarena.plugin.reporting import allure
 from pytest_webarena.plugin.reporting.github import Place, place_of
-from pytest_webarena.plugin.reporting.outcomes import is_trial, skip_reason, why_skipped
+from pytest_webarena.plugin.reporting.outcomes import is_trial, skip_reason, why_skipped, why_stopped
 from pytest_webarena.plugin.reporting.progress import Progress, has_foot
 from pytest_webarena.plugin.selection import LeftOut
 from pytest_webarena.plugin.stash import LEFT_OUT, PLAN
@@ -25,10 +25,11 @@ from pytest_webarena.plugin.task_files import names_task
 from pytest_webarena.results import Attempt, RunDir, TrialKey, TrialRecord, summarise
 from pytest_webarena.results.attempts import read_steps
 from pytest_webarena.results.export import export
-from pytest_webarena.results.gate import TOO_MANY_ERRORS
+from pytest_webarena.results.gate import STOPPED_EARLY, TOO_MANY_ERRORS
 from pytest_webarena.results.plan import Coverage, PlannedTrial, cover, extend_plan, read_plan
 from pytest_webarena.results.records import browser_told
 from pytest_webarena.results.rundir import claim
+from pytest_webarena.sites.protocol.waits import directory_of, read_waits
 
 if TYPE_CHECKING:
     from pytest_webarena.plugin.run_start import RunStart
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from pytest_webarena.results.gate import Ruling
     from pytest_webarena.results.rundir import Stored, Unreadable
     from pytest_webarena.sites.protocol.report import BrokerReport
+    from pytest_webarena.sites.protocol.waits import Wait
 
 __all__ = ["Controller"]
 
@@ -64,6 +66,10 @@ class Controller:
         """Trials of the run whose record can't be read."""
         self.skipped: Counter[str] = Counter()
         """Trials that were not run, by the reason."""
+        self.stopped: Counter[str] = Counter()
+        """Trials that were not run because the same error had come too often, or what they need is not there."""
+        self._stops: dict[str, str] = {}
+        """The same, by node id."""
         self.refusal = ""
         """Why workers would run nothing."""
         self.coverages: dict[str, Coverage] = {}
@@ -105,14 +111,21 @@ class Controller:
             reporter: Any = self._config.pluginmanager.get_plugin("terminalreporter")
             if reporter is not None and reporter.verbosity >= 0:
                 writer = reporter._tw
+                stream = _uncaptured(writer._file)
                 self.progress = Progress(
-                    writer._file,
+                    stream,
                     fancy=trials > 5 and has_foot(writer._file),
-                    log=lambda text: _write_line(reporter, text),
+                    log=lambda text: _write_line(reporter, stream, text),
                     markup=lambda text: str(writer.markup(text, invert=True)),
+                    waits=self._waits,
                 )
         if self.progress is not None:
             self.progress.total = trials
+
+    def _waits(self) -> Sequence[Wait]:
+        """What the run's processes wait for."""
+        chosen = self._start.chosen
+        return read_waits(directory_of(chosen.broker)) if chosen is not None and chosen.broker else ()
 
     @property
     def left_out(self) -> LeftOut:
@@ -150,6 +163,11 @@ class Controller:
                 self.progress.count(report)
         elif report.failed:
             self._other_failures += not names_task(report.nodeid)  # a trial without a record is the gate's business
+        elif why := why_stopped(report):
+            self._stops[report.nodeid] = why
+            self.stopped[why] += 1
+            if self.progress is not None:
+                self.progress.leave_out()
         elif report.skipped:
             self._skips[report.nodeid] = skip_reason(report)
             if why := why_skipped(report):
@@ -181,6 +199,8 @@ class Controller:
             pytests_own = pytest.ExitCode.TESTS_FAILED  # as without xdist, where it is no interruption
         if (self.trouble or self.unreadable) and pytests_own in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
             return self._no_trust()
+        if self.stopped and pytests_own in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED):
+            return STOPPED_EARLY  # whatever the gate says of the rest: --resume has something to do
         if (
             self.ruling is None
             or self._other_failures
@@ -275,7 +295,14 @@ class Controller:
         plan = read_plan(run.path) if run is not None else {}
         if self._settings.rescore is None:
             plan |= {trial.key: trial for trial in self._config.stash.get(PLAN, self._plan) if trial.key not in plan}
-            told = [replace(trial, skipped=self._skips.get(trial.node_id, trial.skipped)) for trial in plan.values()]
+            told = [
+                replace(
+                    trial,
+                    skipped=self._skips.get(trial.node_id, trial.skipped),
+                    stopped=self._stops.get(trial.node_id, trial.stopped),
+                )
+                for trial in plan.values()
+            ]
             plan = {trial.key: trial for trial in told}
         self._planned = tuple(plan)
         self.coverages = cover(
@@ -297,12 +324,20 @@ class Controller:
         allure.report_run(self._config, run, self.records, (*problems, *map(str, self.unreadable)))
 
 
-def _write_line(reporter: Any, text: str) -> None:
-    """A line of its own; with xdist the reporter itself would put it behind the dots."""
-    reporter.ensure_newline()
-    if reporter._tw.width_of_current_line:
-        reporter._tw.line()
-    reporter.write_line(text)
+def _uncaptured(file: TextIO) -> TextIO:
+    """What ``file`` leads to now, between tests: while one runs in this process, pytest captures what is written."""
+    try:
+        return open(os.dup(file.fileno()), "w", encoding=file.encoding, errors="replace")
+    except (OSError, ValueError):  # no file of the system
+        return file
+
+
+def _write_line(reporter: Any, stream: TextIO, text: str) -> None:
+    """A line of its own, whatever pytest has written of its own; it begins a new line afterwards."""
+    writer = reporter._tw
+    stream.write(f"\n{text}\n" if writer.width_of_current_line else f"{text}\n")
+    stream.flush()
+    writer._current_line, reporter.currentfspath = "", None
 
 
 def _close_unfinished(run: RunDir, since: float, *, interrupted: bool) -> list[TrialRecord]:

@@ -11,6 +11,7 @@ import pytest
 
 from pytest_webarena.agents.watchdog import keep_stderr
 from pytest_webarena.errors import UsageError
+from pytest_webarena.llm.prices import read_prices
 from pytest_webarena.plugin import (
     catalogue,
     collection,
@@ -23,7 +24,8 @@ from pytest_webarena.plugin import (
     xdist,
 )
 from pytest_webarena.plugin.controller import Controller
-from pytest_webarena.plugin.reporting import allure, audit, github, html, outcomes, skips, terminal
+from pytest_webarena.plugin.items import TaskItem
+from pytest_webarena.plugin.reporting import allure, audit, equal_errors, github, html, outcomes, skips, terminal
 from pytest_webarena.plugin.run_start import run_start
 from pytest_webarena.plugin.settings import check_agents, check_run_dir, read_settings
 from pytest_webarena.plugin.stash import ASKED, CONTROLLER, SETTINGS, SUITES
@@ -45,6 +47,8 @@ def prepare(config: pytest.Config) -> None:
             check_agents(settings, collecting=collecting)
         if settings.rescore is not None:
             rescoring.name_files(config, RunDir(settings.rescore))
+        if settings.options.models.prices is not None:
+            read_prices(settings.options.models.prices)  # a mistake is told now, not after the first trial
         if config.getoption("--sites"):
             catalogue.known_sites(config)  # a typo is told once, and before workers start
         config.stash[ASKED] = resuming.asked(config)
@@ -116,7 +120,7 @@ def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, Any, pytest.TestReport]:
     report: pytest.TestReport = yield
-    outcomes.mark_report(report, call)
+    outcomes.mark_report(report, call, task=isinstance(item, TaskItem))
     allure.complete_report(item, call, report)
     html.complete_report(item, report)
     return report
@@ -134,6 +138,12 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     else:
         xdist.send_left_out(session.config)
         xdist.send_plan(session.config)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True, specname="pytest_terminal_summary")  # around pytest's own
+def pytest_terminal_summary_of_equal_errors(terminalreporter: TerminalReporter) -> Generator[None]:
+    with equal_errors.told_once(terminalreporter):
+        return (yield)
 
 
 def pytest_terminal_summary(terminalreporter: TerminalReporter, config: pytest.Config) -> None:

@@ -153,6 +153,15 @@ def add_options(parser: pytest.Parser) -> None:
         help="Tries more, each on a fresh replica, after an error of site, browser or model (default: 1).",
     )
     group.addoption(
+        "--equal-errors",
+        type=_natural_int,
+        default=5,
+        metavar="N",
+        help="Errors in a row, of one agent and one cause, after which the rest of its trials is not run; for errors "
+        "of sites, the rest on these sites. The exit code is then 13, and --resume runs what is missing. 0: go on to "
+        "the end (default: 5).",
+    )
+    group.addoption(
         "--replicas",
         type=_positive_int,
         default=None,

@@ -17,17 +17,21 @@ from pytest_webarena.errors import (
     TaskError,
     TaskFailed,
     TrialError,
+    Unready,
 )
 from pytest_webarena.plugin.auditing import as_expected
 from pytest_webarena.plugin.reporting import html
 from pytest_webarena.plugin.reporting.allure import report_trial
-from pytest_webarena.plugin.reporting.outcomes import SKIPPED
+from pytest_webarena.plugin.reporting.outcomes import SKIPPED, STOPPED
 from pytest_webarena.plugin.stash import SETTINGS
 from pytest_webarena.results.wording import printable, rerun_words
 
 if TYPE_CHECKING:
     from pytest_webarena.results import TrialRecord
+    from pytest_webarena.tasks.model import Task
     from pytest_webarena.trials.executor import TrialExecutor
+    from pytest_webarena.trials.run_info import RunInfo
+    from pytest_webarena.trials.stopping import Stops
 
 __all__ = ["facts", "run_task"]
 
@@ -44,6 +48,10 @@ def run_task(request: pytest.FixtureRequest, browser_name: str) -> None:
     again = item.config.stash[SETTINGS].rescore is not None
     if not again and (refused := getattr(item.function, "refused", "")):
         _skip(item, refused)
+    stops = None if again else _stops(request)
+    needs = () if again else _needs(item.task)
+    if stops is not None and (why := stops.why_not(item.key.agent, item.browser, needs)):
+        _not_run(item, why)
     runtime = request.getfixturevalue("webarena_rescorer" if again else "webarena_runtime")  # lazy: neither is cheap
     executor: TrialExecutor = request.getfixturevalue("webarena_executor")
     try:
@@ -52,8 +60,14 @@ def run_task(request: pytest.FixtureRequest, browser_name: str) -> None:
         ).result()
     except SiteMissing as missing:
         _skip(item, printable(str(missing)))
+    except Unready as error:
+        if stops is None:
+            raise
+        _not_run(item, stops.stop(item.key.agent, item.browser, needs, error))
     except OSError as error:  # of records alone: whatever else goes wrong has a record of its own
         raise HarnessError(printable(f"the trial's records can't be written: {error}")) from None
+    if stops is not None:
+        stops.note(record, needs)
     item.user_properties.extend(facts(record))
     told = record
     if item.planned is not None:
@@ -74,6 +88,30 @@ def _skip(item: pytest.Item, reason: str) -> NoReturn:
     __tracebackhide__ = True
     item.user_properties.append((SKIPPED, reason))
     pytest.skip(reason.partition("\n")[0])
+
+
+def _stops(request: pytest.FixtureRequest) -> Stops:
+    """The run's errors in a row, as all its processes know them."""
+    from pytest_webarena.trials.stopping import Stops
+
+    info: RunInfo = request.getfixturevalue("webarena_run")
+    return Stops(info.temp_dir, request.config.stash[SETTINGS].equal_errors)
+
+
+def _needs(task: Task) -> tuple[str, ...]:
+    """What `Stops` is to know of a trial of ``task``."""
+    from pytest_webarena.trials.stage import needs_browser
+    from pytest_webarena.trials.stopping import BROWSER
+
+    return (*task.sites, *([BROWSER] if needs_browser(task) else []))
+
+
+def _not_run(item: pytest.Item, reason: str) -> NoReturn:
+    """Leave the trial out: what it needs is broken. The controller counts it as not run, whatever may be skipped."""
+    __tracebackhide__ = True
+    reason = printable(reason)
+    item.user_properties.append((STOPPED, reason))
+    pytest.skip(f"not run: {reason}")
 
 
 def facts(record: TrialRecord) -> list[tuple[str, object]]:

@@ -60,6 +60,8 @@ class Settings:
     """What holds for every trial."""
     judge: JudgeSettings
     """The judge model; its cache, unless asked for, is the run's to place."""
+    equal_errors: int
+    """So many errors in a row stop an agent or a site; 0: none do."""
     replicas: int | None
     lease_timeout: float
     browser_executable: str | None
@@ -148,6 +150,7 @@ def read_settings(config: pytest.Config) -> Settings:
             video=_filming(config, "video"),
         ),
         judge=read_judge(config, stored),
+        equal_errors=option("--equal-errors"),
         replicas=option("--replicas"),
         lease_timeout=option("--lease-timeout"),
         browser_executable=executable,

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pytest_webarena.results import Summary
     from pytest_webarena.results.plan import Coverage
 
-__all__ = ["BELOW_THRESHOLD", "NOT_VALID", "TOO_MANY_ERRORS", "Gate", "Ruling"]
+__all__ = ["BELOW_THRESHOLD", "NOT_VALID", "STOPPED_EARLY", "TOO_MANY_ERRORS", "Gate", "Ruling"]
 
 BELOW_THRESHOLD = 10
 """Exit code: an agent's success rate is below ``--min-pass-rate``."""
@@ -20,6 +20,8 @@ TOO_MANY_ERRORS = 11
 """Exit code: more errors than ``--max-errors`` allows, so the rate can't be trusted. Stronger than the other."""
 NOT_VALID = 12
 """Exit code: ``--audit`` found a task that is not valid."""
+STOPPED_EARLY = 13
+"""Exit code: an agent or a site was stopped, so trials are missing that ``--resume`` would run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +55,8 @@ class Gate:
 
         ``coverages`` say what became of the planned trials, by the same names as the summaries: one without a record
         counts as an error does, and where no errors are allowed for, there may be none. Errors that are the agent's own
-        word, and trials that it had no money left for, count as not passed besides. ``uncollected`` is the number of
+        word, trials that it had no money left for, and those that were not run because the same error had come too
+        often, count as not passed besides. ``uncollected`` is the number of
         files and the like that could not be collected: nobody knows what they would have planned.
         """
         if self.min_pass_rate is None and self.max_errors is None:
@@ -71,12 +74,15 @@ class Gate:
                 return Ruling(exit_code=TOO_MANY_ERRORS, message=problem)
         if self.min_pass_rate is not None:
             for agent, summary in summaries.items():
-                short = sum(summary.shortfalls.values())
+                stopped = coverages[agent].stopped if agent in coverages else 0
+                short = sum(summary.shortfalls.values()) + stopped
                 value = summary.rate.passed / (summary.rate.judged + short) if summary.rate.judged else None
                 if value is not None and value < self.min_pass_rate:
                     message = f"{agent}: {value:.1%} passed, --min-pass-rate asks for {self.min_pass_rate:.1%}"
                     if short:
-                        message += f" (counted as not passed: {shortfall_words(summary.shortfalls)})"
+                        words = [shortfall_words(summary.shortfalls)] * bool(summary.shortfalls)
+                        words += [f"{stopped} not run after errors in a row"] * bool(stopped)
+                        message += f" (counted as not passed: {', '.join(words)})"
                     if summary.rerun_passed:
                         message += f" (first verdicts count: {summary.rerun_passed} failed and passed when run again)"
                     return Ruling(exit_code=BELOW_THRESHOLD, message=message)

@@ -31,6 +31,8 @@ class PlannedTrial:
     node_id: str = ""
     skipped: str = ""
     """Why it was not run, if pytest skipped it."""
+    stopped: str = ""
+    """Why it was not run, if its agent or its site had been stopped."""
 
     def named_by(self, names: Collection[str]) -> bool:
         """Whether one of ``names`` is a site of its task, or its task's id (``*`` stands for any text)."""
@@ -54,6 +56,8 @@ class Coverage:
     """Skipped as well, by permission (``--allow-skipped``)."""
     not_run: int = 0
     """Never begun; or not by the agent, for the run's budget was spent."""
+    stopped: int = 0
+    """Those of them whose agent or site had been stopped."""
     reasons: Mapping[str, int]
     """Why trials were skipped that nobody has allowed to be, with their number."""
     not_allowed: tuple[str, ...] = ()
@@ -128,6 +132,8 @@ def cover(
             if fate == "skipped":
                 reasons.setdefault(name, Counter())[trial.skipped.partition("\n")[0]] += 1
                 lacking.setdefault(name, {}).update(dict.fromkeys(trial.sites or (key.task,)))
+        elif trial.stopped:
+            counts.setdefault(name, Counter())["stopped"] += 1
         counts.setdefault(name, Counter())[fate] += 1
     return {
         name: Coverage(

@@ -36,15 +36,19 @@ class Diagnosis:
     """The app that can't run because of it; empty when it concerns all, or none."""
 
 
-def examine(apps: Sequence[AppManifest], *, catalogue: str = "") -> list[Diagnosis]:
-    """Everything that ``apps`` need, nothing started. ``catalogue`` is what ``--sites`` calls theirs."""
+def examine(apps: Sequence[AppManifest], *, catalogue: str = "", asked: bool = True) -> list[Diagnosis]:
+    """Everything that ``apps`` need, nothing started. ``catalogue`` is what ``--sites`` calls theirs.
+
+    An app whose packages are an extra is merely noted when it lacks them, unless somebody has ``asked`` for the apps by
+    name: its tasks are skipped.
+    """
     containers = [app for app in apps if app.backend == "docker"]
     found: list[Diagnosis] = []
     if containers:
         found += _docker(containers, catalogue)
     for app in apps:
         if app.backend == "process":
-            found.append(_process(app))
+            found.append(_process(app, asked=asked))
         elif app.backend == EXTERNAL:
             found.append(_external(app))
     found.append(_memory(apps))
@@ -90,7 +94,7 @@ def _disk(storage: str) -> Diagnosis:
     return Diagnosis(subject="disk", state="note", text=f"only {text}\ndocker system df   # what uses it")
 
 
-def _process(app: AppManifest) -> Diagnosis:
+def _process(app: AppManifest, *, asked: bool) -> Diagnosis:
     process = app.process
     if process is not None and process.data and (problem := data_problem(process.data)):
         text = f"expected data of which each replica can have a copy, found {problem}"
@@ -98,6 +102,10 @@ def _process(app: AppManifest) -> Diagnosis:
     if process is None or not process.factory:
         return Diagnosis(subject=app.name, state="ok", text="a program of this machine")
     if lacking := _lacking(app):
+        if not asked and process.install:
+            first, _, fix = lacking.partition("\n")
+            lacking = f"{first}: its tasks are skipped\n{fix}"
+            return Diagnosis(subject=app.name, state="note", text=lacking, app=app.name)
         return Diagnosis(subject=app.name, state="missing", text=lacking, app=app.name)
     module = process.factory.partition(":")[0]
     return Diagnosis(subject=app.name, state="ok", text=f"a Python app of this machine ({module})")

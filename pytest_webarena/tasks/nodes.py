@@ -320,6 +320,16 @@ def _position(before: str) -> tuple[int, int]:
     return len(lines), len(lines[-1]) + 1
 
 
+_OTHER_WORDS = {
+    **dict.fromkeys(("equals", "equal", "eq", "is", "text"), "exact"),
+    **dict.fromkeys(("contains", "contain", "include", "has"), "includes"),
+    **dict.fromkeys(("not_contains", "lacks", "not_includes"), "excludes"),
+    **dict.fromkeys(("matches", "pattern"), "regex"),
+    **dict.fromkeys(("url", "goto", "path"), "open"),
+}
+"""What other programs call what is called otherwise here."""
+
+
 def near(name: str, known: Any) -> str:
     """A hint for an unknown name: the closest known one, or that begins like it, else all of them.
 
@@ -329,10 +339,14 @@ def near(name: str, known: Any) -> str:
     'known: id, intent'
     >>> near("mara", ["clem.rusk", "mara.linden"])
     "did you mean 'mara.linden'?"
+    >>> near("equals", ["exact", "includes"])
+    "did you mean 'exact'?"
     """
     import difflib
 
     names = sorted(known)
+    if (other := _OTHER_WORDS.get(name, "")) in names:
+        return f"did you mean {other!r}?"
     match = difflib.get_close_matches(name[:60], names, n=1, cutoff=0.6)
     if not match and len(name) > 2:
         match = [known for known in names if known.startswith(name)]

@@ -50,8 +50,9 @@ tasks:
 * **`webarena validate PATH…`** reads files, and the task files and catalogues that pytest would find in folders,
   without running anything and reports everything that is wrong with all of them, each mistake as `file:line:column:
   expected …, found …` with the closest known name. It exits with 1 when there is one. `--format` is `text` (default),
-  `json` or `github` (annotations in pull requests); `--sites` names the catalogue whose sites are known (default
-  `embedded`). pytest shows the same text when it collects a bad file.
+  `json` or `github` (annotations in pull requests); `--sites` names the catalogue whose sites are known (default:
+  one that is named beside the tasks, the ini file's `webarena_sites`, one found in a folder, or `embedded`). pytest
+  shows the same text when it collects a bad file.
 * **`pytest FOLDER`** takes the YAML files with a top-level list `tasks` in which an entry has an `intent` or two other
   keys of a task, in whatever style they are written, those called `*.tasks.yaml`, and those that the ini globs
   `webarena_tasks` match. One slip of the keyboard in `tasks` or `intent` is reported as such. Other YAML files with a

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -20,8 +20,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Logins"]
 
-Lend = Callable[[Sequence[str], str], AbstractContextManager["Lease"]]
-"""Leases sites for a holder."""
+Lend = Callable[[Sequence[str], str, Sequence[str]], AbstractContextManager["Lease"]]
+"""Leases sites for a holder, who will then lease the other ones."""
+Waiting = Callable[[str], AbstractContextManager[None]]
+"""Tells of what is waited for inside."""
 Look = Callable[[Sequence[str]], Mapping[str, "SiteAccess"]]
 """Tells of sites what needs no lease of them."""
 Visits = Mapping[str, Mapping[str, int]]
@@ -73,6 +75,7 @@ class Logins:
         look: Look = lambda sites: {},
         visits: Visits = MappingProxyType({}),
         prepare: Prepare = lambda visits, holder: None,
+        waiting: Waiting = lambda what: nullcontext(),
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._engine = engine
@@ -80,6 +83,7 @@ class Logins:
         self._look = look
         self._visits = visits
         self._prepare = prepare
+        self._waiting = waiting
         self._clock = clock
         self._asked: set[str] = set()
         """Sites for which nobody need be signed in on a replica that later ones start from, as far as we know."""
@@ -98,7 +102,7 @@ class Logins:
             self._access.update(self._look(unknown))
         for site in sites:
             if user := self._wanted(self._access[site], users):
-                with self._lend([site], f"signing in to {site}") as lease:
+                with self._lend([site], f"signing in to {site}", sites) as lease:
                     known = lease.sites[site]
                     self._keep(known, user, self._sign_in(known, user, lease))
 
@@ -254,7 +258,8 @@ class Logins:
     def _sign_in(self, site: SiteAccess, user: str, lease: Lease) -> Mapping[str, Any]:
         assert site.login is not None  # `_user` is empty for sites without a recipe
         self._send_headers(lease, site, self._headers_of(site, user))
-        return login(self._engine(), site.login, site.users[user], url=site.url, proxy=lease.harness_proxy)
+        with self._waiting(f"the sign-in of {user} to {site.name}"):
+            return login(self._engine(), site.login, site.users[user], url=site.url, proxy=lease.harness_proxy)
 
     def _headers_of(self, site: SiteAccess, user: str) -> Mapping[str, str]:
         return login_headers(site.login, site.users[user]) if site.login is not None else {}

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
@@ -45,6 +46,8 @@ class TrialPlan:
     """What the run says about all of its trials."""
     asker: JudgeSession | None = None
     """The judge model; without one, what needs it is inconclusive."""
+    waiting: Callable[[str], AbstractContextManager[object]] = nullcontext
+    """Tells whoever looks at the run what is waited for."""
     temp_dir: Path | None = None
     """For files of agents that go with the run."""
     memory: Memory | None = None

@@ -11,19 +11,21 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_webarena.agents import AgentDefinition, resolve_agent
 from pytest_webarena.agents.overrides import Overrides
-from pytest_webarena.browser.engine import BrowserEngine, EngineConfig
+from pytest_webarena.browser.engine import BrowserEngine, EngineConfig, chosen_browser
 from pytest_webarena.browser.session import SessionConfig
-from pytest_webarena.errors import UsageError
+from pytest_webarena.errors import TrialError, Unready, UsageError
 from pytest_webarena.llm_judge import Judge, JudgeSettings, offs
 from pytest_webarena.results import RunDir, TrialRecord
 from pytest_webarena.results.attempts import TRACE, VIDEOS
 from pytest_webarena.results.memory import Memory, memory_folder
 from pytest_webarena.sites.client.lease import BrokerClient, Lease
+from pytest_webarena.sites.protocol.waits import Waits, directory_of
 from pytest_webarena.trials.logins import Logins
 from pytest_webarena.trials.options import TrialOptions
 from pytest_webarena.trials.plan import TrialPlan
 from pytest_webarena.trials.policies import AgentOf, RecordPolicy, SignIn
 from pytest_webarena.trials.renewal import renew_ended_session
+from pytest_webarena.trials.stage import needs_browser
 from pytest_webarena.trials.trial import run_trial
 
 if TYPE_CHECKING:
@@ -72,18 +74,22 @@ class Runtime:
         self._info = info
         self._config = config
         self._run = RunDir(info.run_dir)
+        self._waits = Waits(directory_of(info.broker), f"{config.worker}-{config.engine.browser_name}")
         self._client: BrokerClient | None = None
         self._engine: BrowserEngine | None = None
         self._agents: dict[str, AgentDefinition] = {}
+        self._ready: set[tuple[str, str]] = set()
+        """Agents, by id and digest, whose needs were looked at."""
         self._judge = _judge(config)
         self._logins = Logins(
             self.engine,
-            lambda sites, holder: self._lend(sites, holder=holder),
+            lambda sites, holder, ahead: self._lend(sites, holder=holder, ahead=ahead),
             look=lambda sites: self._connected().look(sites),
             visits=config.visits,
             prepare=lambda visits, holder: self._connected().prepare(
                 visits, holder=holder, timeout=self._config.lease_timeout
             ),
+            waiting=self._waits.on,
         )
 
     def __enter__(self) -> Runtime:
@@ -109,7 +115,11 @@ class Runtime:
             self._judge = _judge(config)
 
     def run(self, task: Task, agent: str, trial: int, *, browser: str, node_id: str) -> TrialRecord:
-        """Run one trial and write its record. `UsageError` when it is to be in another browser than this one has."""
+        """Run one trial and write its record.
+
+        `UsageError` when it is to be in another browser than this one has; `Unready` when what the agent needs was
+        looked at for the first time, and is not there.
+        """
         if browser != (own := self._config.engine.browser_name):
             raise UsageError(
                 f"fixture browser_name: expected {browser}, which the trial's id and record name, found {own}; choose "
@@ -117,6 +127,7 @@ class Runtime:
             )
         definition = (self._config.agent_of or self._named)(agent, task)
         self._run.describe(self._info.facts)
+        self._require(definition, task)
         memory: Memory | None = None
         if definition.memory is not None:
             of = definition.memory.of(task)
@@ -132,12 +143,24 @@ class Runtime:
             options=self._config.options,
             temp_dir=self._info.agents_dir or self._info.temp_dir,
             memory=memory,
+            waiting=self._waits.on,
             node_id=node_id,
             worker=self._config.worker,
             since=self._info.facts.get("started", math.inf),
         )
         plan = replace(plan, asker=self._judge.session(plan.key.folder))
         return run_trial(plan, self, self._run.folder(plan.key))
+
+    def _require(self, agent: AgentDefinition, task: Task) -> None:
+        """See that the agent's model and browser are there, before anything is leased; once."""
+        try:
+            if (agent.id, agent.digest) not in self._ready:
+                agent.reach(self._config.options.models)
+                self._ready.add((agent.id, agent.digest))
+            if self._engine is None and (agent.self_driving or needs_browser(task)):
+                chosen_browser(self._config.engine)
+        except TrialError as error:
+            raise Unready(str(error), cause=error.cause) from None
 
     def folder(self, record: TrialRecord) -> Path:
         """Where the files of a trial are."""
@@ -160,8 +183,8 @@ class Runtime:
         self._logins.prepare(sites, users)
         return self._lend(sites, holder=holder)
 
-    def _lend(self, sites: Sequence[str], *, holder: str) -> Lease:
-        return self._connected().lease(sites, holder=holder, timeout=self._config.lease_timeout)
+    def _lend(self, sites: Sequence[str], *, holder: str, ahead: Sequence[str] = ()) -> Lease:
+        return self._connected().lease(sites, holder=holder, timeout=self._config.lease_timeout, ahead=ahead)
 
     def _connected(self) -> BrokerClient:
         if self._client is None:

@@ -213,7 +213,7 @@ def test_a_session_that_the_site_has_ended_is_renewed_before_it_is_used(engine: 
     web.put("/account", account)
     web.put("/", "<title>Home</title>")
     now = SimpleNamespace(time=0.0)
-    logins = Logins(lambda: engine, lambda sites, holder: pytest.fail("no lease"), clock=lambda: now.time)
+    logins = Logins(lambda: engine, lambda sites, holder, ahead: pytest.fail("no lease"), clock=lambda: now.time)
     lease: Any = LeaseOfA(web, RECIPE)
 
     def ticket() -> str:
@@ -251,7 +251,7 @@ def test_sites_may_give_a_new_session_id_with_each_answer(
     web.put("/account", account)
     (tmp_path / "signing.py").write_text("def sign_in(site):\n    site.call('POST', '/login')\n")
     script = LoginRecipe(kind="script", site="forum", check=CHECK, script=f"{tmp_path}/signing.py:sign_in")
-    logins = Logins(lambda: engine, lambda sites, holder: pytest.fail("no lease"))
+    logins = Logins(lambda: engine, lambda sites, holder, ahead: pytest.fail("no lease"))
     lease: Any = LeaseOfA(web, RECIPE if kind == "form" else script)
     for _ in range(4):  # just made, looked at by a browser, by a plain request, and after an agent used the last one
         state = logins.state(lease, {})
@@ -311,7 +311,7 @@ def test_a_session_from_the_replicas_start_is_looked_at_once_and_made_anew_when_
     cookie = {"name": "ticket", "value": "t0", "domain": "a.test", "path": "/"}
     stored = StoredSession(state={"cookies": [cookie], "origins": []}, number=1)
     told: list[tuple[Any, ...]] = []
-    logins = Logins(lambda: engine, lambda sites, holder: pytest.fail("no lease"))
+    logins = Logins(lambda: engine, lambda sites, holder, ahead: pytest.fail("no lease"))
 
     def lease() -> Any:
         made: Any = LeaseOfA(web, replace(RECIPE, portable=False))
@@ -337,7 +337,7 @@ def test_a_session_from_the_replicas_start_is_looked_at_once_and_made_anew_when_
 def test_headers_follow_the_visitor(engine: BrowserEngine, web: Web) -> None:
     web.put("/account", "<header>Signed in as ada, or Signed in as bob</header>")
     lease: Any = LeaseOfA(web, HEADER)
-    logins = Logins(lambda: engine, lambda sites, holder: pytest.fail("no lease"))
+    logins = Logins(lambda: engine, lambda sites, holder, ahead: pytest.fail("no lease"))
     for users in ({}, {"forum": "bob"}, {"forum": ""}, {"forum": "bob"}, {"forum": "bob"}):
         logins.state(lease, users)
     assert [headers.get("X-Login") for headers in lease.headers] == ["ada:pässword {1}", "bob:b", None, "bob:b"]
@@ -347,7 +347,7 @@ def test_a_session_that_ends_during_a_trial_is_renewed_unless_the_agent_signed_o
     engine: BrowserEngine, forum: Web, open_session: Callable[..., Session]
 ) -> None:
     lease: Any = LeaseOfA(forum, RECIPE)
-    logins = Logins(lambda: engine, lambda sites, holder: pytest.fail("no lease"))
+    logins = Logins(lambda: engine, lambda sites, holder, ahead: pytest.fail("no lease"))
     requests: list[Any] = []
     session = open_session(storage_state={"cookies": [], "origins": []})
     session.open_tabs(["http://a.test/"])

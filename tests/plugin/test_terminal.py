@@ -192,3 +192,41 @@ def test_a_page_that_can_not_be_written_is_told(
     result = narrow.runpytest()
     result.stdout.fnmatch_lines(["webarena: the job's summary could not be written to *page.md: No such file*"])
     assert result.ret == 0
+
+
+SLOW = """
+apps:
+  slow:
+    backend: process
+    sites: {slow: {host: slow.test}}
+    ready: [{http: /}]
+    process: {command: ["%s", app.py, "{port}"]}
+"""
+SLOW_APP = """
+import http.server, pathlib, sys, time
+while not pathlib.Path("go").exists():
+    time.sleep(0.05)
+http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), http.server.SimpleHTTPRequestHandler).serve_forever()
+"""
+
+
+@pytest.mark.parametrize("workers", [(), ("-n1",)], ids=["alone", "xdist"])
+def test_a_site_that_takes_its_time_is_named_while_it_does(
+    pytester: pytest.Pytester, make_tasks: MakeTasks, workers: tuple[str, ...]
+) -> None:
+    make_tasks("hello", sites="[slow]")
+    pytester.path.joinpath("app.py").write_text(SLOW_APP)
+    pytester.path.joinpath("sites.yaml").write_text(SLOW % sys.executable)
+    command = [sys.executable, "-m", "pytest", "--sites=sites.yaml", "-p", "no:cacheprovider", *workers]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=pytester.path
+    ) as run:
+        assert run.stdout is not None
+        lines: list[str] = []
+        for line in run.stdout:
+            lines.append(line.rstrip())
+            if lines[-1].startswith("webarena: waiting for slow to start ("):
+                pytester.path.joinpath("go").touch()  # only now: the line came while it was waited for
+    print("\n".join(lines))
+    assert run.returncode == 0
+    assert any("1 passed" in line for line in lines)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
 from pytest_webarena.results.records import Outcome, TrialKey, TrialRecord
-from scripts.demo import summary, wrong
+from scripts.demo import ABOUT, next_step, summary, wrong
 
 
 def record(agent: str, outcome: Outcome) -> TrialRecord:
@@ -40,7 +43,15 @@ def test_what_should_not_happen_is_said(records: list[TrialRecord], status: int,
 
 
 def test_one_line_per_agent() -> None:
-    assert [line.split("  (")[0].strip() for line in summary([PASSED, NULL, record("null", "error")])] == [
+    assert [line.strip() for line in summary([PASSED, NULL, record("null", "error")])] == [
         "null  0 passed, 1 failed, 1 errors",
-        "oracle  1 passed, 0 failed, 0 errors",
+        "oracle  1 passed, 0 failed, 0 errors (replays solutions: passes all)",
     ]
+
+
+def test_what_is_to_be_expected_is_known_of_each_agent_of_the_demo() -> None:
+    makefile = (Path(__file__).parents[2] / "Makefile").read_text()
+    line = next(line for line in makefile.splitlines() if line.startswith("DEMO ?="))
+    agents = re.findall(r"--agent=(\S+)", line)
+    assert set(agents) == set(ABOUT)
+    assert "webarena init" in next_step()[-1]

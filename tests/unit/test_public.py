@@ -38,7 +38,7 @@ PUBLIC: dict[str, str] = {
     "errors": (
         "AgentAbsent AgentError BrowserError BudgetError Cause DeclaredError HarnessError JudgeError ModelError "
         "Problem RecordingError Shortfall SiteBusy SiteError SiteMissing TaskError TaskFailed TaskFileError TooLarge "
-        "TrialError UsageError WebArenaError closest error_of recording unwritten"
+        "TrialError Unready UsageError WebArenaError closest error_of recording unwritten"
     ),
     "evidence": (
         "Evidence JsonValue LONGEST_PAGE LONGEST_REPLY LONGEST_TEXT Probe RequestRecord SCHEMA_VERSION StepRecord "

@@ -80,6 +80,7 @@ def _build(common: Common, keys: ModelKeys) -> AgentDefinition:
         model=keys.model,
         dialogs=(lambda task, trial: held) if keys.reply == "tools" else None,
         check=lambda settings: _check(common, keys, settings),
+        reach=lambda settings: _reach(keys, settings),
         raises=(ModelError, UsageError, RecordingError),  # the endpoint fails; its key is gone; the disk is full
     )
 
@@ -116,7 +117,9 @@ def _make(common: Common, keys: ModelKeys, prompt: Prompt, assignment: Assignmen
         extra=keys.extra,
     )
     settings = assignment.models or ModelSettings()
-    client = ModelClient(keys.endpoint, settings, trial=assignment.key, worker=assignment.worker)
+    client = ModelClient(
+        keys.endpoint, settings, trial=assignment.key, worker=assignment.worker, waiting=assignment.waiting
+    )
     return ModelAgent(assignment, style, client)
 
 
@@ -161,6 +164,14 @@ def _check(common: Common, keys: ModelKeys, settings: ModelSettings) -> None:
             "add it to a table and name that with --prices"
         )
     read_prices(settings.prices)  # a table with a mistake in it is better found now
+
+
+def _reach(keys: ModelKeys, settings: ModelSettings) -> None:
+    """`ModelError` when nobody takes connections at the endpoint. With a cache it may not be needed at all."""
+    from pytest_webarena.llm.client import connect
+
+    if settings.cache is None:
+        connect(keys.endpoint, keys.model)
 
 
 KIND = Kind(name="model", about="a model behind an OpenAI-compatible endpoint", keys=ModelKeys, build=_build)

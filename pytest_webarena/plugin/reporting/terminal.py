@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import textwrap
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -50,6 +51,7 @@ __all__ = [
     "rescored_lines",
     "site_lines",
     "skipped_lines",
+    "stopped_lines",
     "summary_lines",
     "unreadable_lines",
     "write_summary",
@@ -106,7 +108,11 @@ def write_summary(reporter: TerminalReporter, controller: Controller) -> None:
         reporter.write_line(f"ERROR: {controller.refusal}", red=True)
     run = controller.run_dir
     if run is None:
-        lines = [*skipped_lines(controller.skipped), *_gate_lines(controller.ruling)]
+        lines = [
+            *stopped_lines(controller.stopped),
+            *skipped_lines(controller.skipped),
+            *_gate_lines(controller.ruling),
+        ]
         if lines:
             reporter.write_sep("=", "webarena")
             _write(reporter, [*coverage_lines(controller.coverages.values()), *lines])
@@ -115,6 +121,7 @@ def write_summary(reporter: TerminalReporter, controller: Controller) -> None:
     differing = mixed(source_of(run.path, run.facts(), controller.records))
     lines = list(summary_lines(summarise(controller.records).values(), differing))
     lines += coverage_lines(controller.coverages.values())
+    lines += stopped_lines(controller.stopped, f"pytest --resume={shlex.quote(_shorter(run.path))}")
     lines += unreadable_lines(controller.unreadable)
     lines += grading_lines(controller.records, run.path)
     if controller.broker_report is not None:
@@ -255,6 +262,18 @@ def coverage_lines(coverages: Iterable[Coverage]) -> Iterator[Line]:
     rest = {"skipped": "skipped", "allowed": "skipped (--allow-skipped)", "not_run": "not run"}
     parts += [f"{count} {words}" for name, words in rest.items() if (count := total(name))]
     yield from _row("trials", parts, indent=0, mark="yellow" if total("missing") else "")
+
+
+def stopped_lines(stopped: Mapping[str, int], way_on: str = "") -> Iterator[Line]:
+    """Trials that were left out after too many equal errors, each reason once, and how to go on when it is mended."""
+    label = "not run"
+    for reason, count in stopped.items():
+        told = f"{_plural(count, 'trial')}; {reason}"
+        for text in textwrap.wrap(told, _WIDTH - _LABEL, break_on_hyphens=False, break_long_words=False):
+            yield Line(f"{label:<{_LABEL}}{text}", "red")
+            label = ""
+    if stopped and way_on:
+        yield Line(f"  go on with: {way_on}", "red")
 
 
 def _gate_lines(ruling: Ruling | None) -> Iterator[Line]:

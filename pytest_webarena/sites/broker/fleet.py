@@ -408,6 +408,18 @@ class Fleet:
             doing=self.doing,
         )
 
+    def waited_for(self) -> str:
+        """What it takes until there is a replica, in words."""
+        name = self.app.name
+        if self.doing:
+            return f"{name} ({self.doing})"
+        states = {slot.state for slot in self.slots}
+        if State.STARTING in states or not self._living():
+            return f"{name} to start"
+        if State.DIRTY in states:
+            return f"{name} to be reset"
+        return f"a free replica of {name} ({len(self._living())} of at most {self.limits.replicas} in use)"
+
     def report(self) -> AppReport:
         """Its figures so far."""
         return self._metrics.report(self.app, self.slots, self._clock())

@@ -16,7 +16,7 @@ import secrets
 import signal
 import socket
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from pytest_webarena.errors import HarnessError, TaskError, UsageError, WebArenaError
@@ -123,9 +123,9 @@ class _Client:
         self._name = name or "a client"
         return {"pid": os.getpid(), "log": str(self._settings.log)}
 
-    async def _lease(self, sites: list[str], holder: str, timeout: float | None) -> Any:
+    async def _lease(self, sites: list[str], holder: str, timeout: float | None, ahead: Sequence[str] = ()) -> Any:
         who = f"{self._name} ({holder})"
-        return await self._service.lease(sites, holder=who, timeout=timeout, register=self._leases.add)
+        return await self._service.lease(sites, holder=who, timeout=timeout, register=self._leases.add, ahead=ahead)
 
     async def _prepare(self, visits: dict[str, dict[str, int]], holder: str, timeout: float | None) -> Any:
         who = f"{self._name} ({holder})"

@@ -54,6 +54,8 @@ class _Request:
     fleets: tuple[Fleet, ...]
     asked: float
     deadline: float
+    ahead: tuple[Fleet, ...] = ()
+    """What whoever asks will need next: started meanwhile, and not kept for anybody."""
     queued: bool = False
     """Whether it could not be granted at once."""
     future: asyncio.Future[PoolLease] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
@@ -91,16 +93,24 @@ class Pool:
         self._tasks: set[asyncio.Task[Any]] = set()
         self._closing = ""
 
-    async def lease(self, apps: Sequence[str], *, holder: str, timeout: float) -> PoolLease:
+    async def lease(self, apps: Sequence[str], *, holder: str, timeout: float, ahead: Sequence[str] = ()) -> PoolLease:
         """Exclusive use of one replica of each app (shared, if the app is read-only), all at once.
 
+        Further replicas, of the apps ``ahead``, are started meanwhile: those that are asked for after this lease.
         Raises `SiteError` after ``timeout`` seconds of waiting, or as soon as an app can't be started.
         A caller that is cancelled holds nothing.
         """
         fleets = tuple(self._fleet(app) for app in dict.fromkeys(apps))
         now = self._clock()
         self._asked += 1
-        request = _Request(number=self._asked, holder=holder, fleets=fleets, asked=now, deadline=now + timeout)
+        request = _Request(
+            number=self._asked,
+            holder=holder,
+            fleets=fleets,
+            asked=now,
+            deadline=now + timeout,
+            ahead=tuple(self._fleet(app) for app in dict.fromkeys(ahead)),
+        )
         for fleet in fleets:
             fleet.asked()
         try:
@@ -232,6 +242,15 @@ class Pool:
         waiting = (WaitStatus(holder=one.holder, apps=one.apps, seconds=now - one.asked) for one in self._waiting)
         return tuple(fleet.status() for fleet in self._fleets.values()), tuple(waiting)
 
+    def waits(self) -> tuple[tuple[str, float], ...]:
+        """What is waited for, in words, and for how many seconds."""
+        now = self._clock()
+        return tuple(
+            (", ".join(dict.fromkeys(fleet.waited_for() for fleet in one.fleets if not fleet.available())), since)
+            for one in self._waiting
+            if (since := now - one.asked) and not all(fleet.available() for fleet in one.fleets)
+        )
+
     def report(self) -> Mapping[str, AppReport]:
         """Figures of all apps that were asked for."""
         return {name: fleet.report() for name, fleet in self._fleets.items()}
@@ -268,7 +287,7 @@ class Pool:
                 self._grant(request)
             else:
                 reserved.update(fleet for fleet in request.fleets if not fleet.app.read_only)
-        wanted = Counter(fleet for request in self._waiting for fleet in request.fleets)
+        wanted = Counter(fleet for request in self._waiting for fleet in (*request.fleets, *request.ahead))
         for fleet in self._fleets.values():
             others = [other for other in self._fleets.values() if other is not fleet and not wanted[other]]
             short = fleet.plan(wanted[fleet])

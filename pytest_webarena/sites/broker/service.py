@@ -27,6 +27,7 @@ from pytest_webarena.sites.catalogues.running import Pulls
 from pytest_webarena.sites.cleanup.private_directory import ReaperProcess
 from pytest_webarena.sites.protocol.messages import Grant, ReleaseReport, ReplicaInfo, SiteAccess
 from pytest_webarena.sites.protocol.report import BrokerReport, BrokerStatus
+from pytest_webarena.sites.protocol.waits import Wait, Waits
 
 __all__ = ["BrokerSettings", "LeaseService"]
 
@@ -88,6 +89,8 @@ class LeaseService:
         self._pool = Pool(catalogue.apps, self._backends.get, self._limits, budget=Budget(settings.memory))
         self._sessions = Sessions(catalogue, self._pool)
         self._held: dict[str, _Held] = {}
+        self._waits: tuple[Wait, ...] = ()
+        self._told = Waits(settings.directory.parent / "waits", "broker")
         self._work: set[asyncio.Task[Any]] = set()
 
     async def look(self, sites: Sequence[str]) -> Mapping[str, SiteAccess]:
@@ -95,16 +98,26 @@ class LeaseService:
         return {name: self._access(self.catalogue.site(name), 0) for name in sites}
 
     async def lease(
-        self, sites: Sequence[str], *, holder: str, timeout: float | None, register: Callable[[str], None]
+        self,
+        sites: Sequence[str],
+        *,
+        holder: str,
+        timeout: float | None,
+        register: Callable[[str], None],
+        ahead: Sequence[str] = (),
     ) -> Grant:
-        """Lease the apps of ``sites`` and open a gateway to them. ``register`` gets the id before anything can fail."""
+        """Lease the apps of ``sites`` and open a gateway to them. ``register`` gets the id before anything can fail.
+
+        ``ahead``: sites that the client will lease next.
+        """
         if not sites:
             raise TaskError("a lease needs at least one site")
         chosen = {name: self.catalogue.site(name) for name in sites}
         asked = {site.app for site in chosen.values()}
         apps = [app.name for app in self.catalogue.apps_of(sites)]
         wait = self.settings.lease_timeout if timeout is None else timeout
-        lease = await self._pool.lease(apps, holder=holder, timeout=wait)
+        next_ones = [app.name for app in self.catalogue.apps_of(ahead)]
+        lease = await self._pool.lease(apps, holder=holder, timeout=wait, ahead=next_ones)
         try:
             session = await self._gateway.open()
         except BaseException:
@@ -322,6 +335,7 @@ class LeaseService:
             try:
                 await self._pool.tick()
                 self._tell_gateways()
+                self._tell_waits()
             except Exception:
                 _log.exception("the pool's tick failed")
 
@@ -332,6 +346,14 @@ class LeaseService:
                 slot = held.lease.slots.get(held.hosts.get(route.host, ""))
                 if slot is not None and slot.state is State.BROKEN:
                     route.gone()
+
+    def _tell_waits(self) -> None:
+        now = time.time()
+        told = {wait.what: wait.since for wait in self._waits}
+        self._waits = tuple(
+            Wait(what=what, since=told.get(what, now - seconds)) for what, seconds in dict(self._pool.waits()).items()
+        )
+        self._told.tell(self._waits)
 
     def report(self) -> BrokerReport:
         """The figures of the run, so far."""

@@ -55,13 +55,16 @@ class BrokerClient:
     def __exit__(self, *exc_info: object) -> None:
         self.close()
 
-    def lease(self, sites: Sequence[str], *, holder: str, timeout: float | None = None) -> Lease:
+    def lease(
+        self, sites: Sequence[str], *, holder: str, timeout: float | None = None, ahead: Sequence[str] = ()
+    ) -> Lease:
         """Lease the apps behind ``sites``, all in one atomic request, first come, first served.
 
         ``holder`` is what others are told they wait for. Waits up to ``timeout`` seconds, or as long as the run's
-        lease time-out. Raises `SiteError` (who holds what; why an app can't start) and `UsageError` (unknown site).
+        lease time-out. Replicas of the sites ``ahead``, which will be leased next, are started meanwhile. Raises
+        `SiteError` (who holds what; why an app can't start) and `UsageError` (unknown site).
         """
-        lease = self._granted("lease", sites=list(sites), holder=holder, timeout=timeout)
+        lease = self._granted("lease", sites=list(sites), holder=holder, timeout=timeout, ahead=list(ahead))
         assert lease is not None
         return lease
 

@@ -15,7 +15,7 @@ Operations and their results:
 op         arguments                                           result
 =========  ==================================================  ==========================================
 hello      version, name, key                                  pid, log (path of the broker's log)
-lease      sites, holder, timeout (s; null: the run's)         `Grant`
+lease      sites, holder, timeout (s; null: the run's), ahead  `Grant`; replicas of the sites ahead start meanwhile
 release    lease                                               `ReleaseReport`
 prepare    visits (site, account: trials), holder, timeout     `Grant` of a replica to sign in on, or null: no need
 keep       lease, made (site, account: state), problems        null; later replicas start from this one; lease is over

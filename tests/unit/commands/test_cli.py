@@ -42,3 +42,68 @@ def test_a_schema_that_can_not_be_written_is_said_in_a_sentence(
 ) -> None:
     assert main(["schema", "--write", str(tmp_path)]) == 2
     assert f"webarena schema: --write {tmp_path}: expected a place for a file" in capsys.readouterr().err
+
+
+CATALOGUE = "apps: {todo: {backend: process, sites: {todo: {host: todo.test}}, process: {command: [x, '{port}']}}}\n"
+TASK = "tasks: [{id: a, intent: Say x, sites: [todo], checks: [{answer: x}]}]\n"
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with a catalogue, a task on its site and a folder that holds neither."""
+    monkeypatch.chdir(tmp_path)
+    for name, text in (("sites.yaml", CATALOGUE), ("tasks/a.yaml", TASK), ("sub/x.txt", "")):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("pytest.ini", "[pytest]\nwebarena_sites = sites.yaml\n"),
+        ("pyproject.toml", "[tool.pytest.ini_options]\nwebarena_sites = 'sites.yaml'\n"),
+        ("pytest.toml", "[pytest]\nwebarena_sites = 'sites.yaml'\n"),
+    ],
+)
+def test_commands_know_the_catalogue_of_the_ini_file(
+    project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], name: str, text: str
+) -> None:
+    assert main(["validate", "tasks"]) == 1
+    assert "'todo'" in capsys.readouterr().out
+    (project / name).write_text(text)
+    assert main(["validate", "tasks"]) == 0
+    assert main(["validate", "tasks", "--sites=embedded"]) == 1  # what is said counts
+    monkeypatch.chdir(project / "sub")
+    capsys.readouterr()
+    assert main(["sites", "list"]) == 0
+    assert "http://todo.test" in capsys.readouterr().out
+
+
+def test_commands_know_where_sites_run_from_the_ini_file(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (project / "pytest.ini").write_text("[pytest]\nwebarena_site_urls = homepage=http://home.example:8080\n")
+    assert main(["sites", "list"]) == 0
+    assert "http://home.example:8080" in capsys.readouterr().out
+    (project / "pytest.ini").write_text("[pytest\n")
+    assert main(["sites", "list"]) == 2
+    assert "pytest.ini" in capsys.readouterr().err
+
+
+def test_a_catalogue_named_beside_the_tasks_counts(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["validate", "tasks", "sites.yaml"]) == 0
+    assert main(["validate", "."]) == 0
+    assert main(["validate", "tasks", "sites.yaml", "--sites=embedded"]) == 1
+    (project / "sites.yaml").write_text(CATALOGUE.replace("host", "hots"))
+    capsys.readouterr()
+    assert main(["validate", "tasks", "sites.yaml"]) == 1
+    told = capsys.readouterr().out
+    assert "'hots'" in told
+    assert "'todo'" not in told  # the catalogue is to be mended first
+
+
+def test_words_of_other_programs_are_told_in_ours(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "a.yaml").write_text(
+        "tasks: [{id: a, intent: x, sites: [homepage], checks: [{answer: {equals: x}}, {page: {open: /, equals: x}}]}]"
+    )
+    assert main(["validate", str(tmp_path / "a.yaml")]) == 1
+    assert capsys.readouterr().out.count("found 'equals' (did you mean 'exact'?)") == 2

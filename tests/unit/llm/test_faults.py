@@ -5,13 +5,17 @@ from __future__ import annotations
 import json
 import socket
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Literal
 
 import pytest
 
 from pytest_webarena.errors import ModelError
 from pytest_webarena.evidence import Usage
-from pytest_webarena.llm.client import ModelRefused, OutOfTime
+from pytest_webarena.llm.client import ModelClient, ModelRefused, OutOfTime, connect
+from pytest_webarena.llm.config import ModelSettings
+from pytest_webarena.llm.endpoint import Endpoint
 from pytest_webarena.llm.messages import Schema
 from pytest_webarena.llm.retries import RetryPolicy, retry_after
 from tests.model_server import Answer, cut_stream, drip, fail, model_server, say
@@ -83,6 +87,13 @@ class _Real(FakeClock):
         (fail(404, "no such model"), "HTTP 404: no such model"),
         (fail(400, "context_length_exceeded"), "HTTP 400: context_length"),
         (fail(429, "quota", code="insufficient_quota"), "HTTP 429: quota"),
+        (fail(501, "Unsupported method"), "HTTP 501: Unsupported method"),
+        (
+            Answer(
+                status=404, raw=b"<!DOCTYPE html><html><head><title>x</title></head><p>Not\n <b>here</b> &amp; no.</p>"
+            ),
+            "HTTP 404: a page of HTML: Not here & no.$",
+        ),
     ],
 )
 def test_what_would_be_refused_again_is_not_sent_again(fault: Answer, message: str) -> None:
@@ -99,6 +110,35 @@ def test_nobody_there_is_an_error_of_the_model() -> None:
         with pytest.raises(ModelError, match=r"gave up after 6 requests in .* the connection failed"):
             client.ask(question())
     assert len(clock.waits) == 5
+
+
+def test_looking_whether_somebody_is_there_takes_any_answer() -> None:
+    with socket.socket() as unused, model_server([say("x")]) as server:
+        connect(Endpoint(base_url=server.url, key_env=None), "m")  # it knows no lists of models: 501
+        unused.bind(("127.0.0.1", 0))
+        clock, url = FakeClock(), f"http://127.0.0.1:{unused.getsockname()[1]}/v1"
+        with pytest.raises(ModelError, match=rf"^model m at {url}: expected somebody there, found: .*refused"):
+            connect(Endpoint(base_url=url, key_env=None), "m", clock=clock)
+    assert clock.waits == [1.0]
+    assert server.requests == 0
+
+
+def test_an_endpoint_that_fails_is_waited_for_aloud() -> None:
+    told: list[str] = []
+
+    @contextmanager
+    def waiting(what: str) -> Iterator[None]:
+        told.append(what)
+        yield
+        told.append("over")
+
+    with model_server([say("at once"), fail(500, "sick"), fail(500, "sick"), say("better")]) as server:
+        endpoint = Endpoint(base_url=server.url, key_env=None)
+        client = ModelClient(endpoint, ModelSettings(), trial="t", clock=FakeClock(), waiting=waiting)
+        assert client.ask(question()).text == "at once"
+        assert told == []
+        assert client.ask(question()).text == "better"
+    assert told == ["model priced after a failure: HTTP 500: sick", "over"]
 
 
 def test_waits_grow_and_stay_bounded() -> None:

@@ -49,6 +49,21 @@ def test_each_trial_is_counted_once() -> None:
     assert (found.reasons, found.not_allowed) == ({"no map": 1}, ("map",))
 
 
+def test_what_was_stopped_is_not_run_and_not_passed() -> None:
+    plan = {each.key: each for each in (planned("x"), planned("y"), planned("never", stopped="5 errors in a row"))}
+    plan |= {each.key: each for each in (planned("erred", stopped="before"),)}
+    records = [record("x"), record("y"), record("erred", "error")]
+    found = cover(plan, records, allowed=["never"])
+    assert (found["a"].not_run, found["a"].stopped, found["a"].planned, found["a"].missing) == (1, 1, 4, 1)
+    summaries = summarise(records)
+    assert (ruling := Gate(max_errors=9, min_pass_rate=0.7).rule(summaries, found)) is not None
+    assert ruling.message == (
+        "a: 66.7% passed, --min-pass-rate asks for 70.0% (counted as not passed: 1 not run after errors in a row)"
+    )
+    assert (ruling := Gate(min_pass_rate=0.1).rule(summaries, found)) is not None
+    assert ruling.exit_code == TOO_MANY_ERRORS
+
+
 @pytest.mark.parametrize(
     ("gate", "code"),
     [

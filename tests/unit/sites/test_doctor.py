@@ -52,6 +52,18 @@ def test_what_an_app_needs_beside_its_own_module_is_looked_for(monkeypatch: pyte
     )
 
 
+def test_what_an_optional_site_lacks_is_a_note_unless_it_was_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    shop = load_catalogue("embedded").apps["shop"]
+    monkeypatch.setattr(doctor, "importable", lambda name: name != "oscar")
+    (note,) = (finding for finding in examine([shop], asked=False) if finding.subject == "shop")
+    assert (note.state, note.text) == (
+        "note",
+        "the Python module oscar is not installed: its tasks are skipped\npip install 'pytest-webarena[shop]'",
+    )
+    (own,) = (each for each in examine([process("oscar:app")], asked=False) if each.subject == "app")
+    assert own.state == "missing"  # nobody says that it is an extra
+
+
 def test_images_built_here_need_the_packages_here(monkeypatch: pytest.MonkeyPatch) -> None:
     app = load_catalogue("embedded-docker").apps["shop"]
     assert app.docker is not None

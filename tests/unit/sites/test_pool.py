@@ -475,3 +475,43 @@ def test_a_database_that_is_locked_for_a_while_is_asked_again() -> None:
         assert house.backend.locked == 97
 
     run(work)
+
+
+def test_what_will_be_needed_next_starts_at_once() -> None:
+    async def work(house: House) -> None:
+        house.backend.manual = True
+        first = asyncio.ensure_future(house.pool.lease(["a"], holder="signing in", timeout=60, ahead=["a", "b"]))
+        await rest()
+        assert [what for what, _ in house.backend.pending] == ["start a-1", "start a-2", "start b-1"]
+        assert house.pool.waits() == ()  # asked for just now
+        house.now += 3
+        assert house.pool.waits() == (("a to start", 3.0),)
+        house.backend.finish()
+        lease = await first
+        second = house.ask("a", "b")
+        await rest()
+        assert len(house.backend.pending) == 2  # both are on their way
+        house.backend.finish()
+        house.backend.finish()
+        assert (await second).replicas["a"].id == "a-2"
+        await house.pool.release(lease, unsafe={"a": "POST /login"})
+
+    run(work, replicas=2)
+
+
+def test_what_will_be_needed_next_takes_nobodys_place() -> None:
+    async def work(house: House) -> None:
+        lease = await house.pool.lease(["a"], holder="signing in", timeout=60, ahead=["a"])
+        assert house.states("a") == ["leased"]
+        trial = house.ask("a")
+        await rest()
+        house.now += 1
+        assert house.pool.waits() == (("a free replica of a (1 of at most 1 in use)", 1.0),)
+        house.backend.manual = True
+        await house.pool.release(lease, unsafe={"a": "POST /login"})
+        await rest()
+        assert house.pool.waits() == (("a to be reset", 1.0),)
+        house.backend.finish()
+        await trial
+
+    run(work, replicas=1)

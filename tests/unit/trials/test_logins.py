@@ -61,7 +61,7 @@ class Sites:
         return lease, cookie["made_on"]
 
     @contextmanager
-    def _lend(self, sites: Any, holder: str) -> Iterator[Any]:
+    def _lend(self, sites: Any, holder: str, ahead: Any) -> Iterator[Any]:
         self.lease = FakeLease(self.site)
         yield self.lease
 

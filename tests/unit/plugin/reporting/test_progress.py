@@ -5,12 +5,14 @@ from __future__ import annotations
 import io
 import os
 import re
+import time
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from pytest_webarena.plugin.reporting.progress import Progress, has_foot, status_text
+from pytest_webarena.sites.protocol.waits import Wait
 
 
 @pytest.mark.parametrize(
@@ -27,8 +29,9 @@ def test_status_text(figures: Any, text: str) -> None:
     assert status_text(*figures) == text
 
 
-def report(outcome: str = "passed", when: str = "call") -> Any:
-    return SimpleNamespace(when=when, user_properties=[("record", "x"), ("outcome", outcome)])
+def report(outcome: str = "passed", when: str = "call", said: str = "") -> Any:
+    properties = [("record", "x"), ("outcome", outcome)]
+    return SimpleNamespace(when=when, user_properties=properties, longrepr=said)
 
 
 def test_only_trials_count_and_each_once() -> None:
@@ -53,6 +56,37 @@ def test_a_log_gets_a_line_a_minute() -> None:
         "webarena: 8/100 trials · 100.0% passed · about 23 min left",
         "webarena: 12/100 trials · 100.0% passed · about 22 min left",
     ]
+
+
+def test_a_log_is_told_of_each_new_error_at_once() -> None:
+    lines: list[str] = []
+    progress = Progress(io.StringIO(), fancy=False, log=lines.append, clock=lambda: 0.0)
+    progress.total = 10
+    for said in ("error (model): gave up after 6 s", "error (model): gave up after 7 s", "error (site): down"):
+        progress.count(report("error", said=said))
+    assert lines == [
+        "webarena: 1/10 trials · 1 error · about 1 s left · latest error: model: gave up",
+        "  after 6 s",
+        "webarena: 3/10 trials · 3 errors · about 1 s left · latest error: site: down",
+    ]
+    progress.leave_out()
+    assert progress.text == "3/10 trials · 3 errors · 1 not run · about 1 s left · latest error: site: down"
+
+
+def test_a_log_is_told_what_is_waited_for_every_ten_seconds() -> None:
+    now = [1000.0]
+    lines: list[str] = []
+    waits = [Wait(what="shop to start", since=time.time() - 9)]
+    progress = Progress(io.StringIO(), fancy=False, log=lines.append, clock=lambda: now[0], waits=lambda: waits)
+    for _ in range(4):
+        now[0] += 4
+        progress.look()
+    assert len(lines) == 2
+    assert all(re.fullmatch(r"webarena: waiting for shop to start \(\d+ s\)", line) for line in lines)
+    waits[:] = [Wait(what="shop to start", since=time.time())]  # not worth a word yet
+    now[0] += 60
+    progress.look()
+    assert len(lines) == 2
 
 
 class Screen:

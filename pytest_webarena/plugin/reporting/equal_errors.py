@@ -1,0 +1,60 @@
+"""Tells equal errors of trials once, with their number: the same page of text eight hundred times helps nobody."""
+
+from __future__ import annotations
+
+import copy
+import textwrap
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from pytest_webarena.plugin.reporting.outcomes import error_kind, is_trial
+from pytest_webarena.text import shorten
+
+if TYPE_CHECKING:
+    import pytest
+    from _pytest.terminal import TerminalReporter
+
+__all__ = ["told_once"]
+
+_NAMED = 3
+"""Further trials that are named; all of them are in results.csv."""
+
+
+@contextmanager
+def told_once(reporter: TerminalReporter) -> Iterator[None]:
+    """Have pytest write its lists of errors with one report for all that are alike; its counts stay whole.
+
+    ``-vv`` tells each as ever.
+    """
+    errors: list[Any] = reporter.stats.get("error", [])
+    if reporter.verbosity > 1 or len(errors) < 2:
+        yield
+        return
+    groups: dict[object, list[Any]] = {}
+    for report in errors:
+        groups.setdefault(error_kind(report) if is_trial(report) else id(report), []).append(report)
+    reporter.stats["error"] = [_with_number(group) for group in groups.values()]
+    try:
+        yield
+    finally:
+        reporter.stats["error"] = errors
+
+
+def _with_number(group: list[pytest.TestReport]) -> pytest.TestReport:
+    """The first report of a group, which tells of the others."""
+    first, *others = group
+    if not others:
+        return first
+    named = ", ".join(shorten(report.nodeid.rpartition("::")[2], 60) for report in others[:_NAMED])
+    more = f" and {len(others) - _NAMED} more" if len(others) > _NAMED else ""
+    told = f"The same error in {len(others)} more trial{'s' * (len(others) > 1)}: {named}{more}"
+    told = textwrap.fill(told, 80, break_long_words=False, break_on_hyphens=False)
+    first = copy.copy(first)
+    text: Any = copy.deepcopy(first.longrepr)
+    first.longrepr = text
+    if (crash := getattr(text, "reprcrash", None)) is not None:  # what the short summary shows
+        crash.message = f"[{len(group)} times] {crash.message}"
+    if (entries := getattr(getattr(text, "reprtraceback", None), "reprentries", None)) and entries[-1].lines:
+        entries[-1].lines[-1] = f"{entries[-1].lines[-1].rstrip()}\n{told}\n"
+    return first

@@ -1,0 +1,71 @@
+"""What a run waits for at present, told through small files: by its broker and its workers, to whoever shows it."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+__all__ = ["Wait", "Waits", "directory_of", "read_waits"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wait:
+    """One thing that is waited for."""
+
+    what: str
+    """E.g. ``the shop to start``."""
+    since: float
+    """Unix time."""
+
+
+def directory_of(address: str) -> Path:
+    """Where the waits of the run are whose broker is at ``address``."""
+    return Path(address).parent / "waits"
+
+
+class Waits:
+    """One process's waits. To tell of them is a courtesy: what can't be written is left."""
+
+    def __init__(self, directory: Path, name: str) -> None:
+        """``name`` tells processes apart."""
+        self._file = directory / f"{name}.json"
+        self._told: tuple[Wait, ...] = ()
+
+    def tell(self, waits: Sequence[Wait]) -> None:
+        """These, and no others, from now on."""
+        if self._told == (told := tuple(waits)):
+            return
+        self._told = told
+        with suppress(OSError):
+            if not told:
+                self._file.unlink()
+                return
+            self._file.parent.mkdir(exist_ok=True)
+            fresh = self._file.with_suffix(f".{os.getpid()}.new")
+            fresh.write_text(json.dumps([asdict(wait) for wait in told]))
+            fresh.replace(self._file)
+
+    @contextmanager
+    def on(self, what: str) -> Iterator[None]:
+        """Inside, ``what`` is waited for."""
+        before = self._told
+        self.tell([*before, Wait(what=what, since=time.time())])
+        try:
+            yield
+        finally:
+            self.tell(before)
+
+
+def read_waits(directory: Path) -> list[Wait]:
+    """Of all processes, the longest first."""
+    found: list[Wait] = []
+    with suppress(OSError):
+        for file in directory.glob("*.json"):
+            with suppress(OSError, ValueError, TypeError):
+                found += [Wait(**each) for each in json.loads(file.read_text())]
+    return sorted(found, key=lambda wait: wait.since)

@@ -1,0 +1,109 @@
+"""Who is stopped, after which errors."""
+
+from __future__ import annotations
+
+import multiprocessing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_webarena.errors import Unready
+from pytest_webarena.results import TrialKey, TrialRecord
+from pytest_webarena.trials.stopping import BROWSER, Stops
+
+
+def record(cause: Any = None, *, agent: str = "a", sites: tuple[str, ...] = ("shop",), **more: Any) -> TrialRecord:
+    """Of a trial that ended so; ``cause`` None: with a verdict."""
+    outcome: Any = "error" if cause else "failed"
+    return TrialRecord(
+        key=TrialKey("t", agent, 1), outcome=outcome, cause=cause, sites=sites, message="no answer",
+        **{"seconds": {"episode": 1.0}, **more},
+    )  # fmt: skip
+
+
+def note(stops: Stops, record: TrialRecord) -> None:
+    stops.note(record, (*record.sites, BROWSER))
+
+
+def why(stops: Stops, agent: str = "a", *sites: str, browser: str = "chromium") -> str:
+    return stops.why_not(agent, browser, (*(sites or ("shop",)), BROWSER))
+
+
+def test_errors_in_a_row_stop_their_agent_and_no_other(tmp_path: Path) -> None:
+    stops = Stops(tmp_path, 3)
+    for _ in range(2):
+        note(stops, record("model"))
+        note(stops, record("model", agent="b"))
+    assert not why(stops)
+    note(stops, record(agent="b"))
+    note(stops, record("browser"))  # of another cause: neither counts nor ends the row
+    note(stops, record("model"))
+    note(stops, record("model", agent="b"))
+    assert why(Stops(tmp_path, 3)) == "a: stopped after 3 errors in a row (model), the latest: no answer"
+    assert not why(stops, "b")
+    assert not why(stops, browser="firefox")
+    note(stops, record())  # what was under way still ends
+    assert why(stops)
+
+
+def test_a_site_is_stopped_where_it_is_needed(tmp_path: Path) -> None:
+    stops = Stops(tmp_path, 2)
+    for sites in (("shop", "forum"), ("forum", "shop")):
+        note(stops, record("site", sites=sites))
+    assert (
+        why(stops, "a", "forum", "shop", "wiki") == "a on forum, shop: stopped after 2 errors in a row (site), "
+        "the latest: no answer"
+    )
+    assert not why(stops, "a", "shop")
+    assert not why(stops, "b", "forum", "shop")  # an agent that breaks sites stops itself alone
+
+
+def test_a_site_that_never_came_up_is_stopped_for_everybody(tmp_path: Path) -> None:
+    stops = Stops(tmp_path, 2)
+    note(stops, record("site", seconds={"lease": 9.0}))
+    note(stops, record("site", agent="b", seconds={"lease": 9.0}))
+    assert why(stops, "c").startswith("every agent on shop: stopped after 2 errors")
+    assert not why(stops, "c", "forum")
+
+
+def test_a_verdict_ends_the_row(tmp_path: Path) -> None:
+    stops = Stops(tmp_path, 2)
+    for cause in ("site", None, "site", None):
+        note(stops, record(cause))
+        assert not why(stops)
+
+
+@pytest.mark.parametrize(
+    ("limit", "errors"), [(0, [record("model")] * 9), (1, [record("task")]), (1, [record("model", shortfall="budget")])]
+)
+def test_what_stops_nobody(tmp_path: Path, limit: int, errors: list[TrialRecord]) -> None:
+    stops = Stops(tmp_path, limit)
+    for error in errors:
+        note(stops, error)
+    assert not why(stops)
+
+
+def test_what_is_not_there_stops_at_once(tmp_path: Path) -> None:
+    stops = Stops(tmp_path, 0)
+    error = Unready("expected a browser,\nfound none", cause="browser")
+    told = "a: what it needs is not there (browser): expected a browser, found none"
+    assert stops.stop("a", "chromium", ("shop", BROWSER), error) == why(stops) == told
+    assert not why(stops, browser="firefox")
+    assert not stops.why_not("a", "chromium", ())  # a plain question
+    stops.stop("a", "chromium", (BROWSER,), Unready("nobody there", cause="model"))
+    assert "nobody there" in stops.why_not("a", "chromium", ())
+
+
+def _note(folder: Path) -> None:
+    for _ in range(20):
+        note(Stops(folder, 60), record("model"))
+
+
+def test_all_workers_count_together(tmp_path: Path) -> None:
+    workers = [multiprocessing.get_context("spawn").Process(target=_note, args=(tmp_path,)) for _ in range(3)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert "after 60 errors in a row" in why(Stops(tmp_path, 60))

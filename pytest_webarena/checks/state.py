@@ -13,7 +13,7 @@ from pytest_webarena.checks.answer import Wanted
 from pytest_webarena.checks.counts import COUNT, Count
 from pytest_webarena.checks.json_answer import same_json
 from pytest_webarena.checks.jsonpath import PathError, find, parse_path
-from pytest_webarena.checks.kind import NOT_LET_IN, Judgement, Kind, Live, View
+from pytest_webarena.checks.kind import Judgement, Kind, Live, View, no_answer
 from pytest_webarena.checks.text import ANY_TEXT, TEXT_FIELDS, TextMatch, judge_texts, take_text, text_fault
 from pytest_webarena.evidence import JsonValue
 from pytest_webarena.tasks.addresses import Address, AddressShape, SiteShape
@@ -147,9 +147,10 @@ FORM: Record[StateSpec] = Record(
             default_text="none",
             doc=(
                 "A request to the site, sent with the session's cookies: `/path`, `site:/path`, or a mapping with the "
-                "[keys of a request](#keys-of-a-request). A server error (500 and above) is inconclusive, and so is a "
-                "response that is not JSON where a part or a value of it is asked for. What lets nobody in (status 401 "
-                "or 403, a redirect, a sign-in page) meets no condition but `status`, nor does `not` make one of it."
+                "[keys of a request](#keys-of-a-request). A site that has no answer now (status 408, 425, 429, 500 and "
+                "above) is inconclusive, and so is a response that is not JSON where a part or a value of it is asked "
+                "for. What lets nobody in (status 401 or 403, a redirect, a sign-in page) meets no condition but "
+                "`status`, nor does `not` make one of it; nor of any other status from 400 on but 404 and 410."
             ),
             example="- state: {api: /api/notes, at: '$.notes[*].title', includes: Tea}",
         ),
@@ -239,12 +240,12 @@ def judge(spec: StateSpec, view: View) -> Judgement:
 
 def _judge_response(spec: StateSpec, api: ApiRequest, expected: str, status: int, body: str) -> Judgement:
     actual = f"status {status}"
-    if api.status is None and status >= 500:
+    cause = no_answer(status)
+    if api.status is None and cause == "site":
         return Judgement.unknown(expected=expected, why=f"the site failed with status {status}", cause="site")
     if status != api.status if api.status else status >= 400:
         judgement = Judgement.of(False, expected=expected, actual=actual, why=f"it answered {clip(body, 60)}")
-        # Who is not let in sees nothing, which says nothing of what is there.
-        return replace(judgement, contrary="agent") if status in NOT_LET_IN and not api.status else judgement
+        return replace(judgement, contrary=cause)
     if not api.status and status >= 300:
         why = "it sends visitors elsewhere, as sites do with those who are not signed in; its content is not known"
         return Judgement.unknown(expected=expected, actual=actual, why=why, cause="agent")

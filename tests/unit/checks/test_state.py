@@ -162,6 +162,17 @@ def test_same_value(actual: Any, wanted: Any, same: bool) -> None:
     assert same_value(actual, wanted) is same
 
 
+@pytest.mark.parametrize(
+    ("given", "condition", "holds"),
+    [("t", "equals: true", True), ("f", "equals: true", False), ("f", "equals: false", True),
+     ("1", "equals: true", True), ("0", "rows: [false]", True), ("t", "equals: t", True), ("x", "equals: true", False),
+     ("t", "rows: [[true]]", True), (None, "equals: false", False), ("", "equals: false", False)],
+)  # fmt: skip
+def test_truth_values_of_databases(given: Any, condition: str, holds: bool) -> None:
+    assert live_result(f"state: {{sql: select 1, {condition}}}", FakeLive(rows=lambda sql: [[given]])).passed is holds
+    assert live_result("state: {api: /x, equals: true}", answers("t")).passed is not True  # JSON has its own
+
+
 DOCUMENT = {
     "orders": [
         {"id": 1, "total": 5.5, "paid": True, "by": {"name": "emma"}},

@@ -149,7 +149,7 @@ def multipart(*parts: tuple[str, str], end: str = "--\r\n", boundary: str = "---
 TITLE = 'Content-Disposition: form-data; name="title"'
 FILE = 'Content-Disposition: form-data; name="photo"; filename="tea.txt"\r\nContent-Type: text/plain'
 MULTIPART = (("Content-Type", "multipart/form-data; boundary=----X"),)
-ZIPPED = base64.b64encode(gzip.compress(b"title=milk&note=x")).decode()
+ZIPPED = base64.b64encode(gzip.compress(b"title=milk&note=x", mtime=0)).decode()
 MILK = "title=milk"
 
 

@@ -88,7 +88,7 @@ class CheckReader:
             except DialogOpened:
                 why = f"a dialog is open: {tab.dialogs.describe() or 'it has just been answered'}"
             except Unresponsive as failure:
-                if not self._over:
+                if not self._over and self._tabs.tended:
                     raise BrowserError(f"a check reads {tab.url}: {failure}") from failure
                 why = "it ran scripts without end"
             if again or not self._over:

@@ -80,7 +80,13 @@ async def _shot(tab: Tab, config: SessionConfig, seconds: float) -> Shot | None:
     observed = config.observation
     if observed.pictured():
         return await capture(tab, observed, seconds=seconds, scale=config.device_scale)
-    return await capture(tab, ObservationConfig(), seconds=seconds) if config.record_screenshots else None
+    if not config.record_screenshots or tab.unpaintable:
+        return None
+    try:
+        return await capture(tab, ObservationConfig(), seconds=seconds)
+    except Unresponsive:  # the agent is shown none: what only the record lacks is no reason for anything
+        tab.unpaintable = True
+        return None
 
 
 async def states_of(tabs: Tabs, *, seconds: float) -> tuple[TabState, ...]:

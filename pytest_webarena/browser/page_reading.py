@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from playwright.async_api import Error as PlaywrightError
+from playwright.async_api import Response
 
 from pytest_webarena.browser.config import Deadlines
 from pytest_webarena.browser.faults import DialogOpened, PageCrashed, ScriptFailed, Unresponsive
@@ -145,6 +146,31 @@ async def _require_browser(tabs: Tabs, url: str, why: str, limits: Deadlines) ->
             await tabs.close_all()
 
 
+class _Unanswered:
+    """What scripts of a page asked for, and the site had no answer to: too many requests, a failure of its own. What
+    such a page lacks is not known to be missing. An answer that came when they asked again counts."""
+
+    _STATUSES = (408, 425, 429, 431)
+
+    def __init__(self, tab: Tab) -> None:
+        self._found: dict[str, int] = {}
+        tab.page.on("response", self._on_response)
+
+    @property
+    def first(self) -> str:
+        """One of these, as `PageReading.waiting` puts it; empty when there is none."""
+        return next((f"got status {status} for {shorten(name, 100)}" for name, status in self._found.items()), "")
+
+    def _on_response(self, response: Response) -> None:
+        if response.request.resource_type not in ("xhr", "fetch"):
+            return
+        name = f"{response.request.method} {response.url}"
+        if response.status in self._STATUSES or response.status >= 500:
+            self._found[name] = response.status
+        else:
+            self._found.pop(name, None)
+
+
 async def _opened(
     tabs: Tabs,
     url: str,
@@ -156,6 +182,7 @@ async def _opened(
     late: bool,
 ) -> PageReading:
     tab = await tabs.open()
+    unanswered = _Unanswered(tab)
     try:
         seconds = deadline.left(limits.navigation)
         try:
@@ -174,6 +201,8 @@ async def _opened(
         reading = await read_tab(
             tab, locate, prepare, limits, deadline, status=status, wait=_LATE, late=late, refresh=refresh
         )
+        if late:
+            reading = replace(reading, waiting=reading.waiting or unanswered.first)
         form = await tab.evaluate(_PASSWORD, seconds=deadline.left(limits.hang), what="looking for a form")
         return replace(reading, asks_password=bool(form))
     finally:

@@ -83,6 +83,9 @@ class Pageless:
         """As a session's; there will be none."""
         yield
 
+    def come_to_rest(self, seconds: float) -> None:
+        """Nothing moves."""
+
     def holds_writes(self, seconds: float) -> bool:
         """Nothing is under way."""
         return False

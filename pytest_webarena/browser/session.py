@@ -33,7 +33,7 @@ from pytest_webarena.browser.tabs.settle import settle
 from pytest_webarena.browser.tabs.tab import Tab
 from pytest_webarena.browser.tabs.tabs import Tabs
 from pytest_webarena.browser.tabs.timers import KEEP_NOTE
-from pytest_webarena.browser.writes import begun_before, holds_writes, reads_left
+from pytest_webarena.browser.writes import begun_before, come_to_rest, holds_writes, reads_left
 from pytest_webarena.errors import BrowserError
 from pytest_webarena.evidence import TabState, TargetRecord
 from pytest_webarena.text import shorten
@@ -69,6 +69,9 @@ class Session:
     Raises `BrowserError` when the browser or the page's process crashed or stopped answering for good. What a page does
     (dialogs, pop-ups, downloads, scripts without end, closing itself) is dealt with and told to the agent instead.
     """
+
+    _tends = True
+    """Whether pages that don't answer are stopped or emptied, so that it can go on acting on them."""
 
     def __init__(self, engine: BrowserEngine, config: SessionConfig) -> None:
         self._engine = engine
@@ -169,6 +172,10 @@ class Session:
             with contextlib.suppress(BrowserError):
                 self._call(self._reader.close_own(), 2 * self._limits.close, "closing the pages of checks")
 
+    def come_to_rest(self, seconds: float) -> None:
+        """Wait at most ``seconds`` until pages have done what they had put off for up to a second."""
+        self._call(self._come_to_rest(seconds), seconds + self._limits.step, "waiting for pages")
+
     def holds_writes(self, seconds: float) -> bool:
         """Wait until no page has a request under way that may change a site; whether one still has, after that time."""
         return self._call(self._holds_writes(seconds), seconds + self._limits.step, "waiting for requests")
@@ -215,7 +222,14 @@ class Session:
         self._lock = asyncio.Lock()
         self._context = await self._open()
         await self._context.add_init_script(KEEP_NOTE)
-        self._tabs_or_none = Tabs(self._context, self._config, self._events.append, self._downloads.begin, self.signals)
+        self._tabs_or_none = Tabs(
+            self._context,
+            self._config,
+            self._events.append,
+            self._downloads.begin,
+            self.signals,
+            tended=self._tends,
+        )
         await self._tabs.sync()
         self._reader_or_none = CheckReader(self._engine, self._config, self._context, self._tabs)
 
@@ -282,9 +296,10 @@ class Session:
                 if attempt == _LOOKS:
                     observation = await unread(self._tabs, "it keeps going elsewhere")
                     break
-                tab.stop_loading()
+                if self._tends:
+                    tab.stop_loading()
             except Unresponsive:
-                if attempt == _LOOKS:
+                if attempt == _LOOKS or not self._tends:
                     if not elsewhere:
                         raise
                     # No time was left for the last look; the page itself may be quick enough.
@@ -398,6 +413,10 @@ class Session:
     async def _read(self, open: str | None, locate: str | None, prepare: tuple[str, ...], late: bool) -> PageReading:
         await self._tabs.sync()
         return await self._reader.read(open, locate, prepare, late=late)
+
+    async def _come_to_rest(self, seconds: float) -> None:
+        await self._tabs.sync()
+        await come_to_rest(self._tabs, self._before, self._limits, seconds)
 
     async def _holds_writes(self, seconds: float) -> bool:
         return await holds_writes(self._tabs, seconds)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 
 from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import Request
@@ -14,12 +15,26 @@ from pytest_webarena.browser.tabs.settle import settle
 from pytest_webarena.browser.tabs.tab import Tab
 from pytest_webarena.browser.tabs.tabs import Tabs
 
-__all__ = ["begun_before", "holds_writes", "reads_left"]
+__all__ = ["begun_before", "come_to_rest", "holds_writes", "reads_left"]
 
 _SAFE = frozenset(("GET", "HEAD", "OPTIONS", "TRACE"))
 _QUEUED = 1.0
 """How long a request may be the only one and not come to an end, in seconds. Of some that outlive their page the
 browser never says that they are over."""
+
+
+async def come_to_rest(
+    tabs: Tabs, before: tuple[frozenset[Request], frozenset[str]], limits: Deadlines, seconds: float
+) -> None:
+    """Wait until pages have done what they put off for a moment: a form that saves when nobody has typed for a while.
+
+    However an agent acts: a script of its own may have set such a timer. At most ``seconds``, and for each page no
+    longer than for the effect of an action.
+    """
+    limit, (old, _) = Deadline(seconds), before
+    for tab in tabs:
+        with contextlib.suppress(TabClosed, PageCrashed, Unresponsive, DialogOpened, PlaywrightError):
+            await settle(tab, limits, limit, before=old, since=-math.inf)
 
 
 async def holds_writes(tabs: Tabs, seconds: float) -> bool:

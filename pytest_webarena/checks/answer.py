@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pytest_webarena.checks.json_answer import SCHEMA, explain_schema, same_json
 from pytest_webarena.checks.kind import Judgement, Kind, View
+from pytest_webarena.checks.opposed import opposed
 from pytest_webarena.checks.text import ANY_TEXT, TEXT_FIELDS, TextMatch, judge_text, normalise, take_text, text_fault
 from pytest_webarena.tasks.file_reading import Reading
 from pytest_webarena.tasks.nodes import MapNode
@@ -32,7 +33,7 @@ UNACHIEVABLE = (
 
 _SAYS = re.compile(
     rf"(?:{'|'.join(map(re.escape, sorted(UNACHIEVABLE, key=len, reverse=True)))})"
-    r"(?:$|\s*[:;,.!(\[]|\s+-|-\s|\s+(?:because|since|as)\b)"
+    r"(?:$|\s*[:;,.!(\[]|\s+-|-\s|\s+(?:because|since|as)\b|(?<=/a)\s)"
 )
 _AROUND = "\"'* "
 """What may be around it."""
@@ -88,6 +89,14 @@ def _fault(values: dict[str, Any], node: MapNode, reading: Reading) -> Fault | N
     return None
 
 
+def _of_answers(field: Field) -> Field:
+    """A condition on text, as it is one on an answer."""
+    if field.key != "number":
+        return field
+    more = " One that is spoken against (`not 408`, `408 is wrong`, `408?`) or only bounds (`less than 408`) fails."
+    return replace(field, doc=field.doc + more)
+
+
 FORM: Any = Either(
     "a text, or a mapping of conditions on the answer",
     scalar=Convert(Text("an answer"), lambda text, _: AnswerSpec(text=TextMatch(exact=text))),
@@ -95,7 +104,7 @@ FORM: Any = Either(
         "answer check",
         _build,
         [
-            *TEXT_FIELDS,
+            *map(_of_answers, TEXT_FIELDS),
             Field(
                 key="unachievable",
                 shape=Text("the reason in words", strip=True),
@@ -172,6 +181,8 @@ def judge(spec: AnswerSpec, view: View) -> Judgement:
         why = "" if holds else "the agent did not say that the task can't be done"
         return Judgement.of(holds, expected=expected, actual=actual, why=why)
     why = judge_text(spec.text, answer, question=view.intent).why if spec.text else ""
+    if not why and spec.text.number is not None:
+        why = opposed(answer, spec.text.number)
     if not why and (spec.json or spec.schema is not None):
         why = _judge_json(spec, answer)
     if says_unachievable(answer) and (why or not _wants_refusal(spec.text, answer, view.intent)):

@@ -15,7 +15,6 @@ from pytest_webarena.tasks.shapes import Shape
 
 __all__ = [
     "END",
-    "NOT_LET_IN",
     "Judgement",
     "Kind",
     "Live",
@@ -25,6 +24,7 @@ __all__ = [
     "State",
     "View",
     "late_reader",
+    "no_answer",
     "no_phase",
 ]
 
@@ -35,8 +35,24 @@ State = int | Literal["end"]
 
 END: Literal["end"] = "end"
 
-NOT_LET_IN = (401, 403)
-"""Statuses of answers that show nothing, to this visitor."""
+_GONE = (404, 410)
+"""Statuses from 400 on that do say something of what was asked for: it is not there."""
+_NOT_NOW = (408, 425, 429)
+"""Statuses below 500 of a site that would have answered at another time."""
+
+
+def no_answer(status: int) -> Cause | None:
+    """Whose fault it is that an answer of this status says nothing of what was asked for, not even that something is
+    not there; None if it does. The agent's are those of visitors who are not let in, or whose requests the site does
+    not take: they carry its cookies.
+
+    >>> [no_answer(status) for status in (200, 302, 404, 401, 431, 429, 503)]
+    [None, None, None, 'agent', 'agent', 'site', 'site']
+    """
+    if status < 400 or status in _GONE:
+        return None
+    return "site" if status in _NOT_NOW or status >= 500 else "agent"
+
 
 Sight = Literal["answer", "place", "data", "requests"]
 """What a judge can look at: what the agent said, where it went, what the sites hold, what its browser asked for."""

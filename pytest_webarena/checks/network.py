@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import unquote_plus
 
+from pytest_webarena.checks.bodies import read_body
 from pytest_webarena.checks.counts import AT_LEAST_ONE, COUNT, Count
 from pytest_webarena.checks.kind import Judgement, Kind, View
 from pytest_webarena.checks.text import ANY_TEXT, TEXT_FIELDS, TextMatch, judge_text, take_text, text_fault
@@ -121,9 +118,10 @@ FORM: Record[NetworkSpec] = Record(
             default_text="any",
             doc=(
                 "A text that the request's body includes, or [conditions on the text](#conditions-on-text) of it. "
-                "Form fields are decoded first, one `name=value` per line; line ends within values are written "
-                "`\\n`. Other fields' values may include such a text, too: `regex: '(?m)^stars=4$'` means the field "
-                "alone."
+                "Form fields are decoded first, one `name=value` per line (of a file in a form, a line with its name "
+                "and one with what is in it); line ends within values are written `\\n`. Compressed bodies (gzip, "
+                "deflate) are decompressed. Other fields' values may include such a text, too: `regex: "
+                "'(?m)^stars=4$'` means the field alone."
             ),
             example="- network: {method: POST, url: /reviews/, body: stars=4}",
         ),
@@ -148,7 +146,9 @@ FORM: Record[NetworkSpec] = Record(
         "Which requests of the browser's count, and how many there must be. What the gateway refused doesn't count. "
         "The gateway records up to 20,000 requests and 64 MiB of a trial, a quarter of that for those that may change "
         "something (POST, PUT, …). Of more, it counts methods and paths; where these leave open whether the check "
-        "holds, or what was cut off a long body (64 KiB are kept) would decide, the check is inconclusive."
+        "holds, it is inconclusive. Where what was cut off a long body (64 KiB are kept), or one that can't be "
+        "decoded, would decide, neither the check is met nor its contrary; `--agent=oracle` shows whether right work "
+        "leads there."
     ),
 )
 
@@ -162,24 +162,25 @@ def judge(spec: NetworkSpec, view: View) -> Judgement:
     if spec.url is not None and spec.url.resolve(evidence.sites) is None:
         return Judgement.unknown(expected=expected, why=f"the address of {spec.url.site} was not recorded")
     found: list[RequestRecord] = []
-    cut: list[RequestRecord] = []
+    doubtful: list[str] = []
     for request in evidence.requests:
         if request.refused or not _matches(spec, request, evidence):
             continue
-        holds = not spec.body or judge_text(spec.body, _body(request)).holds
-        if spec.body and request.body_cut and not (holds and spec.body == TextMatch(includes=spec.body.includes)):
-            cut.append(request)  # what was cut off may decide
+        body, doubt = read_body(request) if spec.body else ("", "")
+        holds = not spec.body or judge_text(spec.body, body).holds
+        if doubt and not (holds and spec.body == TextMatch(includes=spec.body.includes)):
+            doubtful.append(f"the body of {request.method} {clip(request.url, 80)} {doubt}")  # and that may decide
         elif holds:
             found.append(request)
     missing = sum(each.count for each in evidence.unrecorded if _may_match(spec, each, evidence))
-    low, high = len(found), len(found) + len(cut) + missing
+    low, high = len(found), len(found) + len(doubtful) + missing
     actual = _shown(found, evidence.requests)
     if not spec.count.decides(low, high):
+        if doubtful:  # whoever sends it may have chosen so
+            return Judgement.unknown(expected=expected, actual=actual, why=doubtful[0], cause="agent")
         why = f"{_some(missing)} that may be such could not be recorded, for there were too many"
-        if cut:
-            why = f"the body of {cut[0].method} {clip(cut[0].url, 80)} was too long to be kept whole"
         # That there are more than can be recorded is the doing of whoever visits the site, or of its pages.
-        return Judgement.unknown(expected=expected, actual=actual, why=why, cause="site" if missing else None)
+        return Judgement.unknown(expected=expected, actual=actual, why=why, cause="site")
     holds = spec.count.holds(low)
     why = "" if holds else ("there was no such request" if not found else f"there were {len(found)}")
     return Judgement.of(holds, expected=expected, actual=actual, why=why)
@@ -222,23 +223,6 @@ def _at(pattern: str, url: str) -> bool:
     return bool(compile_glob(wanted.path).fullmatch(actual.path)) and not [
         pair for pair in wanted.query if pair not in actual.query
     ]
-
-
-_LINE_END = re.compile(r"\r\n|\r|\n")
-
-
-def _body(request: RequestRecord) -> str:
-    """The body as text; form fields decoded, one a line: a value's own line ends must not begin another field."""
-    body = request.request_body or ""
-    if body.startswith("base64:"):
-        try:
-            body = base64.b64decode(body.removeprefix("base64:")).decode("utf-8", "replace")
-        except binascii.Error:
-            return ""
-    kinds = [value for name, value in request.request_headers if name.lower() == "content-type"]
-    if kinds and kinds[0].lower().startswith("application/x-www-form-urlencoded"):
-        return "\n".join(_LINE_END.sub(r"\\n", unquote_plus(pair)) for pair in body.split("&"))
-    return body
 
 
 def _shown(found: Sequence[RequestRecord], requests: Sequence[RequestRecord]) -> str:

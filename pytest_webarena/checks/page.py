@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from pytest_webarena.checks.counts import COUNT, Count
-from pytest_webarena.checks.kind import NOT_LET_IN, Judgement, Kind, Live, View, late_reader
+from pytest_webarena.checks.kind import Judgement, Kind, Live, View, late_reader, no_answer
 from pytest_webarena.checks.text import ANY_TEXT, TEXT_FIELDS, TextMatch, judge_texts, take_text, text_fault
 from pytest_webarena.errors import TaskError
 from pytest_webarena.evidence import JsonValue
@@ -95,8 +95,10 @@ FORM: Record[PageSpec] = Record(
             doc=(
                 "Which page: `current`, as the agent left it, or an address that is opened in a browser context of the "
                 "harness's own (with the agent's cookies, local storage and IndexedDB) and closed again. A page that "
-                "answers with a status from 400 on fails, one with a server error (500 and above) is inconclusive, "
-                "unless `status` says what it must be. Where the task visits the site as somebody and the page turns "
+                "answers with a status from 400 on fails; one that has no answer now (408, 425, 429, 500 and above) is "
+                "inconclusive, unless `status` says what it must be. Only 404 and 410 say that something is not there: "
+                "`not` makes nothing of the others, also beside `status`, for a site may refuse the visit for cookies "
+                "that the agent has set. Where the task visits the site as somebody and the page turns "
                 "out to be its sign-in page, or lets nobody in (401, 403), it is not the page asked for: what stands "
                 "there counts, but that something is missing counts for nothing, nor does `not` make anything of it. "
                 "It is read once its scripts and fetches are answered, at the latest 10 s after it began to arrive; "
@@ -215,14 +217,14 @@ def _judge_shown(spec: PageSpec, value: Any, expected: str) -> Judgement:
     texts: list[str] = value["texts"]
     status: int | None = value["status"]
     actual = _shown(texts, spec) if not spec.status else f"status {status}"
-    if spec.status is None and status is not None and status >= 500:  # what it would show can't be told
+    cause = no_answer(status or 200)
+    if spec.status is None and cause == "site":  # what it would show can't be told
         why = f"{value['url']} failed with status {status}"
         return Judgement.unknown(expected=expected, actual=f"status {status}", why=why, cause="site")
     if status is not None and (status != spec.status if spec.status else status >= 400):
         why = f"{value['url']} answered with status {status}"
         judgement = Judgement.of(False, expected=expected, actual=f"status {status}", why=why)
-        # Who is not let in sees nothing, which says nothing of what is there.
-        return replace(judgement, contrary="agent") if status in NOT_LET_IN and not spec.status else judgement
+        return replace(judgement, contrary=cause)
     if spec.count and not spec.count.holds(len(texts)):
         return Judgement.of(False, expected=expected, actual=f"{len(texts)} found", why=f"at {value['url']}")
     found = judge_texts(spec.text, texts, spec.match) if spec.text else None

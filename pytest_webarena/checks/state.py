@@ -13,7 +13,7 @@ from pytest_webarena.checks.answer import Wanted
 from pytest_webarena.checks.counts import COUNT, Count
 from pytest_webarena.checks.json_answer import same_json
 from pytest_webarena.checks.jsonpath import PathError, find, parse_path
-from pytest_webarena.checks.kind import NOT_LET_IN, Judgement, Kind, Live, View
+from pytest_webarena.checks.kind import Judgement, Kind, Live, View, no_answer
 from pytest_webarena.checks.text import ANY_TEXT, TEXT_FIELDS, TextMatch, judge_texts, take_text, text_fault
 from pytest_webarena.evidence import JsonValue
 from pytest_webarena.tasks.addresses import Address, AddressShape, SiteShape
@@ -147,9 +147,10 @@ FORM: Record[StateSpec] = Record(
             default_text="none",
             doc=(
                 "A request to the site, sent with the session's cookies: `/path`, `site:/path`, or a mapping with the "
-                "[keys of a request](#keys-of-a-request). A server error (500 and above) is inconclusive, and so is a "
-                "response that is not JSON where a part or a value of it is asked for. What lets nobody in (status 401 "
-                "or 403, a redirect, a sign-in page) meets no condition but `status`, nor does `not` make one of it."
+                "[keys of a request](#keys-of-a-request). A site that has no answer now (status 408, 425, 429, 500 and "
+                "above) is inconclusive, and so is a response that is not JSON where a part or a value of it is asked "
+                "for. What lets nobody in (status 401 or 403, a redirect, a sign-in page) meets no condition but "
+                "`status`, nor does `not` make one of it; nor of any other status from 400 on but 404 and 410."
             ),
             example="- state: {api: /api/notes, at: '$.notes[*].title', includes: Tea}",
         ),
@@ -171,7 +172,8 @@ FORM: Record[StateSpec] = Record(
             doc=(
                 "The result is this one value; of a query with several columns, a list is its one row. Numbers compare "
                 "by value, also when the database gives them as text (`1000.0`, `1e3`, not `1_000`); texts must be "
-                "equal character for character."
+                "equal character for character. `true` and `false` of a query are what databases have for them: 1 and "
+                "0, `t` and `f` of PostgreSQL."
             ),
             example='- state: {sql: "select title, stars from reviews where id = 7", equals: [Quiet enough, 4]}',
         ),
@@ -239,12 +241,12 @@ def judge(spec: StateSpec, view: View) -> Judgement:
 
 def _judge_response(spec: StateSpec, api: ApiRequest, expected: str, status: int, body: str) -> Judgement:
     actual = f"status {status}"
-    if api.status is None and status >= 500:
+    cause = no_answer(status)
+    if api.status is None and cause == "site":
         return Judgement.unknown(expected=expected, why=f"the site failed with status {status}", cause="site")
     if status != api.status if api.status else status >= 400:
         judgement = Judgement.of(False, expected=expected, actual=actual, why=f"it answered {clip(body, 60)}")
-        # Who is not let in sees nothing, which says nothing of what is there.
-        return replace(judgement, contrary="agent") if status in NOT_LET_IN and not api.status else judgement
+        return replace(judgement, contrary=cause)
     if not api.status and status >= 300:
         why = "it sends visitors elsewhere, as sites do with those who are not signed in; its content is not known"
         return Judgement.unknown(expected=expected, actual=actual, why=why, cause="agent")
@@ -264,6 +266,7 @@ def _judge_response(spec: StateSpec, api: ApiRequest, expected: str, status: int
 def _verdict(spec: StateSpec, expected: str, found: Sequence[Any], texts: list[str]) -> Judgement:
     """Judge the rows (lists of cells) or JSON values that were found."""
     bare = [row[0] if len(row) == 1 else row for row in found] if spec.api is None else list(found)
+    same = same_stored if spec.api is None else same_value
     actual = _dumps(bare[0] if len(bare) == 1 else bare) if bare else "nothing"
     if spec.count and not spec.count.holds(len(found)):
         return Judgement.of(False, expected=expected, actual=f"{len(found)}: {actual}", why="another number of them")
@@ -271,17 +274,34 @@ def _verdict(spec: StateSpec, expected: str, found: Sequence[Any], texts: list[s
         if len(bare) != 1:
             why = f"{len(bare) or 'no'} {'value' if spec.api else 'row'}{'' if len(bare) == 1 else 's'}; one is wanted"
             return Judgement.of(False, expected=expected, actual=actual, why=why)
-        if not same_value(bare[0], spec.equals.value):
+        if not same(bare[0], spec.equals.value):
             return Judgement.of(False, expected=expected, actual=actual, why="the values differ")
     if spec.rows is not None:
         wanted = [row if isinstance(row, list) else [row] for row in spec.rows]
-        if len(wanted) != len(found) or not all(same_value(list(a), w) for a, w in zip(found, wanted, strict=True)):
+        if len(wanted) != len(found) or not all(same(list(a), w) for a, w in zip(found, wanted, strict=True)):
             return Judgement.of(False, expected=expected, actual=_dumps(bare), why="the rows differ")
     if spec.text:
         finding = judge_texts(spec.text, texts, spec.match)
         if not finding.holds:
             return Judgement.of(False, expected=expected, actual=actual, why=finding.why)
     return Judgement.of(True, expected=expected, actual=actual)
+
+
+_BOOLEANS = {"t": True, "1": True, "f": False, "0": False}
+"""What command-line clients of databases print for them: PostgreSQL's, and those of others, which have only numbers."""
+
+
+def same_stored(actual: Any, wanted: Any) -> bool:
+    """`same_value` of what an SQL query gives, where a truth value may come as a text.
+
+    >>> same_stored("t", True), same_stored(["f", "Tea"], [False, "Tea"]), same_stored("t", "t"), same_stored("x", True)
+    (True, True, True, False)
+    """
+    if isinstance(actual, list) and isinstance(wanted, list):
+        return len(actual) == len(wanted) and all(same_stored(a, w) for a, w in zip(actual, wanted, strict=True))
+    if isinstance(actual, str) and isinstance(wanted, bool):
+        return _BOOLEANS.get(actual) is wanted
+    return same_value(actual, wanted)
 
 
 _PLAIN_NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from pytest_webarena.checks import collect, needs
-from pytest_webarena.errors import SiteError
+from pytest_webarena.errors import BrowserError, SiteError
 from pytest_webarena.evidence import Evidence, Probe, RequestRecord, StepRecord, Unfinished
 from pytest_webarena.trials.options import WRITE_TIMEOUT
 
@@ -40,6 +40,8 @@ class Collector:
         """What was still in flight when the waiting for it was given up."""
         self.unanswered: tuple[str, ...] = ()
         """What pages had asked for since the last action, and had no answer to then: a write may have followed it."""
+        self.no_picture = ""
+        """Why there is no last screenshot, where one was wanted."""
 
     def stepped(self, index: int) -> None:
         """Gather what ``when: any_step`` checks need of the state after a step."""
@@ -56,19 +58,24 @@ class Collector:
     ) -> Evidence:
         """Everything, once the agent has stopped; ``picture`` is given a last screenshot.
 
-        Waits before for requests that may change a site, and for those that may lead to such. `SiteError` when one of
-        the first has no answer then, and what the checks look at depends on it; or when a replica has died.
+        Waits before for what pages have put off for a moment, for requests that may change a site, and for those that
+        may lead to such. `SiteError` when a request of the second sort has no answer then, and what the checks look at
+        depends on it; or when a replica has died.
         """
         stage = self._stage
         self._wait_for_requests()
         stage.check_sites(ask=stop_reason == "time")  # one that died or hangs must not look like an agent that failed
-        requests = self._requests()
         tabs = stage.session.tabs()
         signals = stage.session.signals
-        if picture is not None and (shot := stage.session.screenshot()):
-            picture(shot)
         probes = self._collect(self._checks if self._needs.end else (), "end")
+        requests = self._requests()  # last: no check may see what came of a request that is not among them
         stage.check_sites()  # last, too: what a site says while it dies is no evidence
+        if picture is not None:  # when nothing depends on the page any more, for it may be hard to paint
+            try:
+                if shot := stage.session.screenshot():
+                    picture(shot)
+            except BrowserError as error:
+                self.no_picture = str(error)
         return Evidence(
             answer=answer,
             stop_reason=stop_reason,
@@ -101,6 +108,8 @@ class Collector:
         self.unfinished, self.unanswered = (), ()
         if stage.lease is None:
             return
+        if self._needs.sites and self._write_timeout:
+            stage.session.come_to_rest(self._write_timeout)
         while not (left := self._writes_left(stage.lease, ends)) and self._needs.sites:
             waited, self.unanswered = stage.session.reads_left(max(0.0, ends - time.monotonic()))
             if not waited or self.unanswered:

@@ -198,6 +198,8 @@ def _gather(
                     progress.environment["unfinished_writes"] = [asdict(each) for each in collector.unfinished]
                 if collector.unanswered:
                     progress.environment["unanswered_reads"] = list(collector.unanswered)
+                if collector.no_picture:
+                    progress.environment["no_picture"] = collector.no_picture
 
 
 def _run_agent(

@@ -10,6 +10,7 @@ import json
 import queue
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,8 @@ from websockets.sync.client import ClientConnection, connect
 
 from pytest_webarena.actions import Action, Click, Goto, Selector, Stop
 from pytest_webarena.agents import AgentDefinition
-from pytest_webarena.browser.config import EngineConfig, SessionConfig
+from pytest_webarena.browser.config import Deadlines, EngineConfig, SessionConfig
+from pytest_webarena.browser.faults import Unresponsive
 from pytest_webarena.errors import JudgeError, SiteError, TaskError, TrialError
 from pytest_webarena.gym import TasksEnv
 from pytest_webarena.gym.house import HouseKey, enter
@@ -53,6 +55,8 @@ QUEUE += "<button onclick=\\"fetch('/slow?a')" + THEN_SAVE.format("Lock")
 QUEUE += "<button onclick=\\"fetch('/beat', {method: 'POST'}).then(() => fetch('/slow?b')).then(() => fetch('/slow?c'))"
 QUEUE += THEN_SAVE.format("Chain")
 QUEUE += "<button onclick=\\"fetch('/endless').then(() => fetch('/endless'))\\">Poll</button>"
+LATE = "fetch('/save?after=0', {method: 'POST'})"
+QUEUE += "<button onclick=\\"setTimeout(() => " + LATE + ", 800)\\">Later</button>"
 PATIENT = "<script>fetch('/wait').then(() => fetch('/beat', {method: 'POST'}))</script>"
 
 def seed(data_dir):
@@ -132,6 +136,32 @@ def catalogue(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def runtime(
     catalogue: Path, browser_executable: str | None, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Runtime]:
+    with open_runtime(catalogue, browser_executable, tmp_path_factory, BRISK) as runtime:
+        yield runtime
+
+
+@pytest.fixture(scope="module")
+def patient_runtime(
+    catalogue: Path, browser_executable: str | None, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Runtime]:
+    """For tests of what is waited for and comes, however busy the machine."""
+    with open_runtime(catalogue, browser_executable, tmp_path_factory, replace(BRISK, settle=20.0)) as runtime:
+        yield runtime
+
+
+@pytest.fixture(scope="module")
+def hasty_runtime(
+    catalogue: Path, browser_executable: str | None, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Runtime]:
+    """For tests of pages that never answer."""
+    with open_runtime(catalogue, browser_executable, tmp_path_factory, replace(BRISK, hang=2.0, step=12.0)) as runtime:
+        yield runtime
+
+
+@contextmanager
+def open_runtime(
+    catalogue: Path, browser_executable: str | None, tmp_path_factory: pytest.TempPathFactory, deadlines: Deadlines
+) -> Iterator[Runtime]:
     run_dir = tmp_path_factory.mktemp("run")
     with BrokerLauncher(BrokerConfig(catalogue=str(catalogue), run_dir=run_dir, max_replicas=2)) as launcher:
         temp = Path(launcher.address).parent / "temp"
@@ -142,7 +172,7 @@ def runtime(
             lease_timeout=60,
             agent_directories=(),
             engine=EngineConfig(executable=browser_executable, temp_dir=temp),
-            session=SessionConfig(deadlines=BRISK),
+            session=SessionConfig(deadlines=deadlines, record_screenshots=True),
         )
         with Runtime(RunInfo(run_dir=run_dir, broker=launcher.address, temp_dir=temp), config) as runtime:
             yield runtime
@@ -154,7 +184,16 @@ Run = Callable[..., TrialRecord]
 @pytest.fixture
 def run(runtime: Runtime, tmp_path: Path) -> Run:
     """Runs one trial of a task with these actions, or with an agent of its own."""
+    return run_in(runtime, tmp_path)
 
+
+@pytest.fixture
+def run_patiently(patient_runtime: Runtime, tmp_path: Path) -> Run:
+    """The same, where agents' last actions are waited for."""
+    return run_in(patient_runtime, tmp_path)
+
+
+def run_in(runtime: Runtime, tmp_path: Path) -> Run:
     def run(
         task: Task, *actions: Action, make: Callable[[], Any] | None = None, write_timeout: float = 30.0
     ) -> TrialRecord:
@@ -481,3 +520,85 @@ def test_a_tab_whose_agent_has_gone_gets_the_sites_own_answers(run: Run) -> None
     record = run(task(f"[{{page: {{locate: \"{asks}\", exact: ''}}}}]"), make=lambda: forger)
     assert not [url for url in forger.forged if url.endswith("/record")]
     assert record.verdict is not None
+
+
+# --- agents that drive their browser themselves, and what they leave behind
+
+
+class Driver:
+    """Says these commands to the page that its trial begins with, and answers."""
+
+    def __init__(self, *commands: tuple[str, dict[str, Any]]) -> None:
+        self._commands = commands
+
+    def drive(self, cdp_url: str, http_url: str) -> str:
+        with connect(cdp_url, max_size=None) as socket:
+            targets = self._ask(socket, 1, "Target.getTargets")["targetInfos"]
+            page = next(each["targetId"] for each in targets if each["type"] == "page")
+            session = self._ask(socket, 2, "Target.attachToTarget", targetId=page, flatten=True)["sessionId"]
+            for number, (method, params) in enumerate(self._commands, start=3):
+                self._ask(socket, number, method, session, **params)
+        return "done"
+
+    def _ask(self, socket: ClientConnection, number: int, method: str, session: str = "", **params: Any) -> Any:
+        message = {"id": number, "method": method, "params": params} | ({"sessionId": session} if session else {})
+        socket.send(json.dumps(message))
+        while (answer := json.loads(socket.recv(30))).get("id") != number:
+            pass
+        return answer["result"]
+
+
+def script(source: str) -> tuple[str, dict[str, Any]]:
+    return "Runtime.evaluate", {"expression": source}
+
+
+LATER = "[...document.querySelectorAll('button')].find(each => each.innerText == 'Later').click()"
+POSTED = "{network: {method: POST, url: /save}}"
+
+
+def test_a_save_put_off_is_waited_for_whoever_acts(run_patiently: Run) -> None:
+    """So that an agent which does what the solution does gets the same verdict."""
+    for how in ({"make": lambda: Driver(script(LATER))}, {}):
+        record = run_patiently(task(SAVED), *(() if how else (press("Later"), Stop("done"))), **how)
+        assert record.outcome == "passed", record.message
+
+
+@pytest.mark.parametrize("check", [SAVED.replace("equals: 1", "equals: 0"), f"[{{not: {POSTED}}}]"])
+def test_what_an_agent_leaves_to_a_timer_is_its_own(run_patiently: Run, check: str) -> None:
+    late = script("setTimeout(() => fetch('/save?after=0', {method: 'POST'}), 800)")
+    record = run_patiently(task(check), make=lambda: Driver(late))
+    assert record.outcome == "failed", record.message
+
+
+def test_requests_are_read_after_what_they_may_have_changed(run: Run) -> None:
+    """The agent's page posts only once a check has begun to look."""
+    checks = "[{page: {open: /probe, includes: probe}}, {network: {method: POST, url: /beat, count: 1}}]"
+    record = run(task(checks), Goto("/patient"), Stop("done"), write_timeout=0.5)
+    assert record.outcome == "passed", record.message
+
+
+def test_a_page_that_its_agent_has_brought_to_a_halt_is_not_empty(hasty_runtime: Runtime, tmp_path: Path) -> None:
+    halt = "Emulation.setCPUThrottlingRate", {"rate": 1e9}
+    checks = """[{page: {excludes: Send}}, {page: {excludes: Send}, when: any_step},
+        {not: {page: {includes: Desk}}}, {page: {locate: css=button, count: 0}}]"""
+    record = run_in(hasty_runtime, tmp_path)(task(checks), make=lambda: Driver(script("1"), halt))
+    assert (record.outcome, record.cause) == ("failed", None), record.message
+    assert record.verdict is not None
+    assert [result["score"] for result in record.verdict["results"]] == [0, 0, 0, 0]
+
+
+def test_pictures_are_no_reason(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page may be too dear to paint. What it says, and what the site holds, can be told all the same."""
+    wanted = []
+
+    async def capture(*args: Any, **options: Any) -> None:
+        wanted.append(1)
+        raise Unresponsive("Page.captureScreenshot", 20)
+
+    monkeypatch.setattr("pytest_webarena.browser.looking.capture", capture)
+    checks = "[{page: {includes: Send}}, {not: {page: {open: /, includes: Gone}}}]"
+    for actions, how in (((press("Note"), Stop("x")), {}), ((), {"make": lambda: Driver(script("1"))})):
+        record = run(task(checks), *actions, **how)
+        assert record.outcome == "passed", record.message
+        assert "Page.captureScreenshot" in record.environment["no_picture"]
+    assert len(wanted) <= 4 * 2  # of a page that could not be painted no other picture is tried

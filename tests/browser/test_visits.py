@@ -282,6 +282,34 @@ def test_what_is_missing_on_a_page_that_waits_for_an_answer_decides_nothing(
     assert look(session, live, f"[{{page: {{{way}excludes: Board}}}}]").passed is False
 
 
+@pytest.mark.parametrize("status", [408, 425, 429, 431, 500, 503])
+def test_what_is_missing_on_a_page_whose_scripts_got_no_answer_decides_nothing(
+    open_session: OpenSession, web: Web, status: int
+) -> None:
+    """As where a site takes only so many requests of an account in a minute, and its pages load their content."""
+    web.put("/", "<p>Board</p><script>fetch('/items')</script>")
+    web.put("/items", lambda request: web.reply("no", status))
+    session = open_session()
+    session.open_tabs(["about:blank"])
+    live = visit(session, web)
+    for condition in ("page: {open: /, excludes: Seed}", "not: {page: {open: /, includes: Seed}}"):
+        verdict = look(session, live, f"[{{{condition}}}]")
+        assert (verdict.passed, verdict.cause) == (None, "site"), str(verdict)
+        assert f"got status {status} for GET http://a.test/items" in " ".join(str(verdict).split())
+    assert look(session, live, "[{page: {open: /, includes: Board, excludes: Seed}}]").passed
+    assert look(session, live, "[{page: {open: /, excludes: Board}}]").passed is False
+
+
+def test_a_script_that_asks_again_gets_its_answer(open_session: OpenSession, web: Web) -> None:
+    statuses = iter([429])
+    web.put("/", "<script>fetch('/items').then(() => fetch('/items')); fetch('/gone')</script>")
+    web.put("/items", lambda request: web.reply("none", next(statuses, 200)))
+    web.put("/gone", lambda request: web.reply("no", 404))
+    session = open_session()
+    session.open_tabs(["about:blank"])
+    assert look(session, visit(session, web), "[{page: {open: /, excludes: Seed}}]").passed
+
+
 def test_a_page_without_scripts_is_looked_at_once(open_session: OpenSession, web: Web) -> None:
     web.put("/", "<p>Board</p>")
     session = open_session(deadlines=replace(CALM, second_look=500.0, step=30.0))

@@ -57,6 +57,9 @@ def test_queries(backend: DockerBackend, mariadb_image: str, run: Callable[..., 
     assert found.columns == ("id", "name", "price")
     assert found.rows == (("1", 'a,"b\nÜ 🛒 <&>', "2.50"), ("2", "", None), ("3", None, None))
     assert query("select name from goods where false").rows == ()
+    assert query("select concat('a', char(13, 10, 13, 1, 11, 31), 'b')").rows == (("a\r\n\r\x01\x0b\x1fb",),)
+    assert query("select ''").rows == (("",),)
+    assert query("select 1=1, 1=2").rows == (("1", "0"),)
     with pytest.raises(TaskError, match=r"ERROR 1146 .* 'shop\.good' doesn't exist"):
         query("select * from good")
     with pytest.raises(TaskError, match="READ ONLY transaction"):

@@ -53,6 +53,10 @@ def test_queries(backend: DockerBackend, postgresql_image: str, run: Callable[..
     assert found.columns == ("id", "name")
     assert found.rows == (("1", 'a,"b\nÜ'), ("2", ""), ("3", None))
     assert query("select name from forums where false").rows == ()
+    assert query("select name from forums order by id").rows == (('a,"b\nÜ',), ("",), (None,))
+    assert query("select ''").rows == (("",),)
+    assert query("select e'\\r\\n\\x01'").rows == (("\r\n\x01",),)
+    assert query("select 1=1, 1=2").rows == (("t", "f"),)
     with pytest.raises(TaskError, match='ERROR:  relation "forum" does not exist'):
         query("select * from forum")
     with pytest.raises(TaskError, match="read-only transaction"):

@@ -175,7 +175,9 @@ class Driven:
 
 
 class _DrivenSession(Session):
-    """The harness's view of a browser that somebody else drives."""
+    """The harness's view of a browser that somebody else drives: it looks, and changes nothing."""
+
+    _tends = False
 
     def __init__(self, engine: BrowserEngine, config: SessionConfig, driven: Driven) -> None:
         super().__init__(engine, config)

@@ -105,7 +105,8 @@ async def settle(
     since: float | None = None,
 ) -> tuple[PageEvent, ...]:
     """Return when ``tab`` is at rest: no navigation under way, the document loaded, its requests answered, no changes.
-    With ``since``, the monotonic time when the action began, also: no short timer pending that was set after it.
+    With ``since``, the monotonic time when the action began, also: no short timer pending that was set after it; minus
+    infinity: none at all.
 
     At rest means unchanged for ``limits.quiet`` seconds, or for two frames when ``brief`` (after what seldom has an
     effect of its own). ``before`` are requests that were under way before the action: they are not waited for. A

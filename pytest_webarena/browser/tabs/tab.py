@@ -58,6 +58,8 @@ class Tab:
         """Whether this document was still loading something when the waiting was given up."""
         self.ticking = False
         """Whether this document kept setting timers until the waiting was given up."""
+        self.unpaintable = False
+        """Whether no picture could be had of this document in time."""
         self.flooded = False
         """Whether this document has been stopped from opening dialogs once; next time it is closed."""
         self.cuts = Cuts()
@@ -306,7 +308,7 @@ class Tab:
         self.document += 1
         self.elements.clear()
         self.endless.clear()
-        self.restless = self.never_loads = self.ticking = self.flooded = False
+        self.restless = self.never_loads = self.ticking = self.flooded = self.unpaintable = False
         self.cuts.on_document()
 
     def _guard(self, url: str) -> None:

@@ -34,12 +34,17 @@ class Tabs:
         report: Callable[[PageEvent], None],
         on_download: Callable[[Download], None],
         signals: SignalLog | None = None,
+        *,
+        tended: bool = True,
     ) -> None:
         self._context = context
         self._config = config
         self._report = report
         self._on_download = on_download
         self._signals = signals if signals is not None else SignalLog()  # of pages that nobody wants to know about
+        self.tended = tended
+        """Whether pages that don't answer are closed, for whoever acts on them here could not go on; else they are
+        somebody else's, and stay what they are."""
         self._tabs: list[Tab] = []
         self._popups: list[Tab] = []
         self._current: Tab | None = None
@@ -87,6 +92,8 @@ class Tabs:
         except TabClosed:
             await self.sync()
         except Unresponsive:
+            if not self.tended:
+                return
             self._report(PageEvent(kind="tab_closed", text="A new tab did not respond and was closed."))
             await self._close_page(self._current)
             self._tabs.remove(self._current)

@@ -54,8 +54,9 @@ KEEP_NOTE = """(() => {
 PENDING = """(view, since) => {
   const notes = view[Symbol.for('pytest-webarena')];
   if (!notes || since < 0) return false;
-  const began = view.performance.now() - since, limit = began < 0 ? AT_LOAD : SHORT;
+  const began = view.performance.now() - since, limit = began < 0 && since !== Infinity ? AT_LOAD : SHORT;
   for (const note of notes.timers.values()) if (note.born >= began && note.delay <= limit) return true;
   return false;
 }""".replace("AT_LOAD", str(_AT_LOAD)).replace("SHORT", str(_SHORT))
-"""Whether a window has timers to wait for that were set within ``since`` milliseconds; never if that is negative."""
+"""Whether a window has timers to wait for that were set within ``since`` milliseconds; never if that is negative, and
+for ``Infinity`` all short ones, whenever they were set."""

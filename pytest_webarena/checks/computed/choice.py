@@ -42,7 +42,7 @@ _MENTION = re.compile(
 )
 _BEFORE = re.compile(
     r"(?:\b(?:not|never|neither|nor|except|excluding|exclude|eliminate[sd]?|reject(?:s|ed)?|wrong|incorrect|false|without"
-    r"|rules?\s+out|ruled\s+out|other\s+than|anything\s+but|rather\s+than|instead\s+of|cannot)|n'?t)"
+    r"|rules?\s+out|ruled\s+out|(?:other|else)\s+than|(?:anything|everything|all)\s+(?:else\s+)?but|(?:opposite|contrary)\s+(?:of|to)|none\s+of|rather\s+than|instead\s+of|cannot)|n'?t)"
     r"\s*:?\s+(?:[\w']+\s+){0,4}[(\[*_\"'`]*(?:option|choice|letter|answer)?\s*[(\[*_\"'`]*$",
     re.IGNORECASE,
 )
@@ -52,6 +52,9 @@ _AFTER = re.compile(
     r"|impossible|invalid|unlikely|excluded|eliminated|rejected|ruled\s+out|out)\b",
     re.IGNORECASE,
 )
+
+_DENIED_LAST = re.compile(r"^[)\]*_\"'`]*\s*[,;–—-]+\s*(?:[\w']+\s+){0,3}not[\s.!*]*$", re.IGNORECASE)
+"""What ends an answer and takes back the letter before it."""
 
 _NO_ARTICLE = re.compile(r"\s+(?:is|was|isn't|because|since|as|or|and|nor|but|not|over|rather|seems|can|must|would)\b")
 
@@ -174,7 +177,7 @@ def _mentioned(text: str, letters: str) -> str | tuple[str, str]:
         if letter not in letters:
             continue
         start = match.start(match.lastindex or 0)
-        if _BEFORE.search(text[max(0, start - 80) : start]) or _AFTER.match(after[:80]):
+        if _BEFORE.search(text[max(0, start - 80) : start]) or _AFTER.match(after[:80]) or _DENIED_LAST.match(after):
             return "", f"it speaks against {letter}"
         found[letter] = None
     if len(found) > 1:

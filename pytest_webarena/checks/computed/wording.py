@@ -147,7 +147,7 @@ _WORK_BEHIND = re.compile(
 )
 _AGAINST = re.compile(
     r"(?:\b(?:not|never|(?:is|was|do|does|did|ca|could|wo|would|should)n'?t|cannot|wrong|incorrect|instead\s+of|rather\s+than"
-    r"|rul(?:e|es|ed|ing)\s+out|any(?:thing|\s+\w+)\s+but|exclud(?:e|es|ed|ing)|except(?:\s+for)?|unlike|reject(?:s|ed|ing)?|non|disagree\s+with|nowhere\s+near|far\s+from"
+    r"|rul(?:e|es|ed|ing)\s+out|any(?:thing|\s+\w+)\s+but|exclud(?:e|es|ed|ing)|except(?:\s+for)?|unlike|reject(?:s|ed|ing)?|non|none\s+of|disagree\s+with|nowhere\s+near|far\s+from"
     r"|doubt)|≠)\s*[-:]?\s*(?:\w+\s+){0,3}\(?$",
     re.IGNORECASE,
 )

@@ -146,3 +146,25 @@ def test_what_is_expected_is_said() -> None:
     got = result("answer: {includes: [tea], excludes: milk, json: {a: 1}}", evidence("x"))
     assert got.expected == 'includes "tea"; excludes "milk"; the JSON ' + json.dumps({"a": 1})
     assert got.actual == '"x"'
+
+
+@pytest.mark.parametrize(
+    "answer",
+    ["not 408", "It is not 408.", "It isn't 408", "408 is wrong", "408 is not the answer", "408?", ">408", "< 408",
+     "408+", "less than 408", "more than $408", "at least 408", "408 or more", "never 408", "It can't be 408", "≠ 408",
+     "None of them is 408", "anything but 408", "408, obviously not", "everything else than 408", "N/A 408",
+     "over 408"],
+)  # fmt: skip
+def test_a_number_that_is_spoken_against_is_not_given(answer: str) -> None:
+    assert result("answer: {number: 408}", evidence(answer)).passed is False
+    assert result("answer: {number: 408, tolerance: 1}", evidence(answer)).passed is False
+
+
+@pytest.mark.parametrize(
+    "answer",
+    ["408", "It is 408.", "$408", "You did not pay more, so 408", "Not counting postage, it is 408", "408 (not 2023)",
+     "The total excluding tax is 408", "408 are not shipped", "It is not 2023 but 408", "**408**", "408!", "about 408",
+     "There are 408 that aren't paid", "Orders above 2023: 408", "within 408 days", "I couldn't find others; 408"],
+)  # fmt: skip
+def test_a_number_beside_other_denials_is_given(answer: str) -> None:
+    assert result("answer: {number: 408}", evidence(answer), intent="How many were there in 2023?").passed

@@ -157,8 +157,31 @@ def test_the_contrary_of_the_contrary_of_an_unreadable_page_is_not_met_either() 
     assert live_result("not: {not: {page: {includes: tea}}}", live).passed is False
 
 
+@pytest.mark.parametrize("status", [408, 425, 429, 500, 503, 507])
 @pytest.mark.parametrize("check", ["page: {C}", "not: {page: {C}}"])
-def test_a_page_that_the_site_fails_to_give_decides_nothing(check: str) -> None:
+def test_a_page_that_the_site_fails_to_give_decides_nothing(check: str, status: int) -> None:
     for condition in ("includes: milk", "excludes: milk"):
-        got = live_result(check.replace("C", f"open: /x, {condition}"), shows("oops", status=503))
+        got = live_result(check.replace("C", f"open: /x, {condition}"), shows("oops", status=status))
         assert (got.passed, (got.children or (got,))[0].cause) == (None, "site")
+
+
+@pytest.mark.parametrize("status", [400, 401, 402, 403, 405, 409, 413, 414, 422, 423, 431, 451])
+@pytest.mark.parametrize("check", ["page: {C}", "not: {page: {C}}"])
+def test_what_a_site_refuses_to_show_is_not_missing(check: str, status: int) -> None:
+    """Whoever makes a site refuse the harness's visit, by cookies for example, must not pass by that."""
+    for condition in ("includes: milk", "excludes: milk"):
+        got = live_result(check.replace("C", f"open: /x, {condition}"), shows("oops", status=status))
+        assert got.passed is False
+
+
+@pytest.mark.parametrize("status", [404, 410])
+def test_a_page_that_is_gone_shows_nothing(status: int) -> None:
+    assert live_result("not: {page: {open: /x, includes: milk}}", shows("oops", status=status)).passed
+
+
+def test_no_answer_is_not_another_status() -> None:
+    check = "not: {page: {open: /x, status: 200}}"
+    found = {status: live_result(check, shows("", status=status)).passed for status in (404, 302, 200, 429, 500, 431)}
+    assert found == {404: True, 302: True, 200: False, 429: None, 500: None, 431: False}
+    assert live_result("page: {open: /x, status: 429}", shows("", status=429)).passed
+    assert live_result("page: {open: /x, status: 200}", shows("", status=429)).passed is False

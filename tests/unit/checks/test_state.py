@@ -84,6 +84,20 @@ def test_the_contrary_of_what_nobody_could_read_is_no_pass() -> None:
     assert live_result(check, answers("<h1>Sign in</h1>")).passed is None
 
 
+@pytest.mark.parametrize(
+    ("status", "passed", "contrary"),
+    [(404, False, True), (410, False, True), (400, False, False), (403, False, False), (413, False, False),
+     (431, False, False), (408, None, None), (429, None, None), (500, None, None), (503, None, None)],
+)  # fmt: skip
+def test_what_an_api_does_not_answer_is_not_missing(status: int, passed: bool | None, contrary: bool | None) -> None:
+    for check in ("includes: milk", "at: '$.items[*]', includes: milk", "at: '$.items[*]', equals: milk"):
+        one = f"state: {{api: /api/x, {check}}}"
+        assert live_result(one, answers({}, status)).passed is passed
+        assert live_result(f"not: {{{one}}}", answers({}, status)).passed is contrary
+    asked = "not: {state: {api: {path: /api/x, status: 200}}}"
+    assert live_result(asked, answers({}, status)).passed is contrary
+
+
 def test_a_status_alone_is_a_condition() -> None:
     check = "state: {api: {path: /api/x, status: 404}}"
     assert live_result(check, answers("", 404)).passed
@@ -146,6 +160,17 @@ def test_what_was_not_read_is_inconclusive() -> None:
 )
 def test_same_value(actual: Any, wanted: Any, same: bool) -> None:
     assert same_value(actual, wanted) is same
+
+
+@pytest.mark.parametrize(
+    ("given", "condition", "holds"),
+    [("t", "equals: true", True), ("f", "equals: true", False), ("f", "equals: false", True),
+     ("1", "equals: true", True), ("0", "rows: [false]", True), ("t", "equals: t", True), ("x", "equals: true", False),
+     ("t", "rows: [[true]]", True), (None, "equals: false", False), ("", "equals: false", False)],
+)  # fmt: skip
+def test_truth_values_of_databases(given: Any, condition: str, holds: bool) -> None:
+    assert live_result(f"state: {{sql: select 1, {condition}}}", FakeLive(rows=lambda sql: [[given]])).passed is holds
+    assert live_result("state: {api: /x, equals: true}", answers("t")).passed is not True  # JSON has its own
 
 
 DOCUMENT = {

@@ -20,6 +20,9 @@ _MAX_ROWS = 10_000
 _NULL = "\x01null\x01"
 """What psql prints for NULL: an empty text is another value, and so is the word."""
 _NIL = "{http://www.w3.org/2001/XMLSchema-instance}nil"
+_ESCAPE = "\ue000"
+_UNWRITABLE = re.compile(r"[\x00-\x08\x0b-\x1f\ue000\ufffe\uffff]")
+_ESCAPED = re.compile(_ESCAPE + "([0-9a-f]{4})")
 _MYSQL_ERROR = re.compile(r"^ERROR (\d+)\b", re.M)
 _MYSQL_NOT_THE_STATEMENT = frozenset({1040, 1044, 1045, 1049, 1129, 1130, 1203, 1226})
 """Too many connections, access denied, no such database …; from 2000 on, the client's own."""
@@ -74,17 +77,29 @@ def _from_xml(text: str) -> tuple[list[str], list[list[str | None]]]:
     if not documents:
         return [], []
     try:
-        # What SQL calls a text may hold characters that XML has no way to write.
-        root = ElementTree.fromstring(re.sub(r"[\x00-\x08\x0b\x0c\x0e-\x1f]", "\ufffd", documents[-1]))
+        # What SQL calls a text may hold characters that XML has no way to write, or that its readers change.
+        root = ElementTree.fromstring(_UNWRITABLE.sub(_escaped, documents[-1]))
     except ElementTree.ParseError as error:
         raise SiteError(f"mysql --xml printed what is no XML ({error}): {documents[-1][:200]}") from None
     rows = root.findall("row")
-    columns = [field.get("name", "") for field in rows[0]] if rows else []
-    return columns, [[None if field.get(_NIL) == "true" else field.text or "" for field in row] for row in rows]
+    columns = [_restored(field.get("name", "")) for field in rows[0]] if rows else []
+    return columns, [
+        [None if field.get(_NIL) == "true" else _restored(field.text or "") for field in row] for row in rows
+    ]
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return f"{_ESCAPE}{ord(found[0]):04x}"
+
+
+def _restored(text: str) -> str:
+    return _ESCAPED.sub(lambda found: chr(int(found[1], 16)), text)
 
 
 def _from_csv(text: str) -> tuple[list[str], list[list[str | None]]]:
     lines = list(csv.reader(io.StringIO(text, newline=""), strict=True))
     if not lines:
         return [], []
+    if len(lines[0]) == 1:  # an empty text that stands alone is an empty line, which readers take for no field at all
+        lines = [line or [""] for line in lines]
     return lines[0], [[None if value == _NULL else value for value in line] for line in lines[1:]]

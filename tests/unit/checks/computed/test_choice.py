@@ -80,6 +80,12 @@ NOTHING = [
     "A, B",
     "A/B",
     "Both A and B",
+    "B, obviously not",
+    "B - of course not!",
+    "everything else than B",
+    "everything but B",
+    "the opposite of B",
+    "None of them is B",
 ]
 
 

@@ -461,3 +461,8 @@ def test_agents_are_told_the_form_of_the_answer() -> None:
     assert "ANSWER:" in told
     assert "2 significant figures" in told
     assert "5 " not in told
+
+
+@pytest.mark.parametrize("answer", ["N/A 408", "n/a 408", "None of them is 408", "none of the sums equals 408"])
+def test_who_says_that_there_is_none_gives_no_number(answer: str) -> None:
+    assert judged("408", answer)[0] == 0

@@ -1,0 +1,119 @@
+"""Bodies of recorded requests as the text that conditions are on: forms decoded, one field a line."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import re
+import zlib
+from email.message import Message
+from urllib.parse import unquote_plus
+
+from pytest_webarena.evidence import RequestRecord
+
+__all__ = ["read_body"]
+
+_LONGEST = 4_000_000
+"""Bytes that a compressed body may come to."""
+_LINE_END = re.compile(r"\r\n|\r|\n")
+_IN_NAMES = {"%22": '"', "%0D": "\r", "%0A": "\n"}
+"""How browsers write what can't stand in the name of a part."""
+_ESCAPES = re.compile(r"\\\\|((?:\\u[0-9a-fA-F]{4})+|\\/)")
+_CUT = "was too long to be kept whole"
+
+
+class _Unreadable(Exception):
+    """Why a body says nothing that can be relied on."""
+
+
+def read_body(request: RequestRecord) -> tuple[str, str]:
+    """The body as text, and why that may not be all that it says; empty if it is.
+
+    Fields of forms stand one a line, as ``name=value``: a value's own line ends must not begin another field.
+    """
+    cut = _CUT if request.body_cut else ""
+    data = _bytes(request.request_body or "")
+    try:
+        return _text(_plain(data, _header(request, "content-encoding")), _header(request, "content-type")), cut
+    except _Unreadable as error:
+        return data.decode("utf-8", "replace"), cut or str(error)
+
+
+def _bytes(body: str) -> bytes:
+    if not body.startswith("base64:"):
+        return body.encode()
+    try:
+        return base64.b64decode(body.removeprefix("base64:"))
+    except binascii.Error:
+        return b""
+
+
+def _header(request: RequestRecord, wanted: str) -> str:
+    return next((value for name, value in request.request_headers if name.lower() == wanted), "")
+
+
+def _plain(data: bytes, encoding: str) -> bytes:
+    """Without compression, which pages can do by themselves."""
+    for each in reversed([name.strip().lower() for name in encoding.split(",")]):
+        if each in ("", "identity"):
+            continue
+        if each not in ("gzip", "x-gzip", "deflate"):
+            raise _Unreadable(f"is compressed in a way that is not known here: {each}")
+        inflating = zlib.decompressobj(47)
+        try:
+            data = inflating.decompress(data, _LONGEST)
+        except zlib.error:
+            raise _Unreadable(f"is said to be {each}, and is not") from None
+        if not inflating.eof:
+            raise _Unreadable("breaks off, or is too long to be decompressed")
+    return data
+
+
+def _text(data: bytes, kind: str) -> str:
+    text, form = data.decode("utf-8", "replace"), kind.strip().lower()
+    if form.startswith("application/x-www-form-urlencoded"):
+        return "\n".join(_on_one_line(unquote_plus(pair)) for pair in text.split("&"))
+    if form.startswith("multipart/"):
+        return "\n".join(_fields(text, kind))
+    if "\\" in text and text.lstrip()[:1] in ("{", "[", '"'):
+        return _ESCAPES.sub(_unescaped, text)  # as the site will read it, and as nobody writes it but to hide it
+    return text
+
+
+def _on_one_line(text: str) -> str:
+    return _LINE_END.sub(r"\\n", text)
+
+
+def _fields(text: str, kind: str) -> list[str]:
+    boundary = _parameter(kind, "boundary")
+    parts = f"\r\n{text}".split(f"\r\n--{boundary}")
+    if not boundary or parts[0] or len(parts) < 2 or parts[-1] not in ("--", "--\r\n"):
+        raise _Unreadable("is no form that can be taken apart")
+    return [line for part in parts[1:-1] for line in _part(part)]
+
+
+def _part(part: str) -> list[str]:
+    """The line of a field; of a file two, its name and what is in it."""
+    head, gap, value = part.partition("\r\n\r\n")
+    named = re.search(r"^content-disposition:(.*)$", head, re.IGNORECASE | re.MULTILINE)
+    if not gap or not head.startswith("\r\n") or named is None:
+        raise _Unreadable("is no form that can be taken apart")
+    name, file = (_parameter(named[1].strip(), each) for each in ("name", "filename"))
+    return [_on_one_line(f"{name}={each}") for each in ([file, value] if file else [value])]
+
+
+def _parameter(header: str, name: str) -> str:
+    message = Message()
+    message["content-type"] = _LINE_END.sub(" ", header)
+    found = message.get_param(name)
+    text = found[2] if isinstance(found, tuple) else found or ""
+    return re.sub("|".join(_IN_NAMES), lambda escape: _IN_NAMES[escape[0].upper()], text, flags=re.IGNORECASE)
+
+
+def _unescaped(found: re.Match[str]) -> str:
+    if found[1] is None:
+        return found[0]
+    meant: str = json.loads(f'"{found[0]}"')
+    plain = meant.isprintable() and not set(meant) & {'"', "\\"}
+    return meant if plain else found[0]

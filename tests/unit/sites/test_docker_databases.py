@@ -1,0 +1,42 @@
+"""What command-line clients of databases print, read back: every text as it is stored."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_webarena.sites.backends.docker.containers import Executed
+from pytest_webarena.sites.backends.docker.databases import rows_from
+from pytest_webarena.sites.catalogues.manifest import DatabaseManifest
+
+POSTGRESQL = DatabaseManifest(name="main", engine="postgresql", database="forum")
+MYSQL = DatabaseManifest(name="main", engine="mysql", database="shop")
+
+
+def read(database: DatabaseManifest, printed: str) -> tuple[tuple[object, ...], ...]:
+    found = rows_from(database, Executed(code=0, stdout=printed, stderr=""), "select", "app-1")
+    return tuple(tuple(row) for row in found.rows)
+
+
+@pytest.mark.parametrize(
+    ("printed", "rows"),
+    [
+        ("v\n\n", (("",),)),
+        ("v\nx\n\n\n", (("x",), ("",), ("",))),
+        ("v\n", ()),
+        ("v\n\x01null\x01\n\n", ((None,), ("",))),
+        ('v\n"a\r\nb"\n', (("a\r\nb",),)),
+        ("v,w\n,\n", (("", ""),)),
+        ("\n\n\n", ((), ())),
+    ],
+)
+def test_postgresql(printed: str, rows: tuple[tuple[object, ...], ...]) -> None:
+    assert read(POSTGRESQL, printed) == rows
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["a\r\nb", "a\rb", "\r", "a\nb\t", "\x00\x01\x0b\x0c\x1f\x7f", "\ue000", "\ue000000d", "\ufffe\uffff", "", " "],
+)
+def test_mysql(text: str) -> None:
+    printed = f'<?xml version="1.0"?>\n<resultset><row><field name="v">{text}</field></row></resultset>'
+    assert read(MYSQL, printed) == ((text,),)

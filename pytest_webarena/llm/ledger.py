@@ -170,7 +170,7 @@ class Ledger:
         if self._max_cost is None:
             return ""
         (spent,) = database.execute(
-            "select total(case state when 'reserved' then reserved else cost end) from calls"
+            "select total(case state when 'reserved' then reserved else coalesce(cost, reserved) end) from calls"
         ).fetchone()
         told = f"${spent:.4f} of the run's ${self._max_cost:g} are spent or reserved"
         return told if spent >= self._max_cost else ""

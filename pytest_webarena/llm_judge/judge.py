@@ -132,21 +132,22 @@ class JudgeSession:
         texts = {name: _sendable(getattr(question, name)) for name in ("intent", "reference", "answer")}
         messages = self._judge.prompt.messages({"kind": question.kind, **texts, "quote": _quote})
         replies: list[str] = []
-        used = Usage()
+        used, cut = Usage(), ""
         while len(replies) < settings.asks:
             reply = self._send(messages)
             self._usage += reply.usage
             used += reply.usage
             text = reply.text or reply.refusal
             replies.append(text)
-            if read_reply(text, question.kind) is not None:
+            cut = f", which was cut ({reply.finish})" if reply.is_cut else ""
+            if not cut and read_reply(text, question.kind) is not None:
                 return Kept(replies=tuple(replies), usage=used)
             lines = " or ".join(f"GRADE: {word}" for word in WORDS[question.kind])
             told = f"No grade could be read from that. Please end with one line that is exactly {lines}."
             messages = (*messages, Message(role="assistant", text=text), Message(role="user", text=told))
         raise JudgeUnreadable(
             f"judge {settings.model}: none of {settings.asks} replies ends with a line of "
-            f"{_either(WORDS[question.kind])}; the last one ends with {_end(replies[-1])!r}",
+            f"{_either(WORDS[question.kind])}; the last one{cut} ends with {_end(replies[-1])!r}",
             replies=tuple(replies),
         )
 

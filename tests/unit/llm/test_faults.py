@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import socket
 import time
+from pathlib import Path
 from typing import Any, Literal
 
 import pytest
@@ -12,10 +13,11 @@ import pytest
 from pytest_webarena.errors import ModelError
 from pytest_webarena.evidence import Usage
 from pytest_webarena.llm.client import ModelRefused, OutOfTime
+from pytest_webarena.llm.config import ModelSettings
 from pytest_webarena.llm.messages import Schema
 from pytest_webarena.llm.retries import RetryPolicy, retry_after
 from tests.model_server import Answer, cut_stream, drip, fail, model_server, say
-from tests.unit.llm.helpers import FakeClock, client_of, question
+from tests.unit.llm.helpers import FakeClock, client_of, prices, question
 
 TRANSIENT: dict[str, Answer] = {
     "429 without Retry-After": fail(429),
@@ -234,9 +236,10 @@ def test_counts_that_can_not_be_leave_the_reply_as_it_is(api: Any, count: int) -
     ],
     ids=str,
 )
-def test_counts_that_are_none_are_unknown_and_not_nothing(api: Any, stream: bool, usage: Any) -> None:
+def test_counts_that_are_none_are_unknown_and_not_nothing(tmp_path: Path, api: Any, stream: bool, usage: Any) -> None:
+    settings = ModelSettings(prices=prices(tmp_path))
     with model_server([say("well", usage=_named(usage, api))]) as server:
-        reply = client_of(server, api=api, stream=stream).ask(question())
+        reply = client_of(server, api=api, stream=stream, settings=settings).ask(question())
         assert (reply.text, reply.usage) == ("well", Usage(calls=1, cost=None))
 
 

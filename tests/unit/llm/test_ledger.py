@@ -66,6 +66,7 @@ def test_calls_of_unknown_cost_use_up_the_budget_as_expected_of_them(settings: M
     assert settings.ledger is not None
     (line,) = read_ledger(settings.ledger)
     assert (line.usage.cost, line.unknown) == (None, server.requests)
+    assert 0.25 <= line.assumed < 0.5
 
 
 def test_judges_are_booked_apart(tmp_path: Path) -> None:

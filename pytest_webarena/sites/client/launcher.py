@@ -184,7 +184,7 @@ class BrokerLauncher:
         return not self._stopping
 
     def _start(self) -> subprocess.Popen[bytes] | None:
-        self.log.parent.mkdir(parents=True, exist_ok=True)
+        opened = self._open_log()
         known = Path(self._config.catalogue)
         guard = self.guard()
         settings = {
@@ -204,7 +204,7 @@ class BrokerLauncher:
         environment = ordered.pop("environment", {})
         settings |= ordered
         listener = self._listener.fileno()
-        with self._lock, self.log.open("ab") as log:
+        with self._lock, opened as log:
             if self._stopping:
                 return None
             # A session of its own: Ctrl-C is for pytest, whose workers still have leases to give back.
@@ -222,6 +222,16 @@ class BrokerLauncher:
         with contextlib.suppress(OSError, ValueError):  # stopped meanwhile
             self._broker.stdin.write(json.dumps(settings).encode() + b"\n")  # type: ignore[union-attr]
         return self._broker
+
+    def _open_log(self) -> IO[bytes]:
+        """Beside the records; where that can't be, because the disk is full or somebody took the directory away, apart
+        from them: that must keep nobody from having sites."""
+        try:
+            self.log.parent.mkdir(parents=True, exist_ok=True)
+            return self.log.open("ab")
+        except OSError:
+            self.log = self._directory / "broker.log"
+            return self.log.open("ab")
 
     def _until_its_end(self, broker: subprocess.Popen[bytes]) -> str:
         """Why it ended."""
@@ -279,7 +289,10 @@ class BrokerLauncher:
         return decode(BrokerReport, told)
 
     def _log_tail(self) -> str:
-        lines = self.log.read_text(errors="replace").splitlines()[-_LOG_LINES:]
+        try:
+            lines = self.log.read_text(errors="replace").splitlines()[-_LOG_LINES:]
+        except OSError as error:
+            return f"; its log {self.log} can't be read: {error.strerror}"
         return f"; the end of {self.log}:\n" + "\n".join(lines) if lines else f"; its log {self.log} is empty"
 
 

@@ -22,8 +22,8 @@ class Answer:
     """Tool calls: name and arguments."""
     refusal: str | None = None
     finish: str = "stop"
-    usage: tuple[int, int] | None = (1000, 100)
-    """Tokens in and out; None: not told."""
+    usage: tuple[int, int] | Any = (1000, 100)
+    """Tokens in and out; None: not told; anything else is told as it is."""
     status: int = 200
     headers: dict[str, str] = field(default_factory=dict)
     raw: bytes | None = None
@@ -153,7 +153,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_response(answer.status)
         for name, value in answer.headers.items():
             self.send_header(name, value)
-        self.send_header("Content-Type", kind)
+        if "Content-Type" not in answer.headers:
+            self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(10**9 if answer.drip else len(content)))
         self.end_headers()
         if answer.hang:
@@ -191,7 +192,7 @@ def _whole(answer: Answer, chat: bool) -> dict[str, Any]:
             "choices": [{"index": 0, "message": message, "finish_reason": answer.finish}],
         }
         if answer.usage:
-            whole["usage"] = {"prompt_tokens": answer.usage[0], "completion_tokens": answer.usage[1]}
+            whole["usage"] = _usage(answer.usage, "prompt_tokens", "completion_tokens")
         return whole
     output: list[dict[str, Any]] = []
     parts = []
@@ -207,8 +208,12 @@ def _whole(answer: Answer, chat: bool) -> dict[str, Any]:
     ]
     whole = {"id": "x", "object": "response", "model": "scripted-1", "status": "completed", "output": output}
     if answer.usage:
-        whole["usage"] = {"input_tokens": answer.usage[0], "output_tokens": answer.usage[1]}
+        whole["usage"] = _usage(answer.usage, "input_tokens", "output_tokens")
     return whole
+
+
+def _usage(told: Any, *names: str) -> Any:
+    return dict(zip(names, told, strict=True)) if isinstance(told, tuple) else told
 
 
 def _events(answer: Answer, chat: bool) -> Iterator[bytes]:

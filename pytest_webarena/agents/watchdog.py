@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import atexit
 import contextlib
-import json
 import os
 import select
 import signal
@@ -21,6 +20,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping
+from json import dumps, loads  # by name: what an agent puts in their places is its own affair
 from pathlib import Path
 from typing import Any
 
@@ -103,7 +103,7 @@ class Guard:
     def _tell(self, message: Mapping[str, Any]) -> None:
         if os.getpid() == self.pid:
             with contextlib.suppress(OSError):  # somebody ended it: trials go on without
-                self._send(json.dumps(message).encode() + b"\n")
+                self._send(dumps(message).encode() + b"\n")
 
     def _send(self, data: bytes) -> None:
         with self._writing:
@@ -160,7 +160,7 @@ class _Watch:
         """A line of its stdin."""
         if not line.strip():
             return
-        said = json.loads(line)
+        said = loads(line)
         if "file" in said:
             self.trial, self.began, self.due = said, time.monotonic(), None
         elif "over" in said:
@@ -187,7 +187,7 @@ class _Watch:
         file = Path(self.trial["file"])
         temporary = file.with_name(f".{file.name}.{os.getpid()}.tmp")
         with contextlib.suppress(OSError):  # without a record the trial counts as lost
-            temporary.write_text(json.dumps(record, indent=1), encoding="utf-8")
+            temporary.write_text(dumps(record, indent=1), encoding="utf-8")
             temporary.replace(file)
         _say(
             f"the agent held the interpreter of process {self.pid} beyond the limits of {self.trial['name']}; "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import math
+import os
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
@@ -92,6 +93,8 @@ class TasksEnv(gymnasium.Env[dict[str, Any], "str | Action"]):
         self._session_config = replace(session or SessionConfig(), observation=seen)
         self._key = HouseKey(sites, browser_executable, headed)
         self._guest: Guest | None = None
+        self._process = -1
+        """Where it was reset: sites and browser belong to that process alone."""
         self._episode_exits = ExitStack()
         self._stage: Stage | None = None
         self._rollout: Rollout | None = None
@@ -118,11 +121,15 @@ class TasksEnv(gymnasium.Env[dict[str, Any], "str | Action"]):
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[dict[str, Any], dict[str, Any]]:
         """Begin an episode on fresh sites: the task in ``options["task"]``, or the next one."""
+        self._check_process()
+        if unknown := [name for name in options or () if name != "task"]:
+            raise UsageError(f"reset: unknown option {unknown[0]!r}; the only one is 'task'")
         super().reset(seed=seed)
         if seed is not None:
             self._queue = []
         task = self._choose((options or {}).get("task"))
         self._end_episode()
+        self._process = os.getpid()
         if self._guest is None:
             self._guest = enter(self._key, self._session_config)
         self._steps, self._task = 0, task
@@ -153,7 +160,8 @@ class TasksEnv(gymnasium.Env[dict[str, Any], "str | Action"]):
 
     def step(self, action: str | Action) -> tuple[dict[str, Any], float, bool, bool, dict[str, Any]]:
         """Carry out an action: text in the environment's grammar, or an `Action`."""
-        if self._rollout is None or self._stage is None or self._task is None:
+        self._check_process()
+        if self._rollout is None or self._rollout.over or self._stage is None or self._task is None:
             raise gymnasium.error.ResetNeeded("there is no episode under way; call reset()")
         with self._stage.blaming_sites():
             said = self._rollout.step(str(action) if isinstance(action, str) else action)
@@ -180,6 +188,7 @@ class TasksEnv(gymnasium.Env[dict[str, Any], "str | Action"]):
 
     def render(self) -> Any:
         """``ansi``: the text; ``rgb_array``: the picture of the viewport."""
+        self._check_process()
         if self._stage is None or self._seen is None or self.render_mode is None:
             return None
         if self.render_mode == "ansi":
@@ -187,13 +196,25 @@ class TasksEnv(gymnasium.Env[dict[str, Any], "str | Action"]):
         return _pixels(self._stage.session.screenshot(), self._session_config.viewport)
 
     def close(self) -> None:
-        """Give sites and browser back. May be called again."""
+        """Give sites and browser back. May be called again; in a process that was forked off it does nothing."""
+        if self._is_foreign():
+            return
         try:
             self._end_episode()
         finally:
             guest, self._guest = self._guest, None
             if guest is not None:
                 guest.leave()
+
+    def _is_foreign(self) -> bool:
+        return self._process not in (-1, os.getpid())
+
+    def _check_process(self) -> None:
+        if self._is_foreign():
+            raise UsageError(
+                f"expected the process that reset this environment ({self._process}), found one forked off it "
+                f"({os.getpid()}), which has neither its episode nor its browser; make environments where they are used"
+            )
 
     def _choose(self, wanted: object) -> Task:
         if wanted is not None:

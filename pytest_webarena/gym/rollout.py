@@ -28,6 +28,10 @@ class _Abandoned(BaseException):
     """Nobody wants to know how the episode ends."""
 
 
+_ABANDON = object()
+"""In place of a reply. Nobody else has it: an agent's reply may be anything, None included."""
+
+
 class Rollout:
     """An episode under way. Its agent is whoever calls `step`."""
 
@@ -40,10 +44,13 @@ class Rollout:
         stepped: Callable[[StepRecord], None],
     ) -> None:
         self._said: queue.SimpleQueue[Observation | Episode | BaseException] = queue.SimpleQueue()
-        self._replies: queue.SimpleQueue[Action | str | None] = queue.SimpleQueue()
+        self._replies: queue.SimpleQueue[object] = queue.SimpleQueue()
         self._stepped = stepped
         self.last: StepRecord | None = None
         """The latest finished step."""
+        self.over = False
+        """Nothing more will come: the episode has ended, with an error or without, or waiting for it was interrupted,
+        so that nobody knows whose observation comes next."""
         self._thread = threading.Thread(
             target=self._run, args=(session, parse, limits), name="gym-episode", daemon=True
         )
@@ -53,23 +60,25 @@ class Rollout:
         """What there is to see at the beginning, or at once the end."""
         return self._next()
 
-    def step(self, reply: Action | str) -> Observation | Episode:
+    def step(self, reply: object) -> Observation | Episode:
         """Give the agent's reply; the observation after it, or the episode if that was its end. Raises its errors."""
         self._replies.put(reply)
         return self._next()
 
     def abandon(self) -> None:
         """End the thread. The session stays as it is."""
-        self._replies.put(None)
+        self._replies.put(_ABANDON)
         self._thread.join(_STUCK)
 
     def _next(self) -> Observation | Episode:
+        self.over = True
         try:
             said = self._said.get(timeout=_STUCK)
         except queue.Empty:
             raise HarnessError(f"an episode did nothing for {_STUCK:g} s") from None
         if isinstance(said, BaseException):
             raise said
+        self.over = isinstance(said, Episode)
         return said
 
     def _run(self, session: Session | Pageless, parse: Callable[[str], Action], limits: EpisodeLimits) -> None:
@@ -88,7 +97,7 @@ class Rollout:
         """Wait for the reply, however long it takes: training between two steps is nobody's time."""
         self._said.put(observation)
         reply = self._replies.get()
-        if reply is None:
+        if reply is _ABANDON:
             raise _Abandoned
         return reply
 

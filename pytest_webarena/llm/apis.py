@@ -60,10 +60,12 @@ class Chat:
         return {**body, **request.extra}
 
     def parse(self, data: Mapping[str, Any]) -> ModelReply:
-        """The first choice."""
+        """The choice: there is one, for one is asked for. `ValueError` for several."""
         choices = data.get("choices")
         if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
             raise EmptyReply("no choices")
+        if len(choices) > 1:
+            raise ValueError(f"expected one choice, found {len(choices)}")
         message = choices[0].get("message")
         if not isinstance(message, dict):
             raise EmptyReply("a choice without a message")
@@ -218,14 +220,22 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _number(data: Mapping[str, Any], *path: str) -> int | None:
-    """The count there; 0 when it is not told, None when what is told is none."""
+def _count(value: object) -> int | None:
+    """The number of tokens that is told there, a whole one; None when what is told can't be one."""
+    if isinstance(value, float) and value.is_integer():  # as some languages write whole numbers
+        value = int(value)
+    return value if isinstance(value, int) and is_count(value) else None
+
+
+def _share(data: Mapping[str, Any], whole: int | None, *path: str) -> int | None:
+    """How many of the ``whole`` are of the kind at ``path``; none when nothing is told of them."""
     value: Any = data
     for name in path:
-        value = value.get(name) if isinstance(value, dict) else None
-    if isinstance(value, int) and not isinstance(value, bool):
-        return value if is_count(value) else None
-    return 0
+        value = value.get(name) if isinstance(value, Mapping) else value
+        if value is None:
+            return 0
+    count = _count(value)
+    return None if count is None or whole is None or count > whole else count
 
 
 def _usage(data: object, *, sent: str, got: str) -> Usage:
@@ -234,13 +244,14 @@ def _usage(data: object, *, sent: str, got: str) -> Usage:
     Of an endpoint that does not count, or counts what can't be, nothing is known, least of all the cost. Its reply is
     none the worse for that.
     """
-    if not isinstance(data, dict) or not data:
+    if not isinstance(data, dict):
         return Usage(calls=1, cost=None)
+    put, out = _count(data.get(sent)), _count(data.get(got))
     counts = {
-        "input_tokens": _number(data, sent),
-        "cached_input_tokens": _number(data, f"{sent}_details", "cached_tokens"),
-        "output_tokens": _number(data, got),
-        "reasoning_tokens": _number(data, f"{got}_details", "reasoning_tokens"),
+        "input_tokens": put,
+        "cached_input_tokens": _share(data, put, f"{sent}_details", "cached_tokens"),
+        "output_tokens": out,
+        "reasoning_tokens": _share(data, out, f"{got}_details", "reasoning_tokens"),
     }
     known = {name: count for name, count in counts.items() if count is not None}
     return Usage(calls=1, **known) if len(known) == len(counts) else Usage(calls=1, cost=None)

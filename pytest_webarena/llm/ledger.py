@@ -74,6 +74,8 @@ class LedgerLine:
     """Calls whose price is not known."""
     open: int
     """Requests that were reserved and never settled: their worker died, or they are under way."""
+    assumed: float = 0.0
+    """US dollars that calls of unknown cost have been taken for: what was reserved for them."""
 
 
 class Ledger:
@@ -170,7 +172,7 @@ class Ledger:
         if self._max_cost is None:
             return ""
         (spent,) = database.execute(
-            "select total(case state when 'reserved' then reserved else cost end) from calls"
+            "select total(case state when 'reserved' then reserved else coalesce(cost, reserved) end) from calls"
         ).fetchone()
         told = f"${spent:.4f} of the run's ${self._max_cost:g} are spent or reserved"
         return told if spent >= self._max_cost else ""
@@ -217,6 +219,7 @@ _SUMS = f"""
 select purpose, model,
        sum(state = 'settled' and cost is null) as unknown,
        sum(state = 'reserved') as open,
+       total(case when state = 'settled' and cost is null then reserved end) as assumed,
        sum(state in ('settled', 'cached')) as calls,
        sum(state = 'cached') as cached_calls,
        cast(min(total(input_tokens), {MOST}.0) as integer) as input_tokens,
@@ -227,16 +230,18 @@ select purpose, model,
        min(total(case when state = 'cached' then saved end), {MOST}.0) as saved
 from calls group by purpose, model order by purpose, model
 """
-"""Columns beyond the first four are `Usage`'s fields, within the bounds of one."""
+"""Columns beyond the first five are `Usage`'s fields, within the bounds of one."""
 
 
 def _lines(database: sqlite3.Connection) -> tuple[LedgerLine, ...]:
     cursor = database.execute(_SUMS)
-    used = [column[0] for column in cursor.description[4:]]
+    used = [column[0] for column in cursor.description[5:]]
     lines = []
-    for purpose, model, unknown, still_open, *sums in cursor:
+    for purpose, model, unknown, still_open, assumed, *sums in cursor:
         usage = Usage(**dict(zip(used, sums, strict=True)))
         if not usage.calls:  # none came to an end, so nothing was spent; otherwise null is an unknown cost
             usage = replace(usage, cost=0.0)
-        lines.append(LedgerLine(purpose=purpose, model=model, usage=usage, unknown=unknown, open=still_open))
+        lines.append(
+            LedgerLine(purpose=purpose, model=model, usage=usage, unknown=unknown, open=still_open, assumed=assumed)
+        )
     return tuple(lines)

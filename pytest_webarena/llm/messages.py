@@ -106,3 +106,11 @@ class ModelReply:
     usage: Usage = field(default_factory=Usage)
     items: tuple[Mapping[str, Any], ...] = ()
     """Responses API: the output as it came, to be handed back in a dialogue."""
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether the endpoint says that it ended before the model was done: its last line need not be the last."""
+        return self.finish in _CUT
+
+
+_CUT = ("length", "max_tokens", "max_output_tokens", "content_filter", "incomplete", "failed", "cancelled")

@@ -215,15 +215,19 @@ def _events(content: bytes) -> list[Mapping[str, Any]]:
 
 
 def _joined_chat(events: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
-    """The Chat Completions answer that the pieces of a stream add up to."""
+    """The Chat Completions answer that the pieces of a stream add up to. `ValueError` for pieces of several."""
     message = {"content": "", "refusal": ""}
     calls: dict[int, dict[str, Any]] = {}
     finish: str | None = None
     usage: Any = None
     model = ""
+    indexes: set[object] = set()
     for event in events:
         model, usage = event.get("model") or model, event.get("usage") or usage
-        for choice in (event.get("choices") or [])[:1]:
+        for choice in event.get("choices") or ():
+            indexes.add(choice.get("index") or 0)
+            if len(indexes) > 1:
+                raise ValueError("expected one choice, found pieces of several")
             delta = choice.get("delta") or {}
             finish = choice.get("finish_reason") or finish
             for name in message:

@@ -88,6 +88,8 @@ class Said(Generic[T]):
     """What was read in the last reply; a text: why nothing could be."""
     replies: tuple[str, ...]
     usage: Usage
+    cut: str = ""
+    """That the last reply was cut, and why, as the end of a sentence."""
 
 
 class JudgeSession:
@@ -169,7 +171,7 @@ class JudgeSession:
         if isinstance(said.read, str):
             raise JudgeUnreadable(
                 f"judge {settings.model}: none of {settings.asks} replies {_wanted(question, said.read)}; "
-                f"the last one ends with {_end(said.replies[-1])!r}",
+                f"the last one{said.cut} ends with {_end(said.replies[-1])!r}",
                 replies=said.replies,
             )
         return Kept(replies=said.replies, usage=said.usage)
@@ -180,7 +182,7 @@ class JudgeSession:
         ``most``: tokens of a reply at least. Raises `JudgeError` when the model can't be reached.
         """
         replies: list[str] = []
-        used = Usage()
+        used, cut = Usage(), ""
         found: T | str = ""
         while len(replies) < self._judge.settings.asks:
             reply = self._send(messages, most=most)
@@ -189,10 +191,13 @@ class JudgeSession:
             text = reply.text or reply.refusal
             replies.append(text)
             found = read(text)
+            cut = f", which was cut ({reply.finish})" if reply.is_cut else ""
             if not isinstance(found, str):
-                break
+                if not cut:
+                    break
+                found = "That reply was cut off before its end. Please answer again, shorter and in the form asked for."
             messages = (*messages, Message(role="assistant", text=text), Message(role="user", text=found))
-        return Said(read=found, replies=tuple(replies), usage=used)
+        return Said(read=found, replies=tuple(replies), usage=used, cut=cut)
 
     def _send(self, messages: tuple[Message, ...], *, most: int) -> ModelReply:
         settings = self._judge.settings

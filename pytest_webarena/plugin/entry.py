@@ -26,13 +26,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     options.add_options(parser)
 
 
-@pytest.hookimpl(tryfirst=True)  # before anybody has asked where the root directory is
-def pytest_load_initial_conftests(early_config: pytest.Config, args: list[str]) -> None:
+@pytest.hookimpl(wrapper=True, tryfirst=True)  # before anybody has asked for a setting, or where the root directory is
+def pytest_load_initial_conftests(early_config: pytest.Config, args: list[str]) -> Generator[None, None, None]:
     known = early_config.known_args_namespace
     if any(text[:1] != "-" and text not in known.file_or_dir for text in args):
         from pytest_webarena.plugin import root_directory
 
         root_directory.mend(early_config, args)
+    return (yield)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -85,6 +86,13 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 @pytest.hookimpl(tryfirst=True)
 def pytest_report_teststatus(report: Any) -> tuple[str, str, str] | None:
     return outcomes.test_status(report)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_setupnodes(config: pytest.Config) -> None:
+    from pytest_webarena.plugin import root_directory
+
+    root_directory.join_values(config)
 
 
 @pytest.hookimpl(optionalhook=True)

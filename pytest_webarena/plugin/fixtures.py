@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import pytest
 
 from pytest_webarena.errors import BrowserError, UsageError
-from pytest_webarena.plugin.stash import SETTINGS, settings_of
+from pytest_webarena.plugin.stash import PLAN, SETTINGS, settings_of
 from pytest_webarena.plugin.xdist import worker_id
 
 if TYPE_CHECKING:
@@ -146,12 +146,15 @@ def webarena_run(pytestconfig: pytest.Config) -> RunInfo:
 
     settings = settings_of(pytestconfig)  # first: in a session of Python tests nobody may have asked before
     info = run_info(pytestconfig)
-    record_plan(pytestconfig, info.run_dir)
-    if settings.rescore is not None or (info.run_dir / "run.json").exists():
-        return info  # what it says, it says already
-    from pytest_webarena.plugin.run_facts import run_facts
+    if settings.rescore is None and not (info.run_dir / "run.json").exists():  # else it says already what it says
+        from pytest_webarena.plugin.run_facts import run_facts
+        from pytest_webarena.results import RunDir
 
-    return replace(info, facts=run_facts(pytestconfig, info.facts))
+        info = replace(info, facts=run_facts(pytestconfig, info.facts))
+        if pytestconfig.stash.get(PLAN, ()):  # now: a run that is killed before its first trial can be gone on with
+            RunDir(info.run_dir).describe(info.facts)
+    record_plan(pytestconfig, info.run_dir)
+    return info
 
 
 @pytest.fixture

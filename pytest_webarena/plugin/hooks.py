@@ -75,6 +75,7 @@ def choose(config: pytest.Config, items: list[pytest.Item]) -> None:
         suite_items.narrow(config, items)
         selection.deselect(config, items)
         planning.check_keys(items)
+        xdist.check_spread(config, items)
     except UsageError as error:
         if not xdist.is_worker(config):
             raise pytest.UsageError(str(error)) from None

@@ -7,6 +7,7 @@ narrows what is run, or ``--allow-mixed`` asks for it.
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple
 from pathlib import Path
@@ -66,6 +67,11 @@ def take_over(config: pytest.Config) -> None:
     if not (name := config.getoption("--resume")):
         return
     run = RunDir(Path(name).absolute())
+    if run.path.is_dir() and not any((run.path / each).exists() for each in ("run.json", "trials")):
+        raise UsageError(
+            f"--resume: expected a run in {run.path}, found none that has begun: no run.json, no trials, so nothing "
+            f"to lose; --run-dir={shlex.quote(str(run.path))} begins one there"
+        )
     facts = run.facts()
     for option, value in _options(facts, run.path).items():
         given = _option(config, option)

@@ -2,46 +2,99 @@
 
 pytest looks before plugins have declared theirs. So in ``--run-dir ../x`` it takes ``../x`` for tests to run and, if
 that exists by then, for a hint at the root directory: another one in xdist's workers than in the process that made the
-folder. Agents, settings and node ids all depend on it.
+folder. Agents, settings and node ids all depend on it. Written as ``--run-dir=../x`` it misleads nobody.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import copy
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
-from _pytest.config.findpaths import determine_setup
+from _pytest.config.findpaths import determine_setup, parse_override_ini
 
-__all__ = ["mend"]
+__all__ = ["join_values", "mend"]
 
 
-def mend(config: pytest.Config, arguments: Sequence[str]) -> None:
-    """Put the root directory right, where values of options have misled pytest. ``arguments`` are all of this run's.
+def mend(config: pytest.Config, arguments: list[str]) -> None:
+    """Put root directory and settings right, where values of options have misled pytest.
 
-    `pytest.UsageError` when settings of another project have been read already.
+    ``arguments`` are all of this run's, and get those of settings that are found only now. `pytest.UsageError` when
+    settings of another project have been read already: what they have done can't be undone.
     """
     known = config.known_args_namespace
     tests = set(known.file_or_dir)
     values = [text for text in arguments if text[:1] != "-" and text not in tests and _exists(text)]
     if not values:
         return
-    root, ini, *_ = determine_setup(
+    root, ini, settings, ignored = determine_setup(
         inifile=known.inifilename,
         override_ini=known.override_ini,
         args=known.file_or_dir,
         rootdir_cmd_arg=known.rootdir or None,
         invocation_dir=config.invocation_params.dir,
     )
-    if ini != config.inipath:
+    if ini != config.inipath and config.inipath is not None:
         raise pytest.UsageError(
             f"expected the settings of {ini or f'none, for {root} has no file of them'}, found that pytest has read "
-            f"those of {config.inipath or 'none'}, for it takes {' and '.join(values)} for tests to run; "
+            f"those of {config.inipath}, for it takes {' and '.join(values)} for tests to run; "
             "write options with such values as --option=VALUE"
         )
-    if known.confcutdir == str(config.rootpath):  # pytest's own choice where there is no ini file
-        known.confcutdir = str(root)
+    if known.confcutdir == str(config.inipath.parent if config.inipath else config.rootpath):  # pytest's own choice
+        known.confcutdir = str(ini.parent if ini else root)
     config._rootpath = root
+    if ini is not None and config.inipath is None:
+        config._ignored_config_files = ignored
+        _read_settings(config, arguments, ini, settings)
+
+
+def join_values(config: pytest.Config) -> None:
+    """Pass options on to xdist's workers as ``--option=VALUE``, however they were written."""
+    params = config.invocation_params
+    joined = tuple(_joined([str(text) for text in params.args], _takes_one_value(config)))
+    config.invocation_params = pytest.Config.InvocationParams(args=joined, plugins=params.plugins, dir=params.dir)
+
+
+def _read_settings(config: pytest.Config, arguments: list[str], ini: Path, settings: Mapping[str, Any]) -> None:
+    """What `pytest.Config.parse` does with settings between finding them and asking for the first conftest files."""
+    confcutdir = config.known_args_namespace.confcutdir
+    config._inipath, config._inicfg = ini, dict(settings)
+    config._inicache.clear()
+    config._parser.extra_info |= {"rootdir": str(config.rootpath), "inifile": str(ini)}
+    arguments[:] = config._validate_args(config.getini("addopts"), "via addopts config") + arguments
+    known = config._parser.parse_known_args(arguments, namespace=copy.copy(config.option))
+    config._inicfg.update(parse_override_ini(known.override_ini))
+    config._inicache.clear()
+    config._checkversion()
+    config._configure_python_path()
+    config.pluginmanager.consider_preparse(arguments, exclude_only=False)
+    known = config._parser.parse_known_args(arguments, namespace=copy.copy(config.option))
+    config._validate_plugins()
+    if known.confcutdir is None:
+        known.confcutdir = confcutdir
+    config.known_args_namespace = known
+
+
+def _takes_one_value(config: pytest.Config) -> frozenset[str]:
+    """Long options that are followed by exactly one value, and so can be written in one word with it."""
+    options = (option for group in config._parser._groups for option in group.options)
+    plain = (each for each in options if each.attrs().get("action") in (None, "store", "append"))
+    ones = (each for each in plain if each.attrs().get("nargs") is None)
+    return frozenset(name for each in ones for name in each.names() if name.startswith("--"))
+
+
+def _joined(arguments: Sequence[str], options: frozenset[str]) -> Iterator[str]:
+    rest = iter(arguments)
+    for text in rest:
+        if text == "--":
+            yield text
+            yield from rest
+        elif text in options and (value := next(rest, None)) is not None:
+            yield f"{text}={value}"
+        else:
+            yield text
 
 
 def _exists(text: str) -> bool:

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_webarena.errors import UsageError
 from pytest_webarena.plugin.stash import LEFT_OUT, PASSED_OVER, PLAN, RUN
 from pytest_webarena.trials.run_info import RunInfo
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from pytest_webarena.results.plan import PlannedTrial
 
 __all__ = [
+    "check_spread",
     "group_by_sites",
     "is_worker",
     "read_left_out",
@@ -42,6 +44,8 @@ _PLAN = "webarena_plan"
 _REFUSAL = "webarena_refusal"
 _SPREAD = "webarena_spread"
 """Whether items are handed out by `scheduler`."""
+_EACH = "webarena_each"
+"""Whether every worker gets every item."""
 
 
 def is_worker(config: pytest.Config) -> bool:
@@ -61,6 +65,7 @@ def send(node: Any, info: RunInfo) -> None:
     node.workerinput[_INPUT] = info.to_plain()
     node.workerinput[_KEY] = keys.key_for(info.broker, node.workerinput["workerid"])
     node.workerinput[_SPREAD] = node.config.getoption("dist", "no") == "load"
+    node.workerinput[_EACH] = node.config.getoption("dist", "no") == "each"
 
 
 def receive(config: pytest.Config) -> RunInfo:
@@ -79,6 +84,19 @@ def receive(config: pytest.Config) -> RunInfo:
 
         keys.learn(info.broker, worker_id(config), key)
     return info
+
+
+def check_spread(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """In a worker: `UsageError` when the others get the same trials, whose records would be one another's."""
+    if not getattr(config, "workerinput", {}).get(_EACH):
+        return
+    from pytest_webarena.plugin.items import TaskItem
+
+    if any(isinstance(item, TaskItem) for item in items):
+        raise UsageError(
+            "--dist: expected each trial to go to one worker, found 'each'; leave it out, with --trials=K for several "
+            "tries of a task"
+        )
 
 
 def group_by_sites(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -24,6 +26,14 @@ _HELD = (
     "holds up every thread), so its process was ended and no check could be asked; agents of kind process can be "
     "cut off"
 )
+
+
+_TIMERS = {
+    signal.ITIMER_REAL: signal.SIGALRM,
+    signal.ITIMER_VIRTUAL: signal.SIGVTALRM,
+    signal.ITIMER_PROF: signal.SIGPROF,
+}
+"""A process has one of each, and dies of its signal unless somebody waits for that."""
 
 
 @contextmanager
@@ -58,11 +68,43 @@ def guarded(plan: TrialPlan, record: TrialRecord, writer: AttemptWriter) -> Iter
         record, outcome="error", cause="agent", shortfall="declared", message=message, attempt=writer.number,
         attempts=(lost,),
     )  # fmt: skip
-    with watched(
-        writer.path.parent / "trial.json",
-        steps=writer.path / "steps.jsonl",
-        acting=scrub_plain(failed.to_json()),
-        idle=scrub_plain(erred.to_json()),
-        name=f"{plan.task.id} ({plan.agent.id}, trial {plan.trial})",
-    ) as guard:
+    with (
+        _without_alarms(),
+        watched(
+            writer.path.parent / "trial.json",
+            steps=writer.path / "steps.jsonl",
+            acting=scrub_plain(failed.to_json()),
+            idle=scrub_plain(erred.to_json()),
+            name=f"{plan.task.id} ({plan.agent.id}, trial {plan.trial})",
+        ) as guard,
+    ):
         yield guard
+
+
+@contextmanager
+def _without_alarms() -> Iterator[None]:
+    """Keep timers that the agent sets from ending the process, in this trial or in a later one.
+
+    It means a time-out of its own (``signal.alarm``), but has a thread, where it can't wait for one. Timers that
+    somebody else has use of, such as pytest-timeout, stay as they are.
+    """
+    if threading.current_thread() is not threading.main_thread():  # only there signals have handlers
+        yield
+        return
+    free = {
+        timer: number
+        for timer, number in _TIMERS.items()
+        if signal.getsignal(number) is signal.SIG_DFL and signal.getitimer(timer)[0] == 0
+    }
+    for number in free.values():
+        signal.signal(number, _pass_over)  # not `SIG_IGN`, which programs that are started would inherit
+    try:
+        yield
+    finally:
+        for timer, number in free.items():
+            signal.setitimer(timer, 0)
+            signal.signal(number, signal.SIG_DFL)
+
+
+def _pass_over(number: int, frame: object) -> None:
+    pass

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import select
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,7 +17,7 @@ from gymnasium.vector import AsyncVectorEnv, SyncVectorEnv
 
 import pytest_webarena.gym
 from pytest_webarena.actions import Goto, Stop
-from pytest_webarena.errors import UsageError
+from pytest_webarena.errors import BrowserError, UsageError
 from pytest_webarena.gym import ENV_ID, TasksEnv
 from pytest_webarena.gym import house as houses
 from pytest_webarena.trials.episode import EpisodeLimits
@@ -167,6 +170,69 @@ def test_bad_arguments(tasks: Path, tmp_path: Path) -> None:
         TasksEnv(tmp_path / "nothing")
     with pytest.raises(UsageError, match="unknown render mode 'humen'"):
         TasksEnv(tasks, render_mode="humen")
+
+
+@pytest.fixture
+def blank(tmp_path: Path) -> Iterator[TasksEnv]:
+    """An environment without sites and browser, in an episode."""
+    env = TasksEnv(without_sites(tmp_path), browser_executable="/there/is/none", render_mode="ansi")
+    env.reset()
+    yield env
+    env.close()
+
+
+@pytest.mark.parametrize(
+    "action", [None, 5, 0.5, b"```stop [yes]```", "", ["noop"], {"action": "noop"}, object], ids=repr
+)
+def test_whatever_is_no_action_is_a_step_with_an_error(blank: TasksEnv, action: Any) -> None:
+    observation, reward, terminated, truncated, info = blank.step(action)
+    assert observation["error"]
+    assert (reward, terminated, truncated, info["steps"]) == (0.0, False, False, 1)
+    assert blank.step("```stop [yes]```")[1:4] == (1.0, True, False)
+
+
+def test_an_episode_that_broke_is_over(blank: TasksEnv, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert blank._stage is not None
+
+    def broken(*_: object) -> None:
+        raise BrowserError("the browser is gone")
+
+    monkeypatch.setattr(type(blank._stage.session), "observe", broken)
+    with pytest.raises(BrowserError, match="is gone"):
+        blank.step("```noop```")
+    with pytest.raises(gymnasium.error.ResetNeeded):
+        blank.step("```noop```")
+    monkeypatch.undo()
+    blank.reset()
+    assert blank.step("```stop [yes]```")[1] == 1.0
+
+
+def test_reset_knows_its_options(blank: TasksEnv) -> None:
+    with pytest.raises(UsageError, match="reset: unknown option 'tusk'; the only one is 'task'"):
+        blank.reset(options={"tusk": "blank"})
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_forked_process_is_told_that_the_environment_is_not_its_own(blank: TasksEnv) -> None:
+    reading, writing = os.pipe()
+    child = os.fork()
+    if not child:
+        for call in (lambda: blank.step("```noop```"), blank.reset, blank.render, blank.close):
+            try:
+                told = repr(call())
+            except UsageError as error:
+                told = str(error)
+            os.write(writing, told[:31].encode() + b"\n")
+        os._exit(0)
+    os.close(writing)
+    heard = b""
+    while select.select([reading], [], [], 60)[0] and (piece := os.read(reading, 1000)):
+        heard += piece
+    os.close(reading)
+    os.kill(child, signal.SIGKILL)  # in case it hangs: what it said tells
+    os.waitpid(child, 0)
+    assert heard.decode().splitlines() == [*["expected the process that reset"] * 3, "None"]
+    assert blank.step("```stop [yes]```")[1] == 1.0
 
 
 def test_the_example_of_the_documentation(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -31,6 +31,20 @@ class Holds(Agent):
 class Dies(Agent):
     def misbehave(self):
         os.kill(os.getpid(), signal.SIGKILL)
+
+class Alarmed(Agent):
+    def __init__(self, task):
+        super().__init__(task)
+        assert not any(signal.getitimer(timer)[0] for timer in TIMERS)
+
+    def misbehave(self):
+        for timer in TIMERS:
+            signal.setitimer(timer, 0.05)
+            while signal.getitimer(timer)[0]:
+                pass
+            signal.setitimer(timer, 1000)
+
+TIMERS = (signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF)
 """
 HELD = "*webarena: the agent held the interpreter of process * beyond the limits of bad (agent.py-Holds, trial 1)*"
 
@@ -75,3 +89,9 @@ def test_a_process_that_ends_in_the_middle_does_not_do_so_in_silence(project: Pa
     assert result.ret == -9
     assert set(records(project)) <= {"good"}
     result.stderr.fnmatch_lines(["*ended in the middle of bad (agent.py-Dies, trial 1)*"])
+
+
+def test_timers_of_an_agent_end_nothing(project: Path) -> None:
+    result = play(project, "--agent=agent.py:Alarmed")
+    assert result.ret == 0
+    assert [record.outcome for record in records(project).values()] == ["passed", "passed"]

@@ -266,6 +266,16 @@ def test_two_items_for_one_trial_are_refused(
         assert canned.runpytest("-k", "not more").ret == 0
 
 
+def test_a_trial_for_every_worker_is_refused(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
+    make_tasks("a")
+    result = canned.runpytest("--dist=each", "-n2")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    said = result.stdout.str() + result.stderr.str()
+    assert "--dist: expected each trial to go to one worker, found 'each'" in said
+    assert "Traceback" not in said
+    assert not (canned.path / "webarena-runs").exists()
+
+
 def test_a_repeated_trial_is_refused(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
     """As pytest-repeat does it."""
     make_tasks("a")

@@ -320,3 +320,33 @@ def test_there_may_be_no_latest(canned: pytest.Pytester, make_tasks: Callable[..
     result = canned.runpytest("--resume=latest")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     result.stderr.fnmatch_lines(["*--resume: expected a folder webarena-runs here or above*"])
+
+
+@pytest.mark.parametrize("workers", [[], ["-n1"]], ids=["", "with workers"])
+def test_a_run_killed_before_its_first_trial_is_gone_on_with(
+    canned: pytest.Pytester, make_tasks: MakeTasks, workers: list[str]
+) -> None:
+    make_tasks("a", "wrong")
+    whole = (canned.path / "conftest.py").read_text()
+    canned.makeconftest(whole.replace("return CannedRuntime", "os._exit(9), CannedRuntime"))
+    canned.runpytest_subprocess(*workers, "--agent=oracle", "--agent=null", "--trials=2", "--run-dir=run")
+    assert not (canned.path / "run" / "trials").exists()
+    canned.makeconftest(whole)
+    canned.runpytest_subprocess("--resume=run").assert_outcomes(passed=4, failed=4)
+    assert {(agent, trial) for _, agent, trial in keys(canned)} == {
+        (agent, trial) for agent in ("oracle", "null") for trial in (1, 2)
+    }
+
+
+@pytest.mark.parametrize("left", [[], ["plan.json"]])
+def test_a_run_that_never_began_is_told_to_begin(
+    canned: pytest.Pytester, make_tasks: MakeTasks, left: list[str]
+) -> None:
+    make_tasks("a")
+    (canned.path / "run").mkdir()
+    for name in left:
+        (canned.path / "run" / name).write_text("{}")
+    result = canned.runpytest("--resume=run")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    place = canned.path / "run"
+    result.stderr.fnmatch_lines([f"*--resume: expected a run in {place}, found none *; --run-dir={place} begins one*"])

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from pytest_webarena.plugin.root_directory import _joined
 from tests.plugin.conftest import CANNED_RUNTIME
 
 MakeTasks = Callable[..., None]
@@ -67,3 +68,54 @@ def test_settings_of_another_project_are_not_mixed_in(project: Path, pytester: p
     result.stderr.fnmatch_lines(
         [f"ERROR: expected the settings of none, *{other}/pytest.ini, for it takes ../other for*"]
     )
+
+
+SETTINGS = """
+[pytest]
+addopts = --agent=mine --trials=2
+pythonpath = .
+markers = mine
+strict_markers = true
+"""
+
+
+@pytest.fixture
+def settled(project: Path) -> Path:
+    """The same with a settings file, which names the agent and the number of trials."""
+    (project / "pytest.ini").write_text(SETTINGS)
+    return project
+
+
+@pytest.mark.parametrize("options", [["-n1"], []], ids=["with workers", "without"])
+def test_a_run_directory_elsewhere_keeps_the_settings(
+    settled: Path, pytester: pytest.Pytester, options: list[str]
+) -> None:
+    result = pytester.runpytest_subprocess(*options, "--run-dir", "../run")
+    result.assert_outcomes(passed=2)
+    result = pytester.runpytest_subprocess("--resume", "../run")
+    result.assert_outcomes(deselected=2)
+
+
+def test_workers_are_not_sent_into_another_project(settled: Path, pytester: pytest.Pytester) -> None:
+    (settled.parent / "other").mkdir()
+    (settled.parent / "other" / "pytest.ini").write_text("[pytest]\naddopts = --trials=3\n")
+    result = pytester.runpytest_subprocess("-n1", "--run-dir", "../other/run")
+    result.assert_outcomes(passed=2)
+
+
+def test_settings_found_late_hold_in_full(settled: Path, pytester: pytest.Pytester) -> None:
+    (settled.parent / "elsewhere").mkdir()
+    (settled / "conftest.py").write_text(
+        "import mine\n\ndef pytest_configure(config): print('TRIALS', config.option.trials)\n"
+    )
+    result = pytester.runpytest_subprocess("--collect-only", "-s", "--prices", "../elsewhere")
+    result.stdout.fnmatch_lines(["TRIALS 2", f"rootdir: {settled}", "configfile: pytest.ini"])
+
+
+def test_options_for_workers_are_written_in_one_word() -> None:
+    options = frozenset({"--run-dir", "--suite"})
+    given = ["t", "--run-dir", "../x", "-n", "2", "--suite=a", "--verbose", "--suite", "b", "--", "--run-dir", "c"]
+    assert list(_joined(given, options)) == [
+        "t", "--run-dir=../x", "-n", "2", "--suite=a", "--verbose", "--suite=b", "--", "--run-dir", "c",
+    ]  # fmt: skip
+    assert list(_joined(["--run-dir"], options)) == ["--run-dir"]

@@ -365,7 +365,9 @@ def budget_lines(ledger: Sequence[LedgerLine], settings: ModelSettings) -> Itera
     if judges:
         parts.append(f"{dollars(sum(line.usage.cost or 0.0 for line in judges))} of it by judges")
     if unknown := sum(line.unknown for line in ledger):
-        parts.append(f"{_plural(unknown, 'call')} of unknown cost")
+        assumed = sum(line.assumed for line in ledger)
+        taken = f", taken for {dollars(assumed)}" if assumed and settings.max_cost is not None else ""
+        parts.append(f"{_plural(unknown, 'call')} of unknown cost{taken}")
     if lost := sum(line.open for line in ledger):
         parts.append(f"{_plural(lost, 'request')} cut off, cost not told")
     if settings.cache is not None:

@@ -1,7 +1,8 @@
 """The broker's process: the one of a run and host that owns replicas, gateways and the clean-up after them.
 
 Started by `launcher` when the first client connects (``python -P -m pytest_webarena.sites.broker.main FD``, FD being
-the listening socket); reads one line of settings from stdin and ends when stdin does. Clients speak `protocol`.
+the listening socket); reads one line of settings from stdin and ends when stdin does. Later lines there ask whether it
+still works. Clients speak `protocol`.
 """
 
 from __future__ import annotations
@@ -163,7 +164,9 @@ async def _run(service: LeaseService, settings: BrokerSettings, key: str, listen
 
     end = asyncio.Event()
     loop.add_signal_handler(signal.SIGTERM, end.set)
-    await loop.connect_read_pipe(lambda: _Lifeline(end), sys.stdin)
+    launcher = os.dup(1)
+    os.set_blocking(launcher, False)
+    await loop.connect_read_pipe(lambda: _Lifeline(end, launcher), sys.stdin)
     # From 3.13 on asyncio would remove the socket's file at the end, which is the launcher's: a next broker needs it.
     options: dict[str, Any] = {"cleanup_socket": False} if sys.version_info >= (3, 13) else {}
     server = await asyncio.start_unix_server(serve, sock=listener, limit=_LINE_LIMIT, **options)
@@ -187,10 +190,15 @@ async def _run(service: LeaseService, settings: BrokerSettings, key: str, listen
 
 
 class _Lifeline(asyncio.Protocol):
-    """Our stdin: its end is the launcher's."""
+    """Our stdin: its end is the launcher's, and a line in it is answered with a line, as a sign that the loop runs."""
 
-    def __init__(self, end: asyncio.Event) -> None:
+    def __init__(self, end: asyncio.Event, launcher: int) -> None:
         self._end = end
+        self._launcher = launcher
+
+    def data_received(self, data: bytes) -> None:
+        with contextlib.suppress(OSError):
+            os.write(self._launcher, b"\n")
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._end.set()

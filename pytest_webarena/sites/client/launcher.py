@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import select
 import selectors
 import signal
 import socket
@@ -18,7 +19,7 @@ import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 from pytest_webarena.errors import SiteError
 from pytest_webarena.sites.cleanup import reaper
@@ -41,6 +42,11 @@ __all__ = ["BrokerConfig", "BrokerLauncher"]
 
 _BROKERS = 3
 """How often a broker is started; one that died is replaced when the next client connects."""
+_PAUSE = 10.0
+"""Seconds from a broker's sign of life until it is asked for the next one."""
+_SILENCE = 45.0
+"""Seconds without one, after which it is ended and replaced. With `_PAUSE` less than clients wait for an answer
+(`lease._ANSWER`): they are told why, and what they try again finds another broker."""
 _LOG_LINES = 20
 
 
@@ -178,7 +184,7 @@ class BrokerLauncher:
         return not self._stopping
 
     def _start(self) -> subprocess.Popen[bytes] | None:
-        self.log.parent.mkdir(parents=True, exist_ok=True)
+        opened = self._open_log()
         known = Path(self._config.catalogue)
         guard = self.guard()
         settings = {
@@ -198,7 +204,7 @@ class BrokerLauncher:
         environment = ordered.pop("environment", {})
         settings |= ordered
         listener = self._listener.fileno()
-        with self._lock, self.log.open("ab") as log:
+        with self._lock, opened as log:
             if self._stopping:
                 return None
             # A session of its own: Ctrl-C is for pytest, whose workers still have leases to give back.
@@ -217,13 +223,29 @@ class BrokerLauncher:
             self._broker.stdin.write(json.dumps(settings).encode() + b"\n")  # type: ignore[union-attr]
         return self._broker
 
+    def _open_log(self) -> IO[bytes]:
+        """Beside the records; where that can't be, because the disk is full or somebody took the directory away, apart
+        from them: that must keep nobody from having sites."""
+        try:
+            self.log.parent.mkdir(parents=True, exist_ok=True)
+            return self.log.open("ab")
+        except OSError:
+            self.log = self._directory / "broker.log"
+            return self.log.open("ab")
+
     def _until_its_end(self, broker: subprocess.Popen[bytes]) -> str:
         """Why it ended."""
+        silent = False
         with contextlib.suppress(OSError, ValueError), broker.stdout as out:  # type: ignore[union-attr]
             said = out.readline()
-            said += b"" if said == READY else out.read()
+            if said != READY:
+                said += out.read()
+            elif silent := _falls_silent(broker, out):
+                broker.kill()
         broker.wait()
         _close_stdin(broker)
+        if silent:
+            return f"the site broker gave no sign of life for {_SILENCE:g} s, and was ended{self._log_tail()}"
         if broker.returncode == 2 and said:
             return said.decode("utf-8", "replace").strip()
         return f"the site broker ended with {_exit_text(broker.returncode)}{self._log_tail()}"
@@ -267,8 +289,26 @@ class BrokerLauncher:
         return decode(BrokerReport, told)
 
     def _log_tail(self) -> str:
-        lines = self.log.read_text(errors="replace").splitlines()[-_LOG_LINES:]
+        try:
+            lines = self.log.read_text(errors="replace").splitlines()[-_LOG_LINES:]
+        except OSError as error:
+            return f"; its log {self.log} can't be read: {error.strerror}"
         return f"; the end of {self.log}:\n" + "\n".join(lines) if lines else f"; its log {self.log} is empty"
+
+
+def _falls_silent(broker: subprocess.Popen[bytes], out: IO[bytes]) -> bool:
+    """Wait until the broker ends, or does not answer any more: True."""
+    while True:
+        broker.stdin.write(b"\n")  # type: ignore[union-attr]
+        # Twice: if all of us were stopped for a while, it is late, but not silent.
+        if not (_is_heard(out, _SILENCE / 2) or _is_heard(out, _SILENCE / 2)):
+            return True
+        if not os.read(out.fileno(), 1) or _is_heard(out, _PAUSE):  # at its end; otherwise it is never heard unasked
+            return False
+
+
+def _is_heard(out: IO[bytes], seconds: float) -> bool:
+    return bool(select.select([out], [], [], seconds)[0])
 
 
 def _exit_text(code: int | None) -> str:

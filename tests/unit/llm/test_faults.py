@@ -7,6 +7,7 @@ import socket
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, Literal
 
 import pytest
@@ -19,7 +20,7 @@ from pytest_webarena.llm.endpoint import Endpoint
 from pytest_webarena.llm.messages import Schema
 from pytest_webarena.llm.retries import RetryPolicy, retry_after
 from tests.model_server import Answer, cut_stream, drip, fail, model_server, say
-from tests.unit.llm.helpers import FakeClock, client_of, question
+from tests.unit.llm.helpers import FakeClock, client_of, prices, question
 
 TRANSIENT: dict[str, Answer] = {
     "429 without Retry-After": fail(429),
@@ -250,6 +251,95 @@ def test_counts_that_can_not_be_leave_the_reply_as_it_is(api: Any, count: int) -
     with model_server([say("well", usage=(count, 5))]) as server:
         reply = client_of(server, api=api).ask(question())
         assert (reply.text, reply.usage) == ("well", Usage(calls=1, cost=None))
+
+
+@BOTH
+@STREAM
+@pytest.mark.parametrize(
+    "usage",
+    [
+        {"sent": "many", "got": None},
+        {"sent": "many", "got": 10**9},
+        {"sent": 1.5, "got": True},
+        {"sent": 1e300, "got": 10},
+        {"sent": float("nan"), "got": 10},
+        {"sent": float("inf"), "got": 10},
+        {"sent": 10},
+        {"total_tokens": 10},
+        {"sent": 10, "got": 1, "sent_details": {"cached_tokens": 11}},
+        {"sent": 10, "got": 1, "sent_details": {"cached_tokens": "all"}},
+        {"sent": 10, "got": 1, "sent_details": [3]},
+        {"sent": 10, "got": 1, "got_details": {"reasoning_tokens": 2}},
+        {"sent": 10, "got": 1, "got_details": {"reasoning_tokens": -2}},
+        [10, 1],
+    ],
+    ids=str,
+)
+def test_counts_that_are_none_are_unknown_and_not_nothing(tmp_path: Path, api: Any, stream: bool, usage: Any) -> None:
+    settings = ModelSettings(prices=prices(tmp_path))
+    with model_server([say("well", usage=_named(usage, api))]) as server:
+        reply = client_of(server, api=api, stream=stream, settings=settings).ask(question())
+        assert (reply.text, reply.usage) == ("well", Usage(calls=1, cost=None))
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("usage", "used"),
+    [
+        ({"sent": 10, "got": 1}, (10, 0, 1, 0)),
+        ({"sent": 10.0, "got": 1.0}, (10, 0, 1, 0)),
+        ({"sent": 10, "got": 0, "sent_details": None, "got_details": {}}, (10, 0, 0, 0)),
+        ({"sent": 10, "got": 5, "sent_details": {"cached_tokens": None}}, (10, 0, 5, 0)),
+        (
+            {
+                "sent": 10,
+                "got": 5,
+                "sent_details": {"cached_tokens": 10},
+                "got_details": {"reasoning_tokens": 5},
+            },
+            (10, 10, 5, 5),
+        ),
+    ],
+    ids=str,
+)
+def test_counts_in_all_their_forms(api: Any, usage: dict[str, Any], used: tuple[int, ...]) -> None:
+    with model_server([say("well", usage=_named(usage, api))]) as server:
+        told = client_of(server, api=api).ask(question("x", "local")).usage
+    assert (told.input_tokens, told.cached_input_tokens, told.output_tokens, told.reasoning_tokens) == used
+
+
+def _named(usage: Any, api: str) -> Any:
+    """Counts by the names that the API gives to them."""
+    names = {"chat": ("prompt_tokens", "completion_tokens"), "responses": ("input_tokens", "output_tokens")}[api]
+    sent, got = names
+    named = {"sent": sent, "got": got, "sent_details": f"{sent}_details", "got_details": f"{got}_details"}
+    return {named.get(name, name): count for name, count in usage.items()} if isinstance(usage, dict) else usage
+
+
+def _choice(index: int, text: str, part: str) -> dict[str, Any]:
+    return {"index": index, part: {"role": "assistant", "content": text}, "finish_reason": "stop"}
+
+
+def _stream(*events: list[dict[str, Any]]) -> Answer:
+    body = "".join(f"data: {json.dumps({'id': 'x', 'model': 'm', 'choices': choices})}\n\n" for choices in events)
+    return Answer(raw=body.encode() + b"data: [DONE]\n\n", headers={"Content-Type": "text/event-stream"})
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        Answer(raw=json.dumps({"choices": [_choice(1, "no", "message"), _choice(0, "yes", "message")]}).encode()),
+        _stream([_choice(1, "no", "delta")], [_choice(0, "yes", "delta")]),
+        _stream([_choice(1, "no", "delta"), _choice(0, "yes", "delta")]),
+    ],
+    ids=["whole", "stream", "stream in one piece"],
+)
+def test_of_several_choices_none_is_taken(answer: Answer) -> None:
+    with model_server([answer, say("well")]) as server:
+        assert client_of(server).ask(question()).text == "well"
+        assert server.requests == 2
+    with model_server([answer]) as server, pytest.raises(ModelError, match=r"another shape .*expected one choice"):
+        client_of(server).ask(question())
 
 
 @BOTH

@@ -7,6 +7,8 @@ import os
 import shutil
 import signal
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +53,20 @@ def test_calls_are_booked_with_what_they_cost(settings: ModelSettings) -> None:
 def test_an_endpoint_that_does_not_count_has_an_unknown_cost(settings: ModelSettings) -> None:
     with model_server([say("a", usage=None)]) as server:
         assert client_of(server, settings=settings).ask(question()).usage.cost is None
+
+
+def test_calls_of_unknown_cost_use_up_the_budget_as_expected_of_them(settings: ModelSettings) -> None:
+    bounded = replace(settings, max_cost=0.25)
+    with model_server([say("a", usage={"prompt_tokens": "many", "completion_tokens": None})]) as server:
+        client = client_of(server, settings=bounded)
+        replies = iter(lambda: client.ask(question()), None)
+        with pytest.raises(BudgetSpent, match=r"of the run's \$0.25"):
+            list(islice(replies, 20))
+        assert 1 < server.requests < 20
+    assert settings.ledger is not None
+    (line,) = read_ledger(settings.ledger)
+    assert (line.usage.cost, line.unknown) == (None, server.requests)
+    assert 0.25 <= line.assumed < 0.5
 
 
 def test_judges_are_booked_apart(tmp_path: Path) -> None:

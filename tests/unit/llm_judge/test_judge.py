@@ -104,6 +104,16 @@ def test_a_judge_that_is_never_readable_is_an_error_and_no_grade(tmp_path: Path)
     assert session.use.usage.calls == 3
 
 
+@pytest.mark.parametrize("finish", ["length", "content_filter"])
+def test_a_reply_that_was_cut_has_no_grade(finish: str) -> None:
+    cut = say("Both are five.\n\nGRADE: correct", finish=finish)
+    with model_server([cut, say("GRADE: incorrect")]) as server:
+        grade = judge_at(server).session("t").ask(question())
+        assert (grade.decision, server.requests) == ("incorrect", 2)
+    with model_server([cut]) as server, pytest.raises(JudgeUnreadable, match=rf"which was cut \({finish}\) ends with"):
+        judge_at(server).session("t").ask(question())
+
+
 @pytest.mark.parametrize("answer", [fail(500), fail(401), Answer(raw=b"<html>", status=200)])
 def test_an_endpoint_that_fails_is_an_error_of_the_judge(answer: Answer) -> None:
     with model_server([answer]) as server, pytest.raises(JudgeError, match=r"judge: model priced at .*--rescore"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -18,6 +19,7 @@ from pathlib import Path
 import pytest
 
 from pytest_webarena.errors import SiteError, TaskError, UsageError
+from pytest_webarena.sites.client import launcher as launching
 from pytest_webarena.sites.client.launcher import BrokerConfig, BrokerLauncher
 from pytest_webarena.sites.client.lease import BrokerClient, Lease
 from pytest_webarena.sites.protocol.report import BrokerReport
@@ -293,6 +295,42 @@ def test_a_killed_broker_leaves_nothing_and_is_replaced(own: BrokerLauncher) -> 
             assert "notes=1" in get(lease, "http://tiny.test/")
         assert client.status().pid != broker
     assert "signal SIGKILL" in own.stop().problems[0]
+
+
+@pytest.mark.filterwarnings("error::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_log_that_is_gone_ends_nothing(tiny: Path, tmp_path: Path) -> None:
+    config = BrokerConfig(catalogue=str(tiny / "sites.yaml"), run_dir=tmp_path / "run")
+    with BrokerLauncher(config) as launcher, BrokerClient(launcher.address, name="gw0") as client:
+        broker = client.status().pid
+        shutil.rmtree(tmp_path / "run")
+        os.kill(broker, signal.SIGKILL)
+        wait_until(lambda: bool(launcher._problems))
+        assert "broker.log can't be read: No such file" in launcher._problems[0]
+        (tmp_path / "run").write_text("no directory any more")
+        with client.lease(["tiny"], holder="y", timeout=DEADLINE) as lease:
+            assert "notes=1" in get(lease, "http://tiny.test/")
+        assert client.status().pid != broker
+
+
+def test_a_broker_that_falls_silent_is_replaced(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(launching, "_PAUSE", 0.05)
+    monkeypatch.setattr(launching, "_SILENCE", 8.0)
+    with (
+        BrokerLauncher(BrokerConfig(catalogue=str(tiny / "sites.yaml"))) as launcher,
+        BrokerClient(launcher.address, name="gw0") as client,
+    ):
+        lease = client.lease(["tiny"], holder="x", timeout=DEADLINE)
+        text = get(lease, "http://tiny.test/")
+        broker = client.status().pid
+        os.kill(broker, signal.SIGSTOP)
+        with pytest.raises(SiteError, match="the site broker ended while it was needed"):
+            lease.check()
+        wait_until(lambda: not alive(number(text, "pid")))
+        with client.lease(["tiny"], holder="y", timeout=DEADLINE) as lease:
+            assert "notes=1" in get(lease, "http://tiny.test/")
+        assert client.status().pid != broker
+        (problem,) = launcher.stop().problems
+    assert "the site broker gave no sign of life for 8 s, and was ended" in problem
 
 
 def test_a_broker_that_hangs_is_killed_at_the_end(own: BrokerLauncher) -> None:

@@ -2,8 +2,8 @@
 
     python benchmarks/symbolic_fuzz.py [--texts 10000] [--seed 1] [--seconds 600]
 
-Texts are made from the labelled pairs by cutting, joining and changing them, from soup of tokens, from towers of
-powers, factorials, roots and brackets, and from Python that would leave a trace. Each is judged against a reference
+Texts are made from the labelled pairs by cutting, joining and changing them, from soup of words and tokens, from towers
+of powers, factorials, roots and brackets, and from Python that would leave a trace. Each is judged against a reference
 chosen at random. Prints how many ended how, the longest by processor time, and whatever was not foreseen: a process
 that died of something else than its limits, more than 2 s of processor time, Python compiled or run, a file written, a
 process started. The exit code is 0 when there is none of that.
@@ -32,14 +32,39 @@ from pytest_webarena.checks.computed.symbolic import SymbolicSpec, decide
 PAIRS = Path(__file__).parent.parent / "tests/unit/checks/computed/pairs.yaml"
 LIMIT = 2.0
 """Seconds of processor time for one text."""
-FORESEEN = ("processor time", "of memory", "nested too deeply", "longer than")
+FORESEEN = ("processor time", "of memory", "nested too deeply", "longer than", "too large")
 """How judging a text may be given up."""
 
 PARTS = words(
     r"\frac \sqrt \sin \cos^{-1} \ln \log_ \int \sum \prod \lim \to \left( \right) \begin{pmatrix} \end{pmatrix} \\ & "
     r"\binom x y z e i pi \pi \infty n! ! !! ^ ^{ } { ( ) [ ] | , ; = < > \le + - * / ** _ _{ \pm \cdot \circ ' . … ² "
     r"√ ∫ ½ β 0 1 2 3 10 99 1000 9999 100000 1e9 1e999 0.001 .5 1,000 d dx \frac{d}{dx} \text{or} \{ \} \cup \lfloor "
-    r"\mathrm{x}"
+    r"\mathrm{x} \times \vec{a} \mathbf{b} \setminus \cap (mod \pmod{7} {}_n C_k ∂ ∂_x ₂ ⁿ ˣ -> Integrate[ D[ ] "
+    r"\text{kg}"
+)
+WORDS = (
+    "so the answer is",
+    "where",
+    "with",
+    "for",
+    "or",
+    "i.e.",
+    "(about",
+    "therefore",
+    "one half",
+    "which is not",
+    "x̄",
+    ". ",
+    "directed downward",
+    "$",
+    "$$",
+    "\\(",
+    "\\)",
+    "for all real numbers",
+    "is",
+    "k = 0, 1, 2",
+    "where q = 1 - p,",
+    "m/s^2",
 )
 PYTHON = (
     "__import__('os').mkdir('{path}')",
@@ -86,8 +111,12 @@ def make(generator: random.Random, seeds: list[str], path: str) -> str:
         text = list(generator.choice(seeds))
         for _ in range(generator.randint(1, 6)):
             at = generator.randrange(len(text) + 1)
-            text[at : at + generator.choice((0, 0, 1, 3))] = generator.choice((*PARTS, "", generator.choice(seeds)))
+            text[at : at + generator.choice((0, 0, 1, 3))] = generator.choice(
+                (*PARTS, *WORDS, "", generator.choice(seeds))
+            )
         return "".join(text)
+    if kind < 0.5:
+        return " ".join(generator.choice((*WORDS, *PARTS, *seeds)) for _ in range(generator.randint(2, 20)))
     if kind < 0.7:
         return generator.choice(("", " ")).join(generator.choice(PARTS) for _ in range(generator.randint(1, 40)))
     if kind < 0.9:
@@ -160,6 +189,9 @@ def main() -> int:
             foreseen = any(words in why for words in FORESEEN) if ended else verdict not in ("raised", "reference")
             if not foreseen or spent > LIMIT or os.listdir(folder):
                 odd.append(f"{verdict} ({why}), {spent:.2f} s: {reference}  |  {text[:300]}")
+                print(f"not foreseen, text {ends.total()}: {odd[-1]}", file=sys.stderr, flush=True)
+            if not ends.total() % 1000:
+                print(f"{ends.total()} texts, {time.monotonic() - began:.0f} s", file=sys.stderr, flush=True)
     print(f"{ends.total()} texts in {time.monotonic() - began:.0f} s: {dict(ends)}")
     print("longest, in seconds of processor time:", *(f"{spent:.2f}  {text}" for spent, text in slowest), sep="\n  ")
     print(f"not foreseen: {len(odd)}", *odd[:40], sep="\n  ")

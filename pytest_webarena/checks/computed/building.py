@@ -119,6 +119,24 @@ class _Builder:
             raise Unreadable("it divides by a matrix")
         return left / right
 
+    def _cross(self, tree: Node) -> Any:
+        left, right = self.both(tree)
+        if isinstance(left, sp.MatrixBase) and isinstance(right, sp.MatrixBase) and len(left) == len(right) == 3:
+            return left.cross(right)
+        if not (left.is_Symbol and right.is_Symbol):
+            raise Unreadable("a product of vectors is understood of two names alone")
+        if left == right:
+            return sp.Integer(0)
+        one, other = sorted((left.name, right.name))
+        return sp.Symbol(f"{one} \u00d7 {other}") * (1 if one == left.name else -1)
+
+    def _dotted(self, tree: Node) -> Any:
+        left, right = self.both(tree)
+        if not (left.is_Symbol and right.is_Symbol):
+            raise Unreadable("a product of vectors is understood of two names alone")
+        one, other = sorted((left.name, right.name))
+        return left**2 if left == right else sp.Symbol(f"{one} \u00b7 {other}")
+
     def _mod(self, tree: Node) -> Any:
         return sp.Mod(*self.both(tree))
 

@@ -120,7 +120,9 @@ class Calculus(Cursor):
         """Values with the conditions under which they are."""
         pieces: list[Node] = []
         while not self.has("end"):
-            value = self.inner(self.sum)
+            value = self.inner(self.clause)
+            if value.op == "relation":
+                return self.system(value)
             while self.kind in (",", "&"):
                 self.take()
             condition = Node("true") if self.has("else") else self.inner(self.condition)
@@ -130,6 +132,15 @@ class Calculus(Cursor):
         if not pieces:
             raise Unreadable("it has no cases")
         return Node("piecewise", "", tuple(pieces))
+
+    def system(self, first: Node) -> Node:
+        """Equations below each other."""
+        found = [first]
+        while not self.has("end"):
+            self.expect("\\\\")
+            if self.kind != "end":
+                found.append(self.inner(self.clause))
+        return Node("list", "and", tuple(found)) if len(found) > 1 else first
 
     def condition(self) -> Node:
         parts = [self.clause()]

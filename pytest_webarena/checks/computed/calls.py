@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import itertools
-from fractions import Fraction
+import functools
 
 from pytest_webarena.checks.computed.tokens import Unreadable
 from pytest_webarena.checks.computed.tree import Node
 
-__all__ = ["made_by", "punctured"]
+__all__ = ["made_by"]
 
 _BRACKETS = {"Interval": "[]", "Intervalopen": "()", "IntervalLopen": "(]", "IntervalRopen": "[)"}
 _RELATIONS = {"Eq": "=", "Ne": "!=", "Lt": "<", "Le": "<=", "Gt": ">", "Ge": ">="}
+_ARITHMETIC = {"Divide": "div", "Plus": "add", "Times": "mul"}
 _LIMITED = {"Integral": "int", "Sum": "sum", "Product": "prod"}
 
 
@@ -49,7 +49,17 @@ def made_by(name: str, arguments: tuple[Node, ...]) -> Node:
         return Node("matrix", "", tuple(Node("row", "", row) for row in rows))
     if name == "Matrix" and count == 1:
         return _matrix(arguments[0])
-    if name in _LIMITED and count == 2 and arguments[1].op == "tuple" and len(arguments[1].parts) == 3:
+    if name in ("Divide", "Plus", "Times") and count > 1:
+        return functools.reduce(lambda one, other: Node(_ARITHMETIC[name], "", (one, other)), arguments)
+    if name == "LogBase" and count == 2:
+        return Node("call", "log", arguments[::-1])
+    if name == "Complex" and count == 2:
+        return Node("add", "", (arguments[0], Node("mul", "", (arguments[1], Node("const", "i")))))
+    if name == "Derivative" and count == 2 and arguments[1].op == "name":
+        return Node("diff", arguments[1].text, (arguments[0],))
+    if name == "Limit" and count == 3 and arguments[1].op == "name":
+        return Node("lim", arguments[1].text, (arguments[0], arguments[2]))
+    if name in _LIMITED and count == 2 and arguments[1].op in ("tuple", "set") and len(arguments[1].parts) == 3:
         index, low, high = arguments[1].parts
         if index.op == "name":
             return Node(_LIMITED[name], index.text, (arguments[0], low, high))
@@ -62,24 +72,3 @@ def _matrix(value: Node) -> Node:
     if value.op == "tuple" and not any(part.op == "tuple" for part in value.parts):
         return Node("matrix", "", tuple(Node("row", "", (part,)) for part in value.parts))
     raise Unreadable("a matrix has rows of different lengths, or none")
-
-
-def punctured(line: Node, points: Node) -> Node:
-    """All real numbers without some, as a union of intervals. Raises `Unreadable`."""
-    infinite = Node("const", "oo")
-    whole = Node("tuple", "()", (Node("neg", "", (infinite,)), infinite))
-    if line != whole or points.op != "set":
-        raise Unreadable("a difference of sets is understood of all real numbers and some numbers alone")
-    ends = sorted(points.parts, key=_number)
-    bounds = [whole.parts[0], *ends, infinite]
-    return Node("set", "", tuple(Node("tuple", "()", pair) for pair in itertools.pairwise(bounds)))
-
-
-def _number(node: Node) -> Fraction:
-    if node.op == "num" and "e" not in node.text:
-        return Fraction(node.text)
-    if node.op == "neg":
-        return -_number(node.parts[0])
-    if node.op == "div" and (below := _number(node.parts[1])):
-        return _number(node.parts[0]) / below
-    raise Unreadable("a difference of sets is understood of all real numbers and some numbers alone")

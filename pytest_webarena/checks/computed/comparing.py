@@ -1,68 +1,25 @@
-"""Whether an answer says the same as a reference: formulas, equations, inequalities, intervals, sets, tuples, matrices.
-
-Sets and lists are compared without order, tuples in order, and each part by the ladder of `equality`.
-"""
+"""Whether an answer says the same as a reference: as it stands, as it may be meant besides, in other names."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
-from typing import Any, Literal
-
-import sympy as sp
+from dataclasses import dataclass
 
 from pytest_webarena.checks.computed.building import build, names_in
-from pytest_webarena.checks.computed.conventions import (
-    arbitrary,
-    components,
-    other_readings,
-    settled,
-    with_names,
-)
-from pytest_webarena.checks.computed.equality import constant_apart, equal, factor_apart, nearly_equal, same_cases
+from pytest_webarena.checks.computed.conventions import other_readings, settled, with_names, with_value
 from pytest_webarena.checks.computed.grammar import parse
-from pytest_webarena.checks.computed.sampling import REAL, Domains, Verdict, signs
-from pytest_webarena.checks.computed.structures import (
-    as_greater,
-    as_points,
-    both_ends,
-    cells_of,
-    interval_of,
-    is_header,
-    is_inequality,
-    items_of,
-    lower_end,
-    of_several,
-    plus_minus,
-    rows_of,
-    same_header,
-    spread_out,
-)
+from pytest_webarena.checks.computed.likeness import EXACTLY, Comparison, Terms
+from pytest_webarena.checks.computed.sampling import Verdict
+from pytest_webarena.checks.computed.structures import is_inequality, plus_minus
 from pytest_webarena.checks.computed.tokens import Unreadable
 from pytest_webarena.checks.computed.tree import Node
 
 __all__ = ["EXACTLY", "BadReference", "Finding", "Terms", "compare"]
 
+_WORST: tuple[Verdict, ...] = ("unequal", "undecided", "equal")
 MOST_RENAMED = 5
 """Names of which every exchange is tried."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Terms:
-    """What counts as the same."""
-
-    variables: frozenset[str] = frozenset()
-    """Names of more than one letter, and ``e`` or ``i`` where they are names."""
-    domains: Domains = REAL
-    rel: float = 0.0
-    rename: bool = False
-    up_to: Literal["", "constant", "factor"] = ""
-    constants: frozenset[str] = field(default=frozenset())
-    """Names that a constant or a factor may hold."""
-
-
-EXACTLY = Terms()
 
 
 class BadReference(ValueError):
@@ -88,6 +45,7 @@ def compare(reference: str, answer: str, terms: Terms = EXACTLY) -> Finding:
     try:
         asked = parse(reference, terms.variables)
         wanted = settled(asked.tree)
+        wanted = wanted.parts[0] if wanted.op in ("where", "also") else wanted
         _check(wanted)
     except Unreadable as error:
         raise BadReference(str(error)) from None
@@ -108,7 +66,7 @@ def compare(reference: str, answer: str, terms: Terms = EXACTLY) -> Finding:
 
 def _check(tree: Node) -> None:
     """Build all values in a tree, or raise what is wrong with them."""
-    if tree.op in ("relation", "list", "set", "tuple"):
+    if tree.op in ("relation", "list", "set", "tuple", "setminus", "cap", "also", "where", "congruence"):
         for part in tree.parts:
             _check(part)
     elif not plus_minus(tree):
@@ -117,6 +75,11 @@ def _check(tree: Node) -> None:
 
 def _first_equal(wanted: Node, given: Node, answer: str, terms: Terms) -> Finding:
     """As it stands, then as it may be meant besides."""
+    if given.op == "also":  # the same said twice, so both have to be right
+        several = [_first_equal(wanted, part, answer, terms) for part in given.parts]
+        return min(several, key=lambda each: (_WORST.index(each.verdict), not each.partly))
+    if given.op == "where":
+        return _defined(wanted, given, answer, terms)
     found, failed = None, None
     try:
         found = _compared(wanted, given, terms)
@@ -136,9 +99,25 @@ def _first_equal(wanted: Node, given: Node, answer: str, terms: Terms) -> Findin
     return found
 
 
+def _defined(wanted: Node, given: Node, answer: str, terms: Terms) -> Finding:
+    """As it stands, then with what it says that a name stands for, which the reference doesn't have."""
+    base, said = given.parts
+    if said.op == "relation" and said.text in ("<", "<=", ">", ">=", "!=") and not is_inequality(wanted):
+        return _first_equal(wanted, base, answer, terms)
+    if said.op != "relation" or said.text != "=" or said.parts[0].op != "name":
+        raise Unreadable("what it says of its names is not understood")
+    name = said.parts[0].text
+    if name in names_in(wanted) and not names_in(said.parts[-1]):
+        return Finding(verdict="unequal", why=f"it is said of one value of {name} alone")
+    found = _first_equal(wanted, base, answer, terms)
+    if found.verdict == "equal" or name in names_in(wanted) or name not in names_in(base):
+        return found
+    return _first_equal(wanted, with_value(base, name, said.parts[-1]), answer, terms)
+
+
 def _compared(wanted: Node, given: Node, terms: Terms) -> Finding:
     """With the names of the answer as they are, then exchanged if that is allowed."""
-    comparison = _Comparison(terms)
+    comparison = Comparison(terms)
     verdict = comparison.same(wanted, given)
     if verdict != "equal" and terms.rename:
         verdict = _renamed(wanted, given, terms, verdict)
@@ -162,223 +141,9 @@ def _renamed(wanted: Node, given: Node, terms: Terms, verdict: Verdict) -> Verdi
     elif len(apart[0]) > MOST_RENAMED:
         return "undecided"
     for old, new in tries:
-        found = _Comparison(terms).same(wanted, with_names(given, dict(zip(old, new, strict=True))))
+        found = Comparison(terms).same(wanted, with_names(given, dict(zip(old, new, strict=True))))
         if found == "equal":
             return found
         if found == "undecided":
             verdict = found
     return verdict
-
-
-def _all(verdicts: Iterator[Verdict]) -> Verdict:
-    """Equal if all are, unequal if one is."""
-    found: Verdict = "equal"
-    for verdict in verdicts:
-        if verdict == "unequal":
-            return verdict
-        if verdict == "undecided":
-            found = verdict
-    return found
-
-
-def _any(verdicts: Iterator[Verdict]) -> Verdict:
-    """Equal if one is, unequal if all are not."""
-    found: Verdict = "unequal"
-    for verdict in verdicts:
-        if verdict == "equal":
-            return verdict
-        if verdict == "undecided":
-            found = verdict
-    return found
-
-
-class _Comparison:
-    def __init__(self, terms: Terms) -> None:
-        self.terms = terms
-        self.partly = False
-        self.why = ""
-
-    def no(self, why: str) -> Verdict:
-        self.why = self.why or why
-        return "unequal"
-
-    def same(self, wanted: Node, given: Node) -> Verdict:
-        wanted, given = spread_out(wanted), spread_out(given)
-        if points := as_points(wanted, given):
-            return self.in_order(*points)
-        given = both_ends(given)
-        if is_inequality(wanted) or is_inequality(given):
-            return self.inequalities(wanted, given)
-        if given.op == "relation" and given.text == "in" and wanted.op != "relation":
-            given = given.parts[1]
-        if wanted.op == "relation" and wanted.text == "in":
-            if given.op == "relation" and given.text == "in":
-                return _all(self.same(*pair) for pair in zip(wanted.parts, given.parts, strict=True))
-            return self.same(wanted.parts[1], given)
-        if wanted.op == "relation" or given.op == "relation":
-            return self.equations(wanted, given)
-        if wanted.op in ("set", "list") or given.op in ("set", "list"):
-            if "tuple" in (wanted.op, given.op) and "list" in (wanted.op, given.op):
-                return self.unnamed(wanted.parts, given.parts)
-            if wanted.op == "set" and of_several(given):
-                return self.no("the parts are values of different names")
-            return self.without_order(items_of(wanted), items_of(given))
-        if "tuple" in (wanted.op, given.op):
-            return self.tuples(wanted, given)
-        return self.values(build(wanted), build(given))
-
-    # Values
-
-    def values(self, wanted: Any, given: Any) -> Verdict:
-        matrices = [isinstance(each, sp.MatrixBase) for each in (wanted, given)]
-        if all(matrices):
-            if wanted.shape != given.shape:
-                return self.no("the matrices have different shapes")
-            return _all(self.single(*pair) for pair in zip(wanted, given, strict=True))
-        if any(matrices):
-            return self.no("one of them is a matrix, the other is none")
-        return self.single(wanted, given)
-
-    def single(self, wanted: Any, given: Any) -> Verdict:
-        """Two expressions."""
-        terms = self.terms
-        found = equal(wanted, given, terms.domains)
-        if found == "equal":
-            return found if same_cases(wanted, given) else self.no("the cases differ in where they hold")
-        if terms.rel and nearly_equal(wanted, given, terms.rel, terms.domains) == "equal":
-            return "equal"
-        if terms.up_to:
-            apart = constant_apart if terms.up_to == "constant" else factor_apart
-            if apart(wanted, given, terms.constants, terms.domains) == "equal":
-                self.partly = not (terms.up_to == "constant" and _free_constant(wanted, given, terms.constants))
-                return "equal"
-        return found if found == "undecided" else self.no("the formulas differ")
-
-    # Several values
-
-    def in_order(self, wanted: tuple[Node, ...], given: tuple[Node, ...]) -> Verdict:
-        if len(wanted) != len(given):
-            return self.no(f"it has {len(given)} parts, not {len(wanted)}")
-        return _all(self.same(*pair) for pair in zip(wanted, given, strict=True))
-
-    def unnamed(self, wanted: tuple[Node, ...], given: tuple[Node, ...]) -> Verdict:
-        """A list beside a tuple; what has names has no order of its own."""
-        if any(part.op == "relation" for part in (*wanted, *given)):
-            return self.no("one of them is a tuple, the other is none")
-        return self.in_order(wanted, given)
-
-    def without_order(self, wanted: tuple[Node, ...], given: tuple[Node, ...]) -> Verdict:
-        """Each part of one is a part of the other."""
-        table = [[self.same(one, other) for other in given] for one in wanted]
-        columns = [[row[number] for row in table] for number in range(len(given))]
-        found = _all(_any(iter(line)) for line in (*table, *columns))
-        return self.no("the parts differ") if found == "unequal" else found
-
-    def tuples(self, wanted: Node, given: Node) -> Verdict:
-        if wanted.op != given.op:
-            if wanted.op in ("tuple", "matrix") and given.op not in ("tuple", "matrix"):
-                return self.vector(wanted, build(given))
-            if nested := rows_of(wanted, given):
-                return self.values(*map(build, nested))
-            one, other = (cells_of(each) for each in (wanted, given))
-            if one is None or other is None:
-                return self.no("one of them is a tuple, the other is none")
-            return self.in_order(one, other)
-        if wanted.text != given.text and len(wanted.parts) == 2:
-            return self.no(f"the brackets differ: {wanted.text} is not {given.text}")
-        return self.in_order(wanted.parts, given.parts)
-
-    def vector(self, wanted: Node, given: Any) -> Verdict:
-        """The answer is a sum of unit vectors."""
-        cells = cells_of(wanted)
-        if cells and isinstance(given, sp.MatrixBase) and 1 in given.shape and len(given) == len(cells):
-            return _all(self.single(build(cell), part) for cell, part in zip(cells, given, strict=True))
-        found = components(given, len(cells)) if cells else None
-        if not cells or found is None:
-            return self.no("one of them is a tuple, the other is none")
-        return _all(self.single(build(cell), part) for cell, part in zip(cells, found, strict=True))
-
-    # Equations
-
-    def equations(self, wanted: Node, given: Node) -> Verdict:
-        if wanted.op in ("list", "set"):
-            if given.text == "=" and given.parts[-1].op == "set" and is_header(given.parts[0]):
-                return self.same(wanted, given.parts[-1])
-            return self.without_order(wanted.parts, items_of(given))
-        if given.op in ("list", "set"):
-            return self.without_order(items_of(wanted), given.parts)
-        if wanted.op != "relation":
-            return self.value_of(wanted, given)
-        if given.op != "relation":
-            if is_header(wanted.parts[0], strict=True):
-                return self.same(wanted.parts[-1], given)
-            return self.no("the reference is an equation, the answer is none")
-        if same_header(wanted.parts[0], given.parts[0]):
-            return self.last(wanted.parts[-1], given)
-        if any(part.op in ("set", "tuple", "list") for part in (*wanted.parts, *given.parts)):
-            return self.no("the equations name different things")
-        if len(wanted.parts) > 2 or len(given.parts) > 2:
-            return "undecided"
-        sides = [lower_end(each) for each in (wanted, given)]
-        if sides[0] is None or sides[1] is None:
-            return self.no("one of them is an equation of matrices")
-        found = factor_apart(sides[0], sides[1], domains=self.terms.domains)
-        return self.no("the equations differ by more than a factor") if found == "unequal" else found
-
-    def value_of(self, wanted: Node, given: Node) -> Verdict:
-        """The answer is an equation, the reference is a value: ``y = …`` is taken off."""
-        if not is_header(given.parts[0]):
-            first, last = given.parts[0], given.parts[-1]
-            if _Comparison(replace(self.terms, up_to="", rel=0.0)).same(first, last) != "equal":
-                return self.no("the answer is an equation, the reference is a value")
-        return self.last(wanted, given)
-
-    def last(self, wanted: Node, given: Node) -> Verdict:
-        """In ``y = a = b`` both are said, so both must be the same, and the last one counts."""
-        for part in given.parts[1:-1]:
-            try:
-                found = _Comparison(replace(self.terms, up_to="")).same(part, given.parts[-1])
-            except Unreadable:
-                continue
-            if found == "unequal":
-                return self.no("the answer says several different things, one after the other")
-        return self.same(wanted, given.parts[-1])
-
-    # Inequalities
-
-    def inequalities(self, wanted: Node, given: Node) -> Verdict:
-        if wanted.op in ("list", "set") or given.op in ("list", "set"):
-            return self.without_order(items_of(wanted), items_of(given))
-        one, other = (interval_of(each) for each in (wanted, given))
-        if one and other:
-            if one[0] and other[0] and one[0] != other[0]:
-                return self.no("the inequalities are about different names")
-            return self.tuples(one[1], other[1])
-        if not (is_inequality(wanted) and is_inequality(given)):
-            return self.no("one of them is an inequality, the other is none")
-        if len(wanted.parts) > 2 or len(given.parts) > 2:
-            return "undecided"
-        return self.directions(as_greater(wanted), as_greater(given))
-
-    def directions(self, wanted: tuple[Any, str], given: tuple[Any, str]) -> Verdict:
-        """Two inequalities as differences that are above zero."""
-        if wanted[1] != given[1]:
-            return self.no("the signs of the inequalities differ")
-        domains = self.terms.domains
-        told = list(itertools.islice(signs([wanted[0], given[0]], domains), 12))
-        if len(told) < 6:
-            return "undecided"
-        if wanted[1] == "!=":
-            found = factor_apart(wanted[0], given[0], domains=domains)
-            return self.no("the inequalities differ") if found == "unequal" else found
-        if any(one != other for one, other in told):
-            return self.no("the inequalities differ")
-        return "equal" if factor_apart(wanted[0], given[0], domains=domains) == "equal" else "undecided"
-
-
-def _free_constant(wanted: Any, given: Any, constants: frozenset[str]) -> bool:
-    """Whether both have the same arbitrary constant added, so that their difference is no difference."""
-    shared = [s.name for s in wanted.free_symbols & given.free_symbols if s.name in constants]
-    return len(shared) == 1 and all(
-        sp.diff(each, sp.Symbol(shared[0])) in (1, -1) and arbitrary(each, shared) for each in (wanted, given)
-    )

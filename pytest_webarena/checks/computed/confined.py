@@ -97,6 +97,8 @@ def _work(writer: int, parent: int, work: Callable[[], object], seconds: float, 
             message = pickle.dumps(("done", work()))
         except MemoryError:
             message = pickle.dumps(("raised", f"it took more than {megabytes} MB of memory"))
+        except OverflowError:
+            message = pickle.dumps(("raised", "a number in it is too large"))
         except RecursionError:
             message = pickle.dumps(("raised", "it is nested too deeply"))
         except Exception as error:

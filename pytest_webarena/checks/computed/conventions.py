@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Callable, Iterator, Mapping
+from fractions import Fraction
 from typing import Any
 
 import mpmath
@@ -17,19 +18,22 @@ import sympy as sp
 from pytest_webarena.checks.computed.building import build, names_in
 from pytest_webarena.checks.computed.sampling import Undefined, Unknown, Value
 from pytest_webarena.checks.computed.tokens import Unreadable
-from pytest_webarena.checks.computed.tree import Node
+from pytest_webarena.checks.computed.tree import Node, of_vectors
 
-__all__ = ["components", "other_readings", "settled", "unzipped", "with_names"]
+__all__ = ["components", "other_readings", "settled", "unzipped", "with_names", "with_value"]
 
-_DECIMAL = re.compile(r"\d*\.(\d+)")
+_DECIMAL = re.compile(r"\d+|\d*\.(\d+)")
 _DERIVATIVES = (
-    (re.compile(r"([A-Za-z]\w*)'"), 1),
-    (re.compile(r"([A-Za-z]\w*)''"), 2),
-    (re.compile(r"dot (\w+)"), 1),
-    (re.compile(r"ddot (\w+)"), 2),
-    (re.compile(r"d([A-Za-z])/d[A-Za-z]"), 1),
-    (re.compile(r"d2([A-Za-z])/d[A-Za-z]2"), 2),
+    (re.compile(r"([A-Za-z]\w*)'()"), 1),
+    (re.compile(r"([A-Za-z]\w*)''()"), 2),
+    (re.compile(r"dot (\w+)()"), 1),
+    (re.compile(r"ddot (\w+)()"), 2),
+    (re.compile(r"d([A-Za-z])/d([A-Za-z])"), 1),
+    (re.compile(r"d2([A-Za-z])/d([A-Za-z])2"), 2),
+    (re.compile(r"([a-zA-Z])_([xyztr])"), 1),
+    (re.compile(r"([a-zA-Z])_([xyztr])\2"), 2),
 )
+"""The function, by what it is derived if that is said, and how often."""
 _FREE = re.compile(r"[CcKkABD](?:_\w+)?|const(?:ant)?")
 """Names that answers give to constants that nobody asks for."""
 _ARBITRARY = re.compile(r"C(?:_\w+)?|c_\w+|const(?:ant)?")
@@ -39,6 +43,7 @@ _WHOLE = re.compile(
 )
 _COUNTERS = frozenset("nkmlpqjN")
 MOST_CONSTANTS = 3
+MOST_VALUES = 12
 _UNITS = (("hat i", "hat j", "hat k"), ("hat x", "hat y", "hat z"), ("i", "j", "k"))
 _ORDERS = (
     *map(tuple, ("xy", "xyz", "ab", "abc", "uv", "uvw", "pq", "rs", "mn", "st", "AB", "ABC", "XY")),
@@ -54,10 +59,21 @@ def with_names(tree: Node, names: Mapping[str, str]) -> Node:
     return Node(tree.op, text, tuple(with_names(part, names) for part in tree.parts))
 
 
+def with_value(tree: Node, name: str, value: Node) -> Node:
+    """With a value for a name."""
+    if tree == Node("name", name):
+        return value
+    return Node(tree.op, tree.text, tuple(with_value(part, name, value) for part in tree.parts))
+
+
 def settled(tree: Node) -> Node:
     """With ≈ as =, and without rounded values that stand behind exact ones they are close to."""
-    if tree.op == "list":
-        return Node(tree.op, tree.text, tuple(map(settled, tree.parts)))
+    if tree.op in ("list", "where"):
+        return _explained(Node(tree.op, tree.text, tuple(map(settled, tree.parts))))
+    if tree.op == "also":
+        said, again = map(settled, tree.parts)
+        exact = said.parts[-1] if said.op == "relation" else said
+        return said if _rounds(again, exact) else Node("also", "", (said, again))
     if tree.op != "relation" or not {"~", "="}.issuperset(tree.text.split()):
         return tree
     parts = [tree.parts[0]]
@@ -67,21 +83,63 @@ def settled(tree: Node) -> Node:
     return parts[0] if len(parts) == 1 else Node("relation", " ".join("=" for _ in parts[1:]), tuple(parts))
 
 
+def _explained(tree: Node) -> Node:
+    """A list whose first part is a formula, and whose others say what a name in it is: ``p q, q = 1 - p``; or which
+    values it goes through: ``e^{i k}, k = 0, 1, 2``."""
+    first, *others = tree.parts
+    if tree.op != "list" or tree.text or not others or others[0].op != "relation" or len(others[0].parts) != 2:
+        return tree
+    named, value = others[0].parts
+    there = names_in(first.parts[-1] if first.op == "relation" else first)
+    if first.op in ("set", "tuple", "list") or not names_in(named) <= there or not names_in(named):
+        return tree
+    if others[0].text in ("<", "<=", ">", ">=", "!=") and first.op != "relation" and len(others) == 1:
+        return Node("where", "", (first, others[0]))
+    if named.op != "name":
+        return tree
+    values = value.parts if others[0].text == "in" and value.op == "set" else (value, *others[1:])
+    if others[0].text in ("=", "in") and len(values) > 1 and all(each.op == "num" for each in values):
+        if len(values) > MOST_VALUES:
+            return tree
+        return Node("list", "", tuple(with_value(first, named.text, each) for each in values))
+    if first.op == "relation" or len(others) > 1 or others[0].text == "in":
+        return tree
+    return Node("where", "", (first, others[0]))
+
+
 def _rounds(rounded: Node, exact: Node) -> bool:
     """Whether a decimal says no more than a number before it that is none."""
-    bare = rounded.parts[0] if rounded.op == "neg" else rounded
-    found = _DECIMAL.fullmatch(bare.text) if bare.op == "num" else None
-    if not found or exact.op in ("num", "name") or len(bare.text.replace(".", "").lstrip("0")) < 2:
+    said = _decimal(rounded)
+    if said is None or exact.op in ("num", "name") or names_in(exact):
         return False
-    if names_in(exact) or exact.op in ("relation", "list", "set", "tuple", "matrix"):
+    if exact.op in ("relation", "list", "set", "tuple", "matrix"):
         return False
     try:
-        values = [Value((build(each),), {}, 40, imaginary=False).total for each in (exact, rounded)]
+        value = Value((build(exact),), {}, 40, imaginary=False).total
     except (Unreadable, Undefined, Unknown):
         return False
     with mpmath.mp.workdps(40):
-        unit, less = mpmath.mpf(10) ** -len(found[1]), abs(values[0]) - abs(values[1])
-        return bool(abs(values[0] - values[1]) <= unit and -unit * 0.5001 <= less)  # rounded, or cut off
+        near, unit = (mpmath.mpf(part.numerator) / part.denominator for part in said)
+        less = abs(value) - abs(near)
+        return bool(abs(value - near) <= unit and -unit * 0.5001 <= less)  # rounded, or cut off
+
+
+def _decimal(tree: Node) -> tuple[Fraction, Fraction] | None:
+    """The value of a decimal, maybe in per cent or times a power of ten, and what its last digit counts."""
+    sign, scale = (-1 if tree.op == "neg" else 1), Fraction(1)
+    bare = tree.parts[0] if tree.op == "neg" else tree
+    if bare.op == "div" and bare.parts[1] == Node("num", "100"):
+        bare, scale = bare.parts[0], Fraction(1, 100)
+    elif bare.op == "mul" and bare.parts[1].op == "pow" and bare.parts[1].parts[0] == Node("num", "10"):
+        power = bare.parts[1].parts[1]
+        digits = power.parts[0] if power.op == "neg" else power
+        if digits.op != "num" or not digits.text.isdigit() or len(digits.text) > 2:
+            return None
+        bare, scale = bare.parts[0], Fraction(10) ** (int(digits.text) * (-1 if power.op == "neg" else 1))
+    found = _DECIMAL.fullmatch(bare.text) if bare.op == "num" else None
+    if not found or len(bare.text.replace(".", "").lstrip("0")) < 2 or (not found[1] and scale == 1):
+        return None
+    return sign * Fraction(bare.text) * scale, scale / 10 ** len(found[1] or "")
 
 
 def other_readings(wanted: Node, given: Node, text: str) -> Iterator[Node]:
@@ -106,6 +164,10 @@ def _changed(tree: Node, change: Callable[[Node], Node]) -> Node:
     return change(Node(tree.op, tree.text, tuple(_changed(part, change) for part in tree.parts)))
 
 
+def _has(tree: Node, op: str) -> bool:
+    return tree.op == op or any(_has(part, op) for part in tree.parts)
+
+
 def _holds(tree: Node, node: Node) -> bool:
     return tree == node or any(_holds(part, node) for part in tree.parts)
 
@@ -119,10 +181,19 @@ def _meant(given: Node, wanted: Node, there: frozenset[str], *, plain: bool) -> 
     if plain:
         letters |= {"E": "e", "I": "i"}
     letters = {name: meant for name, meant in letters.items() if name not in there}
+    here = names_in(given)
+    renamed = _unit_vectors(there, here)
+    vectors = _has(wanted, "cross")
 
     def change(node: Node) -> Node:
+        if node.op in ("name", "const") and node.text in renamed:
+            return Node("name", renamed[node.text])
+        if derivative := _derivative_of(node):
+            return Node("name", derivative)
         if node.op == "name" and node.text in letters:
             return Node("const", letters[node.text])
+        if node.op == "mul" and node.text == "\u00d7" and vectors:
+            return of_vectors("cross", *node.parts)
         letter = node.parts[0] if node.op == "mul" and node.text == "()" else node
         if letter is not node and letter.op == "name" and letter.text in {"gamma", "zeta"} - there:
             return Node("call", letter.text, (node.parts[1],))
@@ -131,15 +202,48 @@ def _meant(given: Node, wanted: Node, there: frozenset[str], *, plain: bool) -> 
     return _changed(given, change)
 
 
+def _unit_vectors(there: frozenset[str], here: frozenset[str]) -> dict[str, str]:
+    """``i``, ``hat x`` and ``e_x`` for the ``hat i`` of the reference, and so on."""
+    wanted = next((units for units in _UNITS[:2] if there & set(units)), None)
+    if wanted is None or there & set(_UNITS[2]) or here & set(wanted):
+        return {}
+    return {
+        name: meant for units in (*_UNITS, ("e_x", "e_y", "e_z")) for name, meant in zip(units, wanted, strict=True)
+    }
+
+
+def _derivative_of(node: Node) -> str:
+    """The name of a derivative in what is put on a function: ``V'(x)``, ``\\frac{d}{dx} V(x)``."""
+    inside = node.parts[0] if node.parts else node
+    if node.op == "mul" and node.text == "()" and inside.op == node.parts[1].op == "name" and inside.text.endswith("'"):
+        return inside.text
+    if node.op != "diff":
+        return ""
+    if inside.op == "mul" and inside.text == "()" and inside.parts[1] == Node("name", node.text):
+        inside = inside.parts[0]
+    return f"d{inside.text}/d{node.text}" if inside.op == "name" and inside.text != node.text else ""
+
+
 def _derivatives(there: frozenset[str], here: frozenset[str]) -> dict[str, str]:
     """Names of derivatives in the answer as the reference writes them."""
-    wanted = {key: name for name in there - here if (key := _derivative(name))}
-    return {name: wanted[key] for name in here - there if (key := _derivative(name)) in wanted and key}
+    wanted = {name: key for name in there - here if (key := _derivative(name))}
+    found = {}
+    for name in here - there:
+        given = _derivative(name)
+        same = [other for other, key in wanted.items() if given and _same_derivative(given, key)]
+        if len(same) == 1 and not (name[1:2] == "_" and same[0][1:2] == "_"):
+            found[name] = same[0]
+    return found if len(set(found.values())) == len(found) else {}
 
 
-def _derivative(name: str) -> tuple[str, int] | None:
+def _derivative(name: str) -> tuple[str, str, int] | None:
     found = ((pattern.fullmatch(name), order) for pattern, order in _DERIVATIVES)
-    return next(((match[1], order) for match, order in found if match), None)
+    return next(((match[1], match[2], order) for match, order in found if match), None)
+
+
+def _same_derivative(one: tuple[str, str, int], other: tuple[str, str, int]) -> bool:
+    """What it is derived by may be left unsaid."""
+    return one[0] == other[0] and one[2] == other[2] and (one[1] == other[1] or not (one[1] and other[1]))
 
 
 def _constants(wanted: Node, given: Node) -> Iterator[Node]:

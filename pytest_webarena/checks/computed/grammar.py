@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 
-from pytest_webarena.checks.computed.calculus import Calculus
-from pytest_webarena.checks.computed.calls import made_by, punctured
-from pytest_webarena.checks.computed.names import words
-from pytest_webarena.checks.computed.tokens import Token, Unreadable, tokenise
-from pytest_webarena.checks.computed.tree import Node, Reading
+from pytest_webarena.checks.computed.applied import Applied
+from pytest_webarena.checks.computed.phrasing import bare_formula
+from pytest_webarena.checks.computed.prose import has_words, statement
+from pytest_webarena.checks.computed.tokens import LONGEST, Token, Unreadable, tokenise
+from pytest_webarena.checks.computed.tree import Node, Reading, of_vectors
 
 __all__ = ["parse"]
 
@@ -29,8 +29,6 @@ _STARTS = frozenset(
 )
 _CLOSING = {"(": (")", "]"), "[": ("]", ")"), "{": ("}",), "\\{": ("\\}",), "<(": (">)",)}
 _ROUND = {"|(": ("|)", "abs"), "floor(": ("floor)", "floor"), "ceil(": ("ceil)", "ceil")}
-_MANY = frozenset({"min", "max", "gcd", "lcm", "binomial"})
-"""Functions of several values."""
 
 
 def parse(text: str, known: Collection[str] = (), *, tight: bool = False) -> Reading:
@@ -43,13 +41,26 @@ def parse(text: str, known: Collection[str] = (), *, tight: bool = False) -> Rea
 
     Raises `Unreadable`.
     """
+    try:
+        words = has_words(bare_formula(text[:LONGEST], known))
+        if not words:
+            return _read(text, known, tight)
+    except Unreadable:
+        if (said := statement(text)) is None:
+            raise
+    else:
+        said = statement(text)
+    return _read(text if said is None else said, known, tight)
+
+
+def _read(text: str, known: Collection[str], tight: bool) -> Reading:
     tokens = tokenise(text, known)
     if not tokens:
         raise Unreadable("it is empty")
     return _Parser(tokens, tight).reading()
 
 
-class _Parser(Calculus):
+class _Parser(Applied):
     def __init__(self, tokens: list[Token], tight: bool) -> None:
         super().__init__(tokens)
         self.tight = tight
@@ -60,7 +71,11 @@ class _Parser(Calculus):
     # Statements
 
     def reading(self) -> Reading:
-        tree = self.listed()
+        tree = self.choosing()
+        if self.has("also"):
+            tree = Node("also", "", (tree, self.listed()))
+        if self.has("where"):
+            tree = Node("where", "", (tree, self.clause()))
         if self.kind:
             raise Unreadable(f"expected an end or an operator, found {self.found()}")
         return Reading(tree=tree, ambiguous=self.ambiguous, signs=self.signs)
@@ -87,18 +102,19 @@ class _Parser(Calculus):
                 continue
             signs.append(sign)
             sides.append(self.union())
+        if self.has("pmod"):
+            return Node("congruence", "", (*sides, self.group()))
         return sides[0] if not signs else Node("relation", " ".join(signs), tuple(sides))
 
     def union(self) -> Node:
         first = self.sum()
-        if self.has("setminus"):
-            return punctured(first, self.sum())
-        if self.kind != "cup":
-            return first
-        items = [first]
-        while self.has("cup"):
-            items.append(self.sum())
-        return Node("set", "", tuple(items))
+        while self.kind in ("setminus", "cap", "cup"):
+            sign = self.take().kind
+            items = [first, self.sum()]
+            while sign == "cup" and self.has("cup"):
+                items.append(self.sum())
+            first = Node("set" if sign == "cup" else sign, "", tuple(items))
+        return first
 
     # Expressions
 
@@ -128,10 +144,12 @@ class _Parser(Calculus):
     def product(self, left: Node) -> Node:
         last_number = left.op == "num"
         while not self.variable:
-            if self.has("*"):
-                left = Node("mul", "", (left, self.factor()))
+            if self.kind == "*":
+                left = Node("mul", self.take().text, (left, self.factor()))
             elif self.has("/"):
                 left = Node("div", "", (left, self.divisor(left)))
+            elif self.kind in ("cross", "dotted"):
+                left = of_vectors(self.take().kind, left, self.power())
             elif self.has("mod"):
                 left = Node("mod", "", (left, self.factor()))
             elif self.starts():
@@ -186,25 +204,34 @@ class _Parser(Calculus):
     def raised(self, base: Node) -> Node:
         if self.has("deg"):
             return Node("mul", "", (base, Node("degree")))
-        if self.kind == "{" and self.at + 2 < len(self.tokens) and self.tokens[self.at + 2].kind == "}":
-            mark = self.tokens[self.at + 1].kind
-            if mark in ("deg", "'"):
-                self.at += 3
-                if mark == "deg":
-                    return Node("mul", "", (base, Node("degree")))
-                return self.primed(base)
-        if self.has("'"):
-            return self.primed(base)
+        if self.ahead("{", "deg", "}"):
+            self.at += 3
+            return Node("mul", "", (base, Node("degree")))
+        for count in (1, 2, 3):
+            if self.ahead("{", *"'" * count, "}"):
+                self.at += count + 2
+                return self.marked(base, "'" * count)
+        if self.ahead("{", "*", "}"):
+            self.at += 3
+            return self.marked(base, "*")
+        if self.kind == "'":
+            marks = ""
+            while self.has("'"):
+                marks += "'"
+            return self.marked(base, marks)
+        if self.has("*"):
+            return self.marked(base, "*")
         if base.op == "tuple" and base.text in ("()", "[]"):
             if self.exponent() != Node("name", "T"):
                 raise Unreadable("a tuple is raised to a power")
             return Node("matrix", "", tuple(Node("row", "", (part,)) for part in base.parts))
         return Node("pow", "", (base, self.exponent()))
 
-    def primed(self, base: Node) -> Node:
+    def marked(self, base: Node, marks: str) -> Node:
+        """A name with primes, or with a star."""
         if base.op != "name":
-            raise Unreadable("a prime stands behind something that is no name")
-        return Node("name", base.text + "'")
+            raise Unreadable(f"{marks} stands behind something that is no name")
+        return Node("name", base.text + marks)
 
     def exponent(self) -> Node:
         if self.kind in ("-", "+"):
@@ -334,94 +361,6 @@ class _Parser(Calculus):
         self.expect("|")
         self.bars, self.variable = bars, variable
         return Node("call", "abs", (value,))
-
-    # Functions and what LaTeX has commands for
-
-    def called(self, name: str) -> Node:
-        closing = {"(": ")", "[": "]"}[self.take().kind]
-        arguments = [self.inner(self.argument)]
-        while self.has(","):
-            arguments.append(self.inner(self.argument))
-        self.expect(closing)
-        return made_by(name, tuple(arguments))
-
-    def argument(self) -> Node:
-        return Node("true") if self.has("else") else self.clause()
-
-    def function(self, name: str) -> Node:
-        base = power = None
-        while self.kind in ("_", "^"):
-            if self.take().kind == "_":
-                base = self.postfix_one()
-            else:
-                power = self.exponent()
-        if name == "sqrt":
-            return self.sqrt() if power is None else Node("pow", "", (self.sqrt(), power))
-        arguments = self.arguments(name)
-        if base is not None:
-            if name != "log":
-                raise Unreadable(f"'{name}' has a subscript")
-            arguments = (arguments[0], base)
-        inverse = power is not None and power in (Node("neg", "", (Node("num", "1"),)), Node("num", "-1"))
-        if inverse and f"a{name}" in _INVERSES:
-            return Node("call", f"a{name}", arguments)
-        value = Node("call", name, arguments)
-        return value if power is None else Node("pow", "", (value, power))
-
-    def postfix_one(self) -> Node:
-        """What a subscript of a function is: a single thing."""
-        return self.atom()
-
-    def arguments(self, name: str) -> tuple[Node, ...]:
-        if self.kind in ("(", "[", "{", "\\{"):
-            value = self.atom()
-            if value.op in ("tuple", "set") and name in _MANY | {"log"}:
-                return value.parts
-            if value.op == "set" and len(value.parts) == 1:
-                return value.parts
-            if name in _MANY and self.kind == "{":
-                return (value, self.atom())
-            return (value,)
-        if self.kind in ("-", "+"):
-            return (self.factor(),)
-        if not self.starts():
-            raise Unreadable(f"'{name}' has no argument")
-        value = self.power()
-        while self.kind in ("num", "name", "const", "frac", "sqrt", "{") and not self.variable:
-            if self.kind == "name" and self.tokens[self.at].text == "d" and self.variable == "":
-                break
-            value = Node("mul", "", (value, self.power()))
-        return (value,)
-
-    def group(self) -> Node:
-        """What a command takes: a group, or one digit or name, as in ``\\frac12``."""
-        token = self.tokens[self.at] if self.at < len(self.tokens) else None
-        if token and token.kind == "num" and len(token.text) > 1 and token.text.isdigit():
-            self.tokens[self.at : self.at + 1] = [Token("num", digit) for digit in token.text]
-        return self.atom()
-
-    def frac(self) -> Node:
-        start = self.at
-        if name := self.differential_quotient():
-            return Node("name", name)
-        if operator := self.differential_operator():
-            return operator
-        self.at = start
-        return Node("div", "", (self.group(), self.group()))
-
-    def sqrt(self) -> Node:
-        degree = None
-        if self.has("["):
-            degree = self.inner(self.sum)
-            self.expect("]")
-        value = self.group() if self.kind in ("{", "(") or self.kind == "num" else self.postfix()
-        return Node("root", "", (value,) if degree is None else (value, degree))
-
-    def binom(self) -> Node:
-        return Node("call", "binomial", (self.group(), self.group()))
-
-
-_INVERSES = frozenset(f"a{name}" for name in words("sin cos tan cot sec csc sinh cosh tanh coth sech csch"))
 
 
 def _is_proper(node: Node) -> bool:

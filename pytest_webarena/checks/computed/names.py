@@ -65,16 +65,21 @@ CALLS = {
         name: name
         for name in words(
             "Rational Pow root Eq Ne Lt Le Gt Ge Interval Intervalopen IntervalLopen IntervalRopen Union FiniteSet "
-            "Piecewise Matrix diag Or And Integral Sum Product"
+            "Piecewise Matrix diag Or And Integral Sum Product Derivative Limit Divide Plus Times LogBase Complex"
         )
     },
     **dict.fromkeys(words("set Set"), "FiniteSet"),
     **dict.fromkeys(words("ImmutableMatrix array vector Vector"), "Matrix"),
     **dict.fromkeys(words("S Integer Float sympify Sympify simplify"), "same"),
     **dict.fromkeys(words("comb nCr Binomial binom C"), "binomial"),
+    **dict.fromkeys(words("pow power Power"), "Pow"),
+    **dict.fromkeys(words("Integrate integrate"), "Integral"),
+    **dict.fromkeys(words("diff Diff"), "Derivative"),
     "Fraction": "Rational",
-    "pow": "Pow",
-    "power": "Pow",
+    "Surd": "root",
+    "summation": "Sum",
+    "limit": "Limit",
+    "complex": "Complex",
 }
 """What programs call, before a bracket."""
 SHORT = frozenset({"re", "im", "lg", "lb"})
@@ -98,14 +103,17 @@ COMMANDS = {
     "cfrac": "frac",
     "dbinom": "binom",
     "tbinom": "binom",
-    "cdot": "*", "times": "*", "ast": "*", "div": "/", "pm": "pm", "mp": "mp", "to": "to", "rightarrow": "to",
-    "cup": "cup", "vert": "|", "mid": "|", "lvert": "|(", "rvert": "|)", "lfloor": "floor(", "rfloor": "floor)",
+    "cdot": "*", "ast": "*", "div": "/", "pm": "pm", "mp": "mp", "to": "to", "rightarrow": "to",
+    "cup": "cup", "cap": "cap", "vert": "|", "mid": "|", "lvert": "|(", "rvert": "|)",
+    "lfloor": "floor(", "rfloor": "floor)",
     "lceil": "ceil(", "rceil": "ceil)", "langle": "<(", "rangle": ">)", "lbrace": "\\{", "rbrace": "\\}",
     "lbrack": "[", "rbrack": "]", "circ": "deg", "degree": "deg", "prime": "'", "ldots": "...", "dots": "...",
-    "cdots": "...", "land": "and", "lor": "or", "setminus": "setminus", "backslash": "setminus",
+    "cdots": "...", "land": "and", "lor": "or", "setminus": "setminus", "smallsetminus": "setminus",
+    "backslash": "setminus",
     "lVert": "|(", "rVert": "|)", "nicefrac": "frac",
     "sfrac": "frac", "emptyset": "empty", "varnothing": "empty", "bmod": "mod",
-    "mod": "mod", "colon": ":",
+    "mod": "mod", "pmod": "pmod", "cross": "cross", "dotted": "dotted", "star": "*",
+    "colon": ":", "also": "also", "where": "where",
 }  # fmt: skip
 """Commands of LaTeX that stand for something else than a letter or a function."""
 

@@ -6,7 +6,11 @@ Text in, text out; nothing is computed but fractions of repeating decimals.
 from __future__ import annotations
 
 import re
+import unicodedata
 from fractions import Fraction
+
+from pytest_webarena.checks.computed.names import words
+from pytest_webarena.checks.computed.spelled import spelled_numbers
 
 __all__ = ["in_our_notation", "without_label"]
 
@@ -22,6 +26,15 @@ _PLAIN_SIGN = re.compile(r"(?<![A-Za-z\\])(sum|prod|lim|int)(?=\s?_)")
 _OVERLINED = re.compile(r"(\d{0,9})\.(\d{0,9})\\overline\s?\{(\d{1,9})\}")
 _AND_SO_ON = re.compile(r"(\d{0,9})\.(\d{0,9}?)(\d)\3\3{1,20}\s?(?:\.\.\.|\u2026|\\l?dots)")
 _MIXED = re.compile(r"\s?([-−]?)\s?(\d{1,9}) (\d{1,9})/(\d{1,9})\s?")
+_ANY_REAL = re.compile(
+    r"^\s?[A-Za-z]\s?(?:\\in\b|∈)\s?\(-\\infty,\\infty\)\s?,\s?(?=.*(?:[<>≤≥≠]|\\(?:ne|le|ge|lt|gt)))"
+)
+_WITHOUT = re.compile(r"(\(-\\infty,\\infty\))\s?\\\s?(?=\\?\{|[\[(])")
+_RANGE = re.compile(
+    r"\s?(?:all|every)\s(?:real\s)?(?:numbers?|values?|x)(?:\s(?:that\sare|of\sx|x))?\s"
+    r"(greater\sthan|larger\sthan|bigger\sthan|more\sthan|less\sthan|smaller\sthan|above|below|except|but|other\sthan|not\sequal\sto|different\sfrom)"
+    r"(\sor\sequal\sto)?\s(?:for\s)?(?:x\s?=\s?)?(\S{1,40})\s?"
+)
 _BUILDER = re.compile(
     r"\s?\\?\{\s?([A-Za-z])\s?(?:(?:\\in\b|∈)\s?\(-\\infty,\\infty\)\s?)?(?::|\||\\mid\b|\\vert\b|\\colon\b)\s?(.+?)\s?\\?\}\s?"
 )
@@ -29,8 +42,51 @@ _UNION = re.compile(r"(?<=[\])}])\s?(?:U|\\text\s?\{\s?U\s?\})\s?(?=[\[({\\])")
 _OUTWARD = re.compile(r"([\[\]])([^\[\](){}]{1,60}[,;][^\[\](){}]{1,60})([\[\]])")
 _ROWS = re.compile(r"\s?\[([^\[\];(){}]{1,200}(?:;[^\[\];(){}]{1,200}){1,9})\]\s?")
 _SECOND = re.compile(
-    r"(?:\\[dt]?frac\s?\{\s?(d|\\partial) ?\^ ?\{?2\}? ?([A-Za-z])\s?\}\s?\{\s?\1 ?([A-Za-z]) ?\^ ?\{?2\}?\s?\}"
-    r"|(?<![A-Za-z])(d|∂) ?\^ ?\{?2\}? ?([A-Za-z]) ?/ ?\4 ?([A-Za-z]) ?\^ ?\{?2\}?(?![A-Za-z]))"
+    r"(?:\\[dt]?frac\s?\{\s?(d|\\mathrm\{d\}|\\partial) ?\^ ?\{?2\}? ?([A-Za-z])\s?\}"
+    r"\s?\{\s?\1 ?([A-Za-z]) ?\^ ?\{?2\}?\s?\}"
+    r"|(?<![A-Za-z])(d|∂) ?(?:\^ ?\{?2\}?|\u00b2) ?([A-Za-z]) ?/ ?\4 ?([A-Za-z]) ?(?:\^ ?\{?2\}?|\u00b2)(?![A-Za-z]))"
+)
+_CHOSEN = re.compile(
+    r"(?:(?:\{\s?\}|\\,|(?<![\w}\])'\s]))\s?[\^_]\s?\{?\s?(\w)\s?\}?\s?(?:\\(?:mathrm|text|mathbf)\s?\{\s?C\s?\}|C)\s?_\s?\{?\s?(\w)\s?\}?)(?!\w)"
+)
+"""As in schools: the n before the C raised or lowered, the k behind it."""
+_EMPHASISED = re.compile(r"(?<![\w)\]}*])\*([A-Za-z](?:_\w+)?)\*(?![\w*])")
+_ADVERB = re.compile(r"^(?:exactly|precisely|just|simply)\s+(?=\S)", re.IGNORECASE)
+_SAID_AGAIN = re.compile(r"(?: [a-z]{3,20}s)?(?:\s?\(([^()]{1,40})\))?")
+_COUNTED = re.compile(r"\s?(-?\d{1,12}(?:,\d{3})*) [a-z]{3,20}s\s?")
+"""Of what there are so many."""
+_HEADS = words(
+    "Sin Cos Tan Cot Sec Csc Sinh Cosh Tanh Coth ArcSin ArcCos ArcTan ArcSinh ArcCosh ArcTanh Exp Log Abs Sign Max Min "
+    "Integrate Sum Product D Limit Binomial Divide Surd Power Plus Times Gamma Zeta Erf Factorial Floor Ceiling Re Im "
+    "Rational Complex Sqrt"
+)
+_BRACKETED = re.compile(rf"(?<![A-Za-z])({'|'.join(_HEADS)})\[([^\[\]]{{1,400}})\]")
+"""Functions of Mathematica, whose arguments stand in square brackets."""
+_NUMBERED = re.compile(r"(?<![A-Za-z])([Cc])\[(\d)\]")
+_SOLVED = re.compile(r"^\s?\{{0,2}\s?([A-Za-z])\[([a-z])\]\s?(?:->|\u2192|==?)\s?([^{}]+?)\s?\}{0,2}\s?$")
+"""What Mathematica writes for y(x) and C_1."""
+_ACCENTS = {
+    "\u0302": "hat", "\u0303": "tilde", "\u0304": "bar", "\u0305": "bar", "\u0307": "dot", "\u0308": "ddot",
+    "\u20d7": "vec",
+}  # fmt: skip
+_ACCENTED = re.compile(r"[A-Za-z\u0370-\u03ff][\u0302-\u0305\u0307\u0308\u20d7]|[\u00c0-\u017f\u1e00-\u1eff]")
+_COMBINED = re.compile(r"([A-Za-z\u0370-\u03ff])([\u0302-\u0305\u0307\u0308\u20d7])")
+_OPERATOR = re.compile(r"(?<![A-Za-z\\{])d/d([a-z])(?![A-Za-z])(?=\s?[(\[\\A-Za-z0-9])")
+_SWAPPED = re.compile(
+    r"((?<![\\A-Za-z])[A-Za-z]|\\(?!int|sum|prod|lim|log|bigcup|bigcap)[A-Za-z]+)\^(\d|\{\d\})_(\w|\\[A-Za-z]+|\{(?:[^{}]|\{[^{}]*\})*\})"
+)
+_STARRED = re.compile(r"^\s?([A-Za-z](?:_\{?\w{1,9}\}?)?)\*(?=\s?=)")
+_MODULO = re.compile(
+    r"(?:\\pmod\s?\{?|\(\s?(?:\\(?:mathrm|text|operatorname)\s?\{\s?mod\s?\}|\\bmod|\\mod|mod)\s?(?:\\[ ,;])?"
+    r"|\\(?:bmod|mod)\s)\s?\{?(\w{1,9})\}?\s?\)?\s?$"
+)
+_NORM = re.compile(
+    r"(?:\\\||\\lVert(?![A-Za-z])|\|\||\u2016)\s?(?:\\(?:mathbf|vec|boldsymbol|bm)\s?)?\{?\s?(\\?[A-Za-z]+(?:_\{?\w\}?)?)\s?\}?\s?(?:\\\||\\rVert(?![A-Za-z])|\|\||\u2016)\s?_\s?\{?\s?(\w+|\\infty)\s?\}?"
+)
+_MEAN = re.compile(r"^\s?<([^<>=,]{1,40})>\s?=(?!=)")
+_RULES = re.compile(r"\s?\{\s?\{?[A-Za-z]\w*\s?(?:->|\u2192|:)[^\\|]{1,300}\}\s?")
+_PARTIAL = re.compile(
+    r"(?:\\partial|\u2202)\s?_\s?(?:\{\s?)?([a-z])(\1)?\s?\}?(\s?\^\s?\{?2\}?)?\s?([A-Za-z])(?![A-Za-z])"
 )
 _SAYINGS = {
     **dict.fromkeys(("all real numbers", "all reals", "all real x", "the real numbers"), "(-\\infty,\\infty)"),
@@ -48,11 +104,20 @@ _LABELS = (
         r"\s?(?:P|Pr|E|V|\\Pr|Prob|Var|Cov|\\(?:mathbb|mathrm|text|operatorname|mathbf)\s?\{?\s?(?:P|Pr|E|V|Var|Cov|Prob)\s?\}?)\s?"
         r"(?:\\left|\\[bB]igg?l?)?\s?(?:\((?:[^()]|\([^()]*\)){1,80}\)|\[[^\[\]]{1,80}\]|\\?\{[^{}]{1,80}\\?\})\s?=(?!=)"
     ),
+    re.compile(
+        r"\s?(?:\\left\s?)?(?:\||\\lvert)\s?\\(?:vec|mathbf|boldsymbol|bm|overrightarrow)\b\s?\{?\s?[A-Za-z]\s?\}?(?:_\{?\w+\}?)?"
+        r"\s?(?:\\right\s?)?(?:\||\\rvert)\s?=(?!=)"
+    ),
     re.compile(r"\s?(?:\\\||\\lVert\b|\\left\\\|).{1,60}?(?:\\\||\\rVert\b)(?:\s?_\{?\w\}?)?\s?=(?!=)"),
     re.compile(
         r"\s?(?:\\det\b|\bdet\b|\\operatorname\s?\{\w{1,12}\}|\\(?:dim|ker|deg|gcd)\b)\s?(?:\\left)?\(?[A-Z](?:\s?\\right)?\)?\s?=(?!=)"
     ),
+    re.compile(
+        r"\s?(?:\\mathcal\s?\{?\s?[LFZ]\s?\}?|\\mathscr\s?\{?\s?[LFZ]\s?\}?|[LFZ])(?:\s?\^\s?\{?-1\}?|\u207b\u00b9)?\s?(?:\\left)?\s?"
+        r"(?:\\?\{[^{}]{1,80}\\?\}|\[[^\[\]]{1,80}\])\s?(?:\(\s?\\?[a-z]{1,5}\s?\)\s?)?=(?!=)"
+    ),
     re.compile(r"\s?(?:[A-Za-z]\s?:\s?)?[A-Za-z]\s?(?:\\mapsto\b|\u21a6)"),
+    re.compile(r"\s?\[[^\[\],;=]{1,30}\](?:_\{?\w{1,9}\}?)?\s?=(?!=)"),
     re.compile(r"\s?\\(?:text|mathrm|textbf)\s?\{[A-Za-z ]{2,40}\}\s?=(?!=)"),
     re.compile(r"\s?(?:\\therefore|\u2234|\\implies|\\Rightarrow|\\Longrightarrow|=)\s?(?=\S)"),
 )
@@ -67,17 +132,35 @@ def in_our_notation(text: str) -> str:
     """
     if said := _SAYINGS.get(text.strip().lower().replace("\\text{", "").rstrip("}").strip()):
         return said
-    text = _INTERVALS.sub(r"Interval\1", _MODULES.sub("", text))
+    text = _called(_INTERVALS.sub(r"Interval\1", _MODULES.sub("", text)))
+    text = _SOLVED.sub(r"\1(\2) = \3", _NUMBERED.sub(r"\1_\2", text))
+    text = _COMBINED.sub(_accented, unicodedata.normalize("NFD", text) if _ACCENTED.search(text) else text)
+    text = _SWAPPED.sub(r"\1_\3^\2", _OPERATOR.sub(r"\\frac{d}{d\1} ", text))
+    text = _STARRED.sub(r"\1^{*}", text)
+    text = _MODULO.sub(r"\\pmod{\1}", text)
+    text = _NORM.sub(r" \\text{norm}_{\2} (\1)", text)
+    text = _MEAN.sub(r" \\langle \1 \\rangle =", text)
+    if _RULES.fullmatch(text):
+        text = re.sub(r"->|\u2192|:", "=", re.sub(r"[{}]", " ", text))
+    text = _PARTIAL.sub(_partial, text)
     text = _LOGARITHM.sub(r"\\log_{\1}", text)
     if _SPACED.fullmatch(text):
         return text.replace(" ", "")
     if (found := _ANGLES.fullmatch(text)) is not None:
         return f"\\langle {found[1]} \\rangle"
+    if said := _spelled(text):
+        return said
+    if counted := _COUNTED.fullmatch(text):
+        return counted[1]
+    text = _CHOSEN.sub(r"\\binom{\1}{\2}", _EMPHASISED.sub(r"\1", text))
     text = _SQUARE_ROOT.sub(r"sqrt(\1)", text)
     text = _PLAIN_SIGN.sub(r"\\\1 ", _SUM_SIGN.sub(r"\\sum ", text))
     text = _REALS.sub(lambda _: " (-\\infty,\\infty) ", text).replace("  ", " ")
     text = _AND_SO_ON.sub(_repeating, _OVERLINED.sub(_repeating, text))
     text = _SECOND.sub(lambda found: f" D2{found[2] or found[5]}D{found[3] or found[6]} ", text)
+    text = _WITHOUT.sub(r"\1 \\setminus ", _ANY_REAL.sub("", text))
+    if (bounded := _RANGE.fullmatch(text)) is not None:
+        return _range(bounded)
     if (mixed := _MIXED.fullmatch(text)) and int(mixed[3]) < int(mixed[4]):
         return f"{mixed[1]}({mixed[2]}+{mixed[3]}/{mixed[4]})"
     if found := _BUILDER.fullmatch(text):
@@ -90,6 +173,62 @@ def in_our_notation(text: str) -> str:
     if bare.endswith("[") or ("]" in bare and bare.find("]") < (bare.find("[") % (len(bare) + 1))):
         text = _OUTWARD.sub(_inward, text)
     return text
+
+
+def _called(text: str) -> str:
+    """Calls in square brackets as calls in round ones, from the innermost outward."""
+    for _ in range(20):
+        called = _BRACKETED.sub(_round, text)
+        if called == text:
+            break
+        text = called
+    return text
+
+
+def _round(found: re.Match[str]) -> str:
+    name, arguments = found.groups()
+    if name == "Log" and re.search(r",(?![^(]*\))", arguments):
+        name = "LogBase"
+    if name == "Log":
+        name = "log"
+    name = {"D": "Derivative", "Gamma": "gamma", "Zeta": "zeta", "Sqrt": "sqrt"}.get(name, name)
+    if name.startswith("Arc"):
+        name = name.lower()
+    return f"{name}({arguments})"
+
+
+def _range(found: re.Match[str]) -> str:
+    """``all real numbers greater than 2``."""
+    how, also, bound = found.groups()
+    if how in ("except", "but", "other than", "not equal to", "different from"):
+        return f"(-\\infty,\\infty) \\setminus \\{{{bound}\\}}"
+    above = how.split()[0] in ("greater", "larger", "bigger", "above", "more")
+    brackets = ("[" if also else "(") if above else ("]" if also else ")")
+    return f"{brackets}{bound},\\infty)" if above else f"(-\\infty,{bound}{brackets}"
+
+
+def _accented(found: re.Match[str]) -> str:
+    letter, accent = found.groups()
+    return rf"\{_ACCENTS[accent]}{{{letter}}}"
+
+
+def _partial(found: re.Match[str]) -> str:
+    variable, again, squared, function = found.groups()
+    if again or squared:
+        return f" D2{function}D{variable} "
+    return f" \\frac{{d{function}}}{{d{variable}}} "
+
+
+def _spelled(text: str) -> str | None:
+    """A number in words as a fraction."""
+    text = _ADVERB.sub("", text.strip())
+    found = next(spelled_numbers(text), None) if text[:1].isalpha() or text[:1] == "-" else None
+    rest = _SAID_AGAIN.fullmatch(text[found[3] :]) if found and not found[2] else None
+    if found is None or rest is None:
+        return None
+    value = found[0] / (100 if found[1] else 1)
+    again = f" \\also {rest[1]}" if rest[1] else ""
+    return f"({value.numerator}/{value.denominator}){again}"
 
 
 def without_label(text: str) -> str:

@@ -9,6 +9,8 @@ import html
 import re
 from collections.abc import Collection
 
+from pytest_webarena.checks.computed.endings import settled_ending
+
 __all__ = ["bare_formula"]
 
 _ROUNDS = 6
@@ -19,7 +21,8 @@ _SCAFFOLD = (
     "expression expressed formula function integral antiderivative derivative limit sum total area volume equation set "
     "interval matrix vector inverse probability determinant roots root is are was be to by as given it we you one get "
     "gets gives obtain obtained have find found conclude simplifies simplify evaluates reduces becomes reads follows "
-    "can will written indefinite definite of for which case cases real all equals equal and in with respect"
+    "exactly just precisely simply exact can will written indefinite definite of for which case cases real "
+    "all equals equal and in with respect"
 )
 _NAMED = r"(?:\$[^$]{1,20}\$|[A-Za-z](?:_\w+)?(?:\([a-z](?:, ?[a-z])*\))?)"
 _WORD = "(?:" + "|".join(sorted(set(_SCAFFOLD.split()), key=len, reverse=True)) + ")"
@@ -37,12 +40,16 @@ _LAST = re.compile(
     re.IGNORECASE,
 )
 _SENTENCE = re.compile(r"[.!:]\s|\n")
-_WHO = r"\(?\s*\$?\\?[A-Za-z](?:_\{?\w+\}?)?\$?\s*"
+_WHO = r"\(?\s*\$?\\?[A-Za-z]\d?(?:_\{?\w+\}?)?\$?\s*"
 _MANY = rf"{_WHO}(?:(?:,|and|,\s*and)\s*{_WHO}){{0,4}}"
 _ADJECTIVE = (
     r"(?:an?|the|any|some|both|arbitrary|real|complex|positive|negative|non-?negative|nonzero|non-zero|whole|integration|"
     r"undetermined|fixed)"
 )
+_PICTURES = re.compile(
+    r"^[\s\u2190-\u21ff\u2600-\u27bf\u2b00-\u2bff\ufe0f\U0001f000-\U0001faff]+|[\s\u2600-\u27bf\ufe0f\U0001f000-\U0001faff]+$"
+)
+"""Ticks and the like."""
 _CONSTANT = (
     rf"(?:(?:{_ADJECTIVE}\s+)*(?:constant|integer|number|parameter)s?(?:\s+of\s+integration)?|arbitrary|"
     r"determined\s+by\s+(?:the\s+)?(?:initial|boundary)\s+conditions?)"
@@ -57,8 +64,9 @@ _REMARK = re.compile(
       | (?:where|with|for|and)\s+(?:all\s+|any\s+|every\s+|each\s+|some\s+)?{_MANY}(?:\\in|∈|in)\s*{_COUNTED}\$?
       | (?:for|with|where|when|provided(?:\s+that)?|assuming|valid\s+for)\s+(?:(?:all|any|every|each|real|positive)\s+)?
         {_WHO}{_COMPARED}\s?{_NUMBER}\$?
+      | (?:for|with)\s+(?:(?:any|some|all|arbitrary|real|two|three)\s+){{1,3}}
+        (?:constants?|parameters?|integers?)\s+{_MANY}
       | for\s+(?:all|any|every|each)\s+(?:(?:real|positive|integers?|values\s+of)\s+){{0,3}}{_WHO}
-      | (?:approximately|about|roughly|or\s+(?:about|approximately|roughly))\s+{_NUMBER}
       | (?:(?:square|cubic)\s+)?units?(?:\s?\^?\s?[23²³])?
       | (?:square|cubic)\s+(?:meters?|metres?|centimeters?|cm|feet|inches)
       | (?:radians|meters|metres|seconds|joules|newtons|watts|volts|amperes|kelvins?)
@@ -80,14 +88,6 @@ _SPOKEN = re.compile(
     r"hence|result|units?|meters|seconds|square|cubic|approximately|about)\b",
     re.IGNORECASE,
 )
-_UPRIGHT = re.compile(
-    r"(?<=[\w.})\]])\s?(?:(?:\\[,;:! ]|~|\\q?quad)\s?){0,3}\\(?:text|mathrm|textrm|rm)\s?\{([^{}]{1,30})\}"
-    r"(?:\s?\^\s?\{?-?[1-4]\}?)?(?:\s?/\s?\\(?:text|mathrm)\s?\{([^{}]{1,12})\}(?:\s?\^\s?\{?-?[1-4]\}?)?)?\s?$"
-)
-_UNIT = re.compile(
-    r"\s?(?:[kmcµμnMGd]?(?:m|s|g|N|J|W|Pa|V|A|K|Hz|mol|eV|T|rad|L|Wb|Ω)(?:\s?\^?\s?[-−]?[1-4²³])?\s?[/·*.]?\s?){1,4}"
-    r"|\s?(?:(?:square|cubic)\s)?(?:units?|meters?|seconds?|feet|inches|in|ft|min|hours?|days|years)\s?"
-)
 _ENVIRONMENT = re.compile(
     r"\\(?:begin|end)\s*\{(?:equation|align|aligned|displaymath|math|gather|gathered|split)\*?\}|\\(?:tag|label)\*?\{[^{}]*\}"
     r"|\\(?:color|textcolor)\{[^{}]*\}|\\(?:nonumber|notag|hfill|noindent|par)\b|\\(?:hspace|vspace|phantom|hphantom|vphantom)\*?\{[^{}]*\}"
@@ -98,7 +98,6 @@ _EXCEPTION = re.compile(
 )
 _COMPARES = re.compile(r"[<>≤≥≠∈]|\\\\\{|\\(?:ge|geq|le|leq|ne|neq|gt|lt|in)\b")
 _TRAILING = re.compile(r"(?:\\[,;:! ]|[.;,\s]){1,20}$")
-_LETTERS = re.compile(r"[A-Za-z]+")
 _QUOTES = '"\u201c\u201d'
 _SKIPPED = re.compile(r"\\\\ ?\[ ?\d+(?:\.\d+)? ?(?:pt|em|ex|mm|cm)\]")
 _FENCE = re.compile(r"^\s*```[A-Za-z]*\s*\n?(.*?)\s*```\s*$", re.DOTALL)
@@ -121,7 +120,7 @@ def bare_formula(text: str, known: Collection[str] = ()) -> str:
     >>> bare_formula("Therefore, the final answer is $x^2$."), bare_formula("A e^{kx}, where A and k are constants")
     ('$x^2$', 'A e^{kx}')
     """
-    text = _plain_markup(text)
+    text = _PICTURES.sub("", _plain_markup(text))
     for _ in range(_ROUNDS):
         before = text
         text = text.strip().lstrip("*_# ") if text.lstrip()[:1] in "*_#" and text.strip("*_# ") else text.strip()
@@ -137,13 +136,7 @@ def bare_formula(text: str, known: Collection[str] = ()) -> str:
             text = text[: found.start()] + _closing(text[: found.start()], text[found.start() :])
         if (found := _EXCEPTION.search(text)) and found.start() and not _COMPARES.search(text[: found.start()]):
             text = text[: found.start()] + _closing(text[: found.start()], text[found.start() :])
-        found = _UPRIGHT.search(text)
-        if (
-            found
-            and not set(_LETTERS.findall(found[1])) & set(known)
-            and all(_UNIT.fullmatch(unit) for unit in found.groups() if unit is not None)
-        ):
-            text = text[: found.start()]
+        text = settled_ending(text, known)
         if text == before:
             break
     return text

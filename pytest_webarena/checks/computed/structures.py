@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import sympy as sp
@@ -27,6 +28,8 @@ __all__ = [
     "spread_out",
 ]
 
+_NUMBERED = re.compile(r"_(?:1,2|\+-|\+,-)$")
+"""Of the two that ± stands for."""
 _FLIPPED = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "!=": "!=", "=": "="}
 
 
@@ -112,6 +115,8 @@ def rows_of(wanted: Node, given: Node) -> tuple[Node, Node] | None:
     """A matrix and a tuple of tuples, which is one as well."""
     made = []
     for each in (wanted, given):
+        if each.op == "set" and wanted.op == "matrix" and all(part.op == "set" for part in each.parts):
+            each = Node("matrix", "", tuple(Node("row", "", part.parts) for part in each.parts))  # {{1, 2}, {3, 4}}
         if each.op == "tuple" and all(part.op == "tuple" for part in each.parts):
             each = Node("matrix", "", tuple(Node("row", "", part.parts) for part in each.parts))
         made.append(each)
@@ -146,6 +151,10 @@ def is_header(tree: Node, *, strict: bool = False) -> bool:
     if tree.op == "mul" and tree.parts[0].op == "pow" and tree.text == "()":  # f^{-1}(x)
         base, exponent = tree.parts[0].parts
         return base.op == "name" and exponent == inverse and tree.parts[1].op == "name"
+    if not strict and _is_word(tree):
+        return True
+    if tree.op == "pow" and tree.parts[1] == Node("num", "2"):  # a variance
+        return tree.parts[0].op == "name" and tree.parts[0].text.startswith("sigma")
     if tree.op == "mul" and tree.parts[0].op == "name":
         applied = tree.text == "()"
         return (applied or not strict) and all(
@@ -154,10 +163,22 @@ def is_header(tree: Node, *, strict: bool = False) -> bool:
     return not strict and tree.op in ("int", "sum", "prod", "lim", "diff")
 
 
+def _is_word(tree: Node) -> bool:
+    """Whether it is letters side by side, as a word is."""
+    return tree.op == "name" or (
+        tree.op == "mul" and tree.text == "" and all(part.op == "const" or _is_word(part) for part in tree.parts)
+    )
+
+
 def same_header(wanted: Node, given: Node) -> bool:
     if not (is_header(wanted, strict=True) and is_header(given, strict=True)):
         return False
     one, other = (each.parts[0] if each.op == "mul" else each for each in (wanted, given))
+    if wanted.op != given.op and {wanted.op, given.op} == {"name", "mul"}:  # a(n) is a_n
+        applied, named = (wanted, given) if wanted.op == "mul" else (given, wanted)
+        if f"{applied.parts[0].text}_{applied.parts[1].text}" == named.text:
+            return True
+    one, other = (Node(each.op, _NUMBERED.sub("", each.text), each.parts) for each in (one, other))
     return one == other or {one.text, other.text} == {"y", "f"}
 
 

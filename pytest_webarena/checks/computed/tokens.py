@@ -6,7 +6,6 @@ A text is cut, never run. What no rule knows is refused with a sentence that nam
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
@@ -23,6 +22,7 @@ from pytest_webarena.checks.computed.names import (
 )
 from pytest_webarena.checks.computed.notations import in_our_notation, without_label
 from pytest_webarena.checks.computed.phrasing import bare_formula
+from pytest_webarena.checks.computed.signs import GREEK_LETTERS, in_plain_signs
 from pytest_webarena.text import clip
 
 __all__ = ["LONGEST", "Token", "Unreadable", "tokenise", "unwrap"]
@@ -47,47 +47,15 @@ class Token:
         return self.text or self.kind
 
 
-_SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁽⁾ⁿⁱ", "0123456789+-()ni")
-_SUBSCRIPTS = str.maketrans("₀₁₂₃₄₅₆₇₈₉₊₋ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓ", "0123456789+-aehijklmnoprstuvx")
-_SIGNS = str.maketrans(
-    {
-        **dict.fromkeys("×·⋅∙•\u2217\u2062", "*"),
-        **dict.fromkeys("÷\u2044\u2215", "/"),
-        **dict.fromkeys("−–—\u2010\u2011", "-"),
-        **dict.fromkeys("\u2019\u2032", "'"),
-        **dict.fromkeys("\u00a0\u2009\u202f", " "),
-        **dict.fromkeys("\u2061\u200b", ""),
-        "″": "''", "\u2223": "|", "…": "...", "ϕ": "φ", "ϵ": "ε", "ϑ": "θ", "µ": "μ",
-        "½": "(1/2)", "⅓": "(1/3)", "⅔": "(2/3)", "¼": "(1/4)", "¾": "(3/4)", "\u2228": " or ", "∧": " and ",
-        "∞": " oo ", "\u222a": " \\cup ", "±": " \\pm ", "∓": " \\mp ", "√": " \\sqrt ", "∛": " \\cbrt ",
-        "∑": " \\sum ", "∏": " \\prod ", "∫": " \\int ", "∂": " \\partial ", "∇": " \\nabla ", "ℏ": " \\hbar ",
-        "ħ": " \\hbar ", "\u2113": " \\ell ", "°": " \\circ ", "⟨": " \\langle ", "⟩": " \\rangle ",
-        "∅": " \\emptyset ", "→": " \\to ", "⌊": " \\lfloor ", "⌋": " \\rfloor ", "⌈": " \\lceil ", "⌉": " \\rceil ",
-    }
-)  # fmt: skip
-_GREEK_LETTERS = {
-    letter: name
-    for code in (*range(0x391, 0x3AA), *range(0x3B1, 0x3CA))
-    if (letter := chr(code)).isalpha()
-    and (
-        name := (lambda words: words[-1].lower() if "SMALL" in words else words[-1].capitalize())(
-            unicodedata.name(letter, "NONE").replace("LAMDA", "LAMBDA").replace("FINAL ", "").split()
-        )
-    )
-    in GREEK
-}
-
 _PREFIXES = (Token("name", "Delta"), Token("name", "nabla"))
 """Names that with the next one are a name of their own."""
 _TIMES = re.compile(r"(?<=\d) ?[xX] ?(?=10 ?(?:\^|\*\*))")
 _TRAILING = re.compile(r"(?:\\[,;:!]|[.,;\s]){1,20}$")
 _WRAPPERS = (("$$", "$$"), ("$", "$"), ("\\(", "\\)"), ("\\[", "\\]"), ("`", "`"), ("**", "**"), ("__", "__"))
 _TEXT = re.compile(r"\\(?:text|textrm|textit|textbf|mathrm|mathit|mathsf|mbox|operatorname|rm)\*?\s*\{([^{}]*)\}")
-_BOLD = re.compile(r"\\(?:mathbf|boldsymbol|bm|vec|overrightarrow|mathcal|mathbb)\b\s*")
 _ACCENT = re.compile(
     r"\\(hat|widehat|bar|overline|tilde|widetilde|dot|ddot)\s*(?:\{\s*(\\?[A-Za-z]+)\s*\}|(\\?[A-Za-z]))"
 )
-_DELIMITER = re.compile(r"\\(?:left|right)\s*(\\?[a-zA-Z]+|\\[{}|]|.)")
 _NUMBER = re.compile(r"(?:\d{1,3}(?:(?:\{,\}|\\,)\d{3})+|\d+)(?:\.\d+)?|\.\d+")
 _THOUSANDS = re.compile(r"(?:,\d{3})+(?![\d,])(?:\.\d+)?")
 _POWER_OF_TEN = re.compile(r"[eE]([+-]?\d{1,4})(?![\d.]*[A-Za-z_])")
@@ -146,11 +114,11 @@ def tokenise(text: str, known: Collection[str] = ()) -> list[Token]:
         raise Unreadable(f"it has {len(text):,} characters; a formula has at most {LONGEST:,}")
     if "x" not in known:
         text = _TIMES.sub(" * ", text)
-    plain = _normalise(in_our_notation(unwrap(without_label(unwrap(bare_formula(unwrap(text), known))))))
+    plain = in_plain_signs(in_our_notation(unwrap(without_label(unwrap(bare_formula(unwrap(text), known))))))
     if len(plain) > 3 * LONGEST:
         raise Unreadable("it is too long")
     tokens: list[Token] = []
-    for token in _Cutter(plain, known).tokens():
+    for token in _Cutter(plain, known, latex="\\" in text).tokens():
         if tokens and token.kind == "name" and tokens[-1] in _PREFIXES:
             tokens[-1] = Token("name", f"{tokens[-1].text} {token.text}")
             continue
@@ -160,29 +128,13 @@ def tokenise(text: str, known: Collection[str] = ()) -> list[Token]:
     return tokens
 
 
-def _normalise(text: str) -> str:
-    text = text.replace("$", " ").replace("\\(", "(").replace("\\)", ")").replace("\\\\[", "\\\\ [")
-    text = re.sub(r"(?<!\\)\\[\[\]]", " ", text)
-    text = re.sub(r"[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁽⁾ⁿⁱ]+", lambda found: "^{" + found[0].translate(_SUPERSCRIPTS) + "}", text)
-    text = re.sub(r"[₀-₎ₐ-ₜᵢᵣᵤᵥ]+", lambda found: "_{" + found[0].translate(_SUBSCRIPTS) + "}", text)
-    text = text.translate(_SIGNS)
-    text = unicodedata.normalize("NFKC", text).translate(_SIGNS)
-    text = _DELIMITER.sub(lambda found: _delimiter(found[0], found[1]), text)
-    return _BOLD.sub(" ", text)
-
-
-def _delimiter(whole: str, mark: str) -> str:
-    left = "left" in whole[:6]
-    if mark in ("|", "\\vert"):
-        return " \\lvert " if left else " \\rvert "
-    return " " if mark == "." else f" {mark} "
-
-
 class _Cutter:
-    def __init__(self, text: str, known: Collection[str]) -> None:
+    def __init__(self, text: str, known: Collection[str], *, latex: bool) -> None:
         self.text = text
         self.known = set(known)
-        self.latex = "\\" in text
+        self.short = {name.replace("_", ""): name for name in known if len(name) > 3 and name.count("_") == 1}
+        """Names with subscripts as plain text has them: ``pKa``."""
+        self.latex = latex
         self.at = 0
         self.depth = 0
         self.cases = "{cases}" in text or "cases}" in text
@@ -204,9 +156,9 @@ class _Cutter:
             yield Token("name", f"d{found[2]}/d{found[3]}")
         elif letter == "\\":
             yield from self.command()
-        elif letter in _GREEK_LETTERS:
+        elif letter in GREEK_LETTERS:
             self.at += 1
-            yield self.letter(_GREEK_LETTERS[letter])
+            yield self.letter(GREEK_LETTERS[letter])
         elif found := _RUN.match(text, at):
             yield from self.run(found[0])
         elif found := _OPERATORS.match(text, at):
@@ -268,6 +220,8 @@ class _Cutter:
             yield Token(name, kind[1])
         elif name in GREEK or name in LETTERS:
             yield self.letter(LETTERS.get(name, name))
+        elif name == "times":
+            yield Token("*", "\u00d7")
         elif name in COMMANDS:
             yield Token(COMMANDS[name])
         elif name in RELATIONS:
@@ -303,6 +257,10 @@ class _Cutter:
         """A run of letters: a word that is known, or several names side by side."""
         whole = self.text[self.at : self.at + len(letters)]
         named = _SUBSCRIPT.match(self.text, self.at + len(whole))
+        if whole in self.short:
+            self.at += len(whole)
+            yield self.finish(self.short[whole])
+            return
         if whole in self.known or whole in GREEK or (named and self.full_name(whole, named)[0] in self.known):
             self.at += len(whole)
             yield self.letter(whole)
@@ -364,6 +322,9 @@ class _Cutter:
         if primes:
             self.at = primes.end()
             name += primes[0]
+        base, _, accent = name.partition("_")
+        if accent in ("bar", "hat", "tilde") and name not in self.known:  # as programs name what has a sign above it
+            return Token("name", f"{accent} {base}")
         if name in CONSTANTS and name not in self.known:
             return Token("const", CONSTANTS[name])
         applied = _APPLIED_LETTERS.get(name)
@@ -373,7 +334,7 @@ class _Cutter:
 
     def always_applied(self, name: str) -> bool:
         """Whether a letter never stands without an argument, so that it is no name."""
-        letters = [letter for letter, greek in _GREEK_LETTERS.items() if greek == name]
+        letters = [letter for letter, greek in GREEK_LETTERS.items() if greek == name]
         pattern = re.compile(rf"(?:{name}|{'|'.join(letters)})(?![A-Za-z])(?!\s*\()")
         return not pattern.search(self.text)
 
@@ -394,7 +355,7 @@ class _Cutter:
 def _flat(subscript: str) -> str:
     r"""A subscript without what only sets type: ``\text{max}``, ``\mathrm{max}``, ``\max`` and ``max`` are one."""
     bare = re.sub(r"\\(?:text|mathrm|textrm|mathit|rm|mathbf|operatorname)\b", "", subscript)
-    for letter, name in _GREEK_LETTERS.items():
+    for letter, name in GREEK_LETTERS.items():
         bare = bare.replace(letter, name)
     bare = re.sub(r"[\\{}\s]", "", bare)
     if not re.fullmatch(r"[A-Za-z0-9,+\-*'/.=()]{1,40}", bare):

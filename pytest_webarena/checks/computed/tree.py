@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from pytest_webarena.checks.computed.tokens import Token, Unreadable
 
-__all__ = ["Cursor", "Node", "Reading"]
+__all__ = ["Cursor", "Node", "Reading", "of_vectors"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +27,13 @@ class Reading:
     """Whether a product stands behind a division line, as in ``a/bc``."""
     signs: bool = False
     """Whether it has a ±."""
+
+
+def of_vectors(sign: str, left: Node, right: Node) -> Node:
+    """A product of vectors, of which the first may be the last factor of a product."""
+    if left.op == "mul":
+        return Node("mul", left.text, (left.parts[0], Node(sign, "", (left.parts[1], right))))
+    return Node(sign, "", (left, right))
 
 
 class Cursor:

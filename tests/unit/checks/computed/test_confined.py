@@ -51,6 +51,11 @@ def test_what_it_raises_is_told() -> None:
         run_confined(fail)
 
 
+def test_a_number_too_large_is_told() -> None:
+    with pytest.raises(Ended, match="a number in it is too large"):
+        run_confined(lambda: float(10**400))
+
+
 def test_endless_recursion_is_told() -> None:
     def deeper(number: int) -> int:
         return deeper(number + 1) + 1

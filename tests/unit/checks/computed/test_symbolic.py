@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import sympy
 import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -174,6 +175,24 @@ def test_a_reference_that_cannot_be_computed_is_the_tasks_fault() -> None:
     assert found.score is None
     assert found.cause is None
     assert "the reference is no formula: '10^{10^{10}}': it has a power that is too large" in found.why
+
+
+def test_sympy_reads_no_text_where_answers_are_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(symbolic, "decide_alone", lambda spec, text: (str(sympy.sympify("1 + 1")), "", False))
+    verdict, why, _ = decide(SymbolicSpec(equals=("x",)), "x")
+    assert verdict == "undecided"
+    assert "SympifyError" in why
+    assert sympy.sympify("1 + 1") == 2  # here it still does
+
+
+def test_answers_are_read_where_time_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    def endless(*_: object) -> None:
+        while True:
+            pass
+
+    monkeypatch.setattr("pytest_webarena.checks.computed.comparing.parse", endless)
+    verdict, why, _ = decide(SymbolicSpec(equals=("x",)), "y")
+    assert (verdict, "processor time" in why) == ("undecided", True)
 
 
 HOSTILE = (

@@ -1,0 +1,85 @@
+"""What is said around formulas: sentences, units, the same once more, what names mean; and sets of numbers in words."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_webarena.checks.computed.comparing import compare
+from pytest_webarena.checks.computed.endings import is_unit, settled_ending
+from pytest_webarena.checks.computed.prose import statement
+
+
+@pytest.mark.parametrize(
+    ("text", "formula"),
+    [
+        (r"The escape velocity is $v = \sqrt{2GM/R}$.", r"v = \sqrt{2GM/R}"),
+        ("From $F = ma$ and $F = kx$ we get $a = kx/m$, where $k$ is the stiffness.", "a = kx/m"),
+        ("The roots are $x = 2$ and $x = 3$.", "x = 2  and  x = 3"),
+        ("$$a = b$$\nwhere $b$ is the height of the tower.", "a = b"),
+        ("We find T = 2s. This holds for all planets.", "T = 2s"),
+        ("The force is $F = 1$. This is wrong.", None),
+        ("The force is not $F = 1$.", None),
+        ("It is $x$ or maybe that of $y$.", None),
+        ("It would be $x$ if there were none.", None),
+        ("Here $a$ of $b$ are the sides.", None),
+    ],
+)
+def test_the_last_formula_that_words_lead_up_to(text: str, formula: str | None) -> None:
+    assert statement(text) == formula
+
+
+@pytest.mark.parametrize(
+    "unit", ["m/s", "kg m^2 s^{-2}", r"\mathrm{m\,s^{-2}}", r"\text{J/(mol K)}", "rad/s", "square units"]
+)
+def test_units(unit: str) -> None:
+    assert is_unit(unit)
+
+
+@pytest.mark.parametrize("text", ["x", "y/z", "", "hbar", "3"])
+def test_no_units(text: str) -> None:
+    assert not is_unit(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("v m/s", "v"),
+        ("g m", "g m"),
+        (r"m g \text{ N}", "m g"),
+        ("1/3 (about 33.3%)", r"1/3 \also 33.3%"),
+        ("x > 2, i.e. (2, oo)", r"x > 2 \also (2, oo)"),
+        ("pq/n where q = 1 - p", r"pq/n \where q = 1 - p"),
+        ("E_n = n^2, n = 1, 2, 3, ...", "E_n = n^2"),
+        ("f(x) (x + 1)", "f(x) (x + 1)"),
+    ],
+)
+def test_what_stands_behind_a_formula(text: str, left: str) -> None:
+    assert settled_ending(text) == left
+
+
+def test_an_answer_longer_than_a_formula_says_it_last() -> None:
+    steps = "First the energy is looked at, then the momentum of both. " * 60
+    assert compare("x^2", f"{steps}\n\nSo the area is $x^2$.").verdict == "equal"
+    assert compare("x^2", f"{steps}\n\nSo the area is $x^3$.").verdict == "unequal"
+
+
+@pytest.mark.parametrize(
+    ("reference", "answer", "verdict"),
+    [
+        (r"(-\infty,-1)\cup(1,\infty)", "|x| > 1", "equal"),
+        (r"(-\infty,-1)\cup(1,\infty)", "|x| >= 1", "unequal"),
+        (r"(-\infty,-1)\cup(1,\infty)", r"\mathbb{R} \setminus [-1, 1]", "equal"),
+        (r"[1, 5]", "|x - 3| <= 2", "equal"),
+        ("y = e^x", r"x = \ln y", "equal"),
+        ("y = x^2", r"x = \sqrt{y}", "unequal"),
+        ("y = 1", "x(y - 1) = 0", "unequal"),
+        (r"\frac{du}{dt}", "u_t", "equal"),
+        (r"\frac{du}{dt}", "u_x", "unequal"),
+        (r"\mathbf{a}\times\mathbf{b}", r"\vec b \times \vec a", "unequal"),
+        (r"\mathbf{a}\times\mathbf{b}", r"-\vec b \times \vec a", "equal"),
+        (r"x \equiv 2 \pmod 5", "x ≡ 7 (mod 5)", "equal"),
+        ("v_{max}", "v_max ± 0", "equal"),
+    ],
+)
+def test_the_same_said_in_another_way(reference: str, answer: str, verdict: str) -> None:
+    assert compare(reference, answer).verdict == verdict

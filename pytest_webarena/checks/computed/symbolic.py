@@ -122,7 +122,7 @@ def _ask(spec: SymbolicSpec, text: str, view: View) -> str:
     """What the judge model says: ``correct``, or why that is not known."""
     if view.asker is None:
         return "there is no judge model to ask"
-    question = Question(kind="equivalent", intent=view.intent, reference=" or ".join(spec.equals), answer=text)
+    question = Question(kind="formula", intent=view.intent, reference=" or ".join(spec.equals), answer=text)
     try:
         grade = view.asker.ask(question)
     except (JudgeOff, JudgeError) as error:

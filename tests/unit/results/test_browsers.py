@@ -13,7 +13,8 @@ import pytest
 
 from pytest_webarena.commands.cli import main
 from pytest_webarena.errors import UsageError
-from pytest_webarena.plugin.reporting.terminal import grading_lines, summary_lines
+from pytest_webarena.plugin.reporting.rates import summary_lines
+from pytest_webarena.plugin.reporting.terminal import grading_lines
 from pytest_webarena.results import RunDir, TrialKey, TrialRecord, summarise
 from pytest_webarena.results.conditions import browsers_of, mixed, source_of
 from pytest_webarena.results.export import export

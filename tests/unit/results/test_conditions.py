@@ -11,7 +11,7 @@ import pytest
 
 from pytest_webarena.commands.cli import main
 from pytest_webarena.errors import UsageError
-from pytest_webarena.plugin.reporting.terminal import summary_lines
+from pytest_webarena.plugin.reporting.rates import summary_lines
 from pytest_webarena.results import JudgeRecord, RunDir, summarise
 from pytest_webarena.results.conditions import RESCORED, RESUMED, differences, mixed, source_of
 from pytest_webarena.results.export import export

@@ -13,8 +13,9 @@ from pytest_webarena.llm.config import ModelSettings
 from pytest_webarena.llm.ledger import LedgerLine
 from pytest_webarena.llm_judge import JudgeSettings
 from pytest_webarena.llm_judge.judge import NO_JUDGE
+from pytest_webarena.plugin.reporting.lines import Line
+from pytest_webarena.plugin.reporting.rates import summary_lines
 from pytest_webarena.plugin.reporting.terminal import (
-    Line,
     budget_lines,
     cut_off_lines,
     grading_lines,
@@ -22,7 +23,6 @@ from pytest_webarena.plugin.reporting.terminal import (
     left_out_lines,
     rescored_lines,
     site_lines,
-    summary_lines,
 )
 from pytest_webarena.plugin.selection import LeftOut
 from pytest_webarena.results import JudgeRecord, TrialKey, TrialRecord, summarise

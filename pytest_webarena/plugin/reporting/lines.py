@@ -1,0 +1,42 @@
+"""What a line of the summary is: marked as pytest marks what is good, bad, or worth a look; at most 80 columns."""
+
+from __future__ import annotations
+
+import os
+import textwrap
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+__all__ = ["LABEL", "WIDTH", "Line", "plural", "row", "shorter"]
+
+WIDTH = 80
+LABEL = 15
+
+
+class Line(NamedTuple):
+    """A line of the summary and how it is marked: as pytest marks what is good, bad, or worth a look."""
+
+    text: str
+    mark: str = ""
+    """``bold``, ``red``, ``yellow`` or nothing."""
+
+
+def row(label: str, parts: Iterable[str], *, indent: int = 2, mark: str = "") -> Iterator[Line]:
+    """A label and its parts, broken between parts into lines of at most 80 columns below each other."""
+    glued = ", ".join(part.replace(" ", "\N{NO-BREAK SPACE}") for part in parts)  # no break inside a part
+    pad = " " * indent
+    wrapped = textwrap.wrap(glued, WIDTH - LABEL, break_on_hyphens=False, break_long_words=False) or [""]
+    for number, text in enumerate(wrapped):
+        head = f"{pad}{label}" if number == 0 else ""
+        gap = "" if len(head) < LABEL else " "
+        yield Line(f"{head:<{LABEL}}{gap}{text}".replace("\N{NO-BREAK SPACE}", " "), mark)
+
+
+def plural(count: int, word: str) -> str:
+    return f"{count} {word}{'s' * (count != 1)}"
+
+
+def shorter(path: Path) -> str:
+    """Relative to here, unless that is the longer way to say it."""
+    return min(str(path), os.path.relpath(path), key=len)

@@ -1,0 +1,114 @@
+"""Each agent's figures, in each browser, as the summary tells them."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from pytest_webarena.plugin.reporting.lines import LABEL, WIDTH, Line, plural, row
+from pytest_webarena.results import Rate, Summary
+from pytest_webarena.results.wording import dollars, seconds_words, shortfall_words, usage_words
+
+if TYPE_CHECKING:
+    from pytest_webarena.results.conditions import Difference
+
+__all__ = ["summary_lines"]
+
+_SLOWEST = 3
+
+
+def summary_lines(
+    summaries: Iterable[Summary], differing: Mapping[str, Sequence[Difference]] = MappingProxyType({})
+) -> Iterator[Line]:
+    """The figures of each agent in each browser, errors beside the rate, never inside; what makes it no one rate."""
+    for summary in summaries:
+        yield from _rate_lines(summary)
+        if found := differing.get(summary.name):
+            yield from row("mixed", ["no one rate: its trials differ", *(each.short for each in found)], mark="red")
+        if summary.privileged:
+            yield Line(f"  {'note':<{LABEL - 2}}sees the solutions: its rate says nothing about agents")
+        if summary.memory:
+            shared = f"trials remember earlier ones (memory: {' or '.join(summary.memory)})"
+            yield from row("note", [shared, "the interval takes them for independent"])
+        for title, groups in (("by site", summary.by_site), ("by category", summary.by_category)):
+            if len(groups) > 1:
+                yield from row(title, (f"{name} {_short(rate)}" for name, rate in groups.items()))
+        if summary.tries > 1:
+            once = f"{summary.solved_once}/{summary.tasks} tasks solved at least once"
+            yield from row(f"of {summary.tries} tries", [once, f"{summary.solved_always} always"])
+        if summary.mean_score is not None and abs(summary.mean_score - (summary.rate.value or 0.0)) >= 0.001:
+            yield from row("score", [f"{summary.mean_score:.3f} on average, parts of tasks counted"])
+        if summary.stop_reasons:
+            yield from row("stopped", _counts(summary.stop_reasons))
+        if summary.error_causes:
+            yield from row("errors by", [*_counts(summary.error_causes), "not counted in the rate"], mark="yellow")
+        if summary.shortfalls:
+            yield from row("", [f"{shortfall_words(summary.shortfalls)}: not passed in a gate's rate"], mark="yellow")
+        if summary.unsure:
+            beyond = f"{plural(summary.unsure, 'answer')} beyond the rules, not met"
+            yield from row("unsure", [beyond, "give to a judge (--judge, --rescore), or look"], mark="yellow")
+        yield from _judge_rows(summary)
+        if summary.retried:
+            yield from row("retried", [f"{plural(summary.retried, 'trial')} after an error of the environment"])
+        if summary.rerun:
+            told = f"{plural(summary.rerun, 'trial')} after the verdict, which stands"
+            yield from row("rerun", [told, f"{summary.rerun_passed} failed and passed later"], mark="yellow")
+        yield from _cost_rows(summary)
+        trials = summary.rate.judged + summary.rate.errors
+        yield from row("per trial", [f"{summary.steps / trials:.1f} steps", seconds_words(summary.seconds / trials)])
+        if trials > _SLOWEST and summary.slowest[0][1] >= max(1.0, 2 * summary.seconds / trials):
+            yield from row("slowest", (f"{task} {seconds_words(took)}" for task, took in summary.slowest[:_SLOWEST]))
+
+
+def _judge_rows(summary: Summary) -> Iterator[Line]:
+    if (used := summary.judge_usage) is not None:
+        cached = f", {summary.judge_cached} from the cache" if summary.judge_cached else ""
+        asked = f"{plural(summary.judge_questions, 'question')} on {plural(summary.judged, 'trial')}{cached}"
+        yield from row("judge", [*summary.judges, asked, dollars(used.cost), f"{used.input_tokens:,} tokens in"])
+    for reason, count in summary.unjudged.items():
+        of = plural(summary.rate.judged + summary.rate.errors, "trial")
+        told = f"{count} of {of}: {reason}"
+        for text in textwrap.wrap(told, WIDTH - LABEL, break_on_hyphens=False, break_long_words=False):
+            yield Line(f"{'  not judged' if told.startswith(text) else '':<{LABEL}}{text}", "yellow")
+
+
+def _cost_rows(summary: Summary) -> Iterator[Line]:
+    used = summary.usage
+    if used is None:
+        return
+    yield from row("cost", usage_words(used), mark="yellow" if used.cost is None else "")
+    if used.cost is None:
+        known = [f"{dollars(summary.known_cost)} known of {plural(summary.priced, 'trial')}"] if summary.priced else []
+        models = " or ".join(summary.unpriced) or "the model"
+        yield from row("", [*known, f"no price for {models} (--prices)"], mark="yellow")
+
+
+def _rate_lines(summary: Summary) -> Iterator[Line]:
+    rate = summary.rate
+    errors = f", {plural(rate.errors, 'error')} beside" if rate.errors else ""
+    if rate.value is None:
+        yield Line(f"{summary.name}: no trial was judged{errors}", "bold")
+        return
+    low, high = rate.interval
+    graded = f", grading {' and '.join(summary.gradings)}" if summary.gradings else ""
+    first = f"{summary.name}: {rate.passed}/{rate.judged} passed = {rate.value:.1%}{graded}"
+    rule = "clustered interval" if rate.clusters < rate.judged else "interval"
+    second = f"(95% {rule} {low:.1%} to {high:.1%}){errors}"
+    if rate.chance is not None:
+        some = f" on {rate.guessable} of them" if rate.guessable < rate.judged else ""
+        second += f", guessing gets {rate.chance:.1%}{some}"
+    if len(first) + 1 + len(second) <= WIDTH:
+        yield Line(f"{first} {second}", "bold")
+    else:
+        yield Line(first, "bold")
+        yield Line(f"  {second}", "bold")
+
+
+def _short(rate: Rate) -> str:
+    return f"{rate.passed}/{rate.judged}" + (f"+{rate.errors}E" if rate.errors else "")
+
+
+def _counts(counts: Mapping[str, int]) -> list[str]:
+    return [f"{name} {count}" for name, count in counts.items()]

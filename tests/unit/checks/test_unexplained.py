@@ -98,7 +98,7 @@ def test_what_the_question_says_itself_is_not_doubted() -> None:
     for question, answer in (
         ("What is the average price?", "The average price is 5."),
         (PENDING, "In total 5 reviews are pending."),
-        (PENDING, "Looking at all reviews, 5 are pending."),
+        (PENDING, "Scanning all reviews, 5 are pending."),
     ):
         assert doubt(answer, ["5"], question_of(question), holds=True, original=True) == ""
 
@@ -113,6 +113,14 @@ def test_what_the_original_fails_passes_only_when_all_of_it_is_explained() -> No
     asked = question_of(PENDING)
     assert doubt("5 old ones are pending", ["5"], asked, holds=True, original=True) == ""
     assert doubt("5 old ones are pending", ["5"], asked, holds=True, original=False)
+
+
+def test_a_fail_by_one_turn_is_doubted_where_the_original_passes() -> None:
+    asked = question_of(PENDING)
+    answer = "5 reviews are pending, though old"
+    assert doubt(answer, ["5"], asked, holds=False, original=True)
+    assert doubt(answer, ["5"], asked, holds=False, original=False) == ""
+    assert doubt("5 reviews of Ann are pending, though old", ["5"], asked, holds=False, original=True) == ""
 
 
 def test_an_answer_that_is_known_to_be_right_is_not_doubted() -> None:

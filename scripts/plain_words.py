@@ -20,7 +20,7 @@ from pathlib import Path
 from pytest_webarena.checks.upstream.folding import FUNCTION_WORDS, abbreviated, fold, stem
 from pytest_webarena.checks.upstream.stated_numbers import question_of
 from pytest_webarena.checks.upstream.strings import StringSpec
-from pytest_webarena.checks.upstream.unexplained import TURNS, known_words
+from pytest_webarena.checks.upstream.unexplained import MEASURES, TURNS, known_words
 from scripts.measure_gradings import FOLDER, Labelled, needs_judge, read, tasks
 
 MOST_IN_WRONG = 1.4
@@ -30,7 +30,7 @@ TEMPLATES = 2
 ANYHOW = 3
 """in whatever letters."""
 OPENED = (
-    *(FOLDER / f"{name}.yaml" for name in ("open", "second", "third", "fourth", "fifth")),
+    *(FOLDER / f"{name}.yaml" for name in ("open", "second", "third", "fourth", "fifth", "sixth")),
     *(FOLDER.parent / f"{name}.yaml" for name in ("phrasings", "more_phrasings")),
 )
 """Labelled answers; without those that measure what came of it."""
@@ -63,7 +63,7 @@ def plain_words(answers: Iterable[Labelled]) -> list[str]:
         word
         for word in {word for word, _ in templates}
         if (len(templates[word, True]) >= TEMPLATES or len(templates[word, True] | templates[word, False]) >= ANYHOW)
-        and word not in FUNCTION_WORDS | TURNS
+        and word not in FUNCTION_WORDS | MEASURES | TURNS
         and not word.endswith("n't")
         and counts[word, False] / totals[False] <= MOST_IN_WRONG * counts[word, True] / totals[True]
     )

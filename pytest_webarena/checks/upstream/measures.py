@@ -20,6 +20,7 @@ _DISTANCE = re.compile(r"(\d+(?:\.\d+)?) ?(km|m)")
 def states_distance(reference: str, answer: str, question: Question) -> bool | None:
     """Whether the answer gives this distance and no other; None when the reference is none.
 
+    >>> from pytest_webarena.checks.upstream.stated_numbers import question_of
     >>> asked = question_of("How far is it on foot?")
     >>> [states_distance("2.0km", text, asked) for text in ("2 km", "2000 metres", "12.0 km", "2 or 3 km")]
     [True, True, False, False]
@@ -94,6 +95,7 @@ def states_size(reference: str, answer: str) -> bool | None:
 def states_pair(reference: str, answer: str, question: Question) -> bool:
     """Whether the answer gives "name: number" in other words.
 
+    >>> from pytest_webarena.checks.upstream.stated_numbers import question_of
     >>> states_pair("ann lee: 70", "Ann Lee (70 commits), Bob Roe (51)", question_of("number of commits"))
     True
     """

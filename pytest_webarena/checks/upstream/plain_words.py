@@ -6,25 +6,29 @@ __all__ = ["PLAIN_WORDS"]
 
 PLAIN_WORDS = frozenset(
     """
-    added adding address adds admin ahead allegheny along already amounts approved approx april around ascending
-    asked author authored back behind belong belongs below between bill both bought breakdown bring byteblaze came
-    campus cancelled car category cents cheapest checked checking chose clicked close closest cmu column compared
-    complain complaints contain contains contributed cost costs count counted counting cover currency dashboard's
-    date dated dates day descending different directions disappointed displays distance dollars done down dr e eight
-    eighteen email end ends entries entry every everything expensive f far february fifty filter filtered filtering
-    five followed following follows foot forty four fourteen gave give gives going got grand graph grid half
-    handling higher highest history holds hundred included including international item items january keep keeping
-    keyword kilometers kilometres km last leads leaves left let lies like limit list lists located long looked
-    looking low lowest made mail makes map map's mar march marked marketing match max means meters metres min minute
-    minutes mode money month months much n nd near nearer nearest negative neighborhood new newest nine ninety non
-    now off often once ones online opened order orders osrm overall pair pending pennsylvania people period person
-    picked pittsburgh place placed poor positive praised priciest primer product products profile purchase purchases
-    qty quantities quantity range rank ranks rated rating ratings rd reach reachable read reads recent recently
-    records remaining report reports repository rest returns review reviewed reviewer reviewers reviews right
-    roughly route row rows run s sales saying scrolled search searched searching selected sells set seven seventy
-    share shipping shop shorter should single six sixteen sixty size sold sorted sorting st star stars start state
-    states status stay stop subtotal such summed sums support takes ten terminal th thirty three tied times took top
-    trip twenty twice two unhappy united usd use used valkhof visit w waiting well went whole widget written year
-    you'd you'll you're zero
+    activity added adding address adds admin ahead allegheny along already amounts anyone appears applied approved
+    approx april area around ascending asked author authored authors back bad bailey begins behind belong belongs
+    below between bill bit bought boxed branch breakdown bring byteblaze came campus cancelled car card category
+    cents charged chart cheapest checked checking chose clearly clicked close closest cmu column compared comparison
+    complain complaints contain contains contributed cost costs count counted counting cover currency customers
+    dashboard dashboard's date dated dates day dearest descending details different directions disappointed
+    displayed displays distance distances dollars done down dr driving e eight eighteen email end ends entries entry
+    everybody everything exact expensive f far february few field fifty filter filtered filtering five followed
+    following follows foot forty four fourteen g general gives going got grand graph grid grouped handful handling
+    he's helps here's highest history hit holds ignored included including international item items jan january keep
+    keeping keyword kilometers kilometre kilometres km last later leads leaves leaving left let lies like list lists
+    located location log long longer looked looking low lowest mail main makes map map's mar march marked marketing
+    match matches max means meters metres min minute minutes mode money month months much n nd near nearest negative
+    neighborhood new newest nine ninety node non now off often once ones online opened options order ordered orders
+    osrm overall owner pair part pending pennsylvania people period person picked pittsburgh place placed places
+    planner points poor position positive possible praised priciest primer product products profile purchase
+    purchases qty quantities quantity question range rank ranked ranks rated rating ratings rd reach reachable read
+    reading reads recent recently records remaining reorder repo report reports repository rest returns review
+    reviewed reviewer reviewers reviews right roughly route row rows run s sales saying screen scrolled search
+    searched searching section selected sells set seven seventy shares shipping short shorter should side single six
+    sixteen sixty size smaller sold sorted sorting st star stars start starting state states status stay steps still
+    stop subtotal subtracted such summed summing sums support switched taken takes ten terminal text th therefore
+    thirty three tied time took tool top trip turned twenty two typed unhappy united usd use used valkhof visit w
+    waiting want well went widget write written year yields you'd you'll you're zero
     """.split()  # noqa: SIM905 - a list is no easier to read
 )

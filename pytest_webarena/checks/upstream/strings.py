@@ -10,6 +10,7 @@ from pytest_webarena.checks.asking import Grade, JudgeOff, JudgeUnreadable, Ques
 from pytest_webarena.checks.grading import ORIGINAL
 from pytest_webarena.checks.kind import Judgement, Kind, View
 from pytest_webarena.checks.upstream import references
+from pytest_webarena.checks.upstream.known_right import is_known_right
 from pytest_webarena.checks.upstream.numeric import as_int, meets_all
 from pytest_webarena.checks.upstream.parts import COMPARISONS, DIALECT, TEXTS, Dialect, Part, judgement_of, resolved
 from pytest_webarena.checks.upstream.replies import loosely
@@ -128,6 +129,7 @@ def _doubt(spec: StringSpec, answer: str, view: View, *, holds: bool) -> str:
         or any(each is not None for each in (spec.fuzzy_match, spec.must_exclude, spec.one_of, spec.required_values))
         or not references.is_readable(answer)
         or references.is_dump(spec.texts, answer)
+        or (holds and is_known_right(_asked(view), answer))
     ):
         return ""
     original = all(part.holds for part in _judged(spec, answer, replace(view, grading=ORIGINAL)))

@@ -27,7 +27,7 @@ from pytest_webarena.checks.upstream.scope import MONTH, Question, of_another_ti
 from pytest_webarena.checks.upstream.stance import MARK
 from pytest_webarena.checks.upstream.text import ALTERNATIVE
 
-__all__ = ["TURNS", "Unexplained", "doubt", "known_words", "unexplained"]
+__all__ = ["MEASURES", "TURNS", "Unexplained", "doubt", "known_words", "unexplained"]
 
 TURNS = frozenset(
     """
@@ -37,6 +37,16 @@ TURNS = frozenset(
     """.split()  # noqa: SIM905 - a list is no easier to read
 )
 """Words by which a sentence takes another direction, or brings in another thing."""
+MEASURES = frozenset(
+    """
+    each every both per apiece respectively half double twice times dozen dozens hundred hundreds thousand thousands
+    average averages averaged mean median difference differences discount discounts discounted tax taxes fee fees
+    refund refunds refunded savings saved percent percentage rate ratio share minimum maximum
+    """.split()  # noqa: SIM905 - a list is no easier to read
+)
+"""What a number can be of, or be multiplied by: what is of another measure than the question asks for is no answer."""
+_SUMS = frozenset({"sum", "sums", "summed", "total", "totals", "totaled", "totalled", "altogether", "combined"})
+"""The same where the question asks for another measure; elsewhere "how much" asks for a sum."""
 _OF_NONE = frozenset({"no", "not", "none", "nobody", "nothing", "never", "without", "more", "than"})
 """Turns that an answer needs where the question denies something, or where there is none."""
 _RANKS = {"second": 2, "third": 3, "fourth": 4}
@@ -71,7 +81,6 @@ _RANK = re.compile(r"\b(\d+)(?:st|nd|rd|th)\b")
 _COUNTED_OFF = re.compile(r"(?m)^#?\d\.?$|#\d|step")
 _NUMBERING = re.compile(r"\bno\.? ?(?=#?\d)|\bafter (?=[a-z]+ing\b)")
 """Words that are turns elsewhere."""
-_LABEL = re.compile(r"(?m)^[^:\n.,;]{1,40}:(?=\s|$)")
 _HEADER = re.compile(r"^.*\|.*\n(?=[ \t]*\|?[ \t:]*-{2,}[ \t:|-]*$)", re.MULTILINE)
 """The first row of a table names columns."""
 _PROPER = re.compile(r"(?:[A-Z][a-z]+ (?:of )?)+[A-Z][a-z]+")
@@ -94,10 +103,12 @@ class Unexplained:
 
     words: tuple[str, ...]
     names: tuple[str, ...]
-    """Words with a capital."""
+    """Words with a capital; the first of a sentence too, unless it looks like a verb or an adverb."""
     numbers: tuple[str, ...]
     turns: tuple[str, ...]
     """Words by which a sentence takes another direction: but, only, not, if."""
+    measures: tuple[str, ...]
+    """Words for what a number is of, or is multiplied by, that the question does not ask for: average, each, dozen."""
     complete: bool
     """Whether all that is asked for stands somewhere in the answer, in whatever order and form."""
 
@@ -116,28 +127,30 @@ def doubt(answer: str, references: Sequence[str], question: Question, *, holds: 
     """
     left = unexplained(answer, references, question)
     if holds:
-        turning = (*left.names, *left.numbers, *left.turns)
+        turning = (*left.names, *left.numbers, *left.turns, *left.measures)
         most = MOST_WORDS if original else MOST_WORDS_LOOSENED
         if not turning and len(left.words) <= most:
             return ""
         told = ", ".join(f"'{each}'" for each in (*turning, *left.words)[:4])
         return f"it says more than the rules can vouch for: {told}"
-    if left.complete and not left.numbers and not left.turns and len(left.words) <= MOST_WORDS_FAILED:
+    slight = original and not left.names and len(left.turns) == 1 and len(left.words) < MOST_WORDS_FAILED
+    silent = not left.turns and len(left.words) <= MOST_WORDS_FAILED
+    if left.complete and not left.numbers and (silent or slight):
         return "all that is asked for stands in it, and nothing that the rules could hold against it for sure"
     return ""
 
 
-MOST_WORDS = 2
-"""Of its own words that an answer may have beside names, numbers and turns: of 1,700 answers that passed sealed rules
-(right ones, but for 76) this left 10 wrong ones, one more word 17."""
-MOST_WORDS_LOOSENED = 1
-"""The same for answers that the original fails."""
+MOST_WORDS = 1
+"""Of its own words that an answer may have beside names, numbers, turns and measures. Of 2,630 wrong answers that are
+decided, by sealed rules, this let pass 6, one word more 8."""
+MOST_WORDS_LOOSENED = 0
+"""The same for answers that the original fails: these are let pass only when all that they say is explained."""
 LONGEST_NAME = 8
 """Words of a name of which only the initials are known."""
 MOST_NAMES = 50
 """Words with a capital, one after the other, in which such names are looked for."""
 MOST_WORDS_FAILED = 3
-"""Of its own words in an answer that fails, although it has all that is asked for."""
+"""Of its own words in an answer that fails, although it has all that is asked for; with a turn, one less."""
 
 
 def known_words(references: Sequence[str], question: Question) -> frozenset[str]:
@@ -169,6 +182,7 @@ def unexplained(
         names=tuple(dict.fromkeys(reading.names)),
         numbers=tuple(dict.fromkeys(reading.numbers)),
         turns=tuple(dict.fromkeys(reading.turns)),
+        measures=tuple(dict.fromkeys(reading.measures)),
         complete=_is_complete(text, wanted),
     )
 
@@ -208,33 +222,44 @@ class _Reading:
         self.names: list[str] = []
         self.numbers: list[str] = []
         self.turns: list[str] = []
+        self.measures: list[str] = []
+        self.dated = any(map(_DATE.search, flat))
+        """Whether a date is asked for, so that another one is no detail."""
+        asked = set(_WORDS.findall(_asking(question.text)))
+        sums = _SUMS if asked & MEASURES else frozenset()
+        self.other_measures = (MEASURES | sums) - asked - {word for each in flat for word in each.split()}
 
     def read(self, sentence: str) -> None:
         told = _TOLD.match(sentence.strip()) is not None and not _TURNED.search(sentence)
         sentence = self._without_details(sentence)
         tokens = _TOKEN.findall(sentence)
-        label = _LABEL.match(sentence)
-        labels = len(_TOKEN.findall(label[0])) if label else 0
         for place, token in enumerate(tokens):
+            if token in self.other_measures:
+                self.measures.append(token)
             if token[0].isdigit():
                 if not self._is_known(token):
                     self.numbers.append(token)
             elif token in TURNS or token.endswith("n't"):
                 if not self._is_needed(token):
                     self.turns.append(token)
-            elif told or len(token) <= self.short or token in self.plain or stem(token) in self.known:
+            elif len(token) <= self.short or token in self.plain or stem(token) in self.known:
                 continue
-            elif token in self.capital and place >= labels and (place or len(tokens) < 4):  # sentences begin with one
+            elif token in self.capital and not (told and place == 0) and self._may_name(token, place, tokens):
                 self.names.append(token)
-            else:
+            elif not told:
                 self.words.append(token)
+
+    @staticmethod
+    def _may_name(token: str, place: int, tokens: Sequence[str]) -> bool:
+        """Whether a word with a capital may be a name: sentences begin with other words too."""
+        return place > 0 or len(tokens) < 4 or not token.endswith(("ing", "ed", "ly"))
 
     def _without_details(self, sentence: str) -> str:
         """Without the references, and without numbers that answer nothing: dates, totals, postcodes, durations."""
         of_its_time = not (self.question.months or self.question.years) or not of_another_time(sentence, self.question)
         for each in self.texts:
             sentence = re.sub(rf"(?<![a-z0-9]){re.escape(each)}(?![a-z0-9])", f" {MARK} ", sentence)
-        if of_its_time:
+        if of_its_time and not self.dated:
             sentence = _DATE.sub(" ", sentence)
         sentence = _NUMBERING.sub(" ", _DETAIL.sub(" ", sentence))
         if _PLACE.search(self.question.text) and not any(len(each) == 5 for each in self.digits):
@@ -261,6 +286,11 @@ class _Reading:
         if turn in self.said or (self.of_none and (turn in _OF_NONE or turn.endswith("n't"))):
             return True
         return turn in _RANKS and _RANKS[turn] <= self.count
+
+
+def _asking(question: str) -> str:
+    """A question without what is told after it."""
+    return question[: question.rindex("?")] if "?" in question else question
 
 
 def _choices(reference: str) -> list[str]:

@@ -9,7 +9,7 @@ import pytest
 from pytest_webarena.checks import ORIGINAL, REPAIRED, Verdict, find_grading, judge
 from pytest_webarena.checks.asking import Decision, Grade, JudgeOff, Question
 from pytest_webarena.checks.upstream.stated_numbers import question_of
-from pytest_webarena.checks.upstream.unexplained import unexplained
+from pytest_webarena.checks.upstream.unexplained import doubt, unexplained
 from pytest_webarena.errors import JudgeError
 
 from .helpers import evidence, task
@@ -70,6 +70,68 @@ def test_what_is_left_over(answer: str, left: tuple[str, ...]) -> None:
 def test_what_explains_itself(references: list[str], answer: str) -> None:
     found = unexplained(answer, references, question_of("How far is it from here to MIT?"))
     assert (found.names, found.numbers, found.turns, found.complete) == ((), (), (), True)
+
+
+SPENT = "How much did I spend in May? They gave me a 20% discount on all."
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        (PENDING, "Each of them has 5 pending reviews."),
+        (PENDING, "The average is 5 pending reviews."),
+        (PENDING, "5 dozen are pending."),
+        ("What is the difference of the pending and the approved?", "The approved ones sum up to 5."),
+        (SPENT, "The discount in May was 5."),
+        (PENDING, "Bangor has 5 pending reviews."),
+        (PENDING, "I found that Bangor has 5 pending reviews."),
+        (PENDING, "Bangor: 5 pending reviews"),
+        (PENDING, "The pending reviews of the mayor of the town are 5."),
+    ],
+)
+def test_another_measure_or_name_is_doubted(question: str, answer: str) -> None:
+    """Also where a sentence begins with it, or tells what was found."""
+    assert doubt(answer, ["5"], question_of(question), holds=True, original=True)
+
+
+def test_what_the_question_says_itself_is_not_doubted() -> None:
+    for question, answer in (
+        ("What is the average price?", "The average price is 5."),
+        (PENDING, "In total 5 reviews are pending."),
+        (PENDING, "Scanning all reviews, 5 are pending."),
+    ):
+        assert doubt(answer, ["5"], question_of(question), holds=True, original=True) == ""
+
+
+def test_another_date_is_no_detail_where_a_date_is_asked_for() -> None:
+    asked = question_of("When did I order last?")
+    assert unexplained("May 3, 2023; June 7", ["May 3, 2023"], asked).numbers == ("7",)
+    assert unexplained("Acme; June 7", ["Acme"], asked).numbers == ()
+
+
+def test_what_the_original_fails_passes_only_when_all_of_it_is_explained() -> None:
+    asked = question_of(PENDING)
+    assert doubt("5 old ones are pending", ["5"], asked, holds=True, original=True) == ""
+    assert doubt("5 old ones are pending", ["5"], asked, holds=True, original=False)
+
+
+def test_a_fail_by_one_turn_is_doubted_where_the_original_passes() -> None:
+    asked = question_of(PENDING)
+    answer = "5 reviews are pending, though old"
+    assert doubt(answer, ["5"], asked, holds=False, original=True)
+    assert doubt(answer, ["5"], asked, holds=False, original=False) == ""
+    assert doubt("5 reviews of Ann are pending, though old", ["5"], asked, holds=False, original=True) == ""
+
+
+def test_an_answer_that_is_known_to_be_right_is_not_doubted() -> None:
+    """It says the title of a post, which neither the question nor the reference of task 28 does."""
+    intent = (
+        "Tell me the count of comments that have received more downvotes than upvotes for the user who made the "
+        "latest post on the Worcester forum."
+    )
+    spec = {"must_include": ["0"]}
+    assert judged(spec, "- mineinhusdson\n- Best place for a foot rub?\n- 0", intent).passed is True
+    assert judged(spec, "- mineinhusdson\n- Best place for a foot?\n- 0", intent).passed is False
 
 
 def test_an_answer_that_says_more_is_not_met_and_marked() -> None:

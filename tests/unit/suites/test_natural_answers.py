@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from pytest_webarena.checks.upstream.plain_words import PLAIN_WORDS
+from pytest_webarena.checks.upstream.unexplained import unexplained
 from scripts.measure_gradings import FOLDER, Judged, main, measure, needs_judge, read
 from scripts.plain_words import OPENED, plain_words
 
@@ -17,7 +18,7 @@ FILES = sorted(FOLDER.glob("*.yaml"))
 PHRASINGS = tuple(Path(__file__).with_name(name) for name in ("phrasings.yaml", "more_phrasings.yaml"))
 WRONG_THAT_MAY_PASS = 0.0
 RIGHT_THAT_MAY_FAIL = 0.01
-UNSURE_OF_RIGHT = 0.3
+UNSURE_OF_RIGHT = 0.35
 """Share of the right answers that may be given to a judge model."""
 CORRECTED = 291
 """The labels follow the published reference of this task, 148; the correction of it says 148.80."""
@@ -55,14 +56,24 @@ def test_unsure_answers_are_few_and_decided_ones_right(judged: list[Judged]) -> 
 
 
 @pytest.mark.parametrize("name", ["fifth.yaml", "sixth.yaml"])
-def test_what_is_published_of_sets_that_no_rule_was_made_with(name: str) -> None:
-    """docs/grading.md says how many are decided, and how many of these otherwise than their label."""
-    found = [each for each in measure(read(FOLDER / name)) if each.grading == "repaired"]
+def test_what_is_published_of_sets_that_the_rules_alone_misread(name: str) -> None:
+    """docs/grading.md says how many are decided, and how many of these otherwise than their label.
+
+    With the words of the other sets only, as an answer meets them that nobody has seen.
+    """
+    others = plain_words(answer for path in OPENED if path.name != name for answer in read(path))
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(unexplained, "__defaults__", (frozenset(others),))
+        judged = list(measure(read(FOLDER / name)))
+    found = [each for each in judged if each.grading == "repaired" and not needs_judge(each.labelled.task)]
     decided = [each for each in found if not each.unsure]
-    assert len(decided) > 0.8 * len(found)
-    for right, share in ((True, 0.04), (False, 0.01)):
+    assert len(decided) > 0.75 * len(found)
+    for right, share in ((True, 0.04), (False, 0.003)):
         labelled = [each for each in decided if each.labelled.right is right]
         assert sum(each.passed is not right for each in labelled) <= share * len(labelled)
+    failed = {each.labelled for each in judged if each.grading == "original" and each.passed is False}
+    passed = {each.labelled for each in decided if each.passed and not each.labelled.right}
+    assert passed & failed == set()
 
 
 def test_right_answers_pass(judged: list[Judged]) -> None:

@@ -100,11 +100,29 @@ _STOP = re.compile(r"(?:await\s+)?(?:\w+\.)?stop\((.*)\)", re.DOTALL)
 _QUOTED = re.compile(r"""(["'])(.*)\1""", re.DOTALL)
 
 
+_FURTHER = re.compile(r"""["']\)\s*[;\n]\s*\w+[.(]""")
+"""Where further code begins behind a call."""
+
+
+def _one_call(code: str) -> bool:
+    """Whether nothing is called but what the code begins with, as far as it can be read as code."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = ast.parse(code.strip().removeprefix("await "))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return True
+    match tree.body:
+        case [ast.Expr(value=ast.Call(func=ast.Name() | ast.Attribute(value=ast.Name())))]:
+            return True
+    return False
+
+
 def _stop_anyhow(code: str) -> Stop | None:
     """A ``stop`` that is no Python of this grammar, read as upstream does: its answer is all between the outer quotes,
     whatever quotes are inside; empty if it is a name or another expression, for that is never evaluated."""
     match = _STOP.fullmatch(code.strip())
-    if match is None:
+    if match is None or _FURTHER.search(code) or not _one_call(code):
         return None
     said = match[1].strip()
     if quoted := _QUOTED.fullmatch(said):

@@ -247,6 +247,35 @@ def test_the_example_of_the_documentation(capsys: pytest.CaptureFixture[str], mo
     assert "failed" in printed
 
 
+def test_the_documented_calls_of_browsergym(monkeypatch: pytest.MonkeyPatch) -> None:
+    root = Path(__file__).parents[2]
+    monkeypatch.chdir(root)
+    page = (root / "docs" / "gym.md").read_text("utf-8").split("## Agents of BrowserGym")[1]
+    said: dict[str, Any] = {"gymnasium": gymnasium}
+    try:
+        exec(compile(page.split("```python\n")[1].split("\n```\n")[0], "docs/gym.md", "exec"), said)
+        observation = said["observation"]
+        assert re.fullmatch(r"click\('\d+'\)", observation["last_action"])
+        assert observation["last_action_error"] == ""
+        for name in re.findall(r"`(\w+)`", page.split("| | |")[1].split("`axtree_object`")[0]):
+            known = {
+                "role",
+                "message",
+                "timestamp",
+                "user",
+                "assistant",
+                "infeasible",
+                "data",
+                "observation",
+                "screenshot",
+            }
+            assert name in known or name in observation
+        assert not {"axtree_object", "dom_object", "extra_element_properties"} & observation.keys()
+    finally:
+        if "env" in said:
+            said["env"].close()
+
+
 def test_a_question_without_sites_starts_no_browser(tmp_path: Path) -> None:
     env = TasksEnv(without_sites(tmp_path), browser_executable="/there/is/none", render_mode="ansi")
     observation, _ = env.reset()

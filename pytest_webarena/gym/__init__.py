@@ -23,4 +23,5 @@ ENV_ID = "pytest_webarena/Tasks-v0"
 """For `gymnasium.make`; importing this package registers it."""
 
 if ENV_ID not in _gymnasium.registry:
-    _gymnasium.register(id=ENV_ID, entry_point="pytest_webarena.gym.env:TasksEnv")
+    # Observations tell the time that passed.
+    _gymnasium.register(id=ENV_ID, entry_point="pytest_webarena.gym.env:TasksEnv", nondeterministic=True)

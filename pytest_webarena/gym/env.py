@@ -24,6 +24,7 @@ from pytest_webarena.checks.told import answer_form
 from pytest_webarena.errors import TaskFileError, UsageError, closest, error_of
 from pytest_webarena.evidence import Evidence, StepRecord
 from pytest_webarena.gym.house import Guest, HouseKey, enter
+from pytest_webarena.gym.retold import Retold
 from pytest_webarena.gym.rollout import Rollout
 from pytest_webarena.gym.spaces import AnyText
 from pytest_webarena.sites.catalogues.loading import load_catalogue
@@ -52,10 +53,10 @@ class TasksEnv(gymnasium.Env[dict[str, Any], "str | Action"]):
 
     ``tasks`` are task files, folders of them, or `Task` values. ``reset(options={"task": id})`` chooses one; without it
     they come in an order that the seed decides. An action is text in ``grammar``, or an `Action`. The observation holds
-    ``goal``, ``text``, ``url``, ``title``, ``error`` (of the last action), ``notes`` and ``dialog``, and with a picture
-    asked for in ``observation`` also ``screenshot``. The reward is 0 until the end, then the checks' score, 0 to 1.
-    An answer terminates the episode; a limit or a stop rule truncates it. ``info`` has ``task``, ``steps``, and at the
-    end ``stop_reason``, ``answer``, ``passed``, ``score`` and ``verdict``.
+    ``goal``, ``text``, ``url``, ``title``, ``error`` (of the last action), ``notes`` and ``dialog``, what `Retold`
+    tells in BrowserGym's names, and with a picture asked for in ``observation`` also ``screenshot``. The reward is 0
+    until the end, then the checks' score, 0 to 1. An answer terminates the episode; limits and stop rules truncate it.
+    ``info`` has ``task``, ``steps``, and at the end ``stop_reason``, ``answer``, ``passed``, ``score`` and ``verdict``.
 
     Starts nothing before the first `reset`. Environments of one process share a browser and the broker of the sites.
     Raises `UsageError` for bad arguments, and `TrialError` from `reset` and `step` when sites or browser break, or when
@@ -101,10 +102,11 @@ class TasksEnv(gymnasium.Env[dict[str, Any], "str | Action"]):
         self._task: Task | None = None
         self._queue: list[str] = []
         self._collector: Collector | None = None
+        self._retold: Retold | None = None
         self._seen: Observation | None = None
         self._steps = 0
         lines = {name: AnyText(_LINE) for name in ("goal", "url", "title", "error", "notes", "dialog")}
-        spaces: dict[str, gymnasium.Space[Any]] = {**lines, "text": AnyText(_TEXT)}
+        spaces: dict[str, gymnasium.Space[Any]] = {**lines, "text": AnyText(_TEXT), **Retold.spaces(_LINE)}
         self._pictured = seen.pictured()
         if self._pictured:
             width, height = self._picture_size(seen)
@@ -142,8 +144,11 @@ class TasksEnv(gymnasium.Env[dict[str, Any], "str | Action"]):
         stage = self._stage
         collector = self._collector = Collector(task, stage, write_timeout=self._options.write_timeout)
 
+        retold = self._retold = Retold(self._goal(), stage.images, _LINE)
+
         def stepped(step: StepRecord) -> None:
             self._steps = step.index + 1
+            retold.stepped(step)
             collector.stepped(step.index)
 
         own = task.limits
@@ -264,6 +269,8 @@ class TasksEnv(gymnasium.Env[dict[str, Any], "str | Action"]):
         }
         shown: dict[str, Any] = {name: text[:_LINE] for name, text in lines.items()}
         shown["text"] = observation.text[:_TEXT]
+        assert self._retold is not None
+        shown |= self._retold.shown(observation)
         if self._pictured:
             width, height = self._picture_size(self._session_config.observation)
             shown["screenshot"] = _pixels(observation.marked or observation.screenshot, (width, height))

@@ -1,4 +1,5 @@
-"""The space of any text. Gymnasium's own ``Text`` has a list of all its characters; here they are all of Unicode."""
+"""The spaces of any text and of any message. Gymnasium's own ``Text`` has a list of all its characters; here they
+are all of Unicode."""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ from typing import Any
 
 from gymnasium import Space
 
-__all__ = ["AnyText"]
+__all__ = ["AnyMessage", "AnyText"]
 
 _SAMPLED = 64
 
@@ -41,5 +42,36 @@ class AnyText(Space[str]):
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, AnyText) and self.max_length == other.max_length
+
+    __hash__ = None  # type: ignore[assignment]  # as all of Gymnasium's spaces
+
+
+class AnyMessage(Space[dict[str, Any]]):
+    """Mappings from names to texts, numbers or further ones: what was said by whom and when, or a part of that."""
+
+    def __init__(self, *, seed: int | None = None) -> None:
+        super().__init__(dtype=dict, seed=seed)
+
+    @property
+    def is_np_flattenable(self) -> bool:
+        """No: it has no shape."""
+        return False
+
+    def sample(self, mask: Any = None, probability: Any = None) -> dict[str, Any]:
+        """A message without text; masks are ignored."""
+        return {"type": "text", "text": ""}
+
+    def contains(self, x: Any) -> bool:
+        """Whether it is such a mapping."""
+        return isinstance(x, dict) and all(
+            isinstance(name, str) and (isinstance(value, str | float) or self.contains(value))
+            for name, value in x.items()
+        )
+
+    def __repr__(self) -> str:
+        return "AnyMessage()"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, AnyMessage)
 
     __hash__ = None  # type: ignore[assignment]  # as all of Gymnasium's spaces

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+<<<<<<< HEAD
 import os
 import select
 import signal
+=======
+import io
+import re
+>>>>>>> gymb
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +19,7 @@ import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import AsyncVectorEnv, SyncVectorEnv
+from PIL import Image
 
 import pytest_webarena.gym
 from pytest_webarena.actions import Goto, Stop
@@ -47,6 +53,13 @@ def without_sites(folder: Path) -> Path:
     file = folder / "blank.yaml"
     file.write_text("tasks: [{id: blank, intent: Say yes., sites: [], checks: [{answer: {exact: 'yes'}}]}]")
     return file
+
+
+def picture() -> bytes:
+    """A small one."""
+    into = io.BytesIO()
+    Image.new("RGB", (8, 8), "red").save(into, "PNG")
+    return into.getvalue()
 
 
 @pytest.fixture
@@ -87,6 +100,63 @@ def test_episodes(env: TasksEnv) -> None:
     assert env.step(Stop("no"))[1:4] == (0.0, True, False)
     with pytest.raises(UsageError, match="did you mean 'visit'"):
         env.reset(options={"task": "vist"})
+
+
+FORM = """
+defaults: {sites: [homepage]}
+tasks:
+  - id: ask
+    intent: Say yes.
+    images: [file:look.png]
+    checks: [{answer: {exact: "yes"}}]
+"""
+
+
+def test_an_agent_of_browsergym_finds_what_it_looks_for(tmp_path: Path, browser_executable: str | None) -> None:
+    (tmp_path / "look.png").write_bytes(picture())
+    (tmp_path / "tasks.yaml").write_text(FORM)
+    env = TasksEnv(tmp_path, grammar="playwright", browser_executable=browser_executable)
+    try:
+        first, _ = env.reset(seed=1)
+        assert env.observation_space.contains(first)
+        assert (first["open_pages_urls"], first["active_page_index"].tolist()) == ((first["url"],), [0])
+        assert first["open_pages_titles"] == (first["title"],)
+        assert (first["last_action"], first["last_action_error"], first["elapsed_time"].tolist()) == ("", "", [0.0])
+        assert first["goal_object"][0] == {"type": "text", "text": first["goal"]}
+        assert first["goal_object"][1]["image_url"]["url"].startswith("data:image/png;base64,")
+        assert [(said["role"], said["message"]) for said in first["chat_messages"]] == [("user", first["goal"])]
+        again, _ = env.reset(seed=1)
+        assert again["chat_messages"] == first["chat_messages"]
+        assert again["elapsed_time"] == first["elapsed_time"]
+
+        (link, *_) = re.findall(r"\[(\d+)\] link", again["text"])
+        focused = env.step("keyboard_press('Tab')")[0]
+        assert focused["focused_element_bid"]
+        assert focused["focused_element"].startswith(f"[{focused['focused_element_bid']}] ")
+        assert focused["last_action"] == "keyboard_press('Tab')"
+        assert focused["elapsed_time"][0] > 0
+        wrong = env.step(f"click('a{link}')")[0]
+        assert f"'a{link}' is an id of another tree" in wrong["last_action_error"] == wrong["error"]
+        assert (wrong["url"], wrong["last_action"]) == (first["url"], f"click('a{link}')")
+        clicked = env.step(f"click('{link}')")[0]
+        assert clicked["last_action_error"] == ""
+        opened = env.step("new_tab()")[0]
+        assert opened["active_page_index"].tolist() == [1]
+        assert opened["open_pages_urls"] == (clicked["url"], opened["url"])
+        assert env.step("tab_focus(0)")[0]["active_page_index"].tolist() == [0]
+        last, reward, terminated, *_ = env.step("send_msg_to_user('yes')")
+        assert (reward, terminated) == (1.0, True)
+        assert env.observation_space.contains(last)
+        assert [(said["role"], said["message"]) for said in last["chat_messages"][1:]] == [("assistant", "yes")]
+
+        env.reset()
+        env.step(Goto("/manuals/"))
+        given_up = env.step("report_infeasible('no such page')")[0]
+        assert given_up["chat_messages"][-1]["role"] == "infeasible"
+        assert given_up["chat_messages"][-1]["message"] == "no such page"
+        assert given_up["chat_messages"][-1]["timestamp"] > 0
+    finally:
+        env.close()
 
 
 def test_gymnasiums_own_check(tmp_path: Path, browser_executable: str | None) -> None:
@@ -244,6 +314,35 @@ def test_the_example_of_the_documentation(capsys: pytest.CaptureFixture[str], mo
     assert "Tab 0 (current)" in printed
     assert "0.0 True answered" in printed
     assert "failed" in printed
+
+
+def test_the_documented_calls_of_browsergym(monkeypatch: pytest.MonkeyPatch) -> None:
+    root = Path(__file__).parents[2]
+    monkeypatch.chdir(root)
+    page = (root / "docs" / "gym.md").read_text("utf-8").split("## Agents of BrowserGym")[1]
+    said: dict[str, Any] = {"gymnasium": gymnasium}
+    try:
+        exec(compile(page.split("```python\n")[1].split("\n```\n")[0], "docs/gym.md", "exec"), said)
+        observation = said["observation"]
+        assert re.fullmatch(r"click\('\d+'\)", observation["last_action"])
+        assert observation["last_action_error"] == ""
+        for name in re.findall(r"`(\w+)`", page.split("| | |")[1].split("`axtree_object`")[0]):
+            known = {
+                "role",
+                "message",
+                "timestamp",
+                "user",
+                "assistant",
+                "infeasible",
+                "data",
+                "observation",
+                "screenshot",
+            }
+            assert name in known or name in observation
+        assert not {"axtree_object", "dom_object", "extra_element_properties"} & observation.keys()
+    finally:
+        if "env" in said:
+            said["env"].close()
 
 
 def test_a_question_without_sites_starts_no_browser(tmp_path: Path) -> None:

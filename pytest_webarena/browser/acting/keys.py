@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 
-__all__ = ["UnknownKey", "playwright_keys"]
+__all__ = ["HELD", "HELD_ALIASES", "UnknownKey", "playwright_keys"]
 
 _NAMED = (
     "Alt", "AltGraph", "ArrowDown", "ArrowLeft", "ArrowRight", "ArrowUp", "Backspace", "CapsLock", "ContextMenu",
@@ -30,6 +30,10 @@ _ALIASES = {
     "prtsc": "PrintScreen", "print": "PrintScreen", "apps": "ContextMenu", "menu": "ContextMenu", "dot": ".",
     "equals": "=",
 }  # fmt: skip
+HELD = ("Alt", "Control", "ControlOrMeta", "Meta", "Shift")
+"""Keys that can be held down during a click."""
+HELD_ALIASES = {alias: name for alias, name in _ALIASES.items() if name in HELD}
+"""Their other names."""
 _MODIFIERS = frozenset(
     {"Alt", "Control", "ControlOrMeta", "Meta", "Shift"}
     | {f"{name}{side}" for name in ("Alt", "Control", "Meta", "Shift") for side in ("Left", "Right")}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from pytest_webarena.actions import Element, Point, Target
@@ -25,6 +25,8 @@ class Parameter:
     doc: str
     required: bool = True
     choices: tuple[str, ...] = ()
+    aliases: Mapping[str, str] = field(default_factory=dict)
+    """Other names of choices that are understood, in lower case."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -135,7 +137,8 @@ class Arguments:
     def _choice(self, parameter: Parameter, value: str) -> str:
         if not parameter.choices:
             return value
-        found = next((choice for choice in parameter.choices if choice.lower() == value.lower()), None)
+        said = parameter.aliases.get(value.lower(), value).lower()
+        found = next((choice for choice in parameter.choices if choice.lower() == said), None)
         if found is None:
             raise WrongArgument(
                 f"{parameter.name!r}: expected one of {', '.join(parameter.choices)}, found {shown(value)}"

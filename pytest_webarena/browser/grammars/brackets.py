@@ -40,12 +40,13 @@ from pytest_webarena.actions import (
     Wait,
     infeasible,
 )
+from pytest_webarena.browser.acting.keys import HELD, HELD_ALIASES
 from pytest_webarena.browser.grammars.forms import Form, Verbs, number, parse_form
 
 __all__ = ["BracketGrammar", "coordinates", "set_of_marks"]
 
 _TEXT = r"\[(?P<text>.*)\]"
-_MODIFIERS = {name.lower(): name for name in ("Alt", "Control", "ControlOrMeta", "Meta", "Shift")} | {"ctrl": "Control"}
+_MODIFIERS = {name.lower(): name for name in HELD} | HELD_ALIASES
 _COUNTS = {"single": 1, "double": 2, "triple": 3}
 _BUTTONS = {"left", "right", "middle"}
 _Direction = Literal["up", "down", "left", "right"]

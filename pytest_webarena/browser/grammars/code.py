@@ -13,7 +13,7 @@ from pytest_webarena.errors import closest
 
 __all__ = ["Call", "Chain", "WrongCode", "chain_of", "selector_of"]
 
-_ROOTS = ("page", "dialog")
+_ROOTS = ("page", "browser", "dialog")
 
 
 class WrongCode(Exception):

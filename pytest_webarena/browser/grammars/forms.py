@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from pytest_webarena.actions import Action, Invalid
 from pytest_webarena.browser.grammars.replies import fenced, to_its_end
 from pytest_webarena.errors import closest
 
-__all__ = ["Form", "Verbs", "number", "parse_form"]
+__all__ = ["Form", "Verbs", "no_verb", "number", "parse_form", "wrong_form"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,8 +36,7 @@ def parse_form(text: str, verbs: Verbs, example: str) -> Action:
     action = to_its_end(text, action, verbs)
     verb = re.split(r"[\s\[]", action, maxsplit=1)[0]
     if verb not in verbs:
-        known = closest(verb[:40], verbs)
-        return Invalid(text, f"{verb[:80]!r} is no action; {known}. The action comes first inside the ```.")
+        return Invalid(text, no_verb(action, verb, verbs, example))
     rest = action[len(verb) :].strip()
     for form in verbs[verb]:
         match = form.pattern.fullmatch(rest)
@@ -45,7 +44,25 @@ def parse_form(text: str, verbs: Verbs, example: str) -> Action:
         if made is not None:
             return made
     forms = " or ".join(form.shown for form in verbs[verb])
-    return Invalid(text, f"{action[:200]!r} is not a valid {verb} action. The format is: {forms}")
+    return Invalid(text, wrong_form(action, verb, forms))
+
+
+_CALL = re.compile(r"(\w+)\s*\(")
+
+
+def no_verb(action: str, verb: str, verbs: Iterable[str], example: str) -> str:
+    """What an agent is told whose action begins with none of ``verbs``."""
+    if (call := _CALL.match(action)) is not None:
+        known = "" if call[1] in verbs else f"; {call[1][:40]!r} is no action, {closest(call[1][:40], verbs)}"
+        wanted = f"expected a verb and its arguments in brackets, e.g. {example}"
+        return f"{action[:80]!r} is written as a call; {wanted}{known}."
+    return f"{verb[:80]!r} is no action; {closest(verb[:40], verbs)}. The action comes first inside the ```."
+
+
+def wrong_form(action: str, verb: str, forms: str) -> str:
+    """What an agent is told whose arguments are in none of the ``forms`` of its verb."""
+    ids = "; id is the number in brackets before an element of the latest observation" if "[id]" in forms else ""
+    return f"{action[:200]!r} is not a valid {verb} action. The format is: {forms}{ids}"
 
 
 def number(text: str | None) -> float | None:

@@ -2,7 +2,8 @@
 
 Nothing is executed: the call is parsed as Python syntax, its arguments have to be literals, and its chain of locators
 becomes a Playwright selector. As upstream, the last call of the chain is the action. Beyond upstream: double and right
-clicks, dragging, uploads, the mouse and the keyboard, dialogs, reloading, waiting; regular expressions as texts.
+clicks, dragging, uploads, the mouse and the keyboard, dialogs, reloading, waiting; regular expressions as texts; the
+calls of BrowserGym's agents (`browsergym`), whose first argument is an element's id.
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ from pytest_webarena.actions import (
     Wait,
     infeasible,
 )
+from pytest_webarena.browser.grammars.browsergym import SAME_AS, aimed, bare_call
 from pytest_webarena.browser.grammars.code import Call, Chain, WrongCode, chain_of, selector_of
 from pytest_webarena.browser.grammars.replies import fenced
 from pytest_webarena.errors import closest
@@ -59,12 +61,14 @@ def parse(text: str) -> Action:
     >>> parse('```page.get_by_label("Search").fill("atlas")```')
     Type(target=Selector(selector='internal:label="Search"i'), text='atlas', clear=True, enter=False)
     """
-    code = fenced(text, _EXAMPLE)
+    code: str | Invalid = bare_call(text) or fenced(text, _EXAMPLE)
     if isinstance(code, Invalid):
         return code
     try:
         return _read(code)
     except WrongCode as wrong:
+        if (stop := _stop_anyhow(code)) is not None:
+            return stop
         return Invalid(text, f"{code[:200]!r} is not a valid action: {wrong}. For example: {_EXAMPLE}")
 
 
@@ -92,8 +96,48 @@ def _read(code: str) -> Action:
         raise WrongCode("it is nested too deeply") from None
 
 
+_STOP = re.compile(r"(?:await\s+)?(?:\w+\.)?stop\((.*)\)", re.DOTALL)
+_QUOTED = re.compile(r"""(["'])(.*)\1""", re.DOTALL)
+
+
+_FURTHER = re.compile(r"""["']\)\s*[;\n]\s*\w+[.(]""")
+"""Where further code begins behind a call."""
+
+
+def _one_call(code: str) -> bool:
+    """Whether nothing is called but what the code begins with, as far as it can be read as code."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = ast.parse(code.strip().removeprefix("await "))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return True
+    match tree.body:
+        case [ast.Expr(value=ast.Call(func=ast.Name() | ast.Attribute(value=ast.Name())))]:
+            return True
+    return False
+
+
+def _stop_anyhow(code: str) -> Stop | None:
+    """A ``stop`` that is no Python of this grammar, read as upstream does: its answer is all between the outer quotes,
+    whatever quotes are inside; empty if it is a name or another expression, for that is never evaluated."""
+    match = _STOP.fullmatch(code.strip())
+    if match is None or _FURTHER.search(code) or not _one_call(code):
+        return None
+    said = match[1].strip()
+    if quoted := _QUOTED.fullmatch(said):
+        return Stop(quoted[2])
+    if "(" in said or "\n" in said:
+        return None  # a call, or code that goes on
+    return Stop(said if re.fullmatch(r"-?\d+(?:\.\d+)?", said, re.ASCII) else "")
+
+
 def _act(root: str, calls: list[Call]) -> Action:
     *path, last = calls
+    if not path and last.name in SAME_AS:
+        last = Call(SAME_AS[last.name], last.args, last.options)
+    if root == "browser" and (path or last.name not in _ON_BROWSER):
+        raise WrongCode("it begins with 'browser' instead of page")
     if root == "dialog":
         if path or last.name not in ("accept", "dismiss"):
             raise WrongCode('dialog.accept(), dialog.accept("text") or dialog.dismiss() is expected')
@@ -104,9 +148,9 @@ def _act(root: str, calls: list[Call]) -> Action:
         # page.click(selector) and its like: the first argument is the locator.
         if last.name in _ON_PAGE:
             return _ON_PAGE[last.name](last)
-        if last.name in _ON_ELEMENT and last.args:
-            target = Selector(last.text())
-            return _ON_ELEMENT[last.name](Call(last.name, last.args[1:], last.options), target)
+        if last.name in _ON_ELEMENT and (last.args or not _IDS.isdisjoint(last.options)):
+            target, rest = aimed(last, *_IDS)
+            return _ON_ELEMENT[last.name](rest, target)
         raise WrongCode(f"page has no action {last.name[:60]!r}; {closest(last.name[:40], (*_ON_PAGE, *_ON_ELEMENT))}")
     if last.name not in _ON_ELEMENT:
         raise WrongCode(f"an element has no action {last.name[:60]!r}; {closest(last.name[:40], _ON_ELEMENT)}")
@@ -114,11 +158,15 @@ def _act(root: str, calls: list[Call]) -> Action:
 
 
 _BUTTONS = ("left", "right", "middle")
+_IDS = frozenset({"bid", "selector"})
+"""What the first argument of a call on the page is called."""
 
 
 def _click(call: Call, target: Target, count: int = 1) -> Action:
-    button = call.options.get("button", "left")
-    modifiers = call.options.get("modifiers", ())
+    # By position as in BrowserGym: what follows the element, or the two coordinates.
+    more = call.args[2:] if isinstance(target, Point) else call.args
+    button = call.options.get("button", more[0] if more else "left")
+    modifiers = call.options.get("modifiers", more[1] if len(more) > 1 else ())
     if button not in _BUTTONS:
         raise WrongCode(f"button is one of {', '.join(_BUTTONS)}")
     if not isinstance(modifiers, list | tuple) or not all(isinstance(each, str) for each in modifiers):
@@ -128,7 +176,7 @@ def _click(call: Call, target: Target, count: int = 1) -> Action:
 
 
 def _select(call: Call, target: Target) -> Action:
-    return Select(target, call.texts(0, "value", "label"))
+    return Select(target, call.texts(0, "value", "label", "options"))
 
 
 def _drag(call: Call, target: Target) -> Action:
@@ -153,27 +201,47 @@ _ON_ELEMENT: Mapping[str, Callable[[Call, Target], Action]] = {
     "uncheck": lambda call, target: Check(target, checked=False),
     "set_checked": lambda call, target: Check(target, checked=bool(call.args[0] if call.args else True)),
     "drag_to": _drag,
-    "set_input_files": lambda call, target: Upload(target, call.texts(0, "files")),
+    "set_input_files": lambda call, target: Upload(target, call.texts(0, "files", "file")),
     "scroll_into_view_if_needed": lambda call, target: Hover(target),
 }
 
 
 def _page_press(call: Call) -> Action:
-    if len(call.args) > 1:
-        return Press(call.text(1), Selector(call.text(0)))
+    if len(call.args) > 1 or not _IDS.isdisjoint(call.options):
+        target, rest = aimed(call, *_IDS)
+        return Press(rest.text(0, "key", "key_comb"), target)
     return Press(call.text(0, "key"))
 
 
+def _page_drag(call: Call) -> Action:
+    source, rest = aimed(call, "source", "from_bid")
+    to, _ = aimed(rest, "target", "to_bid")
+    return Drag(source, to)
+
+
+def _mouse_drag(call: Call) -> Action:
+    return Drag(
+        Point(call.number(0, "from_x"), call.number(1, "from_y")), Point(call.number(2, "to_x"), call.number(3, "to_y"))
+    )
+
+
+def _noop(call: Call) -> Action:
+    seconds = call.number(0, "wait_ms", default=0) / 1000
+    return Wait(seconds) if seconds else Noop()
+
+
 def _wheel(call: Call) -> Action:
-    across, down = call.number(0, "delta_x"), call.number(1, "delta_y", default=0)
+    across, down = call.number(0, "delta_x", default=0), call.number(1, "delta_y", default=0)
     if abs(across) > abs(down):
         return Scroll("right" if across > 0 else "left", pixels=abs(across))
     if not down:
-        raise WrongCode("mouse.wheel() expects how far to scroll")
+        raise WrongCode(f"{call.name}() expects how far to scroll")
     return Scroll("down" if down > 0 else "up", pixels=abs(down))
 
 
 def _page_scroll(call: Call) -> Action:
+    if len(call.args) > 1 or "delta_x" in call.options or "delta_y" in call.options:
+        return _wheel(call)
     direction = call.text(0, "direction", default="down").lower()
     if direction not in ("up", "down", "left", "right"):
         raise WrongCode('scroll() expects "up", "down", "left" or "right"')
@@ -187,7 +255,7 @@ def _at(call: Call) -> Point:
 def _tab(call: Call) -> Action:
     number = call.number(0, "page_number", "index")
     if number != int(number) or number < 0:
-        raise WrongCode("page_focus() expects the number of a tab, from 0")
+        raise WrongCode(f"{call.name}() expects the number of a tab, from 0")
     return FocusTab(int(number))
 
 
@@ -211,11 +279,15 @@ _ON_PAGE: Mapping[str, Callable[[Call], Action]] = {
     "page_close": lambda call: CloseTab(),
     "close": lambda call: CloseTab(),
     "wait_for_timeout": lambda call: Wait(call.number(0, "timeout") / 1000),
-    "noop": lambda call: Noop(),
+    "drag_and_drop": _page_drag,
+    "mouse_drag_and_drop": _mouse_drag,
+    "noop": _noop,
     "note": lambda call: Note(call.text()),
-    "stop": lambda call: Stop(call.text(0, "answer", default="")),
+    "stop": lambda call: Stop(call.text(0, "answer", "text", default="")),
     "report_infeasible": lambda call: infeasible(call.text(0, "reason", default="")),
 }
+_ON_BROWSER = frozenset({"new_tab", "page_focus", "tab_focus", "page_close", "goto", "go_back", "go_forward", "stop"})
+"""Upstream looks at the last call only; these agents call on the browser as well."""
 
 _DESCRIPTION = """\
 Reply with one Playwright call in Python between two ```, for example:

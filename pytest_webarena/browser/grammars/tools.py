@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, Literal
 
 from pytest_webarena.actions import (
@@ -34,6 +35,7 @@ from pytest_webarena.actions import (
     Wait,
     infeasible,
 )
+from pytest_webarena.browser.acting.keys import HELD, HELD_ALIASES
 from pytest_webarena.browser.grammars.arguments import Arguments, Parameter, WrongArgument, shown
 from pytest_webarena.browser.grammars.replies import json_objects
 from pytest_webarena.errors import closest
@@ -41,7 +43,6 @@ from pytest_webarena.errors import closest
 __all__ = ["describe", "parse", "parse_call", "tools"]
 
 _DIRECTIONS = ("up", "down", "left", "right")
-_MODIFIERS = ("Alt", "Control", "ControlOrMeta", "Meta", "Shift")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,9 +63,13 @@ def _text(name: str, doc: str, *, required: bool = True, choices: tuple[str, ...
 
 
 def _some(
-    name: str, kind: Literal["number", "count", "flag", "texts"], doc: str, choices: tuple[str, ...] = ()
+    name: str,
+    kind: Literal["number", "count", "flag", "texts"],
+    doc: str,
+    choices: tuple[str, ...] = (),
+    aliases: Mapping[str, str] = MappingProxyType({}),
 ) -> Parameter:
-    return Parameter(name=name, kind=kind, doc=doc, required=False, choices=choices)
+    return Parameter(name=name, kind=kind, doc=doc, required=False, choices=choices, aliases=aliases)
 
 
 _ALL = (
@@ -75,7 +80,7 @@ _ALL = (
             _target("What to click"),
             _text("button", "The mouse button; left if left out.", required=False, choices=("left", "right", "middle")),
             _some("count", "count", "2 is a double click; 1 if left out."),
-            _some("modifiers", "texts", "Keys held down meanwhile.", _MODIFIERS),
+            _some("modifiers", "texts", "Keys held down meanwhile.", HELD, HELD_ALIASES),
         ),
         make=lambda element, button="left", count=1, modifiers=(): Click(element, button, count, modifiers),
     ),

@@ -30,8 +30,8 @@ from pytest_webarena.actions import (
     Stop,
     Type,
 )
+from pytest_webarena.browser.grammars.forms import no_verb, wrong_form
 from pytest_webarena.browser.grammars.replies import fenced, to_its_end
-from pytest_webarena.errors import closest
 
 __all__ = ["describe", "parse"]
 
@@ -51,12 +51,11 @@ def parse(text: str) -> Action:
     action = to_its_end(text, action, _VERBS)
     verb = action.partition("[")[0].strip() if "[" in action else action.split()[0]
     if verb not in _VERBS:
-        known = closest(verb[:40], _VERBS)
-        return Invalid(text, f"{verb[:80]!r} is no action; {known}. The action comes first inside the ```.")
+        return Invalid(text, no_verb(action, verb, _VERBS, "click [42]"))
     form, read = _VERBS[verb]
     parsed = read(action)
     if parsed is None:
-        return Invalid(text, f"{action[:200]!r} is not a valid {verb} action. The format is: {form}")
+        return Invalid(text, wrong_form(action, verb, form))
     return parsed
 
 

@@ -11,11 +11,17 @@ import pytest
 from pytest_webarena.actions import (
     Action,
     Back,
+    Check,
     Click,
+    CloseTab,
     Drag,
     Element,
+    FocusTab,
+    Forward,
+    Goto,
     Hover,
     Invalid,
+    NewTab,
     Noop,
     Point,
     Press,
@@ -24,8 +30,11 @@ from pytest_webarena.actions import (
     Selector,
     Stop,
     Type,
+    Upload,
     Wait,
 )
+from pytest_webarena.browser.acting.equivalence import equivalent
+from pytest_webarena.browser.acting.keys import playwright_keys
 from pytest_webarena.browser.grammars import grammar
 from pytest_webarena.browser.grammars.tools import parse_call, tools
 from tests.unit.browser.test_grammars import EXAMPLES
@@ -47,6 +56,27 @@ from tests.unit.browser.test_grammars import EXAMPLES
         ("playwright", "```(lambda: page)().goto('a')```", "a chain of calls that begins with page"),
         ("playwright", "```page.locator(**{'selector': 'a'}).click()```", "** is not understood"),
         ("playwright", "page.reload()", "No action found"),
+        ("playwright", "```click('a51')```", "expects the number in brackets that the latest observation shows"),
+        ("playwright", "click('a51')", "'a51' is an id of another tree"),
+        ("playwright", "fill('b12', 'tea')", "fill() expects the number in brackets"),
+        ("playwright", "press('cA7', 'Enter')", "press() expects the number in brackets"),
+        ("playwright", "drag_and_drop('5', 'a6')", "'a6' is an id of another tree"),
+        ("playwright", "I would click('51')", "No action found"),
+        ("playwright", "```click([4, 5])```", "click() expects a text in quotes"),
+        ("playwright", "```fill(value='tea')```", "page has no action 'fill'"),
+        ("playwright", "```stop(str(total))```", "arguments have to be texts in quotes"),
+        ("playwright", "```scroll(0, 0)```", "scroll() expects how far to scroll"),
+        ("playwright", '```page.stop("a")\npage.click("b")```', "expected one call"),
+        ("playwright", '```page.stop("a"); page.click("b")```', "expected one call"),
+        ("playwright", '```page.stop("a "b" c")\npage.click("b")```', "can't be read as code"),
+        ("playwright", '```page.stop("a").then("b")```', "an element has no action 'then'"),
+        ("playwright", "```answer = 4\npage.stop(answer)```", "expected one call"),
+        ("webarena", "```click('a51')```", "written as a call; expected a verb and its arguments in brackets"),
+        ("webarena", "```click [a51]```", "id is the number in brackets before an element of the latest observation"),
+        ("webarena", "```fill('51', 'x')```", "'fill' is no action"),
+        ("set_of_marks", "```fill('a51', 'x')```", "expected a verb and its arguments in brackets, e.g. click [42]."),
+        ("set_of_marks", "```fill [a51] [x]```", "id is the number in brackets before an element"),
+        ("coordinates", "```click('a51')```", "e.g. click [640] [360]"),
         ("set_of_marks", "```click [4] [sideways]```", "click [id]"),
         ("set_of_marks", "```clik [4]```", "did you mean 'click'"),
         ("set_of_marks", "```drag [4]```", "drag [id] [id]"),
@@ -165,3 +195,91 @@ def test_calls_come_as_mappings_or_as_json_and_models_are_sloppy() -> None:
 @pytest.mark.parametrize("arguments", ["{", "[]", "[" * 100_000, 5, ["a"], {1: 2}, {"element": {}}, {"element": True}])
 def test_calls_that_are_none(arguments: Any) -> None:
     assert isinstance(parse_call("click", arguments), Invalid)
+
+
+@pytest.mark.parametrize(
+    ("code", "action"),
+    [
+        ("click('51')", Click(Element("51"))),
+        ("click(51)", Click(Element("51"))),
+        ("click('[51]')", Click(Element("51"))),
+        ("click(bid='51', button='right')", Click(Element("51"), "right")),
+        ("click('51', 'middle', ['Shift'])", Click(Element("51"), "middle", 1, ("Shift",))),
+        ("click('h1')", Click(Selector("h1"))),
+        ("page.click('#a51')", Click(Selector("#a51"))),
+        ("dblclick('51')", Click(Element("51"), count=2)),
+        ("hover('51')", Hover(Element("51"))),
+        ("fill('51', 'x')", Type(Element("51"), "x", clear=True)),
+        ("fill(bid='51', value='x')", Type(Element("51"), "x", clear=True)),
+        ("clear('51')", Type(Element("51"), "", clear=True)),
+        ("press('51', 'Enter')", Press("Enter", Element("51"))),
+        ("press(bid='51', key_comb='ctrl+a')", Press("ctrl+a", Element("51"))),
+        ("check('51')", Check(Element("51"))),
+        ("uncheck('51')", Check(Element("51"), checked=False)),
+        ("select_option('51', ['a', 'b'])", Select(Element("51"), ("a", "b"))),
+        ("select_option('51', options='a')", Select(Element("51"), ("a",))),
+        ("drag_and_drop('5', '6')", Drag(Element("5"), Element("6"))),
+        ("upload_file('51', 'cv.pdf')", Upload(Element("51"), ("cv.pdf",))),
+        ("scroll(0, 200)", Scroll("down", pixels=200)),
+        ("scroll(-50.5, 10)", Scroll("left", pixels=50.5)),
+        ("scroll(delta_x=0, delta_y=-9)", Scroll("up", pixels=9)),
+        ("mouse_click(5, 6, 'right')", Click(Point(5, 6), "right")),
+        ("mouse_dblclick(5, 6)", Click(Point(5, 6), count=2)),
+        ("mouse_move(5, 6)", Hover(Point(5, 6))),
+        ("mouse_drag_and_drop(1, 2, 3, 4)", Drag(Point(1, 2), Point(3, 4))),
+        ("keyboard_press('Enter')", Press("Enter")),
+        ("keyboard_type('tea')", Type(None, "tea")),
+        ("keyboard_insert_text('tea')", Type(None, "tea")),
+        ("send_msg_to_user('it\\'s 3')", Stop("it's 3")),
+        ("report_infeasible('no shop')", Stop("N/A", "no shop")),
+        ("noop()", Noop()),
+        ("noop(500)", Wait(0.5)),
+        ("goto('http://a.test')", Goto("http://a.test")),
+        ("go_back()", Back()),
+        ("go_forward()", Forward()),
+        ("new_tab()", NewTab()),
+        ("tab_focus(1)", FocusTab(1)),
+        ("tab_focus(index=1)", FocusTab(1)),
+        ("tab_close()", CloseTab()),
+    ],
+)
+def test_calls_of_browsergym_act_on_ids_of_the_observation(code: str, action: Action) -> None:
+    assert grammar("playwright").parse(f"I think so. ```{code}```") == action
+    if not code.startswith("page."):
+        assert grammar("playwright").parse(code) == action  # as its agents hand it over
+
+
+@pytest.mark.parametrize(
+    ("code", "action"),
+    [
+        ("browser.new_tab()", NewTab()),
+        ("browser.page_focus(1)", FocusTab(1)),
+        ("page_focus(1)", FocusTab(1)),
+        ("page.stop(answer)", Stop("")),
+        ("page.stop()", Stop("")),
+        ("page.stop(42)", Stop("42")),
+        ('page.stop("a "b" c")', Stop('a "b" c')),
+        ('stop("a "b" c")', Stop('a "b" c')),
+        ('page.stop("3.5 (about "four")")', Stop('3.5 (about "four")')),
+        ('page.stop("one\ntwo")', Stop("one\ntwo")),
+        ("page.stop('it's there')", Stop("it's there")),
+    ],
+)
+def test_upstreams_forms_are_read_as_upstream_does(code: str, action: Action) -> None:
+    assert grammar("playwright").parse(f"```{code}```") == action
+
+
+@pytest.mark.parametrize("written", ["ctrl", "Ctrl", "CONTROL", "Control"])
+def test_held_keys_have_the_names_that_pressed_ones_have(written: str) -> None:
+    held = Click(Element("4"), modifiers=("Control",))
+    assert parse_call("click", {"element": "4", "modifiers": [written]}) == held
+    assert grammar("set_of_marks").parse(f"```click [4] [{written}]```") == held
+    pressed = (
+        grammar("webarena").parse(f"```press [{written}+a]```"),
+        grammar("playwright").parse(f'```page.press("{written}+a")```'),
+        grammar("set_of_marks").parse(f"```press [{written}+a]```"),
+        grammar("coordinates").parse(f"```press [{written}+a]```"),
+        parse_call("press", {"keys": f"{written}+a"}),
+    )
+    assert all(equivalent(press, Press("Control+a")) for press in pressed)
+    assert all(isinstance(press, Press) and playwright_keys(press.keys) == "Control+a" for press in pressed)

@@ -1,0 +1,69 @@
+"""BrowserGym's forms of the `playwright` grammar: calls of their own, on elements by their ids, without ``page.``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from pytest_webarena.actions import Element, Selector, Target
+from pytest_webarena.browser.grammars.code import Call, WrongCode
+
+__all__ = ["SAME_AS", "aimed", "bare_call"]
+
+SAME_AS: Mapping[str, str] = {
+    "mouse_click": "mouse.click",
+    "mouse_dblclick": "mouse.dblclick",
+    "mouse_move": "mouse.move",
+    "keyboard_press": "keyboard.press",
+    "keyboard_type": "keyboard.type",
+    "keyboard_insert_text": "keyboard.insert_text",
+    "tab_close": "page_close",
+    "send_msg_to_user": "stop",  # as its WebArena tasks take it: the message is the answer, and the end
+    "upload_file": "set_input_files",
+}
+"""What BrowserGym calls otherwise than this grammar does."""
+
+_BARE = frozenset(
+    {"click", "dblclick", "hover", "fill", "clear", "press", "check", "uncheck", "select_option", "drag_and_drop"}
+    | {"scroll", "goto", "go_back", "go_forward", "new_tab", "tab_focus", "noop", "report_infeasible"}
+    | {"mouse_drag_and_drop", *SAME_AS}
+)
+_CALL = re.compile(r"([a-z_]+)\(.*\)", re.DOTALL)
+_BID = re.compile(r"\[?([A-Za-z]*)(\d+)\]?", re.ASCII)
+_TAGS = frozenset(f"h{level}" for level in range(1, 7))
+"""All that HTML has of what looks like an id of BrowserGym."""
+
+
+def bare_call(reply: str) -> str:
+    """The reply, if it is nothing but one of BrowserGym's calls: its agents hand over actions without ```; else empty.
+
+    >>> bare_call("click('51')"), bare_call("I click('51')")
+    ("click('51')", '')
+    """
+    match = _CALL.fullmatch(reply.strip())
+    return match[0] if match and match[1] in _BARE else ""
+
+
+def aimed(call: Call, *names: str) -> tuple[Target, Call]:
+    """The element that the call's first argument means, by id or by selector, and the call without that argument."""
+    options = dict(call.options)
+    if call.args:
+        said, args = call.args[0], call.args[1:]
+    else:
+        said, args = next((options.pop(name) for name in names if name in options), None), ()
+    return _target(call.name, said), Call(call.name, args, options)
+
+
+def _target(name: str, said: object) -> Target:
+    text = str(said) if isinstance(said, int) and not isinstance(said, bool) else said
+    if not isinstance(text, str):
+        raise WrongCode(f"{name}() expects a text in quotes")
+    bid = _BID.fullmatch(text.strip())
+    if bid is None or text in _TAGS:
+        return Selector(text)
+    if bid[1]:
+        raise WrongCode(
+            f"{text[:40]!r} is an id of another tree of the page (BrowserGym's); {name}() expects the number "
+            "in brackets that the latest observation shows before the element, in quotes, or a selector"
+        )
+    return Element(bid[2])

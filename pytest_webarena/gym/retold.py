@@ -1,0 +1,96 @@
+"""What BrowserGym's agents look for in observations, under the names they know: pages, last action, chat, time."""
+
+from __future__ import annotations
+
+import copy
+import re
+import time
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from gymnasium import Space
+from gymnasium.spaces import Box
+from gymnasium.spaces import Sequence as Several
+
+from pytest_webarena.gym.spaces import AnyMessage, AnyText
+
+if TYPE_CHECKING:
+    from pytest_webarena.agents.protocol import InputImage
+    from pytest_webarena.browser.observation import Observation
+    from pytest_webarena.evidence import StepRecord
+
+__all__ = ["Retold"]
+
+_ID = re.compile(r"\[(\d+)\]", re.ASCII)
+_MOST_TABS = 1_000_000
+_LONG = 1e9
+"""Seconds: decades. Gymnasium warns of spaces without an end."""
+
+
+class Retold:
+    """One episode, retold as it goes. Times are in seconds since its first observation."""
+
+    def __init__(
+        self, goal: str, images: Sequence[InputImage], longest: int, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._longest = longest
+        self._clock = clock
+        self._began: float | None = None
+        self._last_action = ""
+        self._goal = (
+            {"type": "text", "text": goal},
+            *({"type": "image_url", "image_url": {"url": image.data_url}} for image in images),
+        )
+        self._chat: list[dict[str, Any]] = []
+        self._say("user", goal)
+
+    @staticmethod
+    def spaces(longest: int) -> dict[str, Space[Any]]:
+        """The spaces of what `shown` gives, for texts of at most ``longest`` characters."""
+        line = AnyText(longest)
+        return {
+            "open_pages_urls": Several(line),
+            "open_pages_titles": Several(line),
+            "active_page_index": Box(0, _MOST_TABS, (1,), np.int64),
+            "focused_element_bid": line,
+            "focused_element": line,
+            "last_action": line,
+            "last_action_error": line,
+            "elapsed_time": Box(0, _LONG, (1,), np.float64),
+            "goal_object": Several(AnyMessage()),
+            "chat_messages": Several(AnyMessage()),
+        }
+
+    def stepped(self, step: StepRecord) -> None:
+        """A step is over; an answer, or why there can be none, is a message to the user."""
+        self._last_action = step.raw
+        if step.action["kind"] == "stop":
+            reason = str(step.action.get("reason") or "")
+            self._say(*(("infeasible", reason) if reason else ("assistant", str(step.action.get("answer") or ""))))
+
+    def shown(self, observation: Observation) -> dict[str, Any]:
+        """What there is to tell with this observation."""
+        focused = _ID.match(observation.focused)
+        active = next((number for number, tab in enumerate(observation.tabs) if tab.active), 0)
+        if self._began is None:
+            self._began = self._clock()
+            elapsed = 0.0  # exactly: the same seed gives the same first observation
+        else:
+            elapsed = max(0.0, self._clock() - self._began)
+        return {
+            "open_pages_urls": tuple(tab.url[: self._longest] for tab in observation.tabs),
+            "open_pages_titles": tuple(tab.title[: self._longest] for tab in observation.tabs),
+            "active_page_index": np.array([min(active, _MOST_TABS)], np.int64),
+            "focused_element_bid": focused[1] if focused else "",
+            "focused_element": observation.focused[: self._longest],
+            "last_action": self._last_action[: self._longest],
+            "last_action_error": observation.error[: self._longest],
+            "elapsed_time": np.array([elapsed], np.float64),
+            "goal_object": copy.deepcopy(self._goal),
+            "chat_messages": tuple(dict(message) for message in self._chat),
+        }
+
+    def _say(self, role: str, message: str) -> None:
+        at = 0.0 if self._began is None else max(0.0, self._clock() - self._began)
+        self._chat.append({"role": role, "timestamp": at, "message": message[: self._longest]})

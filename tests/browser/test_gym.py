@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-<<<<<<< HEAD
+import io
 import os
+import re
 import select
 import signal
-=======
-import io
-import re
->>>>>>> gymb
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any

@@ -52,7 +52,7 @@ def test_going_on_with_a_run_changes_no_root_directory(project: Path, pytester: 
     assert not (project.parent / ".pytest_cache").exists()
 
 
-@pytest.mark.parametrize("option", ["--prices", "--judge-cache", "--alluredir"])
+@pytest.mark.parametrize("option", ["--model-cache", "--judge-cache", "--alluredir"])
 def test_no_option_with_a_path_does(project: Path, pytester: pytest.Pytester, option: str) -> None:
     (project.parent / "elsewhere").mkdir()
     result = pytester.runpytest_subprocess("tasks", "--collect-only", "--agent=mine", option, "../elsewhere")
@@ -108,7 +108,7 @@ def test_settings_found_late_hold_in_full(settled: Path, pytester: pytest.Pytest
     (settled / "conftest.py").write_text(
         "import mine\n\ndef pytest_configure(config): print('TRIALS', config.option.trials)\n"
     )
-    result = pytester.runpytest_subprocess("--collect-only", "-s", "--prices", "../elsewhere")
+    result = pytester.runpytest_subprocess("--collect-only", "-s", "--model-cache", "../elsewhere")
     result.stdout.fnmatch_lines(["TRIALS 2", f"rootdir: {settled}", "configfile: pytest.ini"])
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import json
 import re
 import resource
@@ -41,10 +40,14 @@ def check_of(pair: dict[str, Any]) -> str:
 
 @pytest.mark.parametrize("start", range(0, len(PAIRS), 25))
 def test_labelled_pairs(start: int) -> None:
+    pairs = PAIRS[start : start + 25]
+    specs: list[Any] = [task(f"- {check_of(pair)}").checks[0].spec for pair in pairs]
+
+    def judge() -> list[tuple[str, str, bool]]:
+        return [decide_alone(spec, str(pair["answer"])) for spec, pair in zip(specs, pairs, strict=True)]
+
     wrong = []
-    for pair in PAIRS[start : start + 25]:
-        spec: Any = task(f"- {check_of(pair)}").checks[0].spec
-        found = run_confined(functools.partial(decide_alone, spec, str(pair["answer"])), seconds=20)
+    for pair, found in zip(pairs, run_confined(judge, seconds=100), strict=True):
         wanted = pair["equal"]
         verdict, partly = "equal" if wanted else "unequal", wanted not in (True, False)
         if (found[0].replace("unreadable", "unequal"), found[2]) != (verdict, partly):

@@ -41,7 +41,7 @@ _ID = ("id", "problemnumber")
 _LISTS = ("problems", "data", "results", "documents")
 """Keys under which a file may have its problems."""
 _KINDS = {"choice": "multiple choice", "number": "numerical", "symbolic": "symbolic", "rubric": "proof"}
-_LABEL = re.compile(r"^\s*[(\[]?([A-Z])[)\].:]\s+(.+)$", re.DOTALL)
+_LABEL = re.compile(r"^\s*[(\[]?([A-Za-z])[)\].:]\s+(.+)$", re.DOTALL)
 _SHOWN = "multiple choice, numerical, symbolic, proof"
 
 
@@ -188,6 +188,8 @@ class _Problem:
         as_text = {"answer": answer}
         if kind == "choice":
             options = self._options()
+            if strange := self._other_letters():
+                return as_text, "", f"its options have the letters {strange}, expected A, B, C, … in order"
             letter = read_choice(unwrap(answer), options) if len(options) > 1 else ("", "it has fewer than two options")
             if isinstance(letter, tuple):
                 return as_text, "", clip(f"its final answer '{clip(answer, 60)}' names no option: {letter[1]}", 200)
@@ -254,16 +256,30 @@ class _Problem:
 
     def _options(self) -> list[str]:
         """The options without the letters before them, where all of them have theirs."""
+        texts = self._written_options()
+        labelled = [match for text in texts if (match := _LABEL.match(text))]
+        if texts and len(labelled) == len(texts) and not self._other_letters():
+            return [match[2].strip() for match in labelled]
+        return texts
+
+    def _other_letters(self) -> str:
+        """The letters that the options have, if they are not those that their places give them: then a letter as the
+        final answer would mean another option."""
+        given: Any = next((self._values[key] for key in _OPTIONS if self._values.get(key)), [])
+        texts = self._written_options()
+        letters = [match[1].upper() for text in texts if (match := _LABEL.match(text))]
+        if isinstance(given, Mapping) and all(re.fullmatch("[A-Za-z]", str(key)) for key in given):
+            letters = sorted(str(key).upper() for key in given)
+        in_order = [chr(65 + index) for index in range(len(texts))]
+        return "" if len(letters) < len(texts) or letters == in_order else ", ".join(letters)
+
+    def _written_options(self) -> list[str]:
         given: Any = next((self._values[key] for key in _OPTIONS if self._values.get(key)), [])
         if isinstance(given, Mapping):
             given = [given[key] for key in sorted(given)]
-        texts = (
-            [str(each).strip() for each in given] if isinstance(given, Sequence) and not isinstance(given, str) else []
-        )
-        labelled = [_LABEL.match(text) for text in texts]
-        if texts and all(match and match[1] == chr(65 + index) for index, match in enumerate(labelled)):
-            return [match[2].strip() for match in labelled if match]
-        return texts
+        if not isinstance(given, Sequence) or isinstance(given, str):
+            return []
+        return [str(each).strip() for each in given]
 
     def _images(self) -> list[str] | None:
         given = self._values.get("images") or self._values.get("image") or []

@@ -65,6 +65,29 @@ def test_a_choice(tmp_path: Path) -> None:
     assert not passes(task, "B")  # no final answer
 
 
+@pytest.mark.parametrize(
+    ("options", "letters"),
+    [
+        (["(b) iron", "(c) mercury", "(d) lead"], "B, C, D"),
+        (["B. iron", "A. mercury", "C. lead"], "B, A, C"),
+        ({"b": "iron", "c": "mercury", "d": "lead"}, "B, C, D"),
+    ],
+)
+def test_letters_that_mean_other_places_are_no_reference(tmp_path: Path, options: Any, letters: str) -> None:
+    (task,) = read(tmp_path, [{**CHOICE, "Answer Candidates": options, "Final Answer": "c"}])
+    assert task.skip == f"its options have the letters {letters}, expected A, B, C, … in order"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [["a) iron", "b) mercury", "c) lead"], {"A": "iron", "B": "mercury", "C": "lead"}, ["iron", "mercury", "lead"]],
+)
+def test_letters_in_order_go(tmp_path: Path, options: Any) -> None:
+    (task,) = read(tmp_path, [{**CHOICE, "Answer Candidates": options}])
+    assert task.checks[0].spec.options == ("iron", "mercury", "lead")
+    assert passes(task, "ANSWER: B")
+
+
 def test_a_number(tmp_path: Path) -> None:
     (task,) = read(tmp_path, [NUMBER])
     assert passes(task, "ANSWER: 1.57")

@@ -22,6 +22,7 @@ from pytest_webarena.browser.observation.images import Shot, capture
 from pytest_webarena.browser.observation.marking import marked
 from pytest_webarena.browser.tabs.address_guard import allowed_in_tab
 from pytest_webarena.browser.tabs.settle import settle
+from pytest_webarena.browser.tabs.standing import wanders
 from pytest_webarena.browser.tabs.tab import Tab
 from pytest_webarena.browser.tabs.tabs import Tabs
 from pytest_webarena.errors import BrowserError, WebArenaError
@@ -111,20 +112,20 @@ async def states_of(tabs: Tabs, *, seconds: float) -> tuple[TabState, ...]:
 async def _extract(tab: Tab, config: SessionConfig, deadline: Deadline, extractor: Extractor) -> _Read:
     """What was read of one document, and the text of each form that has any."""
     limits = config.deadlines
-    attempt = 0
+    attempt, began = 0, tab.document
     while True:
         attempt += 1
-        if tab.is_navigating() or attempt > 1:
+        if tab.is_navigating() or attempt > 1 or tab.awaited != tab.document:
             await settle(tab, limits, deadline)
         await tab.leave_refused(deadline.left(limits.hang))
         document, first = tab.document, tab.in_page.next_number
         try:
             extraction, lines = await _alive(tab, _read(tab, config.observation, deadline, extractor), limits)
         except (PlaywrightError, ScriptFailed):
-            if attempt == _TRIES:
+            if attempt == _TRIES or wanders(tab, began):
                 raise
         except Unresponsive:
-            if not tab.is_navigating() or deadline.over:
+            if not tab.is_navigating() or deadline.over or wanders(tab, began):
                 raise  # while another document is on its way, the browser holds calls back
         else:
             if tab.document == document or attempt == _TRIES:

@@ -30,6 +30,7 @@ from pytest_webarena.browser.tabs.downloads import Downloads
 from pytest_webarena.browser.tabs.first_page import open_first_page
 from pytest_webarena.browser.tabs.recovery import recover
 from pytest_webarena.browser.tabs.settle import settle
+from pytest_webarena.browser.tabs.standing import standing, wanders
 from pytest_webarena.browser.tabs.tab import Tab
 from pytest_webarena.browser.tabs.tabs import Tabs
 from pytest_webarena.browser.tabs.timers import KEEP_NOTE
@@ -283,28 +284,29 @@ class Session:
         elsewhere = False
         for attempt in range(1, _LOOKS + 1):
             tab = self._tabs.current
+            document = tab.document
             try:
                 if tab.dialogs.is_stuck():
                     raise Unresponsive("observing the page", 0)
-                observation = await look(self._tabs, self._config, budget)
+                async with standing(tab) if elsewhere and self._tends else contextlib.nullcontext():
+                    observation = await look(self._tabs, self._config, budget)
+                if wanders(tab, document) and self._tends and not elsewhere:
+                    elsewhere = True  # what was read may be half a document
+                    continue
                 if not tab.dialogs.is_stuck() or attempt == _LOOKS:
                     break
             except TabClosed:
                 await self._tabs.sync()
-            except PlaywrightError:  # it went elsewhere each time it was looked at
-                elsewhere = True
-                if attempt == _LOOKS:
+            except (PlaywrightError, Unresponsive) as error:
+                went = not isinstance(error, Unresponsive) or wanders(tab, document)
+                elsewhere = elsewhere or went
+                if elsewhere and (attempt == _LOOKS or budget.over):
                     observation = await unread(self._tabs, "it keeps going elsewhere")
                     break
-                if self._tends:
-                    tab.stop_loading()
-            except Unresponsive:
+                if went:
+                    continue
                 if attempt == _LOOKS or not self._tends:
-                    if not elsewhere:
-                        raise
-                    # No time was left for the last look; the page itself may be quick enough.
-                    observation = await unread(self._tabs, "it keeps going elsewhere")
-                    break
+                    raise
                 await self._recover(tab, 0.5)
                 budget = Deadline(self._limits.step * _RESERVE / 2)
         else:
@@ -320,7 +322,7 @@ class Session:
             await self._recover(self._tabs.current, 0.5)
         tab = self._tabs.current
         tab.dialogs.new_action()
-        number, url_before = self._tabs.index(tab), tab.url
+        number, url_before, document = self._tabs.index(tab), tab.url, tab.document
         first_event = len(self._events)
         requests = () if isinstance(action, Wait) else tuple(tab.inflight)
         if not isinstance(action, Scroll | Wait | Noop | Note | Stop | Invalid | FocusTab):
@@ -340,7 +342,8 @@ class Session:
             if tab.dialogs.looping:
                 stuck = await self._recover(tab)
         except Unresponsive:
-            stuck = await self._recover(tab)
+            if not wanders(tab, document):
+                stuck = await self._recover(tab)
         ended = time.monotonic()
         await self._tabs.sync()
         if done.target is not None:

@@ -263,10 +263,10 @@ def test_a_page_that_keeps_reloading_can_be_looked_at_and_left(session: Session,
     assert session.execute(Goto("http://a.test/")).error == ""
     assert time.monotonic() - began < LATEST
     assert session.observe().url == "http://a.test/"
-    while error := session.execute(Goto("http://a.test/next")).error:
-        assert "the page itself keeps going elsewhere" in error
+    # A loading that was begun before the agent left may still come after the page it went to, as in any browser.
+    while (error := session.execute(Goto("http://a.test/next")).error) or session.observe().title != "Next":
+        assert not error or "the page itself keeps going elsewhere" in error
         assert time.monotonic() - began < 10 * STEP
-    assert session.observe().title == "Next"
 
 
 def test_the_first_page_must_load(session: Session, web: Web) -> None:

@@ -16,7 +16,9 @@ from pytest_webarena.browser.faults import ActionFailed, ScriptFailed, Unrespons
 from pytest_webarena.browser.loop import Deadline
 from pytest_webarena.browser.messages import first_line, net_error
 from pytest_webarena.browser.tabs.address_guard import resolve_address
-from pytest_webarena.browser.tabs.cut_requests import CUT
+from pytest_webarena.browser.tabs.cut_requests import CUT, is_document
+from pytest_webarena.browser.tabs.navigation_events import EMPTY
+from pytest_webarena.browser.tabs.standing import standing
 from pytest_webarena.browser.tabs.tab import Tab
 from pytest_webarena.text import shorten
 
@@ -27,7 +29,7 @@ _NETWORK_CHANGED = re.compile(r"ERR_NETWORK_CHANGED|interrupted by another navig
 _NETWORK_SETTLES = 0.3
 """Seconds until the next try: a container that comes or goes changes several addresses, one soon after the other."""
 _SILENT = 1.0
-"""How long a page of the history may take to begin to arrive, in seconds, if the browser doesn't tell."""
+"""How long a page of the history, or one that went before the asked one, may take to begin to arrive, in seconds."""
 _OVERTAKEN = 3
 """How often an address is tried while the page itself keeps going elsewhere, or the machine's network changes."""
 
@@ -56,10 +58,13 @@ async def go_to(tab: Tab, address: str, limits: Deadlines, deadline: Deadline) -
     Raises `ActionFailed` and `RefusedAddress` with a sentence for the agent.
     """
     url = resolve_address(address, tab.url)
+    wanders = tab.is_navigating()
     for _ in range(_OVERTAKEN):
         seconds = deadline.left(limits.navigation)
-        if not await _overtaken(tab, url, load(tab, url, seconds), seconds):
-            return url
+        async with standing(tab, but=url) if wanders else contextlib.nullcontext():
+            if not await _overtaken(tab, url, load(tab, url, seconds), seconds):
+                return url
+        wanders = True
     raise ActionFailed(f"{shorten(url, 100)} was not opened: the page itself keeps going elsewhere.")
 
 
@@ -117,6 +122,13 @@ async def _overtaken(tab: Tab, url: str, going: Awaitable[Any], seconds: float) 
     """Wait for ``going`` to ``url``; whether to try again: the page went somewhere else by itself before that arrived,
     or the machine broke it off."""
     document = tab.document
+    empty = False
+
+    def on_response(response: Response) -> None:
+        nonlocal empty
+        empty = empty or (response.status in EMPTY and is_document(response.request))
+
+    tab.page.on("response", on_response)
     try:
         await going
     except Unresponsive as error:
@@ -133,10 +145,14 @@ async def _overtaken(tab: Tab, url: str, going: Awaitable[Any], seconds: float) 
         if "Download is starting" in text:
             return False
         if "ERR_ABORTED" in text:  # an empty answer, which leaves the page as it was, or another navigation
-            await tab.changed(0.1)
-            return tab.is_navigating() or tab.document != document
+            limit = Deadline(_SILENT)
+            while not (empty or limit.over or tab.is_navigating() or tab.document != document):
+                await tab.changed(limit.left(0.1))
+            return not empty and (tab.is_navigating() or tab.document != document)
         reason = net_error(error) or shorten(first_line(error), 100)
         raise ActionFailed(f"{shorten(url, 100)} could not be opened: {reason}.") from error
+    finally:
+        tab.page.remove_listener("response", on_response)
     return False
 
 

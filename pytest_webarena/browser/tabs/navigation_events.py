@@ -9,11 +9,12 @@ from playwright.async_api import Frame, Page, Request, Response
 
 from pytest_webarena.browser.tabs.cut_requests import is_document
 
-__all__ = ["Navigations"]
+__all__ = ["EMPTY", "Navigations"]
 
 _GRACE = 1.0
 """How long a document may take to show after its answer has arrived in full, in seconds; else there is none."""
-_EMPTY = (204, 205)
+EMPTY = (204, 205)
+"""Statuses that leave the page as it is."""
 
 
 class Navigations:
@@ -50,7 +51,7 @@ class Navigations:
             self._started(request.url)
 
     def _on_response(self, response: Response) -> None:
-        if response.request is self._request and response.status in _EMPTY:
+        if response.request is self._request and response.status in EMPTY:
             self._end()
 
     def _on_finished(self, request: Request) -> None:

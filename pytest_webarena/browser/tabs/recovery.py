@@ -11,6 +11,7 @@ from playwright.async_api import Error as PlaywrightError
 from pytest_webarena.browser.faults import PageCrashed, ScriptFailed, TabClosed, Unresponsive
 from pytest_webarena.browser.loop import Deadline
 from pytest_webarena.browser.reports import PageEvent
+from pytest_webarena.browser.tabs.standing import standing
 from pytest_webarena.browser.tabs.tab import Tab
 from pytest_webarena.browser.tabs.tabs import Tabs
 from pytest_webarena.text import shorten
@@ -38,11 +39,12 @@ async def recover(tabs: Tabs, tab: Tab, *, seconds: float) -> PageEvent:
         tab.flooded = looping
         # A page that is merely slow (laying out, painting) runs no script to be stopped and is waited for.
         limit = Deadline(seconds)
-        await tab.send("Runtime.terminateExecution", seconds=limit.left())
-        try:
-            await tab.evaluate("() => 1", seconds=limit.left(), what="asking the page")
-        except ScriptFailed:  # the order to stop may hit the question itself
-            await tab.evaluate("() => 1", seconds=limit.left(), what="asking the page")
+        async with standing(tab):  # one that keeps loading itself would answer nobody either
+            await tab.send("Runtime.terminateExecution", seconds=limit.left())
+            try:
+                await tab.evaluate("() => 1", seconds=limit.left(), what="asking the page")
+            except ScriptFailed:  # the order to stop may hit the question itself
+                await tab.evaluate("() => 1", seconds=limit.left(), what="asking the page")
     except (Unresponsive, ScriptFailed, PlaywrightError, TabClosed):
         await tabs.replace(tab)
         what = "kept opening dialogs" if looping else "stopped responding"

@@ -67,8 +67,8 @@ def test_what_is_published_of_sets_that_the_rules_alone_misread(name: str) -> No
         judged = list(measure(read(FOLDER / name)))
     found = [each for each in judged if each.grading == "repaired" and not needs_judge(each.labelled.task)]
     decided = [each for each in found if not each.unsure]
-    assert len(decided) > 0.75 * len(found)
-    for right, share in ((True, 0.04), (False, 0.003)):
+    assert len(decided) > 0.72 * len(found)
+    for right, share in ((True, 0.03), (False, 0.003)):
         labelled = [each for each in decided if each.labelled.right is right]
         assert sum(each.passed is not right for each in labelled) <= share * len(labelled)
     failed = {each.labelled for each in judged if each.grading == "original" and each.passed is False}

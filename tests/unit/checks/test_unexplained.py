@@ -173,7 +173,8 @@ def test_a_name_with_words_of_its_own_may_be_another_one_where_the_original_pass
 def test_a_yes_that_only_follows_is_doubted() -> None:
     """The original, which looks for the word, fails it."""
     asked = question_of("Check if it can be reached in one hour by car")
-    assert doubt("It takes 40 minutes by car", ["Yes"], asked, holds=True, original=False)
+    for answer in ("It can", "By car it takes less than one hour", "You can do it in one hour by car"):
+        assert doubt(answer, ["Yes"], asked, holds=True, original=False)
     assert doubt("It can be reached by car in one hour", ["Yes"], asked, holds=True, original=False) == ""
 
 

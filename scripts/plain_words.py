@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import collections
+import functools
 import re
 import sys
 import textwrap
@@ -37,12 +38,19 @@ OPENED = (
 _WORD = re.compile(r"[a-z]+(?:'[a-z]+)?")
 
 
-def said(answer: Labelled) -> set[str]:
+@functools.cache
+def known(task: int) -> frozenset[str]:
+    """Stems of the words of a task's question and reference."""
+    asked = tasks()[task]
+    spec = next(check.spec for check in asked.checks if isinstance(check.spec, StringSpec))
+    return known_words(spec.texts, question_of(asked.intent))
+
+
+@functools.cache
+def said(answer: Labelled) -> frozenset[str]:
     """The words of an answer that neither its question nor its reference has."""
-    task = tasks()[answer.task]
-    spec = next(check.spec for check in task.checks if isinstance(check.spec, StringSpec))
-    known = known_words(spec.texts, question_of(task.intent))
-    return {word for word in _WORD.findall(abbreviated(fold(answer.answer))) if stem(word) not in known}
+    words = frozenset(_WORD.findall(abbreviated(fold(answer.answer))))
+    return frozenset(word for word in words if stem(word) not in known(answer.task))
 
 
 def plain_words(answers: Iterable[Labelled]) -> list[str]:

@@ -152,10 +152,15 @@ def strays(answer: str, references: Sequence[str], question: Question, names: fr
     """
     wanted = [each for each in map(folded_reference, references) if each]
     sentences = [each for each in _SENTENCE.split(fold(answer)) if each.strip()]
+
+    @functools.cache  # several references stand in one sentence
+    def is_of_another(sentence: str, numeric: bool) -> bool:
+        return _is_of_another(sentence, wanted, question, names, numeric=numeric)
+
     for each in wanted:
         numeric = _NUMERIC.fullmatch(each) is not None
         places = [text for text in sentences if _place_of(each).search(text)]
-        if places and all(_is_of_another(text, wanted, question, names, numeric=numeric) for text in places):
+        if places and all(is_of_another(text, numeric) for text in places):
             return True
     return False
 
@@ -216,17 +221,20 @@ def _is_of_another(
 
 def _identifies_another(sentence: str, question: Question) -> bool:
     """Whether it names another order, phone number, repository or number of latest ones than the question does."""
-    for what in ("order", "invoice", "issue", "ticket", "review", "product", "customer"):
-        numbers = [
-            {match["number"] for match in _IDENTIFIED.finditer(text) if match["what"] == what}
-            for text in (question.text, sentence)
-        ]
-        if all(numbers) and not numbers[0] & numbers[1]:
+    asked, said = _numbered(question.text), _numbered(sentence)
+    for what in {kind for kind, _ in asked} & {kind for kind, _ in said}:
+        if not any(kind == what for kind, _ in asked & said):
             return True
     return any(
-        (asked := read(question.text)) and (said := read(sentence)) and not asked & said
+        (wanted := read(question.text)) and (given := read(sentence)) and not wanted & given
         for read in (_spans, _phones, _repositories)
     )
+
+
+@functools.lru_cache(maxsize=1024)
+def _numbered(text: str) -> frozenset[tuple[str, str]]:
+    """The orders, issues, … that folded ``text`` names by a number."""
+    return frozenset((match["what"], match["number"]) for match in _IDENTIFIED.finditer(text))
 
 
 def _is_done_by_another(sentence: str, question: Question, names: frozenset[str]) -> bool:
@@ -273,8 +281,9 @@ def _is_called_otherwise(marked: str, question: Question) -> bool:
 _REPOSITORY = re.compile(r"(?<![\w/.])[a-z][\w-]+/(?P<name>[a-z][\w-]+)(?![\w/])")
 
 
-def _repositories(text: str) -> set[str]:
-    return {match["name"] for match in _REPOSITORY.finditer(text)}
+@functools.lru_cache(maxsize=1024)
+def _repositories(text: str) -> frozenset[str]:
+    return frozenset(match["name"] for match in _REPOSITORY.finditer(text))
 
 
 def _names_other_of_two_words(sentence: str, wanted: Sequence[str], question: Question, names: frozenset[str]) -> bool:
@@ -293,10 +302,12 @@ def _names_other_of_two_words(sentence: str, wanted: Sequence[str], question: Qu
     return False
 
 
-def _spans(text: str) -> set[str]:
+@functools.lru_cache(maxsize=1024)
+def _spans(text: str) -> frozenset[str]:
     """How many of the latest, first or top ones folded ``text`` speaks of."""
-    return {_DIGITS.get(match["number"], match["number"]) for match in _SPAN.finditer(text)}
+    return frozenset(_DIGITS.get(match["number"], match["number"]) for match in _SPAN.finditer(text))
 
 
-def _phones(text: str) -> set[str]:
-    return set(_PHONE.findall(text))
+@functools.lru_cache(maxsize=1024)
+def _phones(text: str) -> frozenset[str]:
+    return frozenset(_PHONE.findall(text))

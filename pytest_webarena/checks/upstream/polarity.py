@@ -9,7 +9,7 @@ from pytest_webarena.checks.upstream.folding import fold
 from pytest_webarena.checks.upstream.scope import Question
 from pytest_webarena.checks.upstream.stance import is_refusal
 
-__all__ = ["polarity_objection"]
+__all__ = ["is_implied", "polarity_objection"]
 
 _YES = re.compile(r"(?<!\w)(?:yes|yep|yeah|affirmative|correct|indeed|true)(?!\w)")
 _NO = re.compile(
@@ -61,24 +61,45 @@ def polarity_objection(reference: str, answer: str, question: Question) -> str:
         return "asserted"
     if _MISSING.search(text):
         return "asserted"
-    said: set[bool] = set()
+    said = _said(text, question) | _implied(text, question)
+    if said == {reference == "yes"}:
+        return ""
+    return "shotgun" if len(said) > 1 else "asserted"
+
+
+def is_implied(answer: str, question: Question) -> bool:
+    """Whether yes or no only follows from what the answer says of time or reach.
+
+    >>> from pytest_webarena.checks.upstream.stated_numbers import question_of
+    >>> asked = question_of("Check if it can be reached in one hour")
+    >>> [is_implied(text, asked) for text in ("It takes 40 minutes", "Yes, 40 minutes", "It is reachable")]
+    [True, False, False]
+    """
+    text = fold(answer)
+    return not _said(text, question) and bool(_implied(text, question))
+
+
+def _said(text: str, question: Question) -> set[bool]:
+    """Yes and no, as such or as the state that is asked after."""
     first = re.match(
         r"\W*(?:(?:answer|result|status|final answer)\W+)?(yes|no)\b(?=\W*$|\s?[^\w\s]|\n| (?:it|the|they|this"
         r"|that|there|i|you|we|he|she)\b)",
         text,
     )
-    said |= {first[1] == "yes"} if first else {True for _ in _YES.finditer(text)} | {False for _ in _NO.finditer(text)}
+    said = {first[1] == "yes"} if first else {True for _ in _YES.finditer(text)} | {False for _ in _NO.finditer(text)}
     for word, opposites in _OPPOSITES.items():
-        if not any(each.startswith(word) for each in question.words):
-            continue
-        said |= _states(word, opposites, text)
-        if word == "reach":
-            found = [match["not"] is None for match in _FEASIBLE.finditer(text)]
-            found += [minutes <= 60 for minutes in _durations(text)]
-            said |= {False} if False in found else set(found)
-    if said == {reference == "yes"}:
-        return ""
-    return "shotgun" if len(said) > 1 else "asserted"
+        if any(each.startswith(word) for each in question.words):
+            said |= _states(word, opposites, text)
+    return said
+
+
+def _implied(text: str, question: Question) -> set[bool]:
+    """Yes and no by what is said of how long it takes, and of whether it can be done."""
+    if not any(each.startswith("reach") for each in question.words):
+        return set()
+    found = [match["not"] is None for match in _FEASIBLE.finditer(text)]
+    found += [minutes <= 60 for minutes in _durations(text)]
+    return {False} if False in found else set(found)
 
 
 _DURATION = re.compile(

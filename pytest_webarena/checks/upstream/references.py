@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import unicodedata
 from collections.abc import Callable, Sequence
@@ -226,9 +227,14 @@ def declines(answer: str, reference: str = "") -> bool:
 
 def _is_disowned(answer: str, references: Sequence[str], question: Question) -> bool:
     """Whether the answer as a whole takes back, or says of something else, what stands in it."""
+    return declines(answer, references[0]) or _is_undone_or_strays(answer, tuple(sorted(references)), question)
+
+
+@functools.lru_cache(maxsize=64)
+def _is_undone_or_strays(answer: str, references: tuple[str, ...], question: Question) -> bool:
+    """The same for each of a task's references, and for several rules."""
     return (
-        declines(answer, references[0])
-        or is_undone(answer, references, question)
+        is_undone(answer, references, question)
         or strays(answer, references, question, names_in(answer))
         or is_under_another_label(answer, references, question)
     )

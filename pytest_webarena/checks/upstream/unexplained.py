@@ -17,15 +17,26 @@ from pytest_webarena.checks.upstream.folding import (
     abbreviated,
     content_words,
     fold,
-    folded_reference,
     stem,
 )
 from pytest_webarena.checks.upstream.listed_names import names_in
 from pytest_webarena.checks.upstream.plain_words import PLAIN_WORDS
+from pytest_webarena.checks.upstream.polarity import is_implied
 from pytest_webarena.checks.upstream.quantities import figures
 from pytest_webarena.checks.upstream.scope import MONTH, Question, of_another_time
-from pytest_webarena.checks.upstream.stance import MARK
-from pytest_webarena.checks.upstream.text import ALTERNATIVE
+from pytest_webarena.checks.upstream.stance import MARK, is_refusal
+from pytest_webarena.checks.upstream.standing import (
+    CONTRARY,
+    NUMBER,
+    TOKEN,
+    WORD,
+    choices_of,
+    is_among,
+    is_complete,
+    says_contrary,
+    value_of,
+    values_of,
+)
 
 __all__ = ["MEASURES", "TURNS", "Unexplained", "doubt", "known_words", "unexplained"]
 
@@ -49,12 +60,13 @@ _SUMS = frozenset({"sum", "sums", "summed", "total", "totals", "totaled", "total
 """The same where the question asks for another measure; elsewhere "how much" asks for a sum."""
 _OF_NONE = frozenset({"no", "not", "none", "nobody", "nothing", "never", "without", "more", "than"})
 """Turns that an answer needs where the question denies something, or where there is none."""
+_OPPOSING = frozenset(
+    {"not", "or", "either", "neither", "none", "never", "instead", "but", "while", "whereas", "except"}
+)
+"""Turns that speak against what stands beside them; by the others alone no answer fails for sure."""
 _RANKS = {"second": 2, "third": 3, "fourth": 4}
 
 _SENTENCE = re.compile(r"(?<=[^\s.][^\s.])[.!?](?=\s|$)|;\s|\n")
-_TOKEN = re.compile(r"\d(?:[\d,]*\d)?(?:\.\d+)?|[a-z]+(?:'[a-z]+)?")
-_NUMBER = re.compile(r"\d(?:[\d,]*\d)?(?:\.\d+)?")
-_WORDS = re.compile(r"[a-z]+(?:'[a-z]+)?")
 _TOLD = re.compile(
     r"(?:(?:first|then|next|so|and|after that|to [^,]{3,60}),? )?(?:i|we)(?:'ve| have|)(?: then| also| just|)"
     r" (?:opened|went|looked|look|checked|searched|found|filtered|sorted|counted|summed|read|compared|clicked|used|set"
@@ -72,6 +84,7 @@ _DATE = re.compile(
 )
 _DETAIL = re.compile(r"\b(?:out )?of (?:all |the |these )*\d[\d,]*(?![\d.])|/ ?(?:5|100)\b|#?\b0\d{4,}\b")
 """Numbers of a whole, of a scale, of an order: they answer nothing."""
+_QUANTITY = re.compile(r"-?[\d.,]+ ?(?:k?m)?")
 _PLACE = re.compile(r"\bwhere\b|\baddress\b|\bclosest\b|\bnearest\b|\bhow (?:far|long)\b|\bdistance\b|\bnear\b")
 _POSTCODE = re.compile(r"(?<!\d)\d{5}(?!\d)")
 _DISTANCE = re.compile(r"[\d.]+ ?k?m")
@@ -110,7 +123,15 @@ class Unexplained:
     measures: tuple[str, ...]
     """Words for what a number is of, or is multiplied by, that the question does not ask for: average, each, dozen."""
     complete: bool
-    """Whether all that is asked for stands somewhere in the answer, in whatever order and form."""
+    """Whether all that is asked for stands somewhere in the answer, in whatever order and form: the numbers, rounded
+    too, and the words that the question does not say itself."""
+    denied: bool
+    """Whether it is denied, doubted or one of a choice, as far as single words tell; or the contrary of yes or no is
+    said."""
+    rivals: bool
+    """Whether a number is asked for, and there is another one."""
+    last: bool
+    """Whether the last number, and not the first, is one that is asked for: what was said to come to it."""
 
 
 def doubt(answer: str, references: Sequence[str], question: Question, *, holds: bool, original: bool) -> str:
@@ -127,17 +148,18 @@ def doubt(answer: str, references: Sequence[str], question: Question, *, holds: 
     """
     left = unexplained(answer, references, question)
     if holds:
+        if not original and CONTRARY.keys() & {fold(each) for each in references} and is_implied(answer, question):
+            return "yes or no is not said, and only follows from what is said of time or reach"
         turning = (*left.names, *left.numbers, *left.turns, *left.measures)
         most = MOST_WORDS if original else MOST_WORDS_LOOSENED
         if not turning and len(left.words) <= most:
             return ""
         told = ", ".join(f"'{each}'" for each in (*turning, *left.words)[:4])
         return f"it says more than the rules can vouch for: {told}"
-    slight = original and not left.names and len(left.turns) == 1 and len(left.words) < MOST_WORDS_FAILED
-    silent = not left.turns and len(left.words) <= MOST_WORDS_FAILED
-    if left.complete and not left.numbers and (silent or slight):
-        return "all that is asked for stands in it, and nothing that the rules could hold against it for sure"
-    return ""
+    another = left.rivals or (original and left.names and left.words)
+    if not left.complete or left.denied or (another and not left.last):
+        return ""  # it lacks something, speaks against it, or gives another value
+    return "all that is asked for stands in it, and nothing that the rules could hold against it for sure"
 
 
 MOST_WORDS = 1
@@ -149,15 +171,13 @@ LONGEST_NAME = 8
 """Words of a name of which only the initials are known."""
 MOST_NAMES = 50
 """Words with a capital, one after the other, in which such names are looked for."""
-MOST_WORDS_FAILED = 3
-"""Of its own words in an answer that fails, although it has all that is asked for; with a turn, one less."""
 
 
 def known_words(references: Sequence[str], question: Question) -> frozenset[str]:
     """Stems of what the question and the references say, and of what belongs to it."""
-    flat = [each for reference in references for each in _choices(reference)]
+    flat = [each for reference in references for each in choices_of(reference)]
     known = question.words | content_words(flat)
-    known |= {stem(word) for text in (*flat, abbreviated(question.text)) for word in _WORDS.findall(text)}
+    known |= {stem(word) for text in (*flat, abbreviated(question.text)) for word in WORD.findall(text)}
     for asked, words in _BELONGING:
         if asked.search(question.text):
             known |= words
@@ -170,20 +190,27 @@ def unexplained(
     """What is left over of an answer."""
     answer = _HEADER.sub("", answer)
     text = figures(abbreviated(fold(answer)))
-    wanted = [_choices(reference) for reference in references]
+    wanted = [choices_of(reference) for reference in references]
     reading = _Reading(answer, text, wanted, known_words(references, question), question, plain)
     for sentence in _SENTENCE.split(text):
         reading.read(sentence)
-    numbers = list(map(_value, reading.numbers))
+    numbers = list(map(value_of, reading.numbers))
     if len(numbers) > 2 and sum(numbers) in reading.asked:
         reading.numbers.clear()  # what the answer was added up from
+    turns = tuple(dict.fromkeys(reading.turns))
+    given = [token for token in TOKEN.findall(text) if token[0].isdigit()]
+    asked = [number for choices in wanted for each in choices for number in NUMBER.findall(each)]
     return Unexplained(
         words=tuple(dict.fromkeys(reading.words)),
         names=tuple(dict.fromkeys(reading.names)),
         numbers=tuple(dict.fromkeys(reading.numbers)),
-        turns=tuple(dict.fromkeys(reading.turns)),
+        turns=turns,
         measures=tuple(dict.fromkeys(reading.measures)),
-        complete=_is_complete(text, wanted),
+        complete=is_complete(text, references, question),
+        denied=is_refusal(text) or any(_denies(turn) for turn in turns) or says_contrary(answer, wanted, question),
+        rivals=any(not is_among(each, asked) for each in reading.numbers)
+        and all(_QUANTITY.fullmatch(each) for choices in wanted for each in choices),
+        last=len(given) > 1 and is_among(given[-1], asked) and not is_among(given[0], asked),
     )
 
 
@@ -205,13 +232,13 @@ class _Reading:
         self.known = known | _short_for(answer, known)
         self.plain = plain | FUNCTION_WORDS
         self.capital = names_in(answer)
-        self.texts = sorted((each for each in flat if not _NUMBER.fullmatch(each.lstrip("-"))), key=len, reverse=True)
+        self.texts = sorted((each for each in flat if not NUMBER.fullmatch(each.lstrip("-"))), key=len, reverse=True)
         self.said = {word for each in flat for word in each.split()} | set(question.text.split())
         self.digits = {re.sub(r"\D", "", each) for each in flat}
-        self.asked = {value for each in flat for value in _values(each)}
-        self.long = [value for each in flat for value in _values(each) if re.search(r"\d\.\d{3}", each)]
+        self.asked = {value for each in flat for value in values_of(each)}
+        self.long = [value for each in flat for value in values_of(each) if re.search(r"\d\.\d{3}", each)]
         self.distance = any(_DISTANCE.fullmatch(each) for each in flat)
-        self.values = self.asked | _values(question.text) | question.numbers | {Fraction(self.count)}
+        self.values = self.asked | values_of(question.text) | question.numbers | {Fraction(self.count)}
         if self.distance:
             self.values |= {value * 1000 for value in self.asked} | {value / 1000 for value in self.asked}
         if self.count > 1 and _COUNTED_OFF.search(text):
@@ -225,14 +252,14 @@ class _Reading:
         self.measures: list[str] = []
         self.dated = any(map(_DATE.search, flat))
         """Whether a date is asked for, so that another one is no detail."""
-        asked = set(_WORDS.findall(_asking(question.text)))
+        asked = set(WORD.findall(_asking(question.text)))
         sums = _SUMS if asked & MEASURES else frozenset()
         self.other_measures = (MEASURES | sums) - asked - {word for each in flat for word in each.split()}
 
     def read(self, sentence: str) -> None:
         told = _TOLD.match(sentence.strip()) is not None and not _TURNED.search(sentence)
         sentence = self._without_details(sentence)
-        tokens = _TOKEN.findall(sentence)
+        tokens = TOKEN.findall(sentence)
         for place, token in enumerate(tokens):
             if token in self.other_measures:
                 self.measures.append(token)
@@ -274,7 +301,7 @@ class _Reading:
         )
 
     def _is_known(self, number: str) -> bool:
-        value = _value(number)
+        value = value_of(number)
         return (
             value in self.values
             or any(abs(value - each) < Fraction(6, 1000) for each in self.long)
@@ -293,18 +320,6 @@ def _asking(question: str) -> str:
     return question[: question.rindex("?")] if "?" in question else question
 
 
-def _choices(reference: str) -> list[str]:
-    return [abbreviated(folded_reference(each)) for each in reference.split(ALTERNATIVE)]
-
-
-def _value(number: str) -> Fraction:
-    return Fraction(number.replace(",", ""))
-
-
-def _values(text: str) -> set[Fraction]:
-    return set(map(_value, _NUMBER.findall(text)))
-
-
 def _short_for(answer: str, known: frozenset[str]) -> frozenset[str]:
     """The words of a name whose initials are known: Massachusetts Institute of Technology, for MIT."""
     runs: Iterator[list[str]] = (match[0].split()[:MOST_NAMES] for match in _PROPER.finditer(answer))
@@ -318,14 +333,5 @@ def _short_for(answer: str, known: frozenset[str]) -> frozenset[str]:
     )
 
 
-def _is_complete(text: str, wanted: Sequence[Sequence[str]]) -> bool:
-    stems = {stem(token) for token in _TOKEN.findall(text)}
-    given = _values(text)
-
-    def stands(each: str) -> bool:
-        return all(
-            _value(token) in given if token[0].isdigit() else stem(token) in stems or token in ("km", "m", "yes", "no")
-            for token in _TOKEN.findall(each)
-        )
-
-    return all(any(map(stands, choices)) for choices in wanted)
+def _denies(turn: str) -> bool:
+    return turn in _OPPOSING or turn.endswith("n't")

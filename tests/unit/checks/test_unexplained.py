@@ -115,12 +115,67 @@ def test_what_the_original_fails_passes_only_when_all_of_it_is_explained() -> No
     assert doubt("5 old ones are pending", ["5"], asked, holds=True, original=False)
 
 
-def test_a_fail_by_one_turn_is_doubted_where_the_original_passes() -> None:
+ROUTE = "The order is Acme, Bolt Hall, Cog Hall"
+
+
+@pytest.mark.parametrize(
+    ("question", "references", "answer"),
+    [
+        (PENDING, ["5"], "5 reviews are pending, though old"),
+        (PENDING, ["5"], "I saw 12 approved ones before; so the pending ones: 5"),
+        (PENDING, ["0"], "There is not a single pending one"),
+        (PENDING, ["1"], "There was just the one"),
+        ("What did I spend?", ["36.39"], "36.4 dollars"),
+        ("What did I spend?", ["359.546"], "USD 359.55"),
+        ("Where is it?", ["40.444", "-79.948"], "lat 40.4443 / lon -79.94889"),
+        ("In which order are Acme, Bolt Hall and Cog Hall best visited?", [ROUTE], "Acme -> Bolt -> Cog"),
+        ("Which park is closest to Bangor?", ["Acadia Park"], "From Bangor, Acadia is it"),
+        ("Check if it can be reached in one hour", ["Yes"], "By car that works out well"),
+    ],
+)
+def test_a_fail_is_doubted_when_all_of_it_stands_there_in_some_form(
+    question: str, references: list[str], answer: str
+) -> None:
+    """And nothing is given or said against it that the rules know for sure."""
+    for original in (True, False):
+        assert doubt(answer, references, question_of(question), holds=False, original=original)
+
+
+@pytest.mark.parametrize(
+    ("question", "references", "answer"),
+    [
+        (PENDING, ["5"], "6"),
+        (PENDING, ["5"], "I can't tell; 5?"),
+        (PENDING, ["5"], "5 or a few of them"),
+        (PENDING, ["5"], "Not 5"),
+        (PENDING, ["5"], "5 are new, 6 are pending"),
+        (PENDING, ["5"], ""),
+        ("What did I spend?", ["36.39"], "37 dollars"),
+        ("Which shops are open?", ["Acme", "Bolt"], "Acme"),
+        ("Check if it is closed", ["Yes"], "It is still open"),
+        ("Check if it is closed", ["No"], "Yes"),
+    ],
+)
+def test_a_fail_stays_one_that_lacks_something_speaks_against_it_or_gives_another(
+    question: str, references: list[str], answer: str
+) -> None:
+    for original in (True, False):
+        assert doubt(answer, references, question_of(question), holds=False, original=original) == ""
+
+
+def test_a_name_with_words_of_its_own_may_be_another_one_where_the_original_passes() -> None:
     asked = question_of(PENDING)
-    answer = "5 reviews are pending, though old"
-    assert doubt(answer, ["5"], asked, holds=False, original=True)
-    assert doubt(answer, ["5"], asked, holds=False, original=False) == ""
-    assert doubt("5 reviews of Ann are pending, though old", ["5"], asked, holds=False, original=True) == ""
+    for original in (True, False):
+        found = doubt("5 old reviews by Ann are pending", ["5"], asked, holds=False, original=original)
+        assert bool(found) is not original
+
+
+def test_a_yes_that_only_follows_is_doubted() -> None:
+    """The original, which looks for the word, fails it."""
+    asked = question_of("Check if it can be reached in one hour by car")
+    for answer in ("It can", "By car it takes less than one hour", "You can do it in one hour by car"):
+        assert doubt(answer, ["Yes"], asked, holds=True, original=False)
+    assert doubt("It can be reached by car in one hour", ["Yes"], asked, holds=True, original=False) == ""
 
 
 def test_an_answer_that_is_known_to_be_right_is_not_doubted() -> None:

@@ -5,13 +5,15 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 
 import pytest
 
 from pytest_webarena.checks.upstream.plain_words import PLAIN_WORDS
 from pytest_webarena.checks.upstream.unexplained import unexplained
-from scripts.measure_gradings import FOLDER, Judged, main, measure, needs_judge, read
+from scripts.measure_gradings import FOLDER, Judged, Labelled, main, measure, needs_judge
+from scripts.measure_gradings import read as read_anew
 from scripts.plain_words import OPENED, plain_words
 
 FILES = sorted(FOLDER.glob("*.yaml"))
@@ -22,6 +24,12 @@ UNSURE_OF_RIGHT = 0.35
 """Share of the right answers that may be given to a judge model."""
 CORRECTED = 291
 """The labels follow the published reference of this task, 148; the correction of it says 148.80."""
+
+
+@functools.cache
+def read(path: Path) -> tuple[Labelled, ...]:
+    """The answers of a file, which several tests look at."""
+    return read_anew(path)
 
 
 @pytest.fixture(scope="module", params=["open.yaml", "second.yaml", "third.yaml", "fourth.yaml"])
@@ -67,8 +75,8 @@ def test_what_is_published_of_sets_that_the_rules_alone_misread(name: str) -> No
         judged = list(measure(read(FOLDER / name)))
     found = [each for each in judged if each.grading == "repaired" and not needs_judge(each.labelled.task)]
     decided = [each for each in found if not each.unsure]
-    assert len(decided) > 0.75 * len(found)
-    for right, share in ((True, 0.04), (False, 0.003)):
+    assert len(decided) > 0.72 * len(found)
+    for right, share in ((True, 0.03), (False, 0.003)):
         labelled = [each for each in decided if each.labelled.right is right]
         assert sum(each.passed is not right for each in labelled) <= share * len(labelled)
     failed = {each.labelled for each in judged if each.grading == "original" and each.passed is False}
@@ -125,10 +133,10 @@ def test_a_file_of_another_form_is_told(tmp_path: Path) -> None:
     path = tmp_path / "mine.yaml"
     path.write_text("schema_version: 2\ntasks: []\n")
     with pytest.raises(ValueError, match="expected schema_version 1"):
-        read(path)
+        read_anew(path)
     path.write_text("schema_version: 1\ntasks: [{task: 77, template: 277, right: [5], wrong: []}]\n")
     with pytest.raises(ValueError, match="task 77: expected texts, found 5"):
-        read(path)
+        read_anew(path)
 
 
 def test_the_script_prints_a_table(

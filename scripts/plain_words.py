@@ -31,7 +31,7 @@ TEMPLATES = 2
 ANYHOW = 3
 """in whatever letters."""
 OPENED = (
-    *(FOLDER / f"{name}.yaml" for name in ("open", "second", "third", "fourth", "fifth", "sixth")),
+    *(FOLDER / f"{name}.yaml" for name in ("open", "second", "third", "fourth", "fifth", "sixth", "eighth")),
     *(FOLDER.parent / f"{name}.yaml" for name in ("phrasings", "more_phrasings")),
 )
 """Labelled answers; without those that measure what came of it."""

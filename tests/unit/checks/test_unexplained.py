@@ -15,7 +15,7 @@ from pytest_webarena.errors import JudgeError
 from .helpers import evidence, task
 
 PENDING = "How many reviews are pending?"
-MORE = "5 reviews are pending, says Ann, but Bob is away"
+MORE = "5 reviews are pending, says Ann, but Bob is asleep"
 """An answer that the rules read as 5, with more in it than they know."""
 
 
@@ -46,7 +46,7 @@ def judged(spec: object, answer: str, intent: str = PENDING, asker: Judge | None
         ("There are **5** pending reviews.", ()),
         ("I opened the grid and filtered by status: 5 of 351 reviews are pending.", ()),
         ("Five reviews (as of 5/4/2023)", ()),
-        ("5 reviews; Ann wrote them", ("ann", "wrote")),
+        ("5 reviews; Ann knitted them", ("ann", "knitted")),
         ("5, of which 3 are new", ("3",)),
         ("5 are, but they are old", ("but", "old")),
     ],
@@ -98,7 +98,6 @@ def test_what_the_question_says_itself_is_not_doubted() -> None:
     for question, answer in (
         ("What is the average price?", "The average price is 5."),
         (PENDING, "In total 5 reviews are pending."),
-        (PENDING, "Scanning all reviews, 5 are pending."),
     ):
         assert doubt(answer, ["5"], question_of(question), holds=True, original=True) == ""
 
@@ -109,10 +108,12 @@ def test_another_date_is_no_detail_where_a_date_is_asked_for() -> None:
     assert unexplained("Acme; June 7", ["Acme"], asked).numbers == ()
 
 
-def test_what_the_original_fails_passes_only_when_all_of_it_is_explained() -> None:
+@pytest.mark.parametrize("original", [True, False])
+def test_a_single_word_that_is_not_explained_is_doubted(original: bool) -> None:
+    """It may say of which ones, of what time, in which state: "346 of them still wait to be approved"."""
     asked = question_of(PENDING)
-    assert doubt("5 old ones are pending", ["5"], asked, holds=True, original=True) == ""
-    assert doubt("5 old ones are pending", ["5"], asked, holds=True, original=False)
+    assert doubt("5 ones are pending", ["5"], asked, holds=True, original=original) == ""
+    assert "'old'" in doubt("5 old ones are pending", ["5"], asked, holds=True, original=original)
 
 
 ROUTE = "The order is Acme, Bolt Hall, Cog Hall"
@@ -195,7 +196,7 @@ def test_an_answer_that_says_more_is_not_met_and_marked() -> None:
     verdict = judged({"must_include": ["5"]}, MORE)
     assert (verdict.passed, verdict.score) == (False, 0.0)
     why = verdict.results[0].why
-    assert why.startswith("unsure: it says more than the rules can vouch for: 'ann', 'bob', 'but', 'away'; ")
+    assert why.startswith("unsure: it says more than the rules can vouch for: 'ann', 'bob', 'but', 'asleep'; ")
     assert "there is none (--judge)" in why
 
 

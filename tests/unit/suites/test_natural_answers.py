@@ -20,7 +20,7 @@ FILES = sorted(FOLDER.glob("*.yaml"))
 PHRASINGS = tuple(Path(__file__).with_name(name) for name in ("phrasings.yaml", "more_phrasings.yaml"))
 WRONG_THAT_MAY_PASS = 0.0
 RIGHT_THAT_MAY_FAIL = 0.01
-UNSURE_OF_RIGHT = 0.35
+UNSURE_OF_RIGHT = 0.4
 """Share of the right answers that may be given to a judge model."""
 CORRECTED = 291
 """The labels follow the published reference of this task, 148; the correction of it says 148.80."""
@@ -63,7 +63,7 @@ def test_unsure_answers_are_few_and_decided_ones_right(judged: list[Judged]) -> 
     assert [each.labelled for each in found if not each.unsure and each.passed is not rules[each.labelled]] == []
 
 
-@pytest.mark.parametrize("name", ["fifth.yaml", "sixth.yaml"])
+@pytest.mark.parametrize("name", ["fifth.yaml", "sixth.yaml", "eighth.yaml"])
 def test_what_is_published_of_sets_that_the_rules_alone_misread(name: str) -> None:
     """docs/grading.md says how many are decided, and how many of these otherwise than their label.
 
@@ -75,7 +75,7 @@ def test_what_is_published_of_sets_that_the_rules_alone_misread(name: str) -> No
         judged = list(measure(read(FOLDER / name)))
     found = [each for each in judged if each.grading == "repaired" and not needs_judge(each.labelled.task)]
     decided = [each for each in found if not each.unsure]
-    assert len(decided) > 0.72 * len(found)
+    assert len(decided) > 0.70 * len(found)
     for right, share in ((True, 0.03), (False, 0.003)):
         labelled = [each for each in decided if each.labelled.right is right]
         assert sum(each.passed is not right for each in labelled) <= share * len(labelled)

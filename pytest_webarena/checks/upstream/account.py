@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from pytest_webarena.checks.upstream.folding import FUNCTION_WORDS, content_words, fold, folded_reference, stem
 from pytest_webarena.checks.upstream.scope import MONTH, Question, of_another_kind, of_another_time
@@ -152,10 +152,17 @@ def strays(answer: str, references: Sequence[str], question: Question, names: fr
     """
     wanted = [each for each in map(folded_reference, references) if each]
     sentences = [each for each in _SENTENCE.split(fold(answer)) if each.strip()]
+    known: dict[tuple[str, bool], bool] = {}
+
+    def is_of_another(text: str, numeric: bool) -> bool:  # asked once for a sentence, however many references it has
+        if (text, numeric) not in known:
+            known[text, numeric] = _is_of_another(text, wanted, question, names, numeric=numeric)
+        return known[text, numeric]
+
     for each in wanted:
         numeric = _NUMERIC.fullmatch(each) is not None
         places = [text for text in sentences if _place_of(each).search(text)]
-        if places and all(_is_of_another(text, wanted, question, names, numeric=numeric) for text in places):
+        if places and all(is_of_another(text, numeric) for text in places):
             return True
     return False
 
@@ -216,15 +223,11 @@ def _is_of_another(
 
 def _identifies_another(sentence: str, question: Question) -> bool:
     """Whether it names another order, phone number, repository or number of latest ones than the question does."""
-    for what in ("order", "invoice", "issue", "ticket", "review", "product", "customer"):
-        numbers = [
-            {match["number"] for match in _IDENTIFIED.finditer(text) if match["what"] == what}
-            for text in (question.text, sentence)
-        ]
-        if all(numbers) and not numbers[0] & numbers[1]:
-            return True
+    asked = _identified(question.text)
+    if asked and any(said.isdisjoint(asked.get(what, said)) for what, said in _identified(sentence).items()):
+        return True
     return any(
-        (asked := read(question.text)) and (said := read(sentence)) and not asked & said
+        (asked_for := read(question.text)) and (said := read(sentence)) and not asked_for & said
         for read in (_spans, _phones, _repositories)
     )
 
@@ -273,8 +276,9 @@ def _is_called_otherwise(marked: str, question: Question) -> bool:
 _REPOSITORY = re.compile(r"(?<![\w/.])[a-z][\w-]+/(?P<name>[a-z][\w-]+)(?![\w/])")
 
 
-def _repositories(text: str) -> set[str]:
-    return {match["name"] for match in _REPOSITORY.finditer(text)}
+@functools.lru_cache(maxsize=512)
+def _repositories(text: str) -> frozenset[str]:
+    return frozenset(match["name"] for match in _REPOSITORY.finditer(text))
 
 
 def _names_other_of_two_words(sentence: str, wanted: Sequence[str], question: Question, names: frozenset[str]) -> bool:
@@ -293,10 +297,19 @@ def _names_other_of_two_words(sentence: str, wanted: Sequence[str], question: Qu
     return False
 
 
-def _spans(text: str) -> set[str]:
+@functools.lru_cache(maxsize=512)
+def _identified(text: str) -> Mapping[str, frozenset[str]]:
+    """The numbers of orders, reviews and so on that folded ``text`` names, by what they are of."""
+    found = [(match["what"], match["number"]) for match in _IDENTIFIED.finditer(text)]
+    return {what: frozenset(number for each, number in found if each == what) for what, _ in found}
+
+
+@functools.lru_cache(maxsize=512)
+def _spans(text: str) -> frozenset[str]:
     """How many of the latest, first or top ones folded ``text`` speaks of."""
-    return {_DIGITS.get(match["number"], match["number"]) for match in _SPAN.finditer(text)}
+    return frozenset(_DIGITS.get(match["number"], match["number"]) for match in _SPAN.finditer(text))
 
 
-def _phones(text: str) -> set[str]:
-    return set(_PHONE.findall(text))
+@functools.lru_cache(maxsize=512)
+def _phones(text: str) -> frozenset[str]:
+    return frozenset(_PHONE.findall(text))

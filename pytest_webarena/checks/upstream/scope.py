@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from dataclasses import dataclass
 from fractions import Fraction
@@ -50,6 +51,7 @@ _LEFT_OUT = re.compile(
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 
 
+@functools.lru_cache(maxsize=512)
 def dates_of(text: str) -> tuple[frozenset[str], frozenset[str]]:
     """The months (three letters) and years that folded ``text`` names, in words or in dates."""
     months = {named[0][:3] for named in re.finditer(rf"\b{MONTH}", text)}
@@ -75,6 +77,7 @@ _DAY = re.compile(
 )
 
 
+@functools.lru_cache(maxsize=512)
 def days_of(text: str) -> frozenset[tuple[str, int]]:
     """The days that folded ``text`` names, as months and days.
 
@@ -148,14 +151,18 @@ def of_another_kind(clause: str, question: str) -> bool:
     >>> of_another_kind("the pending order", "my cancelled order"), of_another_kind("it", "my cancelled order")
     (True, False)
     """
-    for values in _FIELDS:
-        asked = {at for at, value in enumerate(values) if value.search(question)}
-        if len(asked) != 1:
-            continue
+    for values, asked in _asked_fields(question):
         said = {at for at, value in enumerate(values) if value.search(clause)}
-        if said and not said & asked:
+        if said and asked not in said:
             return True
     return False
+
+
+@functools.lru_cache(maxsize=512)
+def _asked_fields(question: str) -> tuple[tuple[tuple[re.Pattern[str], ...], int], ...]:
+    """The fields of which it has one value, and which one."""
+    found = ((values, [at for at, value in enumerate(values) if value.search(question)]) for values in _FIELDS)
+    return tuple((values, asked[0]) for values, asked in found if len(asked) == 1)
 
 
 def of_something_else(before: str, after: str, question: Question) -> bool:

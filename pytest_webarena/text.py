@@ -25,4 +25,6 @@ def clip(text: str, width: int = 60) -> str:
     'one�[2J …'
     """
     flat = " ".join(text[: width * 8].split())  # of megabytes, no more than could ever be shown
-    return shorten("".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in flat), width)
+    if not flat.isprintable():
+        flat = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in flat)
+    return shorten(flat, width)

@@ -15,7 +15,7 @@ import subprocess
 import sys
 import time
 import tomllib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -82,17 +82,26 @@ def made(version: str, python: Path) -> Path | None:
 
 
 def run(version: str, python: Path) -> bool:
-    """Whether the unit tests pass with it."""
+    """Whether the unit tests pass with it. What they say is printed at their end, in one piece."""
     began = time.monotonic()
     # That machines must have a browser, an engine and so on is for the whole suite, which runs elsewhere.
     environ = {name: value for name, value in os.environ.items() if not name.startswith("WEBARENA_REQUIRE_")}
     environ.pop("PYTHONDONTWRITEBYTECODE", None)
     report = f"--junitxml=test-results/junit-{version}.xml"
     command = [str(python), "-m", "pytest", "tests/unit", "-n", "2", "-q", "-p", "no:cacheprovider", report]
-    done = subprocess.run(command, cwd=HERE, env=environ, check=False)
+    done = subprocess.run(
+        command, cwd=HERE, env=environ, check=False, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    )
     says = "passed" if done.returncode == 0 else f"exit status {done.returncode}"
-    print(f"unit_versions: {version}: {says} in {time.monotonic() - began:.0f} s", flush=True)
+    print(f"{done.stdout}unit_versions: {version}: {says} in {time.monotonic() - began:.0f} s", flush=True)
     return done.returncode == 0
+
+
+def passed(environments: Mapping[str, Path | None], together: int = 2) -> dict[str, bool]:
+    """Whether the unit tests pass with each: so many at once, for many of them wait for something."""
+    with ThreadPoolExecutor(together) as threads:
+        runs = {version: threads.submit(run, version, inside) for version, inside in environments.items() if inside}
+        return {version: version in runs and runs[version].result() for version in environments}
 
 
 def main() -> int:
@@ -104,7 +113,7 @@ def main() -> int:
     found = {version: python for version, python in asked.items() if python is not None}
     with ThreadPoolExecutor(2) as threads:  # installing keeps one core busy
         environments = dict(zip(found, threads.map(made, found, found.values()), strict=True))
-    failed = [version for version, inside in environments.items() if inside is None or not run(version, inside)]
+    failed = [version for version, well in passed(environments).items() if not well]
     lacked = [version for version in WANTED if version != own and version not in found]
     print(
         f"unit_versions: Python {own} ran the whole suite, {', '.join(found) or 'no other'} the unit tests"

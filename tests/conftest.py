@@ -16,6 +16,8 @@ from hypothesis import HealthCheck, settings
 
 from pytest_webarena import secrets
 
+from .inner import NEEDLESS
+
 # Tests start Python hundreds of times, and each would compile all it imports anew.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
@@ -51,8 +53,11 @@ def _imported_before_inner_runs() -> None:
 
 
 @pytest.fixture
-def pytester(_imported_before_inner_runs: None, pytester: pytest.Pytester) -> pytest.Pytester:
-    """As ever, but some packages must not be first imported in it."""
+def pytester(
+    _imported_before_inner_runs: None, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> pytest.Pytester:
+    """As ever, but some packages must not be first imported in it, and its subprocesses don't import all plugins."""
+    monkeypatch.setenv("PYTEST_ADDOPTS", NEEDLESS)
     return pytester
 
 

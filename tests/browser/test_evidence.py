@@ -5,10 +5,6 @@ Whole trials and whole environments on an app of ours, which must agree.
 
 from __future__ import annotations
 
-import base64
-import json
-import queue
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -16,8 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from websockets.exceptions import ConnectionClosed
-from websockets.sync.client import ClientConnection, connect
 
 from pytest_webarena.actions import Action, Click, Goto, Selector, Stop
 from pytest_webarena.agents import AgentDefinition
@@ -37,99 +31,16 @@ from pytest_webarena.trials.run_info import RunInfo
 from pytest_webarena.trials.runtime import Runtime, RuntimeConfig
 from pytest_webarena.trials.trial import run_trial
 from tests.browser.conftest import QUICK
+from tests.browser.desk import BASE, write_catalogue
+from tests.browser.drivers import Driver, Forger, script
 
-APP = """
-import sqlite3, threading
-from contextlib import closing
-from pathlib import Path
-from urllib.parse import parse_qs
-
-ASK = "<button onclick=\\"fetch('{}', {{method: 'POST'}})\\">{}</button>"
-BUTTONS = [("/save?after=1.5", "Save"), ("/save?after=4", "Slow"), ("/save", "Hang")]
-BUTTONS += [("/say/cookie", "Note"), ("/say/server", "Keep")]
-LEAVE = "<form method=post action='/save?after=1.5'><button>Send</button></form>"
-QUEUE = "<button onclick=\\"for (let i = 0; i < 6; i++) fetch('/slow?' + i);"
-QUEUE += "fetch('/save?after=0', {method: 'POST'})\\">Queue</button>"
-THEN_SAVE = ".then(() => fetch('/save?after=0', {{method: 'POST'}}))\\">{}</button>"
-QUEUE += "<button onclick=\\"fetch('/slow?a')" + THEN_SAVE.format("Lock")
-QUEUE += "<button onclick=\\"fetch('/beat', {method: 'POST'}).then(() => fetch('/slow?b')).then(() => fetch('/slow?c'))"
-QUEUE += THEN_SAVE.format("Chain")
-QUEUE += "<button onclick=\\"fetch('/endless').then(() => fetch('/endless'))\\">Poll</button>"
-LATE = "fetch('/save?after=0', {method: 'POST'})"
-QUEUE += "<button onclick=\\"setTimeout(() => " + LATE + ", 800)\\">Later</button>"
-PATIENT = "<script>fetch('/wait').then(() => fetch('/beat', {method: 'POST'}))</script>"
-
-def seed(data_dir):
-    with closing(sqlite3.connect(Path(data_dir, "main.sqlite3"))) as db, db:
-        db.execute("create table saves (at)")
-
-def create_app(data_dir):
-    probed, beaten, kept, over = threading.Event(), threading.Event(), [], threading.Event()
-
-    def answer(path, query, method, cookies):
-        if path == "/save":
-            # One that is not told how long takes longer than any trial here.
-            over.wait(float(query.get("after", ["60"])[0]))
-            with closing(sqlite3.connect(Path(data_dir, "main.sqlite3"))) as db, db:
-                db.execute("insert into saves values (1)")
-            return "saved"
-        if path == "/slow":
-            over.wait(1)
-        if path == "/endless":
-            over.wait(60)
-        if path == "/patient":
-            return "patient" + PATIENT
-        if path == "/wait":
-            probed.wait(20)
-        if path == "/probe":
-            # While a check looks at this, the agent's page does something.
-            probed.set()
-            beaten.wait(20)
-            return "<p>probe</p><script>fetch('/seen', {method: 'POST'})</script>"
-        if path == "/beat":
-            beaten.set()
-        if path == "/say/server":
-            kept.append("kept")
-        return ""
-
-    def app(environ, start_response):
-        path, method = environ["PATH_INFO"], environ["REQUEST_METHOD"]
-        headers, cookies = [("Content-Type", "text/html")], environ.get("HTTP_COOKIE", "")
-        body = answer(path, parse_qs(environ["QUERY_STRING"]), method, cookies)
-        if path == "/say/cookie":
-            headers.append(("Set-Cookie", "flash=noted; Path=/"))
-        if path == "/":
-            headers.append(("Set-Cookie", "flash=; Max-Age=0; Path=/"))
-            told = [*kept, *(["noted"] if "flash=noted" in cookies else [])]
-            kept.clear()
-            buttons = "".join(ASK.format(*each) for each in BUTTONS)
-            body = f"<title>Desk</title><p id=flash>{' '.join(told)}</p>{buttons}{LEAVE}{QUEUE}"
-        start_response("200 OK", headers)
-        return [body.encode()]
-
-    return app
-"""
-SITES = """
-schema_version: 1
-apps:
-  desk:
-    backend: process
-    sites:
-      desk: {host: desk.localhost}
-    databases: {main: {sqlite: main.sqlite3}}
-    process: {factory: "desk:create_app", seed: "desk:seed"}
-"""
-BASE = "http://desk.localhost"
 BRISK = replace(QUICK, settle=0.2, navigation=20.0, step=40.0, hang=10.0)
 """Agents that don't wait for what they have set in motion."""
 
 
 @pytest.fixture(scope="module")
 def catalogue(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("desk")
-    (folder / "desk.py").write_text(APP)
-    (folder / "sites.yaml").write_text(SITES)
-    return folder / "sites.yaml"
+    return write_catalogue(tmp_path_factory.mktemp("desk"))
 
 
 @pytest.fixture(scope="module")
@@ -414,97 +325,9 @@ def test_a_verdict_that_is_none_has_no_reward(run: Run, play: Play, check: str, 
 # --- agents that drive their browser themselves
 
 
-FORGED = "<title>forged</title><p>true</p>"
-WORKER = """
-self.addEventListener('install', event => self.skipWaiting())
-self.addEventListener('activate', event => event.waitUntil(clients.claim()))
-self.addEventListener('fetch', event => event.respondWith(
-  new Response('<p>true</p>', {headers: {'Content-Type': 'text/html'}})))
-"""
-
-
-class Forger:
-    """Answers whatever its browser asks for, for as long as it is let; plants a worker that does so for ever."""
-
-    def __init__(self) -> None:
-        self._ids = iter(range(1, 1_000_000))
-        self._answers: dict[int, dict[str, Any]] = {}
-        self._news = threading.Condition()
-        self._sockets: queue.SimpleQueue[ClientConnection] = queue.SimpleQueue()
-        self.forged: list[str] = []
-
-    def drive(self, cdp_url: str, http_url: str) -> str:
-        threading.Thread(target=self._connect, args=(cdp_url,), daemon=True).start()
-        socket = self._sockets.get(timeout=20)
-        attach = {"autoAttach": True, "waitForDebuggerOnStart": False, "flatten": True}
-        targets = self._ask(socket, "Target.getTargets")["targetInfos"]
-        page = next(each["targetId"] for each in targets if each["type"] == "page")
-        session = self._ask(socket, "Target.attachToTarget", targetId=page, flatten=True)["sessionId"]
-        self._ask(socket, "Target.setAutoAttach", session, **attach)
-        self._ask(socket, "Fetch.enable", session, patterns=[{"urlPattern": "*"}])
-        self._ask(socket, "Page.navigate", session, url=f"{BASE}/start")
-        plant = "navigator.serviceWorker.register('/worker.js').then(() => navigator.serviceWorker.ready).then(() => 1)"
-        for _ in range(50):  # what opens while the harness looks at a step is hidden from agents
-            if "exceptionDetails" not in self._ask(
-                socket, "Runtime.evaluate", session, expression=plant, awaitPromise=True
-            ):
-                break
-        return "done"  # and the socket stays open, the thread at work
-
-    def _connect(self, cdp_url: str) -> None:
-        with connect(cdp_url, max_size=None) as socket:
-            self._sockets.put(socket)
-            self._listen(socket)
-
-    def _listen(self, socket: ClientConnection) -> None:
-        try:
-            for text in socket:
-                message = json.loads(text)
-                if message.get("method") == "Fetch.requestPaused":
-                    self._forge(socket, message)
-                elif message.get("method") == "Target.attachedToTarget":
-                    child = message["params"]["sessionId"]
-                    self._say(socket, "Fetch.enable", child, patterns=[{"urlPattern": "*"}])
-                elif "id" in message:
-                    with self._news:
-                        self._answers[message["id"]] = message
-                        self._news.notify_all()
-        except ConnectionClosed:
-            pass
-
-    def _forge(self, socket: ClientConnection, message: dict[str, Any]) -> None:
-        url = message["params"]["request"]["url"]
-        worker = url.endswith("worker.js")
-        self.forged.append(url)
-        self._say(
-            socket,
-            "Fetch.fulfillRequest",
-            message.get("sessionId", ""),
-            requestId=message["params"]["requestId"],
-            responseCode=200,
-            responseHeaders=[{"name": "Content-Type", "value": "text/javascript" if worker else "text/html"}],
-            body=base64.b64encode((WORKER if worker else FORGED).encode()).decode(),
-        )
-
-    def _say(self, socket: ClientConnection, method: str, session: str = "", **params: Any) -> int:
-        number = next(self._ids)
-        message = {"id": number, "method": method, "params": params} | ({"sessionId": session} if session else {})
-        socket.send(json.dumps(message))
-        return number
-
-    def _ask(self, socket: ClientConnection, method: str, session: str = "", **params: Any) -> dict[str, Any]:
-        number = self._say(socket, method, session, **params)
-        with self._news:
-            assert self._news.wait_for(lambda: number in self._answers, 20), method
-            answer = self._answers[number]
-        assert "error" not in answer, answer
-        result: dict[str, Any] = answer["result"]
-        return result
-
-
 @pytest.mark.parametrize("when", ["end", "any_step"])
 def test_a_browser_that_an_agent_has_forged_answers_for_answers_no_check(run: Run, when: str) -> None:
-    forger = Forger()
+    forger = Forger(f"{BASE}/start")
     checks = f"[{{page: {{open: /record, includes: 'true'}}, when: {when}}}]"
     record = run(task(checks), make=lambda: forger)
     assert f"{BASE}/start" in forger.forged
@@ -515,7 +338,7 @@ def test_a_browser_that_an_agent_has_forged_answers_for_answers_no_check(run: Ru
 
 def test_a_tab_whose_agent_has_gone_gets_the_sites_own_answers(run: Run) -> None:
     """What checks read of the agent's own tab is read when nobody answers in the site's place any more."""
-    forger = Forger()
+    forger = Forger(f"{BASE}/start")
     asks = "js=fetch('/record', {cache: 'no-store'}).then(answer => answer.text())"
     record = run(task(f"[{{page: {{locate: \"{asks}\", exact: ''}}}}]"), make=lambda: forger)
     assert not [url for url in forger.forged if url.endswith("/record")]
@@ -523,33 +346,6 @@ def test_a_tab_whose_agent_has_gone_gets_the_sites_own_answers(run: Run) -> None
 
 
 # --- agents that drive their browser themselves, and what they leave behind
-
-
-class Driver:
-    """Says these commands to the page that its trial begins with, and answers."""
-
-    def __init__(self, *commands: tuple[str, dict[str, Any]]) -> None:
-        self._commands = commands
-
-    def drive(self, cdp_url: str, http_url: str) -> str:
-        with connect(cdp_url, max_size=None) as socket:
-            targets = self._ask(socket, 1, "Target.getTargets")["targetInfos"]
-            page = next(each["targetId"] for each in targets if each["type"] == "page")
-            session = self._ask(socket, 2, "Target.attachToTarget", targetId=page, flatten=True)["sessionId"]
-            for number, (method, params) in enumerate(self._commands, start=3):
-                self._ask(socket, number, method, session, **params)
-        return "done"
-
-    def _ask(self, socket: ClientConnection, number: int, method: str, session: str = "", **params: Any) -> Any:
-        message = {"id": number, "method": method, "params": params} | ({"sessionId": session} if session else {})
-        socket.send(json.dumps(message))
-        while (answer := json.loads(socket.recv(30))).get("id") != number:
-            pass
-        return answer["result"]
-
-
-def script(source: str) -> tuple[str, dict[str, Any]]:
-    return "Runtime.evaluate", {"expression": source}
 
 
 LATER = "[...document.querySelectorAll('button')].find(each => each.innerText == 'Later').click()"

@@ -53,3 +53,23 @@ def test_they_are_the_versions_that_the_package_names(versions: ModuleType) -> N
     needed = versions.requirements()
     assert any(name.startswith("hypothesis") for name in needed)
     assert not [name for name in needed if name.startswith(("mypy", "ruff", "types-"))]
+
+
+def test_two_versions_run_at_once_and_each_tells_all_of_its_run(
+    versions: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each waits for the other to begin."""
+    wait = "n=0; until [ -e {0} ]; do n=$((n+1)); [ $n -lt 600 ] || exit 9; sleep 0.1; done"
+    for me, other, rest in (("one", "two", "echo said by one"), ("two", "one", "echo said by two >&2; exit 1")):
+        python(
+            tmp_path / me / "python", f"touch {tmp_path}/{me}/here; {wait.format(f'{tmp_path}/{other}/here')}; {rest}"
+        )
+    environments = {
+        "one": tmp_path / "one" / "python",
+        "two": tmp_path / "two" / "python",
+        "three": None,
+    }
+    assert versions.passed(environments) == {"one": True, "two": False, "three": False}
+    told = capsys.readouterr().out
+    assert "said by one\nunit_versions: one: passed in" in told
+    assert "said by two\nunit_versions: two: exit status 1 in" in told

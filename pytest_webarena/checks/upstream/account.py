@@ -288,6 +288,8 @@ def _repositories(text: str) -> frozenset[str]:
 
 def _names_other_of_two_words(sentence: str, wanted: Sequence[str], question: Question, names: frozenset[str]) -> bool:
     """Whether it names Elm Park where the question names Elm Street."""
+    if not question.pairs:
+        return False
     words = re.findall(r"[\w']+", sentence)
     known = {word for each in wanted for word in re.findall(r"[\w']+", each)}
     for first, second in question.pairs:

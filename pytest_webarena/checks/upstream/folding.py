@@ -88,6 +88,7 @@ def abbreviated(text: str) -> str:
     return re.sub(r"(?<=[a-z])-(?=[a-z])", " ", text)
 
 
+@functools.lru_cache(maxsize=8192)
 def stem(word: str) -> str:
     """A word without the endings by which a question and its answer differ.
 

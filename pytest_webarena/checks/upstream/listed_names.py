@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 
 from pytest_webarena.checks.upstream.folding import FUNCTION_WORDS, fold, stem
@@ -31,6 +32,7 @@ USUAL = frozenset(
 )
 
 
+@functools.lru_cache(maxsize=512)
 def names_in(answer: str) -> frozenset[str]:
     """The folded words with a capital."""
     return frozenset(word for match in _NAME.findall(answer) for word in re.findall(r"[\w']+", fold(match)))

@@ -225,7 +225,8 @@ def declines(answer: str, reference: str = "") -> bool:
     return _DECLINED.match(fold(answer)) is not None and _DECLINED.match(fold(reference)) is None
 
 
-def _is_disowned(answer: str, references: Sequence[str], question: Question) -> bool:
+@functools.lru_cache(maxsize=512)
+def _is_disowned(answer: str, references: tuple[str, ...], question: Question) -> bool:
     """Whether the answer as a whole takes back, or says of something else, what stands in it."""
     return declines(answer, references[0]) or _is_undone_or_strays(answer, tuple(sorted(references)), question)
 
@@ -255,7 +256,7 @@ def same(reference: str, answer: str, rules: Rules, question: Question) -> bool:
     """``exact_match`` as repaired."""
     if rules("case-of-codes") and is_cased_code(reference) and reference.strip() not in answer:
         return False
-    if not is_readable(answer) or _is_disowned(answer, alternatives(reference, rules), question):
+    if not is_readable(answer) or _is_disowned(answer, tuple(alternatives(reference, rules)), question):
         return any(equals(each, answer) for each in alternatives(reference, rules))
     for each in alternatives(reference, rules):
         wanted, given = same_place_of_clone(each, answer) if rules("site-hosts") else (each, answer)

@@ -30,7 +30,7 @@ _WORDS = {
     "ohm": "Ω", "AA": "Å", "neq": "≠", "ne": "≠", "leq": "≤", "le": "≤", "geq": "≥", "ge": "≥", "lt": "<", "gt": ">",
     "ll": "<", "gg": ">", "celsius": "°C", "degreeCelsius": "°C", "implies": "⇒", "Rightarrow": "⇒", "therefore": "∴",
     "lvert": " abs(", "rvert": ") ", "lVert": " abs(", "rVert": ") ", "to": "→", "rightarrow": "→",
-    "percent": "%", "ln": " ln", "exp": " exp", "euro": "€", "colon": ":",
+    "percent": "%", "ln": " ln", "exp": " exp", "euro": "€", "colon": ":", "ldots": "…", "dots": "…",
 }  # fmt: skip
 _TEXT = {"text", "mathrm", "mathbf", "mathit", "mathsf", "textbf", "textit", "textrm", "rm", "operatorname", "mbox"}
 _ACCENTS = {"vec", "hat", "bar", "overline", "tilde", "dot", "ddot", "underline", "mathbb", "mathcal", "boldsymbol"}

@@ -14,7 +14,7 @@ from typing import Any
 
 from pytest_webarena.checks.asking import RubricItem
 from pytest_webarena.checks.computed.arithmetic import NoNumber
-from pytest_webarena.checks.computed.choice import read_choice
+from pytest_webarena.checks.computed.chosen import read_choice
 from pytest_webarena.checks.computed.extraction import unwrap
 from pytest_webarena.checks.computed.grammar import parse
 from pytest_webarena.checks.computed.rubric_files import items_of_text, read_items, read_rubric

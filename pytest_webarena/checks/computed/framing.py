@@ -9,7 +9,15 @@ from __future__ import annotations
 import re
 
 from pytest_webarena.checks.computed.arithmetic import NoNumber
-from pytest_webarena.checks.computed.harmless import HAZARDS, MATHEMATICS, QUANTITIES, is_known, word_set, words_in
+from pytest_webarena.checks.computed.harmless import (
+    HAZARDS,
+    MATHEMATICS,
+    QUANTITIES,
+    is_known,
+    not_understood,
+    word_set,
+    words_in,
+)
 from pytest_webarena.checks.computed.spelled import spelled_numbers
 from pytest_webarena.checks.computed.units import Unit, read_unit
 from pytest_webarena.text import clip
@@ -209,7 +217,7 @@ def understood_behind(text: str, asked: frozenset[str], *, measured: bool) -> tu
 
 
 def _understood(text: str, asked: frozenset[str]) -> None:
-    words = [word for word in words_in(text) if not is_known(word, asked) or (len(word) == 1 and word not in "ai")]
+    words = not_understood(text, asked)
     signs = [found[0] for found in _SIGNS.finditer(text.strip())]
     if words or signs:
         raise _unread(words + signs)

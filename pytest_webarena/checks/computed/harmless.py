@@ -8,7 +8,17 @@ from __future__ import annotations
 import functools
 import re
 
-__all__ = ["HAZARDS", "MATHEMATICS", "QUANTITIES", "is_known", "word_set", "words_in", "words_of_question"]
+__all__ = [
+    "HAZARDS",
+    "MATHEMATICS",
+    "QUANTITIES",
+    "STATING",
+    "is_known",
+    "not_understood",
+    "word_set",
+    "words_in",
+    "words_of_question",
+]
 
 
 def word_set(text: str) -> frozenset[str]:
@@ -16,39 +26,43 @@ def word_set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-_PLAIN = word_set(
+STATING = word_set(
     """
-    a an the this that these it its it's i i'm i'd i've we you they he she her his my our your their there here
-    which what     is are was be been being has have had having do does did will would should must am can
-    so thus hence therefore then now finally consequently accordingly ok okay well yes indeed let let's see
-    equal equals equaled equalled give gives gave giving given get gets got getting obtain obtains obtained find finds
-    found yield yields come comes came work works worked out turn turns amount amounts make makes lead leads result
-    results resulting add adds added sum sums up round rounds rounded evaluate evaluates simplify simplifies reduce
-    reduces say believe think conclude compute computed calculate calculated determine determined estimate estimated
-    estimates need needs needed take takes taken hold holds held cost costs weigh weighs last lasts measure measures
-    measured read reads show shows shown write writes written express expressed expresses denote denoted choose pick
-    select go goes going travel travels travelled move moves moved ride rides rise rises fall falls fell drop drops ride
-    reach reaches reached stand stands pay pays paid earn earns contain contains use uses used require requires
-    follow follows done approximate est
-    confident certain sure fairly quite very definitely clearly certainly surely obviously indeed simply just only
-    merely exactly precisely about approximately approx roughly around circa ca
-    final answer answers result value values them those
-    correct right true exact required desired requested wanted sought asked
-    resulting corresponding overall altogether total net average mean typical expected following
-    number numbers numeric numerical quantity magnitude amount size figure figures count solution
-    of in at to for on by from with into onto namely ie i.e that's stated
-    option choice letter one most likely best
-    different distinct possible unique ways way
-    unit units si decimal decimals form significant places place sf dp digits digit precision accuracy
+    a an the this that these it its it's i i'm i'd i've we my our there here which what is are was be been being
+    am have would should must will so thus hence therefore then now finally consequently accordingly ok okay
+    well yes indeed let's see conclude think believe say choose pick select go goes confident certain sure quite
+    very definitely clearly certainly surely obviously simply just only exactly final answer answers correct
+    right true required option choice letter one most likely best of in at to for on by from with namely ie i.e
+    that's given
     """
 )
+"""What an answer of any kind is said with."""
+_GIVING = word_set(
+    """
+    he she her his has had having do does did can let equal equals equaled equalled give gives gave giving get
+    gets got getting obtain obtains obtained find finds found yield yields come comes came work works worked
+    turn turns amount amounts make makes lead leads result results resulting add adds added sum sums round
+    rounds rounded evaluate evaluates simplify simplifies reduce reduces compute computed calculate calculated
+    determine determined estimate estimated estimates need needs needed take takes taken hold holds held cost
+    costs weigh weighs last lasts measure measures measured read reads show shows shown write writes written
+    express expressed expresses denote denoted going travel travels travelled move moves moved ride rides rise
+    rises fall falls fell drop drops reach reaches reached stand stands pay pays paid earn earns contain
+    contains use uses used require requires follow follows done approximate est fairly merely precisely about
+    approximately approx roughly around circa ca value values them those exact desired requested wanted sought
+    asked corresponding overall altogether total net average mean typical expected following number numbers
+    numeric numerical quantity magnitude size figure figures count solution into onto stated different distinct
+    possible unique ways way unit units si decimal decimals form significant places place sf dp digits digit
+    precision accuracy
+    """
+)
+"""What numbers are said with."""
 QUANTITIES = word_set(
     """
     acceleration activity age altitude amount amplitude angle answer area atoms average base bond breadth capacitance
     capacity change charge chance circumference coefficient concentration conductance conductivity constant cost count
     current curvature deceleration degree density depth derivative determinant deviation diameter difference diffusivity
     digit dimension discount displacement distance duration efficiency eigenvalue elasticity elevation emf emissivity
-    energy enthalpy entropy equilibrium error expectation exponent extension factor field flow flux focal force fraction
+    energy enthalpy entropy equilibrium expectation exponent extension factor field flow flux focal force fraction
     frequency gain gap gradient growth half-life heat height hypotenuse impedance impulse income increase index
     inductance inertia integral intensity intercept interest interval kinetic latent length level lifetime limit load
     loss luminosity magnification mass maturity mean median mode modulus molarity moles moment momentum multiplicity
@@ -105,7 +119,12 @@ MATHEMATICS = word_set(
     """
 )
 """What formulas name, beside letters."""
-_KNOWN = _PLAIN | QUANTITIES | _COUNTED | _BESIDE
+_KNOWN = STATING | _GIVING | QUANTITIES | _COUNTED | _BESIDE
+_PHRASES = re.compile(
+    r"\b(?:(?:works?|worked|comes?|came|turns?|turned)\s+out|(?:adds?|sums?|rounds?|rounded|rounding)\s+up)\b",
+    re.IGNORECASE,
+)
+"""Words that only together are known."""
 _WORD = re.compile(r"[^\W\d_]+(?:[-'\u2019.][^\W\d_]+)*")
 
 
@@ -121,16 +140,22 @@ def words_of_question(question: str) -> frozenset[str]:
     return frozenset(_stem(word) for word in said if word not in HAZARDS and not word.endswith("n't") and len(word) > 1)
 
 
-def is_known(word: str, asked: frozenset[str] = frozenset()) -> bool:
+def is_known(word: str, asked: frozenset[str] = frozenset(), said: frozenset[str] = _KNOWN) -> bool:
     """Whether a word, in lower case, is one of the list or of the question."""
-    if word in _KNOWN or (word not in HAZARDS and _stem(word) in asked):
+    if word in said or (word not in HAZARDS and _stem(word) in asked):
         return True
     parts = word.split("-")
     if len(parts) > 1:
-        return all(part and is_known(part, asked) for part in parts)
+        return all(part and is_known(part, asked, said) for part in parts)
     if word.endswith("'s"):
-        return is_known(word[:-2], asked)
-    return word not in HAZARDS and len(word) > 3 and word.endswith("s") and word[:-1] in _KNOWN
+        return is_known(word[:-2], asked, said)
+    return word not in HAZARDS and len(word) > 3 and word.endswith("s") and word[:-1] in said
+
+
+def not_understood(text: str, asked: frozenset[str], said: frozenset[str] = _KNOWN) -> list[str]:
+    """The words of a text that are not known, and letters that stand alone."""
+    words = words_in(_PHRASES.sub(" ", text))
+    return [word for word in words if not is_known(word, asked, said) or (len(word) == 1 and word not in "ai")]
 
 
 def _stem(word: str) -> str:

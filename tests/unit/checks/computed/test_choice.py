@@ -56,7 +56,11 @@ NAMED = [
     ("B (tin)", "B"),
     ("$\\mathrm{B}$", "B"),
     ("B tin", "B"),
-    ("B?", "B"),
+    ("A is wrong. C is wrong. The answer is B.", "B"),
+    ("I am confident that the answer is B.", "B"),
+    ("It rusts.\n\nA", "A"),
+    ("tin, i.e. B", "B"),
+    ("The answer is B. Tin is soft.", "B"),
 ]
 NOTHING = [
     "not B",
@@ -86,6 +90,37 @@ NOTHING = [
     "everything but B",
     "the opposite of B",
     "None of them is B",
+    # asked, doubted, offered beside another
+    "B?",
+    "Is it B? No.",
+    "B maybe",
+    "B or lead",
+    "B and lead",
+    "B or E",
+    "B or tin",
+    "Z, B",
+    "between B and lead",
+    "the one after B",
+    "different from B",
+    "B is out",
+    "B, or none",
+    # turned by a sign, taken back
+    "\u00acB",
+    "!B",
+    "~B",
+    "~~B~~",
+    "B \u2717",
+    "B++",
+    # contradicted
+    "It is lead, so B",
+    "The answer is lead. B",
+    "The answer is B. Lead is soft.",
+    "The answer is B. Not really.",
+    "B, although lead is right",
+    "I refuse. B",
+    "lead (B) is right",
+    "nicht B",
+    "They all say B",
 ]
 
 
@@ -118,6 +153,13 @@ def test_reasons_tell_what_is_wrong() -> None:
     )
     assert judged("E")[1] == "it names none of the options A to D"
     assert judged("Answer: A\nAnswer: B")[1] == "it gives several final answers: A, B"
+    assert (
+        judged("B or lead")[1]
+        == judged("It is lead, so B")[1].replace("C, B", "B, C")
+        == "it names several options: B, C"
+    )
+    assert judged("B or E")[1] == "it names several options: B, E"
+    assert judged("B maybe")[1] == "it says more than an option, and this is not understood: maybe"
     assert judged(None)[1] == "the agent gave no answer"
     assert judged("B", more=", marker: true")[1].startswith("no final answer")
     assert judged("A? No.\nANSWER: B", more=", marker: true")[0] == 1

@@ -285,6 +285,8 @@ REFUSED = [
     "I refuse. 12",
     "12. Not really.",
     "By the wrong method, 12",
+    "12 is out",
+    "12 is an error",
     "(2,4)",
 ]
 

@@ -45,3 +45,13 @@ def test_numbers_are_judged_by_what_is_said(right: bool) -> None:
         if passed is not right
     }
     assert set(off) == (NOT_READ if right else set()), off
+
+
+METALS = {"options": ["iron", "tin", "lead", "copper"], "is": "B"}
+
+
+@pytest.mark.parametrize("right", [True, False], ids=["right", "wrong"])
+def test_choices_are_judged_by_what_is_said(right: bool) -> None:
+    answers = yaml.safe_load((HERE / "said_choices.yaml").read_text("utf-8"))["right" if right else "wrong"]
+    judged = {answer: passes("choice", "Which of these metals melts first?", METALS, answer) for answer in answers}
+    assert {answer: why for answer, (passed, why) in judged.items() if passed is not right} == {}

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from pytest_webarena.checks.answer import says_unachievable
 from pytest_webarena.checks.computed.asking import REFUSED
+from pytest_webarena.checks.computed.extraction import unwrap
 from pytest_webarena.checks.computed.harmless import HAZARDS, STATING, not_understood, words_in, words_of_question
 from pytest_webarena.checks.text import same_text
 
@@ -128,7 +129,11 @@ def read_choice(text: str, options: Sequence[str], question: str = "") -> str | 
 
 def _option(text: str, options: Sequence[str]) -> str | None:
     """The letter of the only option that is this text."""
-    same = [index for index, option in enumerate(options) if same_text(option, text)]
+    same = [
+        index
+        for index, option in enumerate(options)
+        if same_text(option, text) or same_text(unwrap(option), unwrap(text))
+    ]
     return string.ascii_uppercase[same[0]] if len(same) == 1 else None
 
 
@@ -146,13 +151,13 @@ def _committed(text: str, options: Sequence[str], asked: frozenset[str]) -> str 
     """The only option that the pieces of a text commit to."""
     letters = string.ascii_uppercase[: len(options)]
     mentions = _mentions(text, options)
-    if not {mention.letter for mention in mentions} & set(letters):
-        return "", f"it names none of the options {letters[0]} to {letters[-1]}"
     pieces = list(_pieces(text, mentions))
     read = [_reading(piece, options, asked) for piece in pieces]
     chosen = dict.fromkeys(letter for letter, _ in read if letter)
     if len(chosen) > 1:
         return "", f"it names several options: {', '.join(chosen)}"
+    if not {mention.letter for mention in mentions} & set(letters) and not chosen:
+        return "", f"it names none of the options {letters[0]} to {letters[-1]}"
     if not chosen:
         return "", _why_not(text, mentions, read)
     letter = next(iter(chosen))
@@ -188,11 +193,11 @@ def _mentions(text: str, options: Sequence[str]) -> list[_Mention]:
     """Where options are named, letters that none has included."""
     found: list[_Mention] = []
     for option, letter in sorted(zip(options, string.ascii_uppercase, strict=False), key=lambda each: -len(each[0])):
-        words = option.strip(" .").split()
-        if not words or (len(option.strip(" .")) == 1 and words[0].isalpha()):
+        words = unwrap(option).split()
+        if not words or (len(words) == 1 and len(words[0]) == 1 and words[0].isalpha()):
             continue
         pattern = r"\s+".join(map(re.escape, words))
-        for match in re.finditer(rf"(?<![\w.])(?:{pattern})(?!\w|\.\d)", text, re.IGNORECASE):
+        for match in re.finditer(rf"(?<![\w.^\\])(?:{pattern})(?!\w|\.\d|\^)", text, re.IGNORECASE):
             if not any(match.start() < other.end and other.start < match.end() for other in found):
                 found.append(_Mention(match.start(), match.end(), letter, spelled=True))
     for match in _MENTION.finditer(text):
@@ -243,7 +248,7 @@ def _reading(piece: _Piece, options: Sequence[str], asked: frozenset[str]) -> tu
     if (intro := _INTRO.match(frame)) is not None and not set(words_in(intro[0])) & HAZARDS - {"as"}:
         frame = frame[intro.end() :]
     named = dict.fromkeys(mention.letter for mention in said)
-    letter = next(iter(named)) if len(named) == 1 else ""
+    letter = next(iter(named)) if len(named) == 1 else "" if named else _paraphrased(frame, options)
     own = options[ord(letter) - 65] if letter and ord(letter) - 65 < len(options) else ""
     known = asked | words_of_question(own)
     left = not_understood(frame, known, STATING)
@@ -255,9 +260,20 @@ def _reading(piece: _Piece, options: Sequence[str], asked: frozenset[str]) -> tu
         return "", left or list(named)
     if not own:
         return "", [letter]
-    if all(mention.spelled for mention in said) and _PREDICATE.search(frame) is None:
+    if said and all(mention.spelled for mention in said) and _PREDICATE.search(frame) is None:
         return "", [own]  # something is said of it
     return letter, []
+
+
+def _paraphrased(text: str, options: Sequence[str]) -> str:
+    """The letter of the only option all of whose own words are in a text, if they are more than one."""
+    said = {*words_in(text), *re.findall(r"\d+", text)}
+    found = [
+        letter
+        for option, letter in zip(options, string.ascii_uppercase, strict=False)
+        if len(own := {*words_in(option), *re.findall(r"\d+", option)} - STATING) > 1 and own <= said
+    ]
+    return found[0] if len(found) == 1 else ""
 
 
 def _explains(piece: _Piece, letter: str) -> bool:

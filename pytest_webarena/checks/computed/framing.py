@@ -83,6 +83,7 @@ _DIRECTED = re.compile(r"\b(?:positive\s+)?[xyzXYZ][\s-](?:direction|axis)\b")
 _SIGNS = re.compile(r"[^\w\s.,:;()\[\]{}\"'*`|=≈#…⇒∴→•✓✔✅+/-]|[/+](?=\s*[A-Za-z])|→\s*$")
 _NOT_NOUNS = word_set(
     """
+    along down downhill uphill parallel perpendicular such together
     in on at to of for is are was approximately about exactly roughly overall altogether total high tall long
     wide deep thick old far away up left right upward upwards downward downwards forward forwards backward
     backwards north south east west toward towards clockwise counterclockwise anticlockwise inward inwards

@@ -91,6 +91,7 @@ _COUNTED = word_set(
 )
 _BESIDE = word_set(
     """
+    along down downhill uphill parallel perpendicular such together you your remain remains
     north south east west northward southward eastward westward left right upward upwards downward downwards forward
     forwards backward backwards inward inwards outward outwards toward towards away direction clockwise counterclockwise
     anticlockwise axis ground surface floor high tall long wide deep thick old far clock
@@ -160,7 +161,7 @@ def not_understood(text: str, asked: frozenset[str], said: frozenset[str] = _KNO
 
 def _stem(word: str) -> str:
     word = word.removesuffix("'s")
-    for ending in ("ing", "ies", "es", "ed", "s", "y", "e"):
+    for ending in ("ions", "ion", "ing", "ies", "es", "ed", "s", "y", "e"):
         if word.endswith(ending) and len(word) - len(ending) >= 3:
             return word[: -len(ending)]
     return word

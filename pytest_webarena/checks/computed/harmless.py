@@ -32,7 +32,8 @@ STATING = word_set(
     am have would should must will so thus hence therefore then now finally consequently accordingly ok okay
     well yes indeed let's see conclude think believe say choose pick select go goes confident certain sure quite
     very definitely clearly certainly surely obviously simply just only exactly final answer answers correct
-    right true required option choice letter one most likely best of in at to for on by from with namely ie i.e
+    right true required option choice letter one most likely best
+    get gives find found obtain of in at to for on by from with namely ie i.e
     that's given
     """
 )

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from pytest_webarena.checks.computed.arithmetic import NoNumber, Written, read_form
 from pytest_webarena.checks.computed.framing import CURRENCIES, named_before, understood_before, understood_behind
-from pytest_webarena.checks.computed.harmless import MATHEMATICS, is_known, words_in, words_of_question
+from pytest_webarena.checks.computed.harmless import HAZARDS, MATHEMATICS, is_known, words_in, words_of_question
 from pytest_webarena.checks.computed.latex import plain_math
 from pytest_webarena.checks.computed.measures import Found, agree, alike, contradict, same_quantity, same_value, summed
 from pytest_webarena.checks.computed.spelled import spelled_numbers
@@ -165,8 +165,10 @@ def _is_prose(text: str, asked: frozenset[str]) -> bool:
     """Whether a link of a chain is rather words than workings."""
     if re.search(r"[,;]|\band\b|\bor\b", text):
         return True
-    return bool(_TWO_WORDS.search(text)) and not all(
-        is_known(word, asked) or word in MATHEMATICS for word in words_in(text)
+    words = words_in(text)
+    return not HAZARDS.isdisjoint(words) or (
+        _TWO_WORDS.search(text) is not None
+        and any(len(word) > 2 and not is_known(word, asked) and word not in MATHEMATICS for word in words)
     )
 
 

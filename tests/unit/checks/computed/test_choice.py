@@ -169,6 +169,35 @@ def test_any_of_several_right_options() -> None:
     assert [judged(letter, "[A, C]")[0] for letter in "ABC"] == [1, 0, 1]
 
 
+MOTION = "It grows by a factor of two, It halves, It stays the same, It grows by a factor of four"
+FORMULAS = "$x^2+1$, $x^2-1$, $2x$, '$\\frac{1}{x}$'"
+
+
+@pytest.mark.parametrize(
+    ("options", "answer", "letter"),
+    [
+        (MOTION, "The energy grows by a factor of four.", "D"),
+        (MOTION, "D: grows by a factor of four", "D"),
+        (MOTION, "The energy grows by a factor of four, so D", "D"),
+        (MOTION, "The energy stays the same, so D", ""),
+        (MOTION, "It grows by a factor of four or two", ""),
+        (MOTION, "It does not grow by a factor of four", ""),
+        (FORMULAS, "$2x$", "C"),
+        (FORMULAS, "C) 2x", "C"),
+        (FORMULAS, "The derivative is $2x$. The answer is (C).", "C"),
+        (FORMULAS, "C) x^2+1", ""),
+        (FORMULAS, "x^2-1, so C", ""),
+        (FORMULAS, "2x or 1/x", ""),
+    ],
+)
+def test_options_in_other_words_and_formulas(options: str, answer: str, letter: str) -> None:
+    for right in "ABCD":
+        check = f"{{choice: {{options: [{options}], is: {right}}}}}"
+        task = make_task(f"intent: What about the energy, or the derivative?\nsites: []\nchecks: [{check}]")
+        (result,) = verdict(task, make_evidence(answer=answer)).results
+        assert (result.score == 1) is (right == letter), result.why
+
+
 def test_chance_and_what_agents_are_told() -> None:
     task = make_task(f"intent: x\nsites: []\nchecks: [{{choice: {{options: {OPTIONS}, is: [A, C]}}}}]")
     assert CHOICE.chance is not None

@@ -171,6 +171,16 @@ READ: list[tuple[str, float]] = [
     ("7.1826, which rounds to 7.18", 7.1826),
     ("17 rather than 18", 17),
     ("3 in 8", 0.375),
+    # said of something
+    ("$a = g\\sin\\theta \\approx 4.9\\ \\text{m/s}^2$", 4.9),
+    ("The speed at the kerb is 5 m/s", 5),
+    ("By symmetry, the field is 5 N/C.", 5),
+    ("$\\langle x \\rangle = 7.5$", 7.5),
+    ("\\Delta H = 4.2 kJ/mol", 4.2),
+    ("\\sum_{n=0}^{\\infty} 2^{-n} = 2", 2),
+    ("There are 5! = 120 ways.", 120),
+    ("7.5 square units", 7.5),
+    ("The roots add up to 12.", 12),
     ("\\SI{44}{\\newton}", 44),
 ]
 REFUSED = [

@@ -15,7 +15,14 @@ from dataclasses import dataclass
 from pytest_webarena.checks.answer import says_unachievable
 from pytest_webarena.checks.computed.asking import REFUSED
 from pytest_webarena.checks.computed.extraction import unwrap
-from pytest_webarena.checks.computed.harmless import HAZARDS, STATING, not_understood, words_in, words_of_question
+from pytest_webarena.checks.computed.harmless import (
+    HAZARDS,
+    STATING,
+    is_known,
+    not_understood,
+    words_in,
+    words_of_question,
+)
 from pytest_webarena.checks.text import same_text
 
 __all__ = ["read_choice"]
@@ -68,7 +75,7 @@ _INTRO = re.compile(
 _DECIDES = re.compile(r"\b(?:answer|option|choice|letter|choose|chose|pick|select|correct|right)\b", re.IGNORECASE)
 _MARK = "\x01"
 _LED_ASTRAY = re.compile(
-    rf"(?<!go with )(?<!goes with )(?<!go for )\b(?:from|of|to|for|by|with|on|into|at|in|than|as|after|before)"
+    rf"(?:\b(?:from|of|to|on|into|at|in|than|as|after|before)|(?<!\bgo )(?<!\bgoes )\b(?:with|for))"
     rf"\s+(?:(?:the|option|letter|choice|answer)\s+)*[^\w\s{_MARK}]*{_MARK}",
     re.IGNORECASE,
 )
@@ -197,7 +204,8 @@ def _mentions(text: str, options: Sequence[str]) -> list[_Mention]:
         if not words or (len(words) == 1 and len(words[0]) == 1 and words[0].isalpha()):
             continue
         pattern = r"\s+".join(map(re.escape, words))
-        for match in re.finditer(rf"(?<![\w.^\\])(?:{pattern})(?!\w|\.\d|\^)", text, re.IGNORECASE):
+        plural = "(?:es|s)?" if words[-1].isalpha() and len(words[-1]) > 3 else ""
+        for match in re.finditer(rf"(?<![\w.^\\])(?:{pattern}){plural}(?!\w|\.\d|\^)", text, re.IGNORECASE):
             if not any(match.start() < other.end and other.start < match.end() for other in found):
                 found.append(_Mention(match.start(), match.end(), letter, spelled=True))
     for match in _MENTION.finditer(text):
@@ -260,7 +268,13 @@ def _reading(piece: _Piece, options: Sequence[str], asked: frozenset[str]) -> tu
         return "", left or list(named)
     if not own:
         return "", [letter]
-    if said and all(mention.spelled for mention in said) and _PREDICATE.search(frame) is None:
+    quoted = {word for word in words_in(frame) if is_known(word, asked, frozenset())}
+    if (
+        said
+        and all(mention.spelled for mention in said)
+        and _PREDICATE.search(frame) is None
+        and len(quoted - STATING) < 2
+    ):
         return "", [own]  # something is said of it
     return letter, []
 

@@ -10,6 +10,7 @@ import re
 
 from pytest_webarena.checks.computed.arithmetic import NoNumber
 from pytest_webarena.checks.computed.harmless import (
+    CHANGES,
     HAZARDS,
     MATHEMATICS,
     QUANTITIES,
@@ -99,6 +100,13 @@ _SAID_OF = re.compile(r"\b(?:of|at|in|on|for|from)\s+(?:(?:the|an?|this|its)\s+)
 _LONE_SIGN = re.compile(r"\(\s*[-+]\s*\)\s*$")
 
 
+_COMES_TO = re.compile(
+    r"\b(?:increases?|decreases?|rises?|falls?|grows?|shrinks?|expands?|goes|drops?|changes?|slows?|heats?|cools?)\s+"
+    rf"(?:(?:up|down)\s+)?to(?={_NEAR.pattern})",
+    re.IGNORECASE,
+)
+
+
 def sentences(text: str) -> list[str]:
     """The sentences of a text, and its lines."""
     return [part for part in _SENTENCE.split(text) if part.strip()]
@@ -137,7 +145,8 @@ def understood_before(text: str, asked: frozenset[str]) -> Unit | None:
     core = _SUBSCRIPT.sub("", _ABOUT.sub(" ", core))
     core = _ASSIGNED.sub(lambda found: found[0] if found[1].lower() in HAZARDS | _BOUNDS else "= ", core)
     core = _CALL.sub(r"\1", core)
-    _leads_to_number(core)
+    _leads_to_number(core, asked)
+    core = _COMES_TO.sub(" = ", core)
     linked = max((found.end() for found in _LINK.finditer(core)), default=0)
     if _LONE_SIGN.search(core):
         raise _unread(["(-)"])
@@ -172,7 +181,7 @@ def _unit_before(core: str) -> tuple[str, Unit | None]:
     return core, None
 
 
-def _leads_to_number(core: str) -> None:
+def _leads_to_number(core: str, asked: frozenset[str]) -> None:
     near = _NEAR.search(core)
     words = words_in(core[: near.start()] if near is not None else core)
     if not words or (near is not None and _LINK.search(core[near.start() :])):
@@ -182,7 +191,8 @@ def _leads_to_number(core: str) -> None:
     last, previous = words[-1], words[-2] if len(words) > 1 else ""
     if last in _BOUNDS:
         raise _unread([last])
-    if (last == "of" and previous not in QUANTITIES) or (last == "to" and previous not in _LEADS_TO):
+    valued = previous in QUANTITIES or (previous in CHANGES and is_known(previous, asked, frozenset()))
+    if (last == "of" and not valued) or (last == "to" and previous not in _LEADS_TO and not _COMES_TO.search(core)):
         raise _unread([f"{previous} {last}".strip()])
     if last in ("for", "with", "from", "on", "into", "by", "than", "as") and previous not in ("given", ""):
         raise _unread([last])

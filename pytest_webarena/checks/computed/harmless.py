@@ -9,6 +9,7 @@ import functools
 import re
 
 __all__ = [
+    "CHANGES",
     "HAZARDS",
     "MATHEMATICS",
     "QUANTITIES",
@@ -60,17 +61,17 @@ _GIVING = word_set(
 QUANTITIES = word_set(
     """
     acceleration activity age altitude amount amplitude angle answer area atoms average base bond breadth capacitance
-    capacity change charge chance circumference coefficient concentration conductance conductivity constant cost count
-    current curvature deceleration degree density depth derivative determinant deviation diameter difference diffusivity
+    capacity  charge chance circumference coefficient concentration conductance conductivity constant cost count
+    current curvature deceleration degree density depth derivative determinant  diameter  diffusivity
     digit dimension discount displacement distance duration efficiency eigenvalue elasticity elevation emf emissivity
     energy enthalpy entropy equilibrium expectation exponent extension factor field flow flux focal force fraction
-    frequency gain gap gradient growth half-life heat height hypotenuse impedance impulse income increase index
+    frequency  gap gradient growth half-life heat height hypotenuse impedance impulse income  index
     inductance inertia integral intensity intercept interest interval kinetic latent length level lifetime limit load
-    loss luminosity magnification mass maturity mean median mode modulus molarity moles moment momentum multiplicity
+     luminosity magnification mass maturity mean median mode modulus molarity moles moment momentum multiplicity
     mobility norm number odds order osmolarity output overpotential parallax payment percent percentage perimeter period
     permeability permittivity ph phase pitch pka population position potential power present pressure price principal
     probability product profit proportion quantity quotient radius range rank rate ratio reactance redshift refractive
-    resistance resistivity result return revenue root roots rotation share shift side size slope solubility
+    resistance resistivity result return revenue root roots rotation share  side size slope solubility
     solution spacing specific speed spread spring stiffness strain strength stress sum surface susceptibility tax
     temperature tension term thickness threshold thrust time torque total trace transmittance value variable variance
     velocity viscosity voltage volume wage wavelength wavenumber weight width work workfunction yield
@@ -80,19 +81,21 @@ QUANTITIES = word_set(
     """
 )
 """What has a value: ``a speed of 5`` is 5, ``the log of 5`` is not."""
+CHANGES = word_set("change difference increase decrease gain loss rise drop fall shift deviation growth")
+"""What has a value that is not the one asked for, unless the question speaks of it."""
 _COUNTED = word_set(
     """
     apples arrangements arrays atoms balls bits books bytes cells cents choices coins combinations components cycles
     customers dollars edges electrons elements eigenvalues euros eur usd gbp pounds faces functions graphs groups ions
     items molecules moles neutrons nodes objects orders orderings oscillations outcomes pages pairings particles paths
     people permutations persons photons pieces points possibilities primes protons revolutions roots routes samples
-    seatings sequences solutions states steps students subsets subgroups terms tiles times trees trials turns values
+    seatings sequences solutions states steps students subsets subgroups terms tiles trees trials turns values
     vertices votes words cakes workers zeros real integer integers complex positive rational
     """
 )
 _BESIDE = word_set(
     """
-    along down downhill uphill parallel perpendicular such together you your remain remains
+    along down downhill uphill parallel perpendicular such together new you your remain remains
     north south east west northward southward eastward westward left right upward upwards downward downwards forward
     forwards backward backwards inward inwards outward outwards toward towards away direction clockwise counterclockwise
     anticlockwise axis ground surface floor high tall long wide deep thick old far clock
@@ -106,7 +109,7 @@ HAZARDS = word_set(
     or either else instead rather alternatively otherwise than but except excluding besides apart and/or versus vs
     wrong false falsely incorrect mistaken mistake mistakes invalid untrue lie lies lying absurd impossible refuse
     refused refuses refuted fails failed fail contradicts contradiction contradictory disagree disproved denies deny
-    twice half double doubled triple thrice times plus minus more less fewer greater smaller larger bigger higher lower
+    twice half double doubled triple thrice plus minus more less fewer greater smaller larger bigger higher lower
     faster slower longer shorter below above under over beyond upwards onwards onward each every per another
     other others several any some again also too and as nearly almost opposite negative negation inverse reciprocal
     complement
@@ -151,7 +154,7 @@ def is_known(word: str, asked: frozenset[str] = frozenset(), said: frozenset[str
         return all(part and is_known(part, asked, said) for part in parts)
     if word.endswith("'s"):
         return is_known(word[:-2], asked, said)
-    return word not in HAZARDS and len(word) > 3 and word.endswith("s") and word[:-1] in said
+    return word not in HAZARDS | {"times"} and len(word) > 3 and word.endswith("s") and word[:-1] in said
 
 
 def not_understood(text: str, asked: frozenset[str], said: frozenset[str] = _KNOWN) -> list[str]:

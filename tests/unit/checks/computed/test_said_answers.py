@@ -20,6 +20,8 @@ NOT_READ = {
     "x\nANSWER: g/2 = 4.9 m/s^2",
     "There are 33 multiples of 3, of which 6 are divisible by 5, so 27 remain.",
     "27 numbers from 1 to 100 are divisible by 3 but not by 5.",
+    "Proteins are made by the ribosome (C).",
+    "No, 51 is not prime.",
 }
 """Right answers that fail: known, and safe."""
 
@@ -48,4 +50,5 @@ def test_answers_are_judged_by_what_is_said(kind: str, file: str, right: bool) -
         for passed, why in [passes(kind, intent, check, answer)]
         if passed is not right
     }
-    assert set(off) == (NOT_READ if right and kind == "number" else set()), off
+    known = {answer for _, _, answer, label in answers(file) if label} & NOT_READ
+    assert set(off) == (known if right else set()), off

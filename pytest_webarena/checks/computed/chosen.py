@@ -80,6 +80,12 @@ _LED_ASTRAY = re.compile(
     re.IGNORECASE,
 )
 """Not the option itself: ``different from B``."""
+_UNSAID = re.compile(
+    rf"^[^\w{_MARK}]*(?:is|are|was|would|should|will|do|does|can)\s+[^?]*?{_MARK}|{_MARK}\W*\s(?:would|should|must)\b|\bhave\s+been\b"
+    rf"|{_MARK}\s*-\s*$",
+    re.IGNORECASE,
+)
+"""Asked, wished for: ``Is B correct``, ``It should have been B``."""
 _PREDICATE = re.compile(
     rf"{_MARK}(?:[^\w{_MARK}]*$|\s+(?:is|would\s+be|seems)\s+(?:the\s+)?(?:\w+\s+)?(?:answer|correct|right|one)\b)"
 )
@@ -262,8 +268,8 @@ def _reading(piece: _Piece, options: Sequence[str], asked: frozenset[str]) -> tu
     left = not_understood(frame, known, STATING)
     left += [sign[0] for sign in _SIGNS.finditer(frame.strip()) if sign[0] not in own]
     left += [digits for digits in re.findall(r"\d+", frame) if digits not in own]
-    if (astray := _LED_ASTRAY.search(frame)) is not None:
-        left.append(astray[0].split()[0])
+    if (astray := _LED_ASTRAY.search(frame) or _UNSAID.search(frame)) is not None:
+        left.append(astray[0].replace(_MARK, "").split()[0])
     if left or not letter:
         return "", left or list(named)
     if not own:

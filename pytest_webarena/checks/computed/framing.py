@@ -97,9 +97,11 @@ _NOT_NOUNS = word_set(
 _OF_SOMETHING = re.compile(r"\s*\bof\s+(?:(?:the|an?)\s+)?([^\W\d_]+)(?:\s+([^\W\d_]+))?\s*$")
 _SAID_OF = re.compile(r"\b(?:of|at|in|on|for|from)\s+(?:(?:the|an?|this|its)\s+)?([^\W\d_]{2,})")
 """What a number may be said of, in any words that turn nothing: ``the speed at the bottom is``, ``5 g of salt``."""
+_OPPOSITE = re.compile(r"(?:^|[\s(])-[A-Za-zͰ-Ͽ]\w*\s*[=≈:]")
 _LONE_SIGN = re.compile(r"\(\s*[-+]\s*\)\s*$")
 
 
+_APPLIED = word_set("ln log lg exp sqrt root cbrt")
 _COMES_TO = re.compile(
     r"\b(?:increases?|decreases?|rises?|falls?|grows?|shrinks?|expands?|goes|drops?|changes?|slows?|heats?|cools?)\s+"
     rf"(?:(?:up|down)\s+)?to(?={_NEAR.pattern})",
@@ -148,8 +150,8 @@ def understood_before(text: str, asked: frozenset[str]) -> Unit | None:
     _leads_to_number(core, asked)
     core = _COMES_TO.sub(" = ", core)
     linked = max((found.end() for found in _LINK.finditer(core)), default=0)
-    if _LONE_SIGN.search(core):
-        raise _unread(["(-)"])
+    if _LONE_SIGN.search(core) or _OPPOSITE.search(core):
+        raise _unread(["-"])
     core = _SAID_OF.sub(lambda found: " " if found.end() < linked and _turns_nothing(found[1]) else found[0], core)
     linked = max((found.end() for found in _LINK.finditer(core)), default=0)
     left = _SYMBOL.sub(lambda found: " " if found.start() < linked or found[0] in "aAI" else found[0], core)
@@ -159,6 +161,10 @@ def understood_before(text: str, asked: frozenset[str]) -> Unit | None:
 
 def named_before(text: str, asked: frozenset[str]) -> Unit | None:
     """The same for the left side of an equation: symbols and a single name may be any."""
+    said = words_in(text)
+    applied = [word for word in said if word in _APPLIED and not is_known(word, asked, frozenset())]
+    if applied and len(applied) < len(said):
+        raise _unread(applied)  # it is the logarithm of something that has this value
     words = [word for word in words_in(_SUBSCRIPT.sub("", text)) if len(word) > 1 and word not in MATHEMATICS]
     if len(words) > 1 or any(word in HAZARDS or word in _BOUNDS for word in words):
         return understood_before(f"{text} =", asked)

@@ -121,6 +121,10 @@ NOTHING = [
     "lead (B) is right",
     "nicht B",
     "They all say B",
+    "Is B correct",
+    "It should have been B",
+    "tin would be right",
+    "B-",
 ]
 
 

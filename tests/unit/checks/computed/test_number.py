@@ -296,6 +296,10 @@ REFUSED = [
     "12. Not really.",
     "By the wrong method, 12",
     "12 is out",
+    "-v = 12",
+    "ln v = 12",
+    "sqrt(v) = 12",
+    "an increase of 12",
     "12 is an error",
     "(2,4)",
 ]
@@ -454,6 +458,8 @@ def test_words_of_the_question_are_understood() -> None:
     assert judged("7", "7 turnips", "How many gnomes?")[0] == 0
     assert judged("7", "The smallest width is 7.", "What is the smallest width?")[0] == 1
     assert judged("7", "twice 7", "What is it if twice as many come?")[0] == 0
+    assert judged("7", "ln K = 7", "What is ln K?")[0] == 1
+    assert judged("7", "an increase of 7", "What is the increase in cost?")[0] == 1
     assert judged("7", "not 7", "Which number is not even?")[0] == 0
 
 

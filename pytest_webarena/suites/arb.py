@@ -14,7 +14,7 @@ from typing import Any
 
 from pytest_webarena.checks.asking import RubricItem
 from pytest_webarena.checks.computed.arithmetic import NoNumber
-from pytest_webarena.checks.computed.choice import read_choice
+from pytest_webarena.checks.computed.chosen import read_choice
 from pytest_webarena.checks.computed.extraction import unwrap
 from pytest_webarena.checks.computed.grammar import parse
 from pytest_webarena.checks.computed.rubric_files import items_of_text, read_items, read_rubric
@@ -22,7 +22,7 @@ from pytest_webarena.checks.computed.tokens import Unreadable
 from pytest_webarena.checks.computed.values import read_number
 from pytest_webarena.errors import UsageError
 from pytest_webarena.suites.forms import Form, make_task
-from pytest_webarena.suites.rows import Row, TaskRows, read_rows
+from pytest_webarena.suites.rows import Row, TaskRows, parse_json, read_rows
 from pytest_webarena.tasks.model import Task
 from pytest_webarena.text import clip
 
@@ -38,6 +38,10 @@ _TYPE = ("problemtype", "answertype", "type")
 _SUBJECT = ("subject", "topic", "category")
 _SOLUTION = ("solution", "finalanswer", "answer")
 _ID = ("id", "problemnumber")
+_USED = frozenset(
+    (*_STATEMENT, *_OPTIONS, *_ANSWER, *_TYPE, *_SUBJECT, *_SOLUTION, "rubric", "source", "image", "images")
+)
+"""Keys, folded, on whose value something depends."""
 _LISTS = ("problems", "data", "results", "documents")
 """Keys under which a file may have its problems."""
 _KINDS = {"choice": "multiple choice", "number": "numerical", "symbolic": "symbolic", "rubric": "proof"}
@@ -88,7 +92,7 @@ def _rows(data: bytes, path: str) -> TaskRows:
         return rows
     if begin == "{":
         try:
-            whole = json.loads(text)
+            whole = parse_json(text)
         except (ValueError, RecursionError):
             return read_rows(data, path)  # which says where it breaks off
         inside = next((whole[key] for key in _LISTS if isinstance(whole.get(key), list)), None)
@@ -111,7 +115,7 @@ def _is_lines(text: str) -> bool:
 
 def _add(rows: TaskRows, line: str, offset: int, number: int) -> None:
     try:
-        found = json.loads(line)
+        found = parse_json(line)
     except (ValueError, RecursionError) as error:
         rows.note(number, 1, "a JSON object in each line", clip(line.strip(), 60), str(error))
         return
@@ -119,6 +123,11 @@ def _add(rows: TaskRows, line: str, offset: int, number: int) -> None:
         rows.rows.append(Row(len(rows.rows), found, offset, number))
     else:
         rows.note(number, 1, "a JSON object in each line", clip(line.strip(), 60))
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Whether two values say the same, written as a number or as a text."""
+    return one == other or (not isinstance(one, bool | list | dict) and str(one).strip() == str(other).strip())
 
 
 def _item(data: Any) -> Any:
@@ -140,10 +149,28 @@ class _Problem:
         self._rows = rows
         self._row = row
         self._path = path
-        self._values: Mapping[str, Any] = {re.sub("[^a-z]", "", key.lower()): value for key, value in row.data.items()}
+        self._values: dict[str, Any] = {}
+        self._twice: tuple[str, str] | None = None
+        """Two keys that are spellings of one, with different values: nobody can say which is meant."""
+        spelt: dict[str, str] = {}
+        for key, value in row.data.items():
+            folded = re.sub("[^a-z]", "", key.lower())
+            if folded in spelt and folded in _USED and not _same(self._values[folded], value):
+                self._twice = self._twice or (spelt[folded], key)
+            spelt[folded] = key
+            self._values[folded] = value
 
     def form(self, name: str) -> Form | None:
         """What a task file would say; None after noting what is wrong."""
+        if self._twice is not None:
+            one, other = self._twice
+            values = (clip(json.dumps(self._row.data[key], ensure_ascii=False), 60) for key in self._twice)
+            self._fault(
+                f"one value of '{one}' and '{other}', two spellings of one key,",
+                " and ".join(values),
+                "keep one of them",
+            )
+            return None
         statement, answer = self._text(_STATEMENT), self._text(_ANSWER)
         if not statement:
             shown = ", ".join(map(repr, list(self._row.data)[:6])) or "no keys"

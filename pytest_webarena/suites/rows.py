@@ -12,7 +12,7 @@ from typing import Any
 from pytest_webarena.errors import Problem
 from pytest_webarena.text import clip
 
-__all__ = ["MAX_PROBLEMS", "Row", "TaskRows", "read_rows", "said"]
+__all__ = ["MAX_PROBLEMS", "Row", "TaskRows", "parse_json", "read_rows", "said"]
 
 MAX_PROBLEMS = 200
 """After so many problems of one file the rest are counted, not listed."""
@@ -45,6 +45,14 @@ def _constant(name: str) -> Any:
 
 
 _DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_constant)
+
+
+def parse_json(text: str) -> Any:
+    """The value of a JSON text in which no object names a key twice. `ValueError` says why there is none."""
+    try:
+        return _DECODER.decode(text)
+    except _Twice as error:
+        raise ValueError(f"the key '{clip(str(error), 60)}' is in it twice") from None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,61 +2,22 @@
 
 from __future__ import annotations
 
-import re
 import string
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pytest_webarena.checks.answer import says_unachievable
-from pytest_webarena.checks.computed.asking import MARKER_FIELD, REFUSED, asked_form, no_answer
+from pytest_webarena.checks.computed.asking import MARKER_FIELD, asked_form, no_answer
+from pytest_webarena.checks.computed.chosen import read_choice
 from pytest_webarena.checks.computed.extraction import final_answers
 from pytest_webarena.checks.kind import Judgement, Kind, View
-from pytest_webarena.checks.text import normalise, same_text
+from pytest_webarena.checks.text import normalise
 from pytest_webarena.tasks.file_reading import Reading
 from pytest_webarena.tasks.nodes import MapNode
 from pytest_webarena.tasks.record_shapes import Field, ListOf, Record
 from pytest_webarena.tasks.shapes import Fault, Text
 from pytest_webarena.text import clip
 
-__all__ = ["CHOICE", "ChoiceSpec", "read_choice"]
-
-_LONGEST = 4_000
-"""Characters of a final answer; what is longer is none."""
-
-_LEAD = re.compile(
-    r"""^(?:so|thus|hence|therefore|i(?:\ would)?\ (?:choose|pick|select|say|answer)|i\ think)?[,:]?\s*
-        (?:it\ is|it's|
-           (?:the|my)?\s*(?:(?:final|correct|right|best|only|most\ likely)\s+)*(?:answer|option|choice|letter)s?
-           (?:\s+(?:is|would\ be|should\ be|must\ be)|\s*[:=])?)?
-        \s*[:=]?\s*(?:(?:the\s+)?(?:option|choice|letter|answer)\s*:?)?\s*""",
-    re.IGNORECASE | re.VERBOSE,
-)
-_LETTER = r"[*_`\"'$]*(?:\\(?:text|mathrm|mathbf|textbf)\{)?[(\[]?\s*([A-Za-z])\s*[)\]]?\}?[*_`\"'$]*"
-_NAMED = re.compile(rf"{_LETTER}(?:\s+(?:is|seems)\s+(?:the\s+)?(?:correct|right|true)(?:\s+(?:answer|option))?)?[.!]?")
-_WITH_TEXT = re.compile(r"[*_`\"'(\[]*([A-Za-z])[*_`\"']*\s*[)\].:,=–—-]+[*_`\"']*\s*(.+)", re.DOTALL)
-_TEXT_FIRST = re.compile(r"(.+?)\s*[(\[]\s*(?:option|choice)?\s*([A-Za-z])\s*[)\]][.]?", re.DOTALL | re.IGNORECASE)
-_MENTION = re.compile(
-    r"(?:(?i:\b(?:option|choice|letter|answer(?:\s+is)?:?)\s+)[(\[*_]*([A-Za-z])(?![A-Za-z0-9'])"
-    r"|(?<![A-Za-z0-9'\\])([A-Z])(?![A-Za-z0-9'])|[(\[]([a-z])[)\]]|^([a-z])[).:])"
-)
-_BEFORE = re.compile(
-    r"(?:\b(?:not|never|neither|nor|except|excluding|exclude|eliminate[sd]?|reject(?:s|ed)?|wrong|incorrect|false|without"
-    r"|rules?\s+out|ruled\s+out|(?:other|else)\s+than|(?:anything|everything|all)\s+(?:else\s+)?but|(?:opposite|contrary)\s+(?:of|to)|none\s+of|rather\s+than|instead\s+of|cannot)|n'?t)"
-    r"\s*:?\s+(?:[\w']+\s+){0,4}[(\[*_\"'`]*(?:option|choice|letter|answer)?\s*[(\[*_\"'`]*$",
-    re.IGNORECASE,
-)
-_AFTER = re.compile(
-    r"^[)\]*_.\"'`]*\s*(?:[\w']+\s+){0,3}?"
-    r"(?:(?:is|was|can|could|does|would|should|must|has|do|did|are|were)n'?t|not|cannot|never|wrong|incorrect|false|untrue"
-    r"|impossible|invalid|unlikely|excluded|eliminated|rejected|ruled\s+out|out)\b",
-    re.IGNORECASE,
-)
-
-_DENIED_LAST = re.compile(r"^[)\]*_\"'`]*\s*[,;–—-]+\s*(?:[\w']+\s+){0,3}not[\s.!*]*$", re.IGNORECASE)
-"""What ends an answer and takes back the letter before it."""
-
-_NO_ARTICLE = re.compile(r"\s+(?:is|was|isn't|because|since|as|or|and|nor|but|not|over|rather|seems|can|must|would)\b")
+__all__ = ["CHOICE", "ChoiceSpec"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,69 +83,6 @@ FORM: Any = Record(
 )
 
 
-def read_choice(text: str, options: Sequence[str]) -> str | tuple[str, str]:
-    """The letter that an answer names, alone; or two texts, an empty one and why it names none.
-
-    >>> [read_choice(text, ("iron", "tin")) for text in ("(b)", "The answer is B.", "B) tin", "tin")]
-    ['B', 'B', 'B', 'B']
-    """
-    letters = string.ascii_uppercase[: len(options)]
-    if len(text) > _LONGEST:
-        return "", f"it is longer than {_LONGEST:,} characters"
-    bare = text.replace("\u2019", "'").strip()
-    rest = bare[_LEAD.match(bare).end() :].strip() if _LEAD.match(bare) else bare  # type: ignore[union-attr]
-    for said in dict.fromkeys((bare, rest)):
-        if (named := _NAMED.fullmatch(said)) and named[1].upper() in letters:
-            return named[1].upper()
-    for said in dict.fromkeys((bare, rest)):
-        if (equal := _option(said, options)) is not None:
-            return equal
-    for said in dict.fromkeys((bare, rest)):
-        for letter, words in _joined(said):
-            meant = _option(words, options)
-            if meant is not None and letter in letters:
-                return letter if meant == letter else ("", f"it names {letter} and says what {meant} says")
-    if says_unachievable(bare):
-        return "", REFUSED
-    return _mentioned(bare, letters)
-
-
-def _option(text: str, options: Sequence[str]) -> str | None:
-    """The letter of the only option that is this text."""
-    same = [index for index, option in enumerate(options) if same_text(option, text)]
-    return string.ascii_uppercase[same[0]] if len(same) == 1 else None
-
-
-def _joined(text: str) -> list[tuple[str, str]]:
-    """A letter and the words beside it, in either order."""
-    found = []
-    if match := _WITH_TEXT.fullmatch(text):
-        found.append((match[1].upper(), match[2].rstrip("*_`")))
-    if match := _TEXT_FIRST.fullmatch(text):
-        found.append((match[2].upper(), match[1]))
-    return found
-
-
-def _mentioned(text: str, letters: str) -> str | tuple[str, str]:
-    """The only letter that a longer text mentions, if it does not deny it."""
-    found: dict[str, None] = {}
-    for match in _MENTION.finditer(text):
-        letter = next(filter(None, match.groups())).upper()
-        word = match.group(2)
-        after = text[match.end() :]
-        if word in ("A", "I") and re.match(r"\s+[a-z]", after) and not _NO_ARTICLE.match(after):
-            continue  # an article, somebody who speaks
-        if letter not in letters:
-            continue
-        start = match.start(match.lastindex or 0)
-        if _BEFORE.search(text[max(0, start - 80) : start]) or _AFTER.match(after[:80]) or _DENIED_LAST.match(after):
-            return "", f"it speaks against {letter}"
-        found[letter] = None
-    if len(found) > 1:
-        return "", f"it names several options: {', '.join(found)}"
-    return next(iter(found)) if found else ("", f"it names none of the options {letters[0]} to {letters[-1]}")
-
-
 def judge(spec: ChoiceSpec, view: View) -> Judgement:
     """Judge the agent's last word."""
     answer, expected = view.evidence.text_answer, str(spec)
@@ -195,7 +93,7 @@ def judge(spec: ChoiceSpec, view: View) -> Judgement:
     named: dict[str, None] = {}
     why = said.missing
     for text in said.texts:
-        letter = read_choice(text, spec.options)
+        letter = read_choice(text, spec.options, view.intent)
         if isinstance(letter, tuple):
             why = letter[1]
             break

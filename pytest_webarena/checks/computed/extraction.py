@@ -28,6 +28,15 @@ _WRAPPERS = (
     ("**", "**"), ("__", "__"), ("```", "```"), ("`", "`"), ("$$", "$$"), ("$", "$"), ("\\(", "\\)"), ("\\[", "\\]"),
 )  # fmt: skip
 _BOX = re.compile(r"\\f?box(?:ed)?\s*\{|[{}]")
+_QUOTED = re.compile(r"^[ \t]{0,3}>.*$", re.MULTILINE)
+_FENCED = re.compile(
+    r"^[ \t]*(?:>[ \t]*)*(?P<fence>`{3,}|~{3,})[^`\n]*\n(?P<inside>.*?)(?:^[ \t>]*(?P=fence)[`~]*[ \t]*$|\Z)",
+    re.MULTILINE | re.DOTALL,
+)
+_STRUCK = re.compile(
+    r"(?<![\w~}$)\\])~~(?=[^\s~])[^~\n]*?(?<=\S)~~(?!~)|<(?P<tag>del|s|strike)>[^<>\n]*</(?P=tag)>", re.IGNORECASE
+)
+"""What its writer has taken back."""
 _ROUNDS = 12
 """Layers that are taken off; nobody needs more."""
 
@@ -46,20 +55,44 @@ def final_answers(answer: str, *, marker: bool) -> Said:
     """The final answer, or those that there are.
 
     With ``marker``, because the prompt asked for it, the last line that begins with it decides, and without such a line
-    there is no answer. Else everything that is marked or boxed counts, and if nothing is, the whole text.
+    there is no answer. Else everything that is marked or boxed counts, and if nothing is, the whole text. What is
+    struck out is not said, and what is quoted or fenced is cited: it only counts if nothing outside is marked, and
+    then has to be one.
+
+    >>> final_answers("ANSWER: 7\\n> The form is\\n> ANSWER: 5", marker=True).texts
+    ('7',)
     """
-    marked = [_block(answer, line) for line in _LINE.finditer(answer)]
+    answer = _STRUCK.sub(" ", answer)
+    if (fence := _FENCED.match(answer.strip())) is not None and fence.end() == len(answer.strip()):
+        answer = fence["inside"]  # all of it is in one: put there, not cited
+    outside = _without_cited(answer)
+    marked = [_block(answer, line) for line in _LINE.finditer(outside)]
     if marker:
+        if not marked:
+            marked = list(dict.fromkeys(_block(answer, line) for line in _LINE.finditer(answer)))
+            if len(marked) > 1:
+                return Said((), f"{NO_FINAL_ANSWER}: '{MARKER}' is only in quoted parts, with different answers")
         if not marked:
             return Said((), f"{NO_FINAL_ANSWER}: no line begins with '{MARKER}'")
         found = _parts(marked[-1])
         return Said(found) if found else Said((), f"{NO_FINAL_ANSWER}: nothing follows '{MARKER}' in its last line")
-    texts = [part for block in marked for part in _parts(block)]
-    texts += [unwrap(part) for part in boxed(answer)]
+    texts = [part for block in marked for part in _parts(block)] + [unwrap(part) for part in boxed(outside)]
+    if not any(texts):
+        texts = [part for line in _LINE.finditer(answer) for part in _parts(_block(answer, line))]
+        texts += [unwrap(part) for part in boxed(answer)]
     found = tuple(dict.fromkeys(filter(None, texts)))
-    if not found and (whole := unwrap(answer)):
-        found = (whole,)
+    if not found and (bare := unwrap(answer)):
+        found = (bare,)
     return Said(found) if found else Said((), f"{NO_FINAL_ANSWER}: the answer is empty")
+
+
+def _without_cited(answer: str) -> str:
+    """The same without quoted and fenced lines, each place in it where it was."""
+    return _QUOTED.sub(_blank, _FENCED.sub(_blank, answer))
+
+
+def _blank(found: re.Match[str]) -> str:
+    return "".join("\n" if character == "\n" else " " for character in found[0])
 
 
 def _parts(text: str) -> tuple[str, ...]:

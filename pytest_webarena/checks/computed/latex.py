@@ -30,7 +30,7 @@ _WORDS = {
     "ohm": "Ω", "AA": "Å", "neq": "≠", "ne": "≠", "leq": "≤", "le": "≤", "geq": "≥", "ge": "≥", "lt": "<", "gt": ">",
     "ll": "<", "gg": ">", "celsius": "°C", "degreeCelsius": "°C", "implies": "⇒", "Rightarrow": "⇒", "therefore": "∴",
     "lvert": " abs(", "rvert": ") ", "lVert": " abs(", "rVert": ") ", "to": "→", "rightarrow": "→",
-    "percent": "%", "ln": " ln", "exp": " exp", "euro": "€", "colon": ":",
+    "percent": "%", "ln": " ln", "exp": " exp", "euro": "€", "colon": ":", "ldots": "…", "dots": "…",
 }  # fmt: skip
 _TEXT = {"text", "mathrm", "mathbf", "mathit", "mathsf", "textbf", "textit", "textrm", "rm", "operatorname", "mbox"}
 _ACCENTS = {"vec", "hat", "bar", "overline", "tilde", "dot", "ddot", "underline", "mathbb", "mathcal", "boldsymbol"}
@@ -41,6 +41,7 @@ _FRACTIONS = {"frac", "dfrac", "tfrac", "cfrac"}
 _VULGAR = re.compile("[¼-¾⅐-⅞↉]")
 _VULGAR_ROOT = re.compile("([√∛])([¼-¾⅐-⅞↉])")
 _RAISED = re.compile("[⁺⁻]?[⁰¹²³⁴-⁹]+")
+_LOWERED = re.compile("[\u2080-\u2089]+")
 _SIGNS = str.maketrans(
     {
         **dict.fromkeys("×·⋅∙", "*"),
@@ -75,6 +76,7 @@ def plain_math(text: str) -> str:
     if not text.isascii():
         text = _VULGAR_ROOT.sub(r"\1(\2)", text)
         text = _VULGAR.sub(_vulgar, text)
+        text = _LOWERED.sub(lambda found: f"_{_digits(found[0])}", text)
         text = _RAISED.sub(lambda found: f"^({_digits(found[0])})", text).translate(_SIGNS)
     if "\\" in text or "$" in text or "{" in text:
         text = text.replace("{,}", ",").replace("\\%", "%").replace("\\$", " ")

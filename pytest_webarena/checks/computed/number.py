@@ -13,8 +13,9 @@ from pytest_webarena.checks.computed.arithmetic import NoNumber, Real, Written, 
 from pytest_webarena.checks.computed.asking import MARKER_FIELD, REFUSED, asked_form, no_answer
 from pytest_webarena.checks.computed.extraction import final_answers
 from pytest_webarena.checks.computed.latex import plain_math
+from pytest_webarena.checks.computed.measures import Found, agree, same_value
 from pytest_webarena.checks.computed.units import MISSING, Unit, convert, read_unit, units_there, warm
-from pytest_webarena.checks.computed.values import Found, agree, read_number, same_value
+from pytest_webarena.checks.computed.values import read_number
 from pytest_webarena.checks.kind import Judgement, Kind, View
 from pytest_webarena.tasks.file_reading import Reading
 from pytest_webarena.tasks.nodes import MapNode
@@ -239,7 +240,7 @@ def judge(spec: NumberSpec, view: View) -> Judgement:
     if any(map(says_unachievable, said.texts)):
         return Judgement.of(False, expected=expected, actual=actual, why=REFUSED)
     try:
-        found = [read_number(text, question="" if spec.marker else view.intent) for text in said.texts[:8]]
+        found = [read_number(text, question=view.intent, quoting=not spec.marker) for text in said.texts[:8]]
     except NoNumber as error:
         return Judgement.of(False, expected=expected, actual=actual, why=str(error))
     other = next((each for each in found[1:] if not agree(found[0].written, each.written)), None)

@@ -113,6 +113,8 @@ class _UnitReader:
         """From where to where the powers of the last name are, and its sign."""
         self._under: list[bool] = [False]
         """Whether there was a stroke, by bracket."""
+        self._begun: list[int] = []
+        """From which power on each open bracket is."""
         if (phrase := _PHRASES.match(text, start)) is not None and (name := _phrase(phrase)) is not None:
             self._powers.append((*name, False))
             self._at = phrase.end()
@@ -150,13 +152,14 @@ class _UnitReader:
                 return False
             self._signs.append(self._signs[-1] * (-1 if self._pending == "/" else 1))
             self._under.append(False)
+            self._begun.append(len(self._powers))
             self._pending = ""
         elif match["close"] is not None:
             if len(self._signs) == 1 or self._pending:
                 return False
-            self._signs.pop()
+            sign = self._signs.pop()
             self._under.pop()
-            self._last = None
+            self._last = (self._begun.pop(), len(self._powers), sign)  # a power behind it is of all in it
         elif self._pending or not (self._powers or match["over"]):
             return False
         else:

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from pytest_webarena.checks.computed.arithmetic import NoNumber, Real, Written, read_form
+from pytest_webarena.checks.computed.arithmetic import NoNumber, Written, read_form
+from pytest_webarena.checks.computed.framing import CURRENCIES, named_before, understood_before, understood_behind
+from pytest_webarena.checks.computed.harmless import HAZARDS, MATHEMATICS, is_known, words_in, words_of_question
 from pytest_webarena.checks.computed.latex import plain_math
+from pytest_webarena.checks.computed.measures import Found, agree, alike, contradict, same_quantity, same_value, summed
 from pytest_webarena.checks.computed.spelled import spelled_numbers
-from pytest_webarena.checks.computed.units import Unit, convert, read_unit, units_there
+from pytest_webarena.checks.computed.units import read_unit
 from pytest_webarena.checks.computed.wording import objection, rewritten, undecided, without_spread
 from pytest_webarena.checks.numbers import mask_words, numbers_in
 from pytest_webarena.text import clip
 
-__all__ = ["Found", "agree", "read_number", "same_value"]
+__all__ = ["read_number"]
 
 _LONGEST = 4_000
 """Characters of a final answer; what is longer is none."""
@@ -50,11 +52,10 @@ _BEYOND_WORDS = re.compile(
 )
 _LOGARITHM = re.compile(r"\blog(?:_\w*|q\w*)?\s*\(?$")
 _NO_BASE = re.compile(r"\blog(?![\w])")
-_CURRENCY = "$€£¥₹"
 _START = re.compile(
     r"(?<![\w.])(?=[\d(]|\.\d)|(?<![A-Za-z])(?=(?:sqrt|root|pi|cbrt|abs|exp|ln|log(?:q[a-j]+)?|a?(?:sin|cos|tan)h?)(?![A-Za-z])|e\s?\^)|(?<=[A-Za-z^*/])(?=\d)"
 )
-_SIGN = re.compile(rf"(?:^|[^\w%)\]{_CURRENCY}])([-+])[{_CURRENCY}]?$")
+_SIGN = re.compile(rf"(?:^|[^\w%)\]{CURRENCIES}])([-+])[{CURRENCIES}]?$")
 _LINK = re.compile(
     r"^[\s,)]*(?:or|which\s+(?:is|rounds\s+to)|rounded\s+to|→|that\s+is|i\.e\.,?|equals?)?[\s,]*[(=≈]*\s*(?:is\s+)?(?:approximately|approx\.?|about|roughly|around|ca\.)?"
     r"(?:\s+equal\s+to)?[\s(=≈]*$",
@@ -65,8 +66,11 @@ _LINKED = re.compile(
 )
 _COVERED = re.compile(r"(?:int|oint|iint|sum|prod|lim|binom|∫|∑|∏)(?![A-Za-z])")
 """What names the left side of an equation, whatever it is of."""
-_WORKED = Fraction(1, 100)
-"""How far what is worked out may be from its result, as a share: people round in between."""
+_PAIR = re.compile(r"[(\[]\s*[-+]?\d+,\s*[-+]?\d+\s*[)\]]")
+_MONEY = re.compile(rf"\\\$|[{CURRENCIES.removeprefix('$')}]")
+_TIE = re.compile(r"(?<=\d)~(?=[A-Za-z])")
+_DOLLAR = re.compile(r"\$(?=\s?[-+]?\d)")
+_TWO_WORDS = re.compile(r"[A-Za-z]{3,}\s+[A-Za-z]{3,}")
 _JOINED = re.compile(r"\s*(?:,|and)?\s*")
 
 
@@ -74,27 +78,15 @@ class _LeftOver(NoNumber):
     """A formula of symbols, where a number is looked for."""
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """A number and what it measures."""
-
-    written: Written
-    unit: Unit | None = None
-    strange: str = ""
-    """Words that stand where a unit would, and are none that is known."""
-
-    def __str__(self) -> str:
-        return clip(self.written.text + (f" {self.unit}" if self.unit else ""), 40)
-
-
-def read_number(text: str, *, question: str = "") -> Found:
+def read_number(text: str, *, question: str = "", quoting: bool = True) -> Found:
     """The number that a final answer gives. `NoNumber` says why there is none, or which of several.
 
-    ``question`` is what was asked: numbers that are quoted from it don't count beside another one.
+    ``question`` is what was asked: its words are understood beside a number, and with ``quoting`` numbers that are
+    quoted from it don't count beside another one.
     """
     if len(text) > _LONGEST:
         raise NoNumber(f"it is longer than {_LONGEST:,} characters")
-    plain = plain_math(text.replace("\u2019", "'"))
+    plain = plain_math(_TIE.sub(" ", text.replace("\u2019", "'")))
     if _NO_VALUE.match(plain):
         raise NoNumber("it is no finite number")
     plain = without_spread(rewritten(plain))
@@ -104,38 +96,15 @@ def read_number(text: str, *, question: str = "") -> Found:
         raise NoNumber(f"it gives no number: {words}")
     if _COMPARED.search(plain):
         raise NoNumber("it compares numbers and gives none")
-    return _formula(plain) or _sentence(plain, question)
+    if _PAIR.fullmatch(plain):
+        raise NoNumber("it gives two numbers, or one with a comma for a point in brackets")
+    asked = words_of_question(question)
+    found = _formula(plain, asked) or _sentence(plain, question if quoting else "", asked)
+    money = _MONEY.search(text) or (_DOLLAR.search(text) if text.count("$") % 2 else None)
+    return replace(found, strange=money[0].strip("\\")) if money and not found.strange else found
 
 
-def same_value(one: Real, other: Real) -> bool:
-    """Whether two values are equal: exactly if both are exact, else but for the last digits of a float."""
-    if isinstance(one, Fraction) and isinstance(other, Fraction):
-        return one == other
-    return abs(Fraction(one) - Fraction(other)) <= Fraction(1, 10**9) * max(abs(Fraction(one)), abs(Fraction(other)))
-
-
-def agree(one: Written, other: Written) -> bool:
-    """Whether two numbers are the same, or one is the other as rounded, cut off or worked out."""
-    for value, digit in one.meanings:
-        for there, its_digit in other.meanings:
-            if (
-                one.percent != other.percent
-                and value == one.value
-                and there == other.value
-                and abs(Fraction(value)) <= 1
-            ):
-                continue  # 0.5 is not 0.5 %
-            if same_value(value, there):
-                return True
-            off = abs(Fraction(value) - Fraction(there))
-            if digit != its_digit and off < max(digit, its_digit):
-                return True
-            if one.worked_out != other.worked_out and off <= _WORKED * abs(Fraction(there)):
-                return True
-    return False
-
-
-def _formula(plain: str) -> Found | None:
+def _formula(plain: str, asked: frozenset[str]) -> Found | None:
     """A number, or a chain like ``x = 2/3 ≈ 0.667``; None when it is something else: a sentence, perhaps."""
     parts = [part.strip().strip(",;: ") for part in re.split(r"[=≈]", plain)]
     if len(parts) > 1 and not parts[0]:
@@ -148,14 +117,14 @@ def _formula(plain: str) -> Found | None:
         if number + named < len(parts) and _NO_BASE.search(part):
             continue  # worked out by a logarithm whose base is not told
         try:
-            one = _part(part)
+            one = _part(part, asked)
         except _LeftOver:
             if named and number + named < len(parts):
                 continue  # what follows gives its value
             raise
         if one is not None:
             found.append(one)
-        elif not named or number == len(parts) - 1 or re.search(r"[,;]|\band\b|\bor\b", part):
+        elif not named or number == len(parts) - 1 or _is_prose(part, asked):
             return None
     if not found:
         return None
@@ -165,10 +134,11 @@ def _formula(plain: str) -> Found | None:
     if not stated.written.worked_out:
         raise NoNumber(f"it leaves something to be worked out: {clip(stated.written.text, 40)}")
     for working in found:
-        if not agree(working.written, stated.written) and not _same_quantity(working, stated):
+        same = agree(working.written, stated.written) and not contradict(working, stated)
+        if not same and not same_quantity(working, stated):
             raise NoNumber(f"it gives several numbers: {working}, {stated}")
     found = [each for each in found if each.written.worked_out]
-    if any(_same_quantity(found[0], other) for other in found[1:]):
+    if any(same_quantity(found[0], other) for other in found[1:]):
         return found[0]
     for other in found[1:]:
         if not agree(found[0].written, other.written):
@@ -176,6 +146,10 @@ def _formula(plain: str) -> Found | None:
     exact = next((each for each in found if not each.written.digit), None)
     best = exact or min(found, key=lambda each: each.written.digit)
     unit = next((each.unit for each in reversed(found) if each.unit), None)
+    if named and (told := named_before(parts[0], asked)) is not None:
+        if unit is not None and contradict(Found(best.written, told), Found(best.written, unit)):
+            raise NoNumber(f"it gives two units: {told}, {unit}")
+        unit = unit or told
     strange = next((each.strange for each in found if each.strange), "")
     return Found(best.written, unit, strange)
 
@@ -187,20 +161,31 @@ def _is_name(text: str) -> bool:
     return bool(text) and _NAME.fullmatch(_SUBSCRIPT.sub("", text) or "x") is not None and text[0] not in "0123456789("
 
 
-def _part(text: str) -> Found | None:
+def _is_prose(text: str, asked: frozenset[str]) -> bool:
+    """Whether a link of a chain is rather words than workings."""
+    if re.search(r"[,;]|\band\b|\bor\b", text):
+        return True
+    words = words_in(text)
+    return not HAZARDS.isdisjoint(words) or (
+        _TWO_WORDS.search(text) is not None
+        and any(len(word) > 2 and not is_known(word, asked) and word not in MATHEMATICS for word in words)
+    )
+
+
+def _part(text: str, asked: frozenset[str]) -> Found | None:
     """One number with its unit and nothing else."""
-    text = re.sub(rf"^([-+]?)\s*[{_CURRENCY}]\s*", r"\1", text)
+    text = re.sub(rf"^([-+]?)\s*[{CURRENCIES}]\s*", r"\1", text)
     form = read_form(text)
     if form is None:
         return None
     written, end = form
-    rest = text[end:].strip(f" {_CURRENCY}")
+    rest = text[end:].strip(f" {CURRENCIES}")
     if not rest:
         return Found(written)
-    return _measured(written, rest.removeprefix("1" if rest.startswith("1/") else "").strip("[]"))
+    return _measured(written, rest.removeprefix("1" if rest.startswith("1/") else "").strip("[]"), asked)
 
 
-def _measured(written: Written, rest: str) -> Found | None:
+def _measured(written: Written, rest: str, asked: frozenset[str]) -> Found | None:
     if objection("", rest)[0]:
         return None
     rest = rest.lstrip("* ")
@@ -208,31 +193,91 @@ def _measured(written: Written, rest: str) -> Found | None:
         further = rest[unit[1] :].strip(" ,")
         if further.startswith("_"):
             raise _LeftOver(f"a symbol is left over: {clip(rest, 20)}")
-        whole = not further or (_NOUNS.fullmatch(further) and not _CLAUSE.search(further))
-        return Found(written, unit[0]) if whole else None
+        if further and not (_NOUNS.fullmatch(further) and not _CLAUSE.search(further)):
+            return None
+        understood_behind(further, asked, measured=True)
+        return Found(written, unit[0])
     if (over := _LEFT_OVER.match(rest)) is not None:
         raise _LeftOver(f"a symbol is left over: {clip(over[0].strip(), 20)}")
-    return Found(written, None, rest) if _NOUNS.fullmatch(rest) and not _CLAUSE.search(rest) else None
+    if not _NOUNS.fullmatch(rest) or _CLAUSE.search(rest):
+        return None
+    return Found(written, *understood_behind(rest, asked, measured=False))
 
 
-def _sentence(plain: str, question: str) -> Found:
+def _sentence(plain: str, question: str, asked: frozenset[str]) -> Found:
     masked = mask_words(plain)
     found = list(_found_in(masked))
     if not found:
-        return _in_words(plain)
+        return _in_words(plain, asked)
     kept = _merged(masked, found)
     if len(kept) > 1 and question:
-        asked = [token.value for token in numbers_in(plain_math(question)[:_LONGEST])]
+        quoted = [token.value for token in numbers_in(plain_math(question)[:_LONGEST])]
         kept = [
-            each for each in kept if not any(same_value(each.found.written.value, value) for value in asked)
+            each for each in kept if not any(same_value(each.found.written.value, value) for value in quoted)
         ] or kept
-    kept = _not_denied(masked, kept)
-    if len(kept) > 1:
-        raise NoNumber(f"it gives several numbers: {', '.join(str(each.found) for each in kept[:4])}")
-    return kept[0].found
+    stated = _not_denied(masked, kept)
+    if len(stated) > 1:
+        raise NoNumber(f"it gives several numbers: {', '.join(str(each.found) for each in stated[:4])}")
+    denied = [each for each in kept if each is not stated[0]]
+    return _framed(masked, stated[0], [each for each in found if each not in denied], denied, asked)
 
 
-def _in_words(plain: str) -> Found:
+_HERE, _DENIED, _QUOTED = "\x01", "\x02", "\x03"
+_TAKEN_BACK = re.compile(
+    rf"(?:[,;]?\s*(?:but|and)\s+)?(?:\b(?:not|rather\s+than|instead\s+of)|≠)\s*(?:(?:about|equal\s+to|just|simply|the|a)\s+)*{_DENIED}"
+    r"(?:\s*,?\s*but\b)?",
+    re.IGNORECASE,
+)
+_AGAIN = re.compile(
+    rf"(?:[,;(]?\s*\b(?:or|also|i\.e\.,?|that\s+is,?|which\s+is)\s+(?:(?:about|approximately|equivalently)\s+)?)?"
+    rf"(?:[A-Za-z]\w*\s*[=≈]\s*)?{_HERE}"
+)
+
+
+def _framed(
+    text: str, stated: _Place, others: Sequence[_Place], denied: Sequence[_Place], asked: frozenset[str]
+) -> Found:
+    """The number, once all around it is understood. `NoNumber` says what is not."""
+    marks = [(stated, _HERE), *((place, _DENIED) for place in denied)]
+    for place in others:
+        if not stated.start <= place.start < stated.end:
+            same = alike(place.found.written, stated.found.written) or same_quantity(place.found, stated.found)
+            marks.append((place, _HERE if same else _QUOTED))
+    for place, mark in sorted(marks, key=lambda each: each[0].start, reverse=True):
+        text = text[: place.start] + mark + text[place.end :]
+    text = _TAKEN_BACK.sub(" ", _same_in_words(text, stated.found, asked)).replace(_QUOTED, " ")
+    before, _, behind = text.partition(_HERE)
+    return _placed(stated.found, before, _AGAIN.sub(" ", behind), asked)
+
+
+def _placed(found: Found, before: str, behind: str, asked: frozenset[str]) -> Found:
+    told = understood_before(before, asked)
+    own, strange = understood_behind(behind, asked, measured=found.unit is not None)
+    units = [unit for unit in (found.unit, own, told) if unit is not None]
+    if len(units) > 1 and contradict(Found(found.written, units[0]), Found(found.written, units[1])):
+        raise NoNumber(f"it gives two units: {units[0]}, {units[1]}")
+    return Found(found.written, units[0] if units else None, strange)
+
+
+def _same_in_words(text: str, found: Found, asked: frozenset[str]) -> str:
+    """``text`` without its number said once more in words. `NoNumber` for another one: ``5 or twelve``."""
+    for value, percent, start, end in reversed(list(spelled_numbers(text))):
+        words = text[start:end]
+        if words.lower() in ("one", "a", "an") or re.search(
+            r"\b(?:the|these|its|all)\s+$", text[:start], re.IGNORECASE
+        ):
+            if words.lower() != "one":
+                text = text[:start] + " " + text[end:]
+            continue
+        if not alike(Written(value, percent=percent), found.written) and not all(
+            is_known(word, asked) for word in words_in(words)
+        ):
+            raise NoNumber(f"it gives several numbers: {found}, {words}")
+        text = f"{text[:start]} {text[end:]}"
+    return text
+
+
+def _in_words(plain: str, asked: frozenset[str]) -> Found:
     words = [] if any(map(str.isdigit, plain)) else list(spelled_numbers(plain))
     if len({value for value, *_ in words}) > 1:
         raise NoNumber(f"it gives several numbers: {', '.join(plain[start:end] for _, _, start, end in words[:4])}")
@@ -249,7 +294,10 @@ def _in_words(plain: str) -> Found:
     if _BEYOND_WORDS.search(plain[:start] + plain[words[-1][3] :]):
         raise NoNumber("it gives a number in words that are not understood")
     unit = read_unit(plain, end)
-    return Found(Written(value, Fraction(0), percent, plain[start:end]), unit[0] if unit else None)
+    for _, _, begun, after in reversed(words[1:]):
+        plain = f"{plain[:begun]} {plain[after:]}"
+    found = Found(Written(value, Fraction(0), percent, plain[start:end]), unit[0] if unit else None)
+    return _placed(found, plain[:start], plain[unit[1] if unit else end :], asked)
 
 
 def _not_denied(text: str, places: list[_Place]) -> list[_Place]:
@@ -310,7 +358,7 @@ def _found_in(text: str) -> Iterator[_Place]:
         written, end = form
         if sign and begun < start - 1 and sign[1] == "-":  # a currency between sign and digits
             written = Written(-written.value, written.digit, written.percent, f"-{written.text}", written.worked_out)
-        if written.text.endswith("!") and re.search(r"[A-Za-z]{2}", before):
+        if written.text.endswith("!") and re.search(r"[A-Za-z]{2}", before) and not re.match(r"\s*[=≈]", text[end:]):
             raise NoNumber(f"it gives a factorial or a shout: {clip(written.text, 20)}")
         unit = read_unit(text, end)
         if unit is not None and re.match(r"\s+(?:(?:in|a)\s+\w|(?:d|t|u|h|G|M)\s+[^\W\d])", text[end:]):
@@ -337,19 +385,19 @@ def _merged(text: str, places: Sequence[_Place]) -> list[_Place]:
         if last is not None:
             between = text[last.end : place.start + (text[place.start] == "(")]
             linked = _LINK.match(between) is not None and _LINKED.search(between) is not None
-            if linked and agree(last.found.written, place.found.written):
+            if linked and agree(last.found.written, place.found.written) and not contradict(last.found, place.found):
                 both = [each for each in (last, place) if each.found.written.worked_out] or [place]
                 finer = min(both, key=lambda each: each.found.written.digit)
                 unit = place.found.unit or last.found.unit
                 kept[-1] = _Place(Found(finer.found.written, unit), last.start, place.end)
                 continue
-            if _JOINED.fullmatch(between) and (whole := _summed(last.found, place.found)) is not None:
+            if _JOINED.fullmatch(between) and (whole := summed(last.found, place.found)) is not None:
                 kept[-1] = _Place(whole, last.start, place.end)
                 continue
         if any(
-            _same_quantity(each.found, place.found)
+            same_quantity(each.found, place.found)
             or (
-                _alike(each.found.written, place.found.written)
+                alike(each.found.written, place.found.written)
                 and (each.found.unit == place.found.unit or not (each.found.unit and place.found.unit))
             )
             for each in kept
@@ -359,51 +407,3 @@ def _merged(text: str, places: Sequence[_Place]) -> list[_Place]:
     if (open_one := next((each for each in kept if not each.found.written.worked_out), None)) is not None:
         raise NoNumber(f"it gives several numbers: {clip(open_one.found.written.text, 40)}")
     return kept
-
-
-def _same_quantity(one: Found, other: Found) -> bool:
-    """Whether both are the same but for their units: ``4.2 m (420 cm)``."""
-    if one.unit is None or other.unit is None or one.unit == other.unit or not units_there():
-        return False
-    try:
-        value = convert(float(other.written.value), other.unit, one.unit)
-    except OverflowError:
-        return False
-    size = abs(Fraction(one.written.value))
-    return (
-        value is not None and math.isfinite(value) and abs(Fraction(value) - Fraction(one.written.value)) <= size / 200
-    )
-
-
-def _alike(one: Written, other: Written) -> bool:
-    """Whether both are the same value, or one is the other's percentage."""
-    if one.percent == other.percent:
-        return same_value(one.value, other.value)
-    return same_value(one.meanings[-1][0], other.meanings[-1][0])
-
-
-_STEPS = (
-    ("year", "month", "week", "day", "hour", "minute", "second"),
-    ("mile", "yard", "foot", "inch"),
-    ("pound", "ounce"),
-    ("degree", "arcminute", "arcsecond"),
-)
-"""Units that one quantity is given in together: ``2 h 30 min``."""
-
-
-def _summed(one: Found, other: Found) -> Found | None:
-    """Both as one quantity in the first's unit; None when they are none."""
-    if one.unit is None or other.unit is None or not units_there() or one.written.value < 0 or other.written.value < 0:
-        return None
-    for steps in _STEPS:
-        at = [
-            steps.index(name)
-            for unit in (one.unit, other.unit)
-            for name, power in unit.parts
-            if power == 1 and name in steps
-        ]
-        if len(at) == 2 and len(one.unit.parts) == len(other.unit.parts) == 1 and at[0] < at[1]:
-            more = convert(float(other.written.value), other.unit, one.unit)
-            text = f"{one.written.text} {one.unit} {other.written.text} {other.unit}"
-            return None if more is None else Found(Written(float(one.written.value) + more, text=text), one.unit)
-    return None

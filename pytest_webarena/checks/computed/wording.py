@@ -6,6 +6,7 @@ import re
 from fractions import Fraction
 
 from pytest_webarena.checks.computed.arithmetic import read_form
+from pytest_webarena.checks.computed.units import read_unit
 
 __all__ = ["objection", "rewritten", "undecided", "without_spread"]
 
@@ -34,12 +35,13 @@ _ROOT = re.compile(
     r"\b(?:the\s+)?(?:(square)|cub(?:e|ic))\s+root\s+of\s+(\d+(?:\.\d+)?(?:/\d+)?)(?![\w^!*/(]|[.,]\d)", re.IGNORECASE
 )
 _POW = re.compile(r"\bpow\(\s*([^(),]+?)\s*,\s*([^(),]+?)\s*\)")
-_EVENT = re.compile(r"\b(Pr?|[A-Za-z])\s*[(\[][^()\[\]]{1,60}[)\]]\s*(?=[=≈])")
+_EVENT = re.compile(r"\b(Pr?|[A-Za-z])\s*[(\[]([^()\[\]]{1,60})[)\]]\s*(?=[=≈])")
 _ARROW = re.compile(r"^\W*?(?:=>|->|⇒|→|⟹|∴)\s*")
 _ABSOLUTE = re.compile(r"(?<![\w|])\|([-+]?[\d(√][^|\n]{0,40})(?<! )\|(?!\w)")
 _LOGARITHM = re.compile(r"\blog\s*_\s*\(?\s*(\d+)\s*\)?|\blog(10|2)(?=\s*\(|\s)|\blg(?=\s*\(|\s)")
 _VARIANCE = re.compile(r"\b(sigma|chi|\u03c3|\u03c7)\s*\^\s*\(?2\)?(?=\s*[=≈])")
-_UNITS = re.compile(r"\bunits?\s*\^\s*\(?[23]\)?")
+_UNITS = re.compile(r"\bunits?\s*\^\s*\(?[23]\)?|\b(?:square|cubic|sq\.?|cu\.?)\s+units?\b")
+_CYCLES = re.compile(r"\bcycles\s+per\s+second\b")
 _ITEM = re.compile(r"^\(?\d{1,2}[.)]\s+(?=[-+]?[\d.])")
 _HYPHENED = re.compile(
     r"\b(N|k?W|mA|A|Pa|newton|(?:kilo|mega)?watt|foot|ft|pound|amp(?:ere)?|pascal)-(m|meters?|metres?|hours?|h|seconds?|s)\b"
@@ -60,6 +62,12 @@ _MINUS = re.compile(r"(?<![\d)%] )(?<!\b[A-Za-z] )\b(?:minus|negative)\s+(?=[\d.
 _OF = re.compile(r"(\d+)\s+(?:out\s+of|in)\s+(\d+)")
 
 
+def _event(found: re.Match[str]) -> str:
+    """``P(X = 2)`` as ``P``, but ``v (km/h)`` tells its unit."""
+    unit = read_unit(found[2].removeprefix("in ").strip())
+    return found[0] if unit is not None and len(found[2]) > 1 else f"{found[1]} "
+
+
 def rewritten(text: str) -> str:
     """``text``, from `plain_math`, in the signs of formulas where words or code stand for them.
 
@@ -68,9 +76,9 @@ def rewritten(text: str) -> str:
     """
     for pattern, instead in (
         (_TAGGED, r" \2 "), (_NOTES, " "), (_PLACES, " "), (_ORDINAL, " "), (_MODULE, ""), (_POW, r"((\1)^(\2))"),
-        (_CALL, r"(\1)"), (_EVENT, r"\1 "), (_ARROW, " "), (_ABSOLUTE, r"abs(\1)"), (_SPACED_E, "e"),
+        (_CALL, r"(\1)"), (_EVENT, _event), (_ARROW, " "), (_ABSOLUTE, r"abs(\1)"), (_SPACED_E, "e"),
         (_VARIANCE, r"\1 "),
-        (_UNITS, "units"), (_ITEM, ""), (_HYPHENED, r"\1*\2"),
+        (_UNITS, "units"), (_CYCLES, "Hz"), (_ITEM, ""), (_HYPHENED, r"\1*\2"),
         (_LOST_RAISING, r"\1*10^(\2)"), (_MINUS, "-"),
     ):  # fmt: skip
         text = pattern.sub(instead, text)
@@ -121,7 +129,8 @@ def _letters(digits: str) -> str:
 
 _BOUND_BEFORE = re.compile(
     r"(?:\b(?:(?:less|more|greater|fewer|smaller|larger|bigger|higher|lower|better|worse|other)\s+than(?:\s+or\s+equal\s+to)?"
-    r"|at\s+(?:least|most)|up\s+to|over|under|below|above|beyond|exceed(?:s|ing)?|within"
+    r"|at\s+(?:least|most)|(?<!add )(?<!adds )(?<!sums )(?<!sum )up\s+to"
+    r"|over|under|below|above|beyond|exceed(?:s|ing)?|within"
     r"|bounded\s+by|starting\s+(?:from|at)|in\s+the\s+range(?:\s+of)?|between|[\d%][\s\w/^°%]{0,8}\s+to)\s|(?<![\w])[A-Za-z]\s*→|[<>≤≥≲≳])\s*(?:(?:about|approximately|roughly|around)\s+)?[(~≈]?$",
     re.IGNORECASE,
 )
@@ -132,7 +141,8 @@ _BOUND_BEHIND = re.compile(
     re.IGNORECASE,
 )
 _WORK_BEFORE = re.compile(
-    r"\b(?:(?:half|third|quarter|fourth|fifth|tenth|squares?|cubes?|roots?|reciprocal|inverse|sum|product|difference|negative"
+    r"\b(?:(?:half|third|quarter|fourth|fifth|tenth|squares?|cubes?|roots?|reciprocal|inverse"
+    r"|(?<!\ba )(?:sum|product|difference)|negative"
     r"|opposite|logarithm|factorial|multiple|power|times|dozens?|pairs?)\s+of(?:\s+the)?|half|twice|double|triple|thrice|times|plus"
     r"|minus|divided\s+by|multiplied\s+by|modulo|mod|log|two|three|four|five|six|seven|eight|nine|ten|twelve|twenty"
     r"|hundred|thousand|(?:square|cube|cubic)\s+root)\s+$",
@@ -140,7 +150,7 @@ _WORK_BEFORE = re.compile(
 )
 _WORK_BEHIND = re.compile(
     r"^\s*(?:squared|cubed|factorial|choose\b|plus\s|minus\s|times\s(?!(?:larg|great|small|bigg|high|long|fast)er\b|more\b|ten\b|as\b|in\b|per\b|a\b|out\b)|divided\s+by|multiplied\s+by"
-    r"|over\s+\(?(?:\d|[a-z]\b|two|three|four|pi)|to\s+the\s+(?:power\b|\w+th\b|minus\b)|raised\b|(?:mod|modulo)\b"
+    r"|over\s+\(?(?:\d|[a-z]\b|two|three|four|pi)|to\s+the\s+(?:power\b|(?!(?:nor|sou)th\b)\w+th\b|minus\b)|raised\b|(?:mod|modulo)\b"
     r"|and\s+(?:a|one|two|three)[\s-]+(?:half|halves|thirds?|quarters?|fourths?)|[-\s]?(?:halves|thirds|fourths|quarters|fifths|sixths|eighths"
     r"|tenths|hundredths)\b|half\b)",
     re.IGNORECASE,

@@ -224,6 +224,38 @@ def test_unknown_shapes_are_refused_by_name(tmp_path: Path, problem: Any, told: 
         read(tmp_path, [problem])
 
 
+@pytest.mark.parametrize(
+    ("first", "spelling", "value"),
+    [
+        ("Final_Answer", "final_answer", "3"),
+        ("Final_Answer", "FINAL ANSWER", 3),
+        ("Solution", "Solution:", "Multiply."),
+        ("Problem_Type", "problem-type", "Proof"),
+    ],
+)
+@pytest.mark.parametrize("name", ["some.json", "some.jsonl"])
+def test_one_key_in_two_spellings_is_told(tmp_path: Path, first: str, spelling: str, value: Any, name: str) -> None:
+    problem = {**NUMBER, spelling: value}
+    data = [NUMBER | {"_id": "n0"}, problem] if name == "some.json" else json.dumps(problem) + "\n" + json.dumps(CHOICE)
+    with pytest.raises(TaskFileError, match="two spellings of one key") as told:
+        read(tmp_path, data, name)
+    assert f"'{first}' and '{spelling}'" in str(told.value)
+    assert json.dumps(value) in str(told.value)
+
+
+def test_two_spellings_of_one_value_are_no_matter(tmp_path: Path) -> None:
+    (task,) = read(tmp_path, [{**NUMBER, "final_answer": " $\\frac{\\pi}{2}$", "id": "other"}])
+    assert passes(task, "ANSWER: 1.5708")
+
+
+@pytest.mark.parametrize("data", ["{}\n", '{"problems": [{}]}', "[{}]"], ids=["lines", "object", "list"])
+def test_a_key_twice_is_told(tmp_path: Path, data: str) -> None:
+    twice = json.dumps(NUMBER)[:-1] + ', "Final_Answer": "3"}'
+    name = "some.jsonl" if data.endswith("\n") else "some.json"
+    with pytest.raises(TaskFileError, match="'Final_Answer'"):
+        read(tmp_path, data.replace("{}", twice) + (json.dumps(CHOICE) if data.endswith("\n") else ""), name)
+
+
 def test_broken_lines_and_equal_ids_are_told(tmp_path: Path) -> None:
     with pytest.raises(TaskFileError, match=r"some.jsonl:2:1: expected a JSON object in each line"):
         read(tmp_path, json.dumps(NUMBER) + "\n{oh\n", "some.jsonl")

@@ -56,7 +56,11 @@ NAMED = [
     ("B (tin)", "B"),
     ("$\\mathrm{B}$", "B"),
     ("B tin", "B"),
-    ("B?", "B"),
+    ("A is wrong. C is wrong. The answer is B.", "B"),
+    ("I am confident that the answer is B.", "B"),
+    ("It rusts.\n\nA", "A"),
+    ("tin, i.e. B", "B"),
+    ("The answer is B. Tin is soft.", "B"),
 ]
 NOTHING = [
     "not B",
@@ -86,6 +90,41 @@ NOTHING = [
     "everything but B",
     "the opposite of B",
     "None of them is B",
+    # asked, doubted, offered beside another
+    "B?",
+    "Is it B? No.",
+    "B maybe",
+    "B or lead",
+    "B and lead",
+    "B or E",
+    "B or tin",
+    "Z, B",
+    "between B and lead",
+    "the one after B",
+    "different from B",
+    "B is out",
+    "B, or none",
+    # turned by a sign, taken back
+    "\u00acB",
+    "!B",
+    "~B",
+    "~~B~~",
+    "B \u2717",
+    "B++",
+    # contradicted
+    "It is lead, so B",
+    "The answer is lead. B",
+    "The answer is B. Lead is soft.",
+    "The answer is B. Not really.",
+    "B, although lead is right",
+    "I refuse. B",
+    "lead (B) is right",
+    "nicht B",
+    "They all say B",
+    "Is B correct",
+    "It should have been B",
+    "tin would be right",
+    "B-",
 ]
 
 
@@ -118,6 +157,13 @@ def test_reasons_tell_what_is_wrong() -> None:
     )
     assert judged("E")[1] == "it names none of the options A to D"
     assert judged("Answer: A\nAnswer: B")[1] == "it gives several final answers: A, B"
+    assert (
+        judged("B or lead")[1]
+        == judged("It is lead, so B")[1].replace("C, B", "B, C")
+        == "it names several options: B, C"
+    )
+    assert judged("B or E")[1] == "it names several options: B, E"
+    assert judged("B maybe")[1] == "it says more than an option, and this is not understood: maybe"
     assert judged(None)[1] == "the agent gave no answer"
     assert judged("B", more=", marker: true")[1].startswith("no final answer")
     assert judged("A? No.\nANSWER: B", more=", marker: true")[0] == 1
@@ -125,6 +171,35 @@ def test_reasons_tell_what_is_wrong() -> None:
 
 def test_any_of_several_right_options() -> None:
     assert [judged(letter, "[A, C]")[0] for letter in "ABC"] == [1, 0, 1]
+
+
+MOTION = "It grows by a factor of two, It halves, It stays the same, It grows by a factor of four"
+FORMULAS = "$x^2+1$, $x^2-1$, $2x$, '$\\frac{1}{x}$'"
+
+
+@pytest.mark.parametrize(
+    ("options", "answer", "letter"),
+    [
+        (MOTION, "The energy grows by a factor of four.", "D"),
+        (MOTION, "D: grows by a factor of four", "D"),
+        (MOTION, "The energy grows by a factor of four, so D", "D"),
+        (MOTION, "The energy stays the same, so D", ""),
+        (MOTION, "It grows by a factor of four or two", ""),
+        (MOTION, "It does not grow by a factor of four", ""),
+        (FORMULAS, "$2x$", "C"),
+        (FORMULAS, "C) 2x", "C"),
+        (FORMULAS, "The derivative is $2x$. The answer is (C).", "C"),
+        (FORMULAS, "C) x^2+1", ""),
+        (FORMULAS, "x^2-1, so C", ""),
+        (FORMULAS, "2x or 1/x", ""),
+    ],
+)
+def test_options_in_other_words_and_formulas(options: str, answer: str, letter: str) -> None:
+    for right in "ABCD":
+        check = f"{{choice: {{options: [{options}], is: {right}}}}}"
+        task = make_task(f"intent: What about the energy, or the derivative?\nsites: []\nchecks: [{check}]")
+        (result,) = verdict(task, make_evidence(answer=answer)).results
+        assert (result.score == 1) is (right == letter), result.why
 
 
 def test_chance_and_what_agents_are_told() -> None:

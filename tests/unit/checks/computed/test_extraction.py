@@ -22,6 +22,25 @@ from pytest_webarena.checks.computed.extraction import final_answers, unwrap
         ("7", ()),
         ("\\boxed{7}", ()),
         ("ANSWER:", ()),
+        # cited
+        ("ANSWER: 7\nThe form was:\n> ANSWER: 5", ("7",)),
+        ("ANSWER: 7\n```\nANSWER: 5\n```", ("7",)),
+        ("ANSWER: 7\n~~~text\nANSWER: 5\n~~~\nbye", ("7",)),
+        ("ANSWER: 7\n```\nANSWER: 5", ("7",)),
+        ("```\nANSWER: 5\n```\nANSWER: 7", ("7",)),
+        ("ANSWER: 7\n> ```\n> ANSWER: 5\n> ```", ("7",)),
+        ("I see.\n> ANSWER: 7", ("7",)),
+        ("so\n```\nANSWER: 7\n```\n", ("7",)),
+        ("> ANSWER: 7\n\n> ANSWER: 7", ("7",)),
+        ("> ANSWER: 5\n\n> ANSWER: 7", ()),
+        ("so\n```\nANSWER: 5\n```\n```\nANSWER: 7\n```", ()),
+        ("```\nANSWER: 5\nno\nANSWER: 7\n```", ("7",)),
+        ("ANSWER:\n```\n7\n```", ("7",)),
+        # struck out
+        ("ANSWER: ~~5~~ 7", ("7",)),
+        ("ANSWER: ~~7~~", ()),
+        ("ANSWER: 7\n~~ANSWER: 5~~", ("7",)),
+        ("ANSWER: <del>5</del> 7", ("7",)),
     ],
 )
 def test_where_the_prompt_asked_for_a_marker(answer: str, texts: tuple[str, ...]) -> None:
@@ -44,6 +63,12 @@ def test_where_the_prompt_asked_for_a_marker(answer: str, texts: tuple[str, ...]
         ("\\boxed{7", ("\\boxed{7",)),
         ("", ()),
         (" \n", ()),
+        ("Answer: 7\n> Answer: 8", ("7",)),
+        ("\\boxed{7}\n```\n\\boxed{8}\n```", ("7",)),
+        ("> Answer: 7\n\n> Answer: 8", ("7", "8")),
+        ("```\n7\n```", ("7",)),
+        ("~~7~~", ()),
+        ("$5~~\\mathrm{m}~~$", ("5~~\\mathrm{m}~~",)),
     ],
 )
 def test_where_nobody_asked_for_one(answer: str, texts: tuple[str, ...]) -> None:

@@ -171,6 +171,16 @@ READ: list[tuple[str, float]] = [
     ("7.1826, which rounds to 7.18", 7.1826),
     ("17 rather than 18", 17),
     ("3 in 8", 0.375),
+    # said of something
+    ("$a = g\\sin\\theta \\approx 4.9\\ \\text{m/s}^2$", 4.9),
+    ("The speed at the kerb is 5 m/s", 5),
+    ("By symmetry, the field is 5 N/C.", 5),
+    ("$\\langle x \\rangle = 7.5$", 7.5),
+    ("\\Delta H = 4.2 kJ/mol", 4.2),
+    ("\\sum_{n=0}^{\\infty} 2^{-n} = 2", 2),
+    ("There are 5! = 120 ways.", 120),
+    ("7.5 square units", 7.5),
+    ("The roots add up to 12.", 12),
     ("\\SI{44}{\\newton}", 44),
 ]
 REFUSED = [
@@ -259,6 +269,39 @@ REFUSED = [
     "x_{12}",
     "the 12th",
     "The answer is 12!",
+    # what is not understood beside it
+    "hardly 12",
+    "twice as much as 12",
+    "12 more than x",
+    "12 below zero",
+    "log of 12",
+    "minimum 12",
+    "at best 12",
+    "12 or twelve hundred",
+    "12, maybe six",
+    "12 lakh",
+    "12-fold",
+    "either 12 or its negative",
+    "certainly no 12",
+    "12 tops",
+    "12 and counting",
+    "nicht 12",
+    "false: 12",
+    "12 contradicts it",
+    "\u279612",
+    "⪅12",
+    "¬12",
+    "12 a day",
+    "I refuse. 12",
+    "12. Not really.",
+    "By the wrong method, 12",
+    "12 is out",
+    "-v = 12",
+    "ln v = 12",
+    "sqrt(v) = 12",
+    "an increase of 12",
+    "12 is an error",
+    "(2,4)",
 ]
 
 
@@ -353,6 +396,28 @@ def judged(check: str, answer: str | None, intent: str = "How much?") -> tuple[f
         ("{is: 7, unit: K}", "7 degrees Kelvin", 1),
         ("{is: 7, unit: mol/L}", "7000 mM", 1),
         ("{is: 7, unit: um}", "7 microns", 1),
+        ("{is: 7, unit: m/s}", "7 (m/s)^2", 0),
+        ("{is: 7, unit: m^2/s^2}", "7 (m/s)^2", 1),
+        ("{is: 7, unit: m^2/s^2}", "7 (m/s)²", 1),
+        ("{is: 7, unit: m/s}", "7 blarg/s", 0),
+        ("{is: 7, unit: m/s}", "$7", 0),
+        ("{is: 7, unit: m/s}", "7 €", 0),
+        ("7", "$7", 1),
+        ("{is: 7, unit: m/s}", "$7$", 1),
+        ("{is: 7, unit: m/s}", "v in km/h = 7", 0),
+        ("{is: 7, unit: m/s}", "v in km/h = 25.2", 1),
+        ("{is: 7, unit: m/s}", "v [km/h] = 7", 0),
+        ("{is: 7, unit: m/s}", "speed (km/h): 7", 0),
+        ("{is: 7, unit: m/s}", "v/(m/s) = 7", 1),
+        ("{is: 7, unit: m/s}", "7 in km/h", 0),
+        ("{is: 7, unit: m/s}", "7 [m/s]", 1),
+        ("{is: 7, unit: m}", "x(t) = 7", 1),
+        ("{is: 7, unit: m/s}", "7 km/s (= 7 m/s)", 0),
+        ("{is: 7, unit: m/s}", "7 ㎞/s", 0),
+        ("{is: 7, unit: m/s}", "7 m/s to the north", 1),
+        ("{is: 7, unit: m/s}", "7 m/s each second", 0),
+        ("{is: 7, unit: kg}", "7 kg of water", 1),
+        ("{is: 7, unit: kg}", "7 crates", 0),
     ],
 )
 def test_tolerances_and_units(check: str, answer: str, score: float) -> None:
@@ -367,6 +432,10 @@ def test_reasons_tell_what_is_wrong() -> None:
     assert judged("5", None)[1] == "the agent gave no answer"
     assert judged("{is: 5, unit: m}", "5 kg")[1] == "its unit, kilogram, does not measure what m does"
     assert judged("{is: 5, unit: m}", "5 widgets")[1] == "its unit is unknown: widgets"
+    assert judged("{is: 5, unit: m}", "$5")[1] == "its unit is unknown: $"
+    assert judged("5", "hardly 5")[1] == "it says more than it should, and this is not understood: hardly"
+    assert judged("5", "5 or twelve")[1] == "it gives several numbers: 5, twelve"
+    assert judged("5", "v in m = 5 kg")[1] == "it gives two units: meter, kilogram"
     assert judged("5", "\\boxed{5} or rather \\boxed{6}")[1] == "it gives several final answers: 5, 6"
 
 
@@ -380,6 +449,18 @@ def test_numbers_of_the_question_do_not_count_beside_the_answer() -> None:
     asked = "How much do 3 of them cost?"
     assert judged("84.96", "3 of them cost $84.96.", asked)[0] == 1
     assert judged("3", "3", asked)[0] == 1
+
+
+def test_words_of_the_question_are_understood() -> None:
+    assert judged("7", "Each gnome gets 7 turnips.", "How many turnips are there for 3 gnomes?")[0] == 0
+    assert judged("7", "There are 7 turnips for a gnome.", "How many turnips are there for a gnome?")[0] == 1
+    assert judged("7", "7 turnips", "How many turnips?")[0] == 1
+    assert judged("7", "7 turnips", "How many gnomes?")[0] == 0
+    assert judged("7", "The smallest width is 7.", "What is the smallest width?")[0] == 1
+    assert judged("7", "twice 7", "What is it if twice as many come?")[0] == 0
+    assert judged("7", "ln K = 7", "What is ln K?")[0] == 1
+    assert judged("7", "an increase of 7", "What is the increase in cost?")[0] == 1
+    assert judged("7", "not 7", "Which number is not even?")[0] == 0
 
 
 def test_units_cannot_be_converted_without_pint(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,54 @@
+"""Answers as agents give them, labelled by what they mean: no wrong one passes, nearly all right ones do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from pytest_webarena.testing import make_evidence, make_task, verdict
+
+HERE = Path(__file__).parent
+NOT_READ = {
+    "12, since the coefficient of x is -12",  # several numbers
+    "about 78 and a half metres",
+    "Using h = ½gt², the tower is 78.5 m high.",
+    "The guests can sit in 120 distinct orders.",  # neither in the list nor in the question
+    "x\nANSWER: g/2 = 4.9 m/s^2",
+    "There are 33 multiples of 3, of which 6 are divisible by 5, so 27 remain.",
+    "27 numbers from 1 to 100 are divisible by 3 but not by 5.",
+    "Proteins are made by the ribosome (C).",
+    "No, 51 is not prime.",
+}
+"""Right answers that fail: known, and safe."""
+
+
+def answers(file: str) -> Iterator[tuple[str, dict[str, Any], str, bool]]:
+    for group in yaml.safe_load((HERE / file).read_text("utf-8")):
+        for right in (True, False):
+            for answer in group["right" if right else "wrong"]:
+                yield group["intent"], group["check"], answer, right
+
+
+def passes(kind: str, intent: str, check: dict[str, Any], answer: str) -> tuple[bool, str]:
+    task = make_task(yaml.safe_dump({"intent": intent, "sites": [], "checks": [{kind: check}]}, allow_unicode=True))
+    (result,) = verdict(task, make_evidence(answer=answer)).results
+    assert result.score is not None, result.why
+    return result.score == 1, result.why
+
+
+@pytest.mark.parametrize("right", [True, False], ids=["right", "wrong"])
+@pytest.mark.parametrize(("kind", "file"), [("number", "said_numbers.yaml"), ("choice", "said_choices.yaml")])
+def test_answers_are_judged_by_what_is_said(kind: str, file: str, right: bool) -> None:
+    off = {
+        answer: why
+        for intent, check, answer, label in answers(file)
+        if label is right
+        for passed, why in [passes(kind, intent, check, answer)]
+        if passed is not right
+    }
+    known = {answer for _, _, answer, label in answers(file) if label} & NOT_READ
+    assert set(off) == (known if right else set()), off

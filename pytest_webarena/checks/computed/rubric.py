@@ -235,6 +235,7 @@ RUBRIC: Kind[RubricSpec] = Kind(
     ),
     form=FORM,
     judge=judge,
+    graded=True,
     category=lambda spec: "information",
     looks_at=lambda spec: {"answer"},
     asks=_asks,

@@ -89,7 +89,6 @@ def test_a_threshold_decides_and_the_score_stays_the_share(threshold: float, pas
         ("{all: [{rubric: %s}, {answer: {includes: divides}}]}", True, 0.7),
         ("{all: [{rubric: %s}, {answer: {includes: cows}}]}", False, 0.0),
         ("{any: [{rubric: %s}, {answer: {includes: cows}}]}", True, 0.7),
-        ("{not: {rubric: %s}}", False, 0.3),
     ],
 )
 def test_a_threshold_holds_inside_combinations(check: str, passed: bool, score: float) -> None:
@@ -97,6 +96,21 @@ def test_a_threshold_holds_inside_combinations(check: str, passed: bool, score: 
     [made] = parse_tasks(f"tasks:\n- {{id: t, intent: Prove it., sites: [], checks: [{check % rubric}]}}")
     found = judge(made, evidence(ANSWER), asker=Scripted(award(4, "n = 2k"), award(3, "n^2 = 4k^2")))
     assert (found.score, found.passed) == (score, passed)
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        "{not: {rubric: %s}}",
+        "{not: {any: [{answer: x}, {rubric: %s}]}}",
+        "{all: [{answer: x}, {not: {not: {rubric: %s}}}]}",
+    ],
+)
+def test_a_rubric_has_no_contrary(check: str) -> None:
+    """Else a judge's made-up quotes, which earn nothing, would earn a pass."""
+    with pytest.raises(TaskFileError, match="expected 'not' around checks that hold or don't") as raised:
+        parse_tasks(f"tasks:\n- {{id: t, intent: P., sites: [], checks: [{check % f'{{items: {ITEMS}}}'}]}}")
+    assert "'rubric' in it" in str(raised.value)
 
 
 def test_a_threshold_holds_in_a_mean_and_is_told() -> None:

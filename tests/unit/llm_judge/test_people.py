@@ -223,9 +223,7 @@ def test_points_given_twice_by_one_person_are_refused(
     ]:
         assert main(["rubric", "compare", str(run.path), str(points(run, tmp_path / "x.csv", *rows, head=head))]) == 2
         told = capsys.readouterr().err
-        assert (
-            "row 4: expected each item of an answer once, found item 1 of p, a, trial 1, chromium on row 2" in told
-        )
+        assert "row 4: expected each item of an answer once, found item 1 of p, a, trial 1, chromium on row 2" in told
         assert "'grader'" in told
 
 

@@ -40,10 +40,13 @@ _CODES = (
 _POINTS = re.compile(
     r"item\s*#?(\d{1,3})\s*[:.)–—-]*\s*points?\s*[:=]?\s*(-?\d{1,6}(?:\.\d{1,6})?)"
     r"(?:\s*(?:/|(?:out )?of)\s*(\d{1,6}(?:\.\d{1,6})?))?(?:\s*points?)?\s*[.;]?",
+    re.IGNORECASE | re.ASCII,
+)
+_ATTEMPT = re.compile(
+    r"item\s*#?\d+\s*(?:[:.)–—-]*\s*points?\b.*|[:=–—-]\s*\d+(?:\.\d+)?(?:\s*(?:/|of)\s*\d+)?\s*points?\.?)",
     re.IGNORECASE,
 )
-_ATTEMPT = re.compile(r"item\s*#?\d+\s*[:.)–—-]*\s*points?\b.*", re.IGNORECASE)
-"""What begins as an award does. Where it does not end so, what it gives is not known."""
+"""What begins as an award does, or gives points in another form: it is not known what is meant."""
 _QUOTE = re.compile(r"quote\b\s*:?(.*)", re.IGNORECASE)
 _TOTAL = re.compile(r"(?:total|sum)\b.*", re.IGNORECASE)
 _NO_QUOTE = frozenset({"", "none", "nothing", "n/a", "-", "–", "—"})

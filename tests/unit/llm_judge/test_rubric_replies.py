@@ -57,6 +57,8 @@ def test_awards_are_read(text: str, points: tuple[float, float], quotes: tuple[s
         ("ITEM 1 POINTS 4\nITEM 2 POINTS 6\nITEM 3 POINTS 1", "there is no item 3"),
         ("ITEM 1 POINTS 4\nITEM 2 POINTS 6\nITEM 1 POINTS 0", "item 1 is graded twice, and not alike"),
         ("ITEM 1 POINTS nan\nITEM 2 POINTS 6", "the line 'ITEM 1 POINTS nan' can't be read"),
+        ("ITEM 1 POINTS \u0664\nITEM 2 POINTS 6", "the line 'ITEM 1 POINTS \u0664' can't be read"),
+        ("ITEM 1 POINTS 4\nITEM 2 POINTS 6\nItem 1: 0 points", "the line 'Item 1: 0 points' can't be read"),
         ("ITEM 1 POINTS 4 - no, 0\nITEM 2 POINTS 6", "the line 'ITEM 1 POINTS 4 - no, 0' can't be read"),
         (
             "ITEM 1 POINTS 4\nQUOTE a\nITEM 2 POINTS 6\nITEM 1 POINTS 4\nQUOTE b",

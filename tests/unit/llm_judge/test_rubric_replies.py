@@ -196,6 +196,11 @@ def test_a_code_word_is_in_no_text_and_another_one_for_another_answer() -> None:
     assert len(seals) == 200
 
 
+def test_a_code_word_that_a_text_holds_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pytest_webarena.llm_judge.seals._LENGTH", 1)
+    assert seal_of(question("bcdfghjkmnpqrstvwx")) == "Z"
+
+
 def test_a_quote_that_is_not_in_the_answer_is_asked_for_again() -> None:
     bad = "ITEM 1 POINTS 4\nQUOTE n = … 2k\nITEM 2 POINTS 6\nQUOTE n = 2k"
     with model_server([sealed(bad), sealed(GOOD)]) as server:

@@ -61,7 +61,9 @@ def read_yaml(path: Path, where: str) -> Any:
         return yaml.safe_load(data)
     except OSError as error:
         raise UsageError(f"{where}: expected a readable file: {error.strerror}") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
+    except RecursionError:
+        raise UsageError(f"{where}: expected YAML, found lists or mappings nested too deeply") from None
+    except (yaml.YAMLError, ValueError) as error:  # the latter of a number with thousands of digits, too
         raise UsageError(f"{where}: expected YAML: {error}") from None
 
 

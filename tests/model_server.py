@@ -68,7 +68,7 @@ Model = Callable[[dict[str, Any]], Answer]
 class ModelServer:
     """Counts, keeps and answers requests."""
 
-    def __init__(self, script: Model | Sequence[Answer]) -> None:
+    def __init__(self, script: Model | Sequence[Answer | Model]) -> None:
         self.bodies: list[dict[str, Any]] = []
         self.headers: list[dict[str, str]] = []
         self.url = ""
@@ -92,9 +92,8 @@ class ModelServer:
             self.bodies.append(body)
             self.headers.append(headers)
             number = len(self.bodies) - 1
-        if callable(self._script):
-            return self._script(body)
-        return self._script[min(number, len(self._script) - 1)]
+        each = self._script if callable(self._script) else self._script[min(number, len(self._script) - 1)]
+        return each(body) if callable(each) else each
 
 
 def _text(message: dict[str, Any]) -> str:
@@ -109,7 +108,7 @@ _IDLE: list[_Server] = []
 
 
 @contextmanager
-def model_server(script: Model | Sequence[Answer]) -> Iterator[ModelServer]:
+def model_server(script: Model | Sequence[Answer | Model]) -> Iterator[ModelServer]:
     """A running server; its ``url`` is a base URL for the SDK."""
     server = _IDLE.pop() if _IDLE else _Server()
     server.model = model = ModelServer(script)

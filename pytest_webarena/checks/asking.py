@@ -6,7 +6,7 @@ import functools
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, Protocol
 
-from pytest_webarena.errors import JudgeError, WebArenaError
+from pytest_webarena.errors import Cause, JudgeError, WebArenaError
 
 __all__ = [
     "Asker",
@@ -105,13 +105,15 @@ class JudgeOff(WebArenaError):
 class JudgeUnreadable(JudgeError):
     """The model was asked as often as allowed and never replied in the form that was asked for."""
 
-    def __init__(self, message: str, *, replies: tuple[str, ...]) -> None:
+    def __init__(self, message: str, *, replies: tuple[str, ...], blame: Cause = "judge") -> None:
         super().__init__(message)
         self.replies = replies
         """What it said, verbatim, in order."""
+        self.blame: Cause = blame
+        """The agent's, where its answer looks like a judge's verdict: that must not take the trial out of its rate."""
 
     def __reduce__(self) -> tuple[object, ...]:
-        return functools.partial(type(self), replies=self.replies), self.args
+        return functools.partial(type(self), replies=self.replies, blame=self.blame), self.args
 
 
 class Asker(Protocol):

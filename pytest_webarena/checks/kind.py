@@ -203,6 +203,9 @@ class Kind(Generic[S]):
     """When it collects: 0 reads data, 1 the current page, 2 opens pages (which may change what others see)."""
     stateful: bool = False
     """Whether it may hold in one state and not in another, so that ``when: any_step`` means something."""
+    graded: bool = False
+    """Whether its score is what somebody found to praise. What is missing from that shows nothing, so that task files
+    can't have it under a ``not``."""
     category: Callable[[S], str] | None = None
     """The category it gives its task; None when it says nothing."""
     reads_responses: Callable[[S], bool] | None = None

@@ -31,6 +31,7 @@ __all__ = [
     "Tolerance",
     "judge_text",
     "judge_texts",
+    "literal",
     "nfkc",
     "normalise",
     "same_text",
@@ -125,6 +126,17 @@ def nfkc(text: str) -> str:
     their number: a short answer of nothing else would take minutes.
     """
     return unicodedata.normalize("NFKC", _HEAPS.sub(_fewer, text))
+
+
+def literal(text: str) -> str:
+    """``text`` as it is read aloud: only spaces, invisible characters and the shape of quotation marks and dashes are
+    brought to one form. Unlike `normalise` it keeps x² apart from x2, and V from v.
+
+    >>> literal(" “V²”  –\\n1 ")
+    '"V²" - 1'
+    """
+    plain = _INVISIBLE.sub("", text).translate(_STRAIGHT)
+    return " ".join(unicodedata.normalize("NFC", _HEAPS.sub(_fewer, plain)).split())
 
 
 def _fewer(heap: re.Match[str]) -> str:

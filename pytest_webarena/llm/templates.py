@@ -28,6 +28,10 @@ class Template:
         self._source = source
         self._compiled: tuple[Any, str] | None = None
 
+    def uses(self, name: str) -> bool:
+        """Whether the text has a place for the value of this name."""
+        return re.search(rf"\{{[{{%][^}}]*\b{re.escape(name)}\b", self._source) is not None
+
     def messages(self, values: Mapping[str, Any]) -> tuple[Message, ...]:
         """Rendered with ``values``, then cut. What a value contains can't begin a message."""
         import jinja2

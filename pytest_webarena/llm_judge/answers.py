@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, get_args
 
-import yaml
-
 from pytest_webarena.checks.asking import Decision, Question, QuestionKind
 from pytest_webarena.errors import UsageError, closest
+from pytest_webarena.llm_judge.labelled import list_in, mapping_of, read_labelled, text_in
 
 __all__ = ["SHIPPED_ANSWERS", "SHIPPED_FORMULAS", "LabelledAnswer", "LabelledSet", "read_answers"]
 
@@ -48,20 +46,10 @@ class LabelledSet:
 def read_answers(path: Path = SHIPPED_ANSWERS) -> LabelledSet:
     """Read a set. `UsageError` names the first entry that can't be used."""
     where = f"labelled answers {path.name}"
-    try:
-        raw = path.read_bytes()
-        data = yaml.safe_load(raw)
-    except OSError as error:
-        raise UsageError(f"{where}: expected a readable file at {path}: {error.strerror}") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise UsageError(f"{where}: expected YAML: {error}") from None
-    if not isinstance(data, dict) or not isinstance(data.get("questions"), list):
-        raise UsageError(f"{where}: expected a mapping with a list 'questions'")
-    if data.get("schema_version", 1) != 1:
-        raise UsageError(f"{where}: expected schema_version 1, found {data['schema_version']!r}")
+    questions, version = read_labelled(path, where, "questions")
     answers = tuple(
         answer
-        for number, question in enumerate(data["questions"])
+        for number, question in enumerate(questions)
         for answer in _answers(question, f"{where}: questions[{number}]")
     )
     if not answers:
@@ -69,50 +57,32 @@ def read_answers(path: Path = SHIPPED_ANSWERS) -> LabelledSet:
     own = {answer.question.kind == "formula" for answer in answers}
     if len(own) > 1:
         raise UsageError(f"{where}: expected formulas or other questions, found both: a judge has a prompt for each")
-    return LabelledSet(version=f"{path.stem}@{hashlib.sha256(raw).hexdigest()[:12]}", answers=answers)
+    return LabelledSet(version=version, answers=answers)
 
 
 def _answers(data: Any, where: str) -> Iterator[LabelledAnswer]:
-    question = _mapping(data, _QUESTION_KEYS, where)
+    question = mapping_of(data, _QUESTION_KEYS, where)
     kind: QuestionKind = question.get("kind", "equivalent")
     if kind not in _KINDS:
         raise UsageError(f"{where}: kind: {closest(str(kind), _KINDS)}")
-    subject = _text(question, "subject", where) if "subject" in question else ""
-    answers = question.get("answers")
-    if not isinstance(answers, list):
-        raise UsageError(f"{where}: expected a list 'answers'")
-    for number, each in enumerate(answers):
+    subject = text_in(question, "subject", where) if "subject" in question else ""
+    for number, each in enumerate(list_in(question, "answers", where)):
         place = f"{where}.answers[{number}]"
-        answer = _mapping(each, _ANSWER_KEYS, place)
+        answer = mapping_of(each, _ANSWER_KEYS, place)
         grade: Any = answer.get("grade")
-        grade = _OF_FORMULAS.get(grade, grade) if kind == "formula" and not isinstance(grade, bool) else grade
+        if kind == "formula" and isinstance(grade, int | float) and not isinstance(grade, bool):
+            grade = _OF_FORMULAS.get(grade, grade)
         grades = ("correct", "incorrect") if kind == "unachievable" else get_args(Decision)
         if grade not in grades:
             raise UsageError(f"{place}: grade: expected one of {', '.join(grades)}, found {grade!r}")
         yield LabelledAnswer(
             question=Question(
                 kind=kind,
-                intent=_text(question, "intent", where),
-                reference=_text(question, "reference", where),
-                answer=_text(answer, "answer", place),
+                intent=text_in(question, "intent", where),
+                reference=text_in(question, "reference", where),
+                answer=text_in(answer, "answer", place),
             ),
             grade=grade,
-            about=_text(answer, "about", place),
+            about=text_in(answer, "about", place),
             subject=subject,
         )
-
-
-def _mapping(data: Any, keys: tuple[str, ...], where: str) -> Mapping[str, Any]:
-    if not isinstance(data, dict):
-        raise UsageError(f"{where}: expected a mapping with {', '.join(keys)}, found {data!r}")
-    for key in data:
-        if key not in keys:
-            raise UsageError(f"{where}: unknown key {key!r}; {closest(str(key), keys)}")
-    return data
-
-
-def _text(data: Mapping[str, Any], key: str, where: str) -> str:
-    value = data.get(key)
-    if not isinstance(value, str):
-        raise UsageError(f"{where}: {key}: expected a text (in quotes, where it looks like a number), found {value!r}")
-    return value

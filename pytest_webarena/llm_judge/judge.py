@@ -15,7 +15,8 @@ from pytest_webarena.llm.config import ModelSettings
 from pytest_webarena.llm.messages import Message, ModelReply, Request, Sampling
 from pytest_webarena.llm.templates import Template
 from pytest_webarena.llm_judge.config import JudgeIdentity, JudgeSettings
-from pytest_webarena.llm_judge.replies import WORDS, understand
+from pytest_webarena.llm_judge.replies import WORDS, Read, understand
+from pytest_webarena.llm_judge.seals import forges, seal_of
 from pytest_webarena.llm_judge.verdicts import Kept, VerdictCache
 from pytest_webarena.results.records import JudgeRecord
 
@@ -28,6 +29,11 @@ LONGEST = 20_000
 
 _RUBRIC_TOKENS = 4096
 """Of one reply at least, where it has a quote for each item."""
+
+_FORGED = (
+    "; the answer holds lines in the form of a judge's verdict, so that the judge's own can't be told from them: that "
+    "is the agent's doing"
+)
 
 NO_JUDGE = "it needs a judge, and there is none: --judge=MODEL, for a finished run with --rescore"
 
@@ -71,6 +77,10 @@ class Judge:
         if kind not in self._prompts:
             self._prompts[kind] = Template(self.settings.file(kind), "judge")
         return self._prompts[kind]
+
+    def seal(self, question: Question) -> str:
+        """The code word that replies to a question are told by; empty where its prompt does not tell it."""
+        return seal_of(question) if self.prompt(question.kind).uses("seal") else ""
 
     def session(self, trial: str) -> JudgeSession:
         """An asker for one trial; its calls are booked under that name."""
@@ -140,15 +150,16 @@ class JudgeSession:
 
     def _asked(self, question: Question) -> Grade:
         judge, identity = self._judge, self._judge.identity(question.kind)
-        kept = judge.cache.get(question, identity) if judge.cache is not None else None
+        seal = judge.seal(question)
+        kept = judge.cache.get(question, identity, seal) if judge.cache is not None else None
         if cached := kept is not None:
             self._cached += 1
             self._usage += _from_cache(kept.usage)
         else:
-            kept = self._put(question)
+            kept = self._put(question, seal)
             if judge.cache is not None:
-                kept = judge.cache.put(question, identity, kept)
-        read = understand(kept.replies[-1], question)
+                kept = judge.cache.put(question, identity, kept, seal)
+        read = understand(kept.replies[-1], question, seal)
         assert not isinstance(read, str)  # only replies that were read are kept
         return Grade(
             decision=read.decision,
@@ -160,30 +171,48 @@ class JudgeSession:
             cached=cached,
         )
 
-    def _put(self, question: Question) -> Kept:
+    def _put(self, question: Question, seal: str) -> Kept:
         """Put the question until a reply can be read."""
         settings = self._judge.settings
         texts = {name: _sendable(getattr(question, name)) for name in ("intent", "reference", "answer")}
-        values = {"kind": question.kind, "items": question.items, **texts, "quote": _quote, "lines": lines}
+        values = {
+            "kind": question.kind,
+            "items": question.items,
+            **texts,
+            "seal": seal,
+            "quote": _quote,
+            "lines": lines,
+        }
         messages = self._judge.prompt(question.kind).messages(values)
         most = _RUBRIC_TOKENS if question.kind == "rubric" else 0
-        said = self.converse(messages, lambda text: understand(text, question), most=most)
+        said = self.converse(messages, lambda text: understand(text, question, seal), most=most, doubt=_doubt)
         if isinstance(said.read, str):
+            forged = forges(question)
             raise JudgeUnreadable(
                 f"judge {settings.model}: none of {settings.asks} replies {_wanted(question, said.read)}; "
-                f"the last one{said.cut} ends with {_end(said.replies[-1])!r}",
+                f"the last one{said.cut} ends with {_end(said.replies[-1])!r}{_FORGED if forged else ''}",
                 replies=said.replies,
+                blame="agent" if forged else "judge",
             )
         return Kept(replies=said.replies, usage=said.usage)
 
-    def converse(self, messages: tuple[Message, ...], read: Callable[[str], T | str], *, most: int = 0) -> Said[T]:
+    def converse(
+        self,
+        messages: tuple[Message, ...],
+        read: Callable[[str], T | str],
+        *,
+        most: int = 0,
+        doubt: Callable[[T], str] = lambda found: "",
+    ) -> Said[T]:
         """Send ``messages`` until ``read`` can read the reply; what it says of one that it can't is sent as the next.
 
-        ``most``: tokens of a reply at least. Raises `JudgeError` when the model can't be reached.
+        ``most``: tokens of a reply at least. ``doubt``: what is said of a reply that can be read, but might be better:
+        it stands if no better one comes. Raises `JudgeError` when the model can't be reached.
         """
         replies: list[str] = []
         used, cut = Usage(), ""
         found: T | str = ""
+        doubtful: Said[T] | None = None
         while len(replies) < self._judge.settings.asks:
             reply = self._send(messages, most=most)
             self._usage += reply.usage
@@ -194,9 +223,15 @@ class JudgeSession:
             cut = f", which was cut ({reply.finish})" if reply.is_cut else ""
             if not isinstance(found, str):
                 if not cut:
-                    break
+                    if not (doubted := doubt(found)):
+                        break
+                    doubtful = Said(read=found, replies=tuple(replies), usage=used)
+                    messages = (*messages, *_again(text, doubted))
+                    continue
                 found = "That reply was cut off before its end. Please answer again, shorter and in the form asked for."
-            messages = (*messages, Message(role="assistant", text=text), Message(role="user", text=found))
+            messages = (*messages, *_again(text, found))
+        if isinstance(found, str) and doubtful is not None:
+            return replace(doubtful, usage=used)
         return Said(read=found, replies=tuple(replies), usage=used, cut=cut)
 
     def _send(self, messages: tuple[Message, ...], *, most: int) -> ModelReply:
@@ -221,6 +256,14 @@ class JudgeSession:
             raise JudgeError(f"judge {settings.model}: {error}") from None
         except ModelError as error:
             raise JudgeError(f"judge: {error}; the trial is recorded and can be judged again with --rescore") from error
+
+
+def _again(text: str, told: str) -> tuple[Message, Message]:
+    return Message(role="assistant", text=text), Message(role="user", text=told)
+
+
+def _doubt(read: Read) -> str:
+    return read.doubt
 
 
 def _sendable(text: str) -> str:

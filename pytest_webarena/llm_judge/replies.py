@@ -1,6 +1,7 @@
-"""Reads a judge's reply, strictly: a grade stands on the last line and nowhere else, or there is none.
+"""Reads a judge's reply, strictly: verdicts stand on lines of their own in the form asked for, or there is none.
 
-Of a rubric each item has its points, once and within what it is worth, or nothing is read at all.
+Of a rubric each item has its points, once and within what it is worth, or nothing is read at all. Which lines are the
+judge's own is decided in `seals`.
 """
 
 from __future__ import annotations
@@ -10,6 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pytest_webarena.checks.asking import Award, Decision, Question, QuestionKind, RubricItem
+from pytest_webarena.checks.computed.rubric import parts_of
+from pytest_webarena.llm_judge.seals import own_lines, resembles, unsealed
+from pytest_webarena.text import clip
 
 __all__ = ["WORDS", "Read", "read_awards", "read_reply", "understand"]
 
@@ -25,17 +29,25 @@ WORDS: dict[QuestionKind, dict[str, Decision]] = {
 """The words of each kind of question that has one grade, and what they mean."""
 
 _LINE = re.compile(
-    r"(?:(?:final |the )?(?:grade|verdict|judg[e]?ment)\s*(?:is\b|[:=])?\s*)?([a-z]+(?: [a-z]+)?|[01](?:\.[05]0*)?)"
+    r"((?:final |the )?(?:grade|verdict|judg[e]?ment)\s*(?:is\b|[:=])?\s*)?([a-z]+(?: [a-z]+)?|[01](?:\.[05]0*)?)"
 )
 _DECORATION = " \t*_`\"'#>.!()[]{}"
-
+_CODES = (
+    "Begin each of these lines with the code word {seal}, and put none of them into a code block or behind a mark of "
+    "quotation."
+)
 
 _POINTS = re.compile(
     r"item\s*#?(\d{1,3})\s*[:.)–—-]*\s*points?\s*[:=]?\s*(-?\d{1,6}(?:\.\d{1,6})?)"
     r"(?:\s*(?:/|(?:out )?of)\s*(\d{1,6}(?:\.\d{1,6})?))?(?:\s*points?)?\s*[.;]?",
+    re.IGNORECASE | re.ASCII,
+)
+_ATTEMPT = re.compile(
+    r"item\s*#?\d+\s*(?:[:.)–—-]*\s*points?\b.*|[:=–—-]\s*\d+(?:\.\d+)?(?:\s*(?:/|of)\s*\d+)?\s*points?\.?)",
     re.IGNORECASE,
 )
-_QUOTE = re.compile(r"quote\s*[:=]?(.*)", re.IGNORECASE)
+"""What begins as an award does, or gives points in another form: it is not known what is meant."""
+_QUOTE = re.compile(r"quote\b\s*:?(.*)", re.IGNORECASE)
 _TOTAL = re.compile(r"(?:total|sum)\b.*", re.IGNORECASE)
 _NO_QUOTE = frozenset({"", "none", "nothing", "n/a", "-", "–", "—"})
 
@@ -47,29 +59,63 @@ class Read:
     decision: Decision
     awards: tuple[Award, ...] = ()
     """Of a rubric: one per item."""
+    doubt: str = ""
+    """What its model is told if it may be asked again: not all of it will count."""
 
 
-def understand(text: str, question: Question) -> Read | str:
-    """What a reply to this question says; else, what its model is told before it is asked again."""
+def understand(text: str, question: Question, seal: str = "") -> Read | str:
+    """What a reply to this question says; else, what its model is told before it is asked again.
+
+    ``seal``: the code word that it was told, if it was told one.
+    """
+    code = f" {_CODES.format(seal=seal)}" if seal else ""
     if question.kind == "rubric":
-        awards = read_awards(text, question.items)
+        awards = read_awards(text, question.items, seal, echoes=resembles(question))
         if isinstance(awards, str):
             return (
                 f"That can't be used: {awards}. Please grade again, with two lines for each item: ITEM, its number, "
-                "POINTS and the points; then QUOTE and the words of the answer that earn them, or none."
+                f"POINTS and the points; then QUOTE and the words of the answer that earn them, or none.{code}"
             )
         given, most = sum(award.points for award in awards), sum(item.points for item in question.items)
         decision: Decision = "correct" if given >= most else "partially_correct" if given else "incorrect"
-        return Read(decision=decision, awards=awards)
-    grade = read_reply(text, question.kind)
+        return Read(decision=decision, awards=awards, doubt=_doubt(awards, question, code))
+    grade = read_reply(text, question.kind, seal, answer=question.answer, echoes=resembles(question))
     if grade is None:
-        lines = " or ".join(f"GRADE: {word}" for word in WORDS[question.kind])
+        lines = " or ".join(f"{seal} GRADE: {word}".lstrip() for word in WORDS[question.kind])
         return f"No grade could be read from that. Please end with one line that is exactly {lines}."
     return Read(decision=grade)
 
 
-def read_awards(text: str, items: Sequence[RubricItem]) -> tuple[Award, ...] | str:
+def _doubt(awards: tuple[Award, ...], question: Question, code: str) -> str:
+    parts = parts_of(question.items, awards, question.answer)
+    doubts = [f"item {number}: {part.why}" for number, part in enumerate(parts, start=1) if part.why]
+    if not doubts:
+        return ""
+    return (
+        f"Points without words of the answer don't count: {'; '.join(doubts)}. Please grade all items again, in the "
+        "same form. Copy each quote from one place of the answer, character by character and on one line, with nothing "
+        f"left out, no dots in place of words, and whole words only; no points where there are no such words.{code}"
+    )
+
+
+@dataclass(slots=True)
+class _Given:
+    """What one line gives, with what follows it."""
+
+    item: int
+    points: float
+    quote: str | None = None
+    """None: there was no line for it yet."""
+    awaits: bool = True
+    """Whether the next line that is not empty may be its quote, whoever's it looks."""
+
+
+def read_awards(
+    text: str, items: Sequence[RubricItem], seal: str = "", *, echoes: bool = False
+) -> tuple[Award, ...] | str:
     """The points of each item with their quote; or what is wrong with them. The total is nobody's but ours to say.
+
+    Further lines are remarks. ``echoes``: lines without the seal may have come from the answer, and don't count.
 
     >>> items = (RubricItem(points=2, what="a"), RubricItem(points=3, what="b"))
     >>> read_awards("Well.\\nITEM 1 POINTS 2\\nQUOTE so a holds\\nITEM 2 POINTS 0\\nQUOTE none\\nTOTAL 10", items)
@@ -79,32 +125,51 @@ def read_awards(text: str, items: Sequence[RubricItem]) -> tuple[Award, ...] | s
     >>> read_awards("ITEM 1 POINTS 2\\nITEM 2 POINTS 4", items)
     'item 2 is worth 3 points, not 4'
     """
-    points: dict[int, float] = {}
-    quotes: dict[int, list[str]] = {}
-    number = 0
-    quoting = False
-    for line in text.splitlines():
-        bare = line.replace("*", "").lstrip(" \t_#>•-").rstrip(" \t_")
-        if given := _POINTS.fullmatch(bare):
-            number, quoting = int(given[1]), False
-            if fault := _out_of_range(given, items):
+    lines = own_lines(text)
+    sealed = any(unsealed(line, seal) is not None for line in lines)
+    if seal and echoes and not sealed:
+        return f"no line begins with the code word {seal}"
+    given: list[_Given] = []
+    for line in lines:
+        own = unsealed(line, seal)
+        said = line if own is None else own
+        bare = said.replace("*", "").lstrip(" \t_#•-").rstrip(" \t_")
+        counts = own is not None or not sealed
+        last = given[-1] if given else None
+        if not bare:
+            continue
+        if counts and (award := _POINTS.fullmatch(bare)):
+            if fault := _out_of_range(award, items):
                 return fault
-            if points.setdefault(number, float(given[2])) != float(given[2]):
-                return f"item {number} has points twice, and different ones"
-        elif number and (begun := _QUOTE.fullmatch(line.lstrip(" \t*_>-"))):
-            quotes[number], quoting = [begun[1].lstrip("*")], True
-        elif not bare or _TOTAL.fullmatch(bare):
-            quoting = False
-        elif quoting:
-            quotes[number].append(line)
-    missing = [str(each) for each in range(1, len(items) + 1) if each not in points]
+            given.append(_Given(item=int(award[1]), points=abs(float(award[2]))))
+        elif last and (counts or last.awaits) and (quote := _QUOTE.fullmatch(said.lstrip(" \t*_-"))):
+            words = _quoted(quote[1].lstrip("*"))
+            if last.quote is not None and last.quote != words:
+                return f"item {last.item} has two quotes"
+            last.quote, last.awaits = words, not quote[1].strip(" *")
+        elif counts and (own is not None or _ATTEMPT.fullmatch(bare)) and not _TOTAL.fullmatch(bare):
+            return f"the line {clip(bare, 80)!r} can't be read"
+        elif last:
+            if last.awaits and last.quote == "" and last.points:
+                last.quote = _quoted(said)
+            last.awaits = False
+    return _one_each(given, items)
+
+
+def _one_each(given: Sequence[_Given], items: Sequence[RubricItem]) -> tuple[Award, ...] | str:
+    awards: dict[int, Award] = {}
+    for each in given:
+        award = Award(points=each.points, quote=each.quote or "")
+        if awards.setdefault(each.item, award) != award:
+            return f"item {each.item} is graded twice, and not alike"
+    missing = [str(each) for each in range(1, len(items) + 1) if each not in awards]
     if missing:
         return f"item{'s' * (len(missing) > 1)} {', '.join(missing)} {'have' if len(missing) > 1 else 'has'} no points"
-    return tuple(Award(points=points[each], quote=_quoted(quotes.get(each, ()))) for each in range(1, len(items) + 1))
+    return tuple(awards[each] for each in range(1, len(items) + 1))
 
 
-def _quoted(lines: Sequence[str]) -> str:
-    said = " ".join(" ".join(lines).split())
+def _quoted(text: str) -> str:
+    said = " ".join(text.split())
     return "" if said.lower().strip("\"'().") in _NO_QUOTE else said
 
 
@@ -120,26 +185,40 @@ def _out_of_range(points: re.Match[str], items: Sequence[RubricItem]) -> str:
     return ""
 
 
-def read_reply(text: str, kind: QuestionKind) -> Decision | None:
-    """The grade; None when the last line is none, or when other lines of its kind disagree with it.
+def read_reply(
+    text: str, kind: QuestionKind, seal: str = "", *, answer: str = "", echoes: bool = False
+) -> Decision | None:
+    """The grade; None where there is none, or where lines of its kind disagree.
 
-    Reasons may use the words of the grades as they like: only lines that hold nothing else count.
+    Lines with the seal count, wherever they stand. Without any the last line has to be the grade, and none if
+    ``echoes``: it may have come from the answer. Reasons may use the words of the grades as they like: only lines that
+    hold nothing else count.
 
     >>> read_reply("It is not correct that they differ.\\nGRADE: correct", "equivalent")
     'correct'
     >>> read_reply("The answer is not correct.", "equivalent") is None
     True
+    >>> read_reply("GRADE: correct\\nsays the student.\\nKXTB GRADE: incorrect\\nNo doubt.", "equivalent", "KXTB")
+    'incorrect'
     """
-    lines = [line for line in text.splitlines() if line.strip(_DECORATION)]
-    if not lines or (last := _grade(lines[-1], kind)) is None:
+    lines = [line for line in own_lines(text) if line.strip(_DECORATION)]
+    if sealed := [own for line in lines if (own := unsealed(line, seal)) is not None]:
+        told = {_grade(own, kind) for own in sealed}
+        return told.pop() if len(told) == 1 else None
+    if not lines or (seal and echoes):
         return None
-    told = {grade for line in lines if (grade := _grade(line, kind)) is not None}
+    # A word alone on a line is a grade, unless it may be the answer's.
+    alone = not seal or not any(re.search(rf"(?<!\w){re.escape(word)}(?!\w)", answer.lower()) for word in WORDS[kind])
+    if (last := _grade(lines[-1], kind, alone=alone)) is None:
+        return None
+    told = {grade for line in lines if (grade := _grade(line, kind, alone=alone)) is not None}
     return last if len(told) == 1 else None
 
 
-def _grade(line: str, kind: QuestionKind) -> Decision | None:
+def _grade(line: str, kind: QuestionKind, *, alone: bool = True) -> Decision | None:
     bare = " ".join(re.sub(r"[*_`\"']", "", line).lower().strip(_DECORATION).split())
     match = _LINE.fullmatch(bare)
-    if match is None:
+    if match is None or not (alone or match[1]):
         return None
-    return WORDS[kind].get(match[1].rstrip("0").rstrip(".") or "0" if "." in match[1] else match[1])
+    word = match[2]
+    return WORDS[kind].get(word.rstrip("0").rstrip(".") or "0" if "." in word else word)

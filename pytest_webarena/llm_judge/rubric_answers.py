@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pytest_webarena.checks.asking import Question
 from pytest_webarena.checks.computed.rubric_files import read_items
-from pytest_webarena.errors import UsageError, closest
-from pytest_webarena.yaml_files import read_yaml
+from pytest_webarena.errors import UsageError
+from pytest_webarena.llm_judge.labelled import list_in, mapping_of, read_labelled, text_in
 
 __all__ = ["SHIPPED_RUBRICS", "GradedAnswers", "MarkedAnswer", "read_marked"]
 
@@ -47,29 +46,23 @@ class GradedAnswers:
 def read_marked(path: Path = SHIPPED_RUBRICS) -> GradedAnswers:
     """Read a set. `UsageError` names the first entry that can't be used."""
     where = f"labelled rubrics {path.name}"
-    data = read_yaml(path, where)
-    if not isinstance(data, Mapping) or not isinstance(data.get("rubrics"), list):
-        raise UsageError(f"{where}: expected a mapping with a list 'rubrics'")
-    if data.get("schema_version", 1) != 1:
-        raise UsageError(f"{where}: expected schema_version 1, found {data['schema_version']!r}")
+    rubrics, version = read_labelled(path, where, "rubrics")
     answers = tuple(
         answer
-        for number, rubric in enumerate(data["rubrics"], start=1)
+        for number, rubric in enumerate(rubrics, start=1)
         for answer in _answers(rubric, number, f"{where}: rubric {number}")
     )
     if not answers:
         raise UsageError(f"{where}: expected at least one answer, found none")
-    return GradedAnswers(version=f"{path.stem}@{hashlib.sha256(path.read_bytes()).hexdigest()[:12]}", answers=answers)
+    return GradedAnswers(version=version, answers=answers)
 
 
 def _answers(data: Any, rubric: int, where: str) -> Iterator[MarkedAnswer]:
-    found = _mapping(data, _RUBRIC_KEYS, where)
+    found = mapping_of(data, _RUBRIC_KEYS, where)
     items = read_items(found.get("items"), where)
-    if not isinstance(found.get("answers"), list):
-        raise UsageError(f"{where}: expected a list 'answers'")
-    for number, each in enumerate(found["answers"], start=1):
+    for number, each in enumerate(list_in(found, "answers", where), start=1):
         place = f"{where}, answer {number}"
-        answer = _mapping(each, _ANSWER_KEYS, place)
+        answer = mapping_of(each, _ANSWER_KEYS, place)
         points = answer.get("points")
         if (
             not isinstance(points, list)
@@ -84,28 +77,12 @@ def _answers(data: Any, rubric: int, where: str) -> Iterator[MarkedAnswer]:
             name=f"{rubric}.{number}",
             question=Question(
                 kind="rubric",
-                intent=_text(found, "intent", where),
-                reference=_text(found, "solution", where).strip(),
-                answer=_text(answer, "answer", place),
+                intent=text_in(found, "intent", where),
+                reference=text_in(found, "solution", where).strip(),
+                answer=text_in(answer, "answer", place),
                 items=items,
             ),
             points=tuple(map(float, points)),
-            about=_text(answer, "about", place),
-            subject=_text(found, "subject", where) if "subject" in found else "",
+            about=text_in(answer, "about", place),
+            subject=text_in(found, "subject", where) if "subject" in found else "",
         )
-
-
-def _mapping(data: Any, keys: tuple[str, ...], where: str) -> Mapping[str, Any]:
-    if not isinstance(data, Mapping):
-        raise UsageError(f"{where}: expected a mapping with {', '.join(keys)}, found {data!r}")
-    for key in data:
-        if key not in keys:
-            raise UsageError(f"{where}: unknown key {key!r}; {closest(str(key), keys)}")
-    return data
-
-
-def _text(data: Mapping[str, Any], key: str, where: str) -> str:
-    value = data.get(key)
-    if not isinstance(value, str):
-        raise UsageError(f"{where}: {key}: expected a text, found {value!r}")
-    return value

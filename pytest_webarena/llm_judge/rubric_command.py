@@ -47,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
     comparing = commands.add_parser("compare", help="people's points beside the judge's: how far it is to be trusted")
     comparing.add_argument("run_dir", type=Path, metavar="RUN_DIR")
-    comparing.add_argument("points", type=Path, metavar="CSV", help="with the columns task, trial, item, points")
+    comparing.add_argument("points", type=Path, metavar="CSV", help="the sheet of this run, filled in")
     comparing.add_argument(
         "--judge-bar", type=float, default=DEFAULT_BAR, metavar="KAPPA", help=f"exit with 1 below it ({DEFAULT_BAR})"
     )
@@ -116,7 +116,7 @@ def _sheet(options: argparse.Namespace) -> int:
         raise UsageError(f"{options.run_dir}: expected trials with rubrics that a judge graded, found none")
     target = options.output or options.run_dir / "points.csv"
     try:
-        target.write_text(text, encoding="utf-8")
+        target.write_text(text, encoding="utf-8", errors="replace")
     except OSError as error:
         raise UsageError(f"{target}: expected a place for a file, found: {error.strerror}") from None
     print(f"{target}: fill in the column 'points', then webarena rubric compare {options.run_dir} {target}")

@@ -36,11 +36,11 @@ class VerdictCache:
     def __init__(self, directory: Path) -> None:
         self._directory = directory
 
-    def get(self, question: Question, judge: JudgeIdentity) -> Kept | None:
-        """What is kept; None when there is nothing that can be read."""
-        return _read(self._file(question, judge), question)
+    def get(self, question: Question, judge: JudgeIdentity, seal: str = "") -> Kept | None:
+        """What is kept; None when there is nothing that can be read. ``seal``: the question's code word, if any."""
+        return _read(self._file(question, judge), question, seal)
 
-    def put(self, question: Question, judge: JudgeIdentity, kept: Kept) -> Kept:
+    def put(self, question: Question, judge: JudgeIdentity, kept: Kept, seal: str = "") -> Kept:
         """Keep ``kept``, unless another worker was faster: what holds from now on. A full disk costs the entry only."""
         data = {"schema_version": _VERSION, "question": question.as_data(), "judge": asdict(judge), **asdict(kept)}
         if scrub_plain(data) != data:
@@ -53,7 +53,7 @@ class VerdictCache:
             try:
                 os.link(temporary, file)  # fails when somebody else was first
             except FileExistsError:
-                if (first := _read(file, question)) is not None:
+                if (first := _read(file, question, seal)) is not None:
                     return first
                 temporary.replace(file)  # what was there can't be read
             finally:
@@ -66,11 +66,15 @@ class VerdictCache:
         return self._directory / key[:2] / f"{key}.json"
 
 
-def _read(file: Path, question: Question) -> Kept | None:
+def _read(file: Path, question: Question, seal: str) -> Kept | None:
     try:
         data = json.loads(file.read_text(encoding="utf-8"))
         replies = tuple(map(str, data["replies"]))
-        if data["schema_version"] != _VERSION or not replies or isinstance(understand(replies[-1], question), str):
+        if (
+            data["schema_version"] != _VERSION
+            or not replies
+            or isinstance(understand(replies[-1], question, seal), str)
+        ):
             return None
         return Kept(replies=replies, usage=Usage(**data["usage"]))
     except (OSError, ValueError, KeyError, TypeError):

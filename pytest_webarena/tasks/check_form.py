@@ -46,7 +46,7 @@ COMBINATORS = (
     Field(
         key="not",
         shape=_Children("a check", many=False),
-        doc="Holds when this check does not. Its score is what is missing from 1.",
+        doc="Holds when this check does not. Its score is what is missing from 1. There can be no `rubric` in it.",
         example='- not:\n    page: {open: /basket/, includes: "Coffee Grinder"}',
     ),
 )
@@ -142,6 +142,14 @@ class CheckList(Shape[tuple[Check, ...]]):
             children = self._children(name, value, reading, path, within)
             if isinstance(children, Invalid):
                 return INVALID
+            if name == "not" and (graded := _graded(children)):
+                return reading.problem(
+                    entries[name][0],
+                    "'not' around checks that hold or don't",
+                    f"'{graded}' in it",
+                    "points that an answer does not get show nothing; what it must not say can be an 'answer' with "
+                    "'excludes', or an item of its own",
+                )
             if when == "any_step" and not _stateful(children):
                 return self._no_states(entries, reading, f"'{name}' of such checks")
             return Check(children=children, **common)
@@ -214,6 +222,12 @@ class CheckList(Shape[tuple[Check, ...]]):
 
 def _kind_schema(kind: CheckKind, schemas: Schemas) -> Schema:
     return described(kind.form.json_schema(schemas), getattr(kind, "doc", ""))
+
+
+def _graded(checks: tuple[Check, ...]) -> str:
+    """The kind of a check among these that nothing follows from where it does not hold; empty when there is none."""
+    kinds = (_graded(each.children) if each.children else each.kind for each in checks)
+    return next((kind for kind in kinds if kind and getattr(find_kind(kind), "graded", False)), "")
 
 
 def _stateful(checks: tuple[Check, ...]) -> bool:

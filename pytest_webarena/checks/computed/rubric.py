@@ -8,18 +8,17 @@ fault and gives no verdict.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pytest_webarena.checks.answer import says_unachievable
-from pytest_webarena.checks.asking import Award, JudgeOff, Question, RubricItem
-from pytest_webarena.checks.computed.asking import REFUSED, no_answer
+from pytest_webarena.checks.asking import Award, JudgeOff, JudgeUnreadable, Question, RubricItem
+from pytest_webarena.checks.computed.asking import REFUSED, is_refusal, no_answer
+from pytest_webarena.checks.computed.quotes import found_in
 from pytest_webarena.checks.computed.rubric_files import MOST_ITEMS, read_rubric
 from pytest_webarena.checks.kind import Judgement, Kind, View
-from pytest_webarena.checks.text import normalise
+from pytest_webarena.checks.text import literal
 from pytest_webarena.checks.verdict import Part
 from pytest_webarena.errors import JudgeError, UsageError
 from pytest_webarena.tasks.file_reading import Reading
@@ -29,13 +28,7 @@ from pytest_webarena.tasks.record_shapes import Field, ListOf, Record
 from pytest_webarena.tasks.shapes import Fault, Number, Text
 from pytest_webarena.text import clip
 
-__all__ = ["RUBRIC", "RubricSpec", "found_in", "parts_of", "question_of"]
-
-_SHORTEST_QUOTE = 3
-"""Characters that a quote has at least, unless the answer has fewer: less is found in any text."""
-_REFUSAL = 60
-"""Characters. A proof may well begin with "Not possible:"; what ends there is none."""
-_GAP = re.compile(r"\s*(?:\[\s*)?(?:\.\.\.+|…)(?:\s*\])?\s*")
+__all__ = ["RUBRIC", "RubricSpec", "parts_of", "question_of"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,9 +154,11 @@ def judge(spec: RubricSpec, view: View) -> Judgement:
     if answer is None or not answer.strip():
         return no_answer(view, expected)
     actual = f'"{clip(answer, 500)}"'
-    if len(answer) <= _REFUSAL and says_unachievable(answer):
+    if not any(map(str.isalnum, answer)):
+        return Judgement.of(False, expected=expected, actual=actual, why="there is not a word in the answer")
+    if is_refusal(answer):
         return Judgement.of(False, expected=expected, actual=actual, why=REFUSED)
-    if spec.solution and normalise(answer, case=True) == normalise(spec.solution, case=True):
+    if spec.solution and literal(answer) == literal(spec.solution):
         return Judgement.of(True, expected=expected, actual=actual, why="it is the reference solution itself")
     if view.asker is None:
         why = "it needs a judge model, and there is none (--judge)"
@@ -173,6 +168,8 @@ def judge(spec: RubricSpec, view: View) -> Judgement:
         grade = view.asker.ask(question_of(spec, intent, answer))
     except JudgeOff as off:
         return Judgement.unknown(expected=expected, actual=actual, why=str(off), cause="judge")
+    except JudgeUnreadable as error:
+        return Judgement.unknown(expected=expected, actual=actual, why=str(error), cause=error.blame)
     except JudgeError as error:
         return Judgement.unknown(expected=expected, actual=actual, why=str(error), cause=error.cause)
     parts = parts_of(spec.items, grade.awards, answer)
@@ -222,44 +219,6 @@ def _told(parts: tuple[Part, ...]) -> Iterator[str]:
         yield f"item {number} {part.points:g}/{part.of:g}{f' ({part.why})' if part.why else ''}"
 
 
-def found_in(quote: str, answer: str) -> bool:
-    r"""Whether the words of a quote stand in the answer: but for case, spaces and marks around them, as they are.
-
-    Parts of it that dots join have to come in that order.
-
-    >>> found_in('"Let n be  EVEN"', "Let n be even, so"), found_in("so it … done", "so it is\ndone")
-    (True, True)
-    >>> found_in("n", "n=1")
-    False
-    """
-    bare = _bare(answer)
-    for text in dict.fromkeys((quote, quote.replace("\\\\", "\\"))):  # some repeat it as a program would write it
-        pieces = [piece for piece in map(_bare, _GAP.split(text)) if piece]
-        for whole in (pieces, [_bare(text)]):
-            if whole and all(_says_enough(piece, bare) for piece in whole) and _in_order(whole, bare):
-                return True
-    return False
-
-
-def _bare(text: str) -> str:
-    """``text`` without case, marks of Markdown and quotation, bars of our prompt; spaces are left out altogether."""
-    return re.sub(r"[\s*`\"'|]+", "", normalise(text)).strip(".,;:")
-
-
-def _says_enough(piece: str, answer: str) -> bool:
-    return len(piece) >= min(_SHORTEST_QUOTE, len(answer)) and any(map(str.isalnum, piece))
-
-
-def _in_order(pieces: list[str], text: str) -> bool:
-    at = 0
-    for piece in pieces:
-        at = text.find(piece, at)
-        if at < 0:
-            return False
-        at += len(piece)
-    return True
-
-
 def _asks(spec: RubricSpec) -> str:
     return (
         "When you stop, your answer is the whole solution, in plain text or LaTeX: every step that it rests on and why "
@@ -276,6 +235,7 @@ RUBRIC: Kind[RubricSpec] = Kind(
     ),
     form=FORM,
     judge=judge,
+    graded=True,
     category=lambda spec: "information",
     looks_at=lambda spec: {"answer"},
     asks=_asks,

@@ -243,7 +243,7 @@ def ask(kind: QuestionKind, reference: str, answer: str, view: View, *, intent: 
     except JudgeUnreadable as error:
         replies = error.replies
         if view.grading.repairs("strict-judge"):
-            return Part(None, str(error), error.cause)
+            return Part(None, str(error), error.blame)
     except JudgeError as error:
         return Part(None, str(error), error.cause)
     who = f"{grade.model} ({grade.prompt})" if grade is not None else "the judge"

@@ -8,6 +8,7 @@ from typing import Any
 
 from pytest_webarena.llm_judge.rubric_answers import GradedAnswers
 from tests.model_server import Model, say
+from tests.sealed import with_seal
 
 __all__ = ["generous", "knows", "noisy_points", "reply"]
 
@@ -27,7 +28,7 @@ def knows(answers: GradedAnswers, given: Points = lambda prompt, right, most: ri
         barred(each.question.answer): (
             each.points,
             [item.points for item in each.question.items],
-            each.question.answer[:30],
+            " ".join(each.question.answer.split()[:5]),
         )
         for each in answers.answers
     }
@@ -36,7 +37,7 @@ def knows(answers: GradedAnswers, given: Points = lambda prompt, right, most: ri
         prompt = body["messages"][1]["content"]
         said = prompt.partition("The student's answer:\n")[2].partition("\n\nHow to grade:")[0]
         right, most, quote = table[said]
-        return reply(given(prompt, right, most), quote)
+        return with_seal(reply(given(prompt, right, most), quote), body)
 
     return lambda body: say(grade(body), usage=(300, 20))
 

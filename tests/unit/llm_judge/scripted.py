@@ -11,6 +11,7 @@ from typing import Any
 from pytest_webarena.checks.asking import Decision
 from pytest_webarena.llm_judge.answers import LabelledSet
 from tests.model_server import Model, say
+from tests.sealed import with_seal
 
 __all__ = ["always", "noisy", "perfect"]
 
@@ -34,12 +35,12 @@ def noisy(answers: LabelledSet, *, share: float) -> Model:
             decision = "incorrect" if decision == "correct" else "correct"
         return _said(prompt, decision)
 
-    return lambda body: say(grade(_question(body)), usage=(300, 20))
+    return lambda body: say(with_seal(grade(_question(body)), body), usage=(300, 20))
 
 
 def always(decision: Decision) -> Model:
     """Gives one grade, whatever is asked."""
-    return lambda body: say(_said(_question(body), decision), usage=(300, 20))
+    return lambda body: say(with_seal(_said(_question(body), decision), body), usage=(300, 20))
 
 
 def _question(body: dict[str, Any]) -> str:

@@ -20,6 +20,7 @@ from pytest_webarena.llm_judge.answers import SHIPPED_FORMULAS, LabelledSet, rea
 from pytest_webarena.llm_judge.measuring import Measurement, measure
 from pytest_webarena.llm_judge.report import render
 from tests.model_server import Model, model_server, say
+from tests.sealed import sealed, with_seal
 from tests.unit.llm_judge.helpers import judge_at
 
 _GRADES: dict[Decision, str] = {"correct": "1", "partially_correct": "0.5", "incorrect": "0"}
@@ -50,7 +51,7 @@ def knows(pairs: LabelledSet, given: Callable[[str, str], str] = lambda prompt, 
         prompt = body["messages"][1]["content"]
         return f"Both were put in.\nGRADE: {given(prompt, table[tuple(_TEXTS.findall(prompt))])}"
 
-    return lambda body: say(grade(body), usage=(300, 20))
+    return lambda body: say(with_seal(grade(body), body), usage=(300, 20))
 
 
 def noisy(share: float) -> Callable[[str, str], str]:
@@ -112,7 +113,7 @@ def test_a_noisy_judge_is_measured_as_noisy_as_it_is(pairs: LabelledSet) -> None
 
 
 def test_a_judge_that_finds_all_right_is_worth_nothing(pairs: LabelledSet) -> None:
-    found = measured(lambda body: say("GRADE: 1"), pairs)
+    found = measured(sealed("GRADE: 1"), pairs)
     assert found.kappa == 0
     assert found.by(lambda case: case.about)["injection"].accuracy.value == 0
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -78,7 +79,7 @@ def test_a_noisy_judge_is_measured_as_noisy_as_it_is(answers: GradedAnswers) -> 
 
 def test_a_judge_without_quotes_gives_nothing(answers: GradedAnswers) -> None:
     def grade(text: str) -> str:
-        return "\n".join("QUOTE I made it up" if line.startswith("QUOTE") else line for line in text.splitlines())
+        return re.sub(r"QUOTE .*", "QUOTE I made it up", text)
 
     model = knows(answers)
     found = measured(lambda body: say(grade(model(body).text or "")), answers)

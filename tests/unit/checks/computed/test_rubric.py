@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from pytest_webarena.checks import Verdict, judge
 from pytest_webarena.checks.asking import Award, Grade, JudgeOff, JudgeUnreadable, Question, RubricItem
-from pytest_webarena.checks.computed.rubric import found_in
+from pytest_webarena.checks.computed.quotes import found_in
 from pytest_webarena.checks.computed.rubric_files import items_of_text, read_rubric, write_rubric
-from pytest_webarena.checks.text import normalise
+from pytest_webarena.checks.text import literal
 from pytest_webarena.errors import JudgeError, TaskFileError, UsageError
 from pytest_webarena.tasks import Task, load_tasks, parse_tasks
 from tests.unit.checks.helpers import evidence
@@ -89,7 +89,6 @@ def test_a_threshold_decides_and_the_score_stays_the_share(threshold: float, pas
         ("{all: [{rubric: %s}, {answer: {includes: divides}}]}", True, 0.7),
         ("{all: [{rubric: %s}, {answer: {includes: cows}}]}", False, 0.0),
         ("{any: [{rubric: %s}, {answer: {includes: cows}}]}", True, 0.7),
-        ("{not: {rubric: %s}}", False, 0.3),
     ],
 )
 def test_a_threshold_holds_inside_combinations(check: str, passed: bool, score: float) -> None:
@@ -97,6 +96,21 @@ def test_a_threshold_holds_inside_combinations(check: str, passed: bool, score: 
     [made] = parse_tasks(f"tasks:\n- {{id: t, intent: Prove it., sites: [], checks: [{check % rubric}]}}")
     found = judge(made, evidence(ANSWER), asker=Scripted(award(4, "n = 2k"), award(3, "n^2 = 4k^2")))
     assert (found.score, found.passed) == (score, passed)
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        "{not: {rubric: %s}}",
+        "{not: {any: [{answer: x}, {rubric: %s}]}}",
+        "{all: [{answer: x}, {not: {not: {rubric: %s}}}]}",
+    ],
+)
+def test_a_rubric_has_no_contrary(check: str) -> None:
+    """Else a judge's made-up quotes, which earn nothing, would earn a pass."""
+    with pytest.raises(TaskFileError, match="expected 'not' around checks that hold or don't") as raised:
+        parse_tasks(f"tasks:\n- {{id: t, intent: P., sites: [], checks: [{check % f'{{items: {ITEMS}}}'}]}}")
+    assert "'rubric' in it" in str(raised.value)
 
 
 def test_a_threshold_holds_in_a_mean_and_is_told() -> None:
@@ -123,16 +137,43 @@ def test_a_quote_that_is_not_in_the_answer_earns_nothing_and_is_told() -> None:
     ("quote", "answer", "holds"),
     [
         ("n = 2k", ANSWER, True),
-        ("N=2K", ANSWER, True),
+        ("N = 2K", ANSWER, False),
+        ("Let n be even, so n = 2k. Then n^2", ANSWER, True),
         ('"so n = 2k. Then n^2 = 4k^2"', ANSWER, True),
-        ("so n = 2k. | Then n^2", ANSWER, True),
-        ("Let n be even ... which 4 divides", ANSWER, True),
-        ("which 4 divides … Let n be even", ANSWER, False),
+        ("| so n = 2k.", ANSWER, True),
+        ("so n = 2k. | Then n^2", ANSWER, False),
+        ("Let n be even ... which 4 divides", ANSWER, False),
+        ("n is … even", "n is not even", False),
+        ("n is [...] even", "n is not even", False),
+        ("it is notable", "it is not able to", False),
+        ("we get 10 of them", "we get 1 0 of them", False),
+        ("n = 23 here", "n = 2*3 here", False),
+        ("n = 2*3 here", "n = 23 here", False),
+        ("so f = g here", "so f' = g here", False),
+        ("so f = g", "so f = g' here", False),
+        ("so f = g", "so 'f = gold', no: f = g", False),
+        ("so V = IR holds", "so v = ir holds", False),
+        ("x2 = 4", "x² = 4", False),
+        ("x1 = 5", "x_1 = 5", False),
+        ("so x = n", "so x = n^2", False),
+        ("2k is what", "n = -2k is what", False),
+        ("2k is what", "5-2k is what", True),
+        ("odd numbers are", "xodd numbers are", False),
+        ("numbers are odd", "numbers are oddly", False),
+        ("= 3.5", "x = 3.54", False),
+        ("is 3", "it is 3.5", False),
+        ("is 3", "it is 3.", True),
+        ("I can", "I can't", False),
+        ("'so it is'", "well, so it is.", True),
+        ("is even", "we say 'n is even'", True),
+        ("so\u00a0n – 1", "so n \u2212 1", True),
+        ("我们设", "首先我们设 n", True),
+        ("we s\u200bet n", "we set n", True),
         ("n = 3k", ANSWER, False),
         ("", ANSWER, False),
         ("n", ANSWER, False),
         ("= =", "a = = b", False),
-        ("n = 1", "For n=1 it holds", True),
+        ("n = 1", "For n=1 it holds", False),
         ("...", ANSWER, False),
         ("42", "42", True),
         (r"\\frac{1}{2}", r"it is \frac{1}{2}", True),
@@ -165,7 +206,34 @@ def test_without_a_judge_there_is_no_verdict() -> None:
     assert "--judge" in found.open_because
 
 
-@pytest.mark.parametrize("answer", [None, "", "  ", "N/A", "not possible"])
+@pytest.mark.parametrize(
+    "answer",
+    [
+        None,
+        "",
+        "  ",
+        "N/A",
+        "not possible",
+        "...",
+        "—",
+        "I do not know.",
+        "I don\u2019t know",
+        "I cannot solve this problem, sorry.",
+        "I can't solve this.",
+        "Not achievable at all.",
+        "I refuse to answer.",
+        "No answer given here",
+        "I do not know; this can't be proved.",
+        "I'm sorry, but I can't help with that.",
+        "Sorry, I was unable to find a proof. My apologies!",
+        "Unfortunately, I was not able to complete the proof.",
+        "*I have no idea.*",
+        "No solution found",
+        "I give up",
+        "Unknown",
+        "idk",
+    ],
+)
 def test_nothing_and_a_refusal_fail_without_a_judge(answer: str | None) -> None:
     assert verdict(None, answer=answer).passed is False
 
@@ -176,11 +244,40 @@ def test_a_proof_that_begins_like_a_refusal_is_graded() -> None:
     assert verdict(asker, answer=answer).passed
 
 
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "I can't see why, but n = 2k.",
+        "I do not know a neater way. Let n = 2k; then n^2 = 4k^2.",
+        "Unknown forces act on the stone.",
+        "Nothing can move faster than light.",
+        "No solution exists.",
+        "It is not possible for both to be even.",
+        "This can't be proved.",
+        "Decline in demand lowers the price.",
+        "42",
+        "Odd.",
+        "4 | n",
+    ],
+)
+def test_short_answers_that_say_something_are_graded(answer: str) -> None:
+    asker = Scripted(award(0), award(0))
+    assert verdict(asker, answer=answer).passed is False
+    assert asker.asked
+
+
+def test_an_answer_that_misleads_its_judge_is_not_met_and_no_error() -> None:
+    found = verdict(Scripted(error=JudgeUnreadable("unreadable", replies=("x",), blame="agent")))
+    assert (found.score, found.passed) == (0, False)
+
+
 def test_the_reference_solution_needs_no_judge() -> None:
     rubric = f"{{items: {ITEMS}, solution: 'Write n = 2k. Its square is 4k^2.'}}"
     found = verdict(None, rubric=rubric, answer="Write n = 2k.\n Its square is 4k^2.")
     assert found.passed
     assert verdict(None, rubric=rubric, answer="write n = 2K. Its square is 4k^2.").passed is None
+    squares = f"{{items: {ITEMS}, solution: 'It is 4k².'}}"
+    assert verdict(None, rubric=squares, answer="It is 4k2.").passed is None
 
 
 def test_without_items_there_is_no_verdict_and_it_says_what_to_do() -> None:
@@ -259,13 +356,11 @@ def test_a_rubric_in_lines_is_read_only_when_it_is_clear(text: str, points: Sequ
     assert [item.points for item in items_of_text(text)] == points
 
 
-@given(st.text(min_size=1, max_size=200), st.integers(0, 200), st.integers(1, 200))
+@given(st.text(min_size=1, max_size=200), st.integers(0, 20), st.integers(1, 20))
 def test_words_of_the_answer_are_found_in_it(answer: str, start: int, length: int) -> None:
-    quote = answer[start : start + length]
-    if sum(map(str.isalnum, quote)) >= 3 and "." not in quote and "\u2026" not in quote and "\\" not in quote:
-        assert found_in(quote, answer) or normalise(quote) not in normalise(
-            answer
-        )  # a letter and its accent, cut apart
+    quote = " ".join(literal(answer).split()[start : start + length])
+    if sum(map(str.isalnum, quote)) >= 3:
+        assert found_in(quote, answer)
 
 
 @given(st.text("abc .\n'*", max_size=60), st.text("xyz .\n'*", max_size=60))

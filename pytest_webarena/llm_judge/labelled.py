@@ -1,0 +1,52 @@
+"""Labelled answers in YAML files, of whatever kind: the file as a whole, and entries with known keys and texts."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pytest_webarena.errors import UsageError, closest
+from pytest_webarena.text import clip
+from pytest_webarena.yaml_files import read_yaml
+
+__all__ = ["list_in", "mapping_of", "read_labelled", "text_in"]
+
+
+def read_labelled(path: Path, where: str, key: str) -> tuple[Sequence[Any], str]:
+    """The entries under ``key``, and the version of the file: ``name@hash``. Raises `UsageError`."""
+    data = read_yaml(path, where)
+    if not isinstance(data, Mapping) or not isinstance(data.get(key), list):
+        raise UsageError(f"{where}: expected a mapping with a list {key!r}")
+    if data.get("schema_version", 1) != 1:
+        raise UsageError(f"{where}: expected schema_version 1, found {data['schema_version']!r}")
+    return data[key], f"{path.stem}@{hashlib.sha256(path.read_bytes()).hexdigest()[:12]}"
+
+
+def mapping_of(data: Any, keys: Sequence[str], where: str) -> Mapping[str, Any]:
+    """``data``, a mapping with no keys but these. Raises `UsageError`."""
+    if not isinstance(data, Mapping):
+        raise UsageError(f"{where}: expected a mapping with {', '.join(keys)}, found {clip(repr(data), 80)}")
+    for key in data:
+        if key not in keys:
+            raise UsageError(f"{where}: unknown key {key!r}; {closest(str(key), keys)}")
+    return data
+
+
+def list_in(data: Mapping[str, Any], key: str, where: str) -> Sequence[Any]:
+    """The list under ``key``. Raises `UsageError`."""
+    value = data.get(key)
+    if not isinstance(value, list):
+        raise UsageError(f"{where}: expected a list {key!r}")
+    return value
+
+
+def text_in(data: Mapping[str, Any], key: str, where: str) -> str:
+    """The text under ``key``. Raises `UsageError`."""
+    value = data.get(key)
+    if not isinstance(value, str):
+        raise UsageError(
+            f"{where}: {key}: expected a text (in quotes, where it looks like a number), found {clip(repr(value), 80)}"
+        )
+    return value

@@ -1,0 +1,31 @@
+"""Scripted judges that keep to the form: each line of a verdict begins with the code word that the prompt tells."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from tests.model_server import Model, say
+
+__all__ = ["seal_in", "sealed", "with_seal"]
+
+_TOLD = re.compile(r"your code word, ([A-Z]{8}),|^([A-Z]{8}) is your code word", re.MULTILINE)
+_VERDICT = re.compile(r"^(?=(?:ITEM|QUOTE|GRADE)\b)", re.MULTILINE)
+
+
+def seal_in(body: dict[str, Any]) -> str:
+    """The code word that a request tells."""
+    for message in body["messages"]:
+        if message["role"] == "user" and (found := _TOLD.search(message["content"])):
+            return str(found[1] or found[2])
+    raise AssertionError("the prompt tells no code word")
+
+
+def with_seal(text: str, body: dict[str, Any]) -> str:
+    """``text`` with the code word before each line of a verdict."""
+    return _VERDICT.sub(f"{seal_in(body)} ", text)
+
+
+def sealed(text: str, **rest: Any) -> Model:
+    """A reply of text, its verdict with the code word."""
+    return lambda body: say(with_seal(text, body), **rest)

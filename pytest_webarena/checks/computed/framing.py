@@ -154,6 +154,7 @@ def understood_before(text: str, asked: frozenset[str]) -> Unit | None:
         raise _unread(["-"])
     core = _SAID_OF.sub(lambda found: " " if found.end() < linked and _turns_nothing(found[1]) else found[0], core)
     linked = max((found.end() for found in _LINK.finditer(core)), default=0)
+    core = _said_of_it(core[:linked], asked) + core[linked:]
     left = _SYMBOL.sub(lambda found: " " if found.start() < linked or found[0] in "aAI" else found[0], core)
     _understood(left, asked)
     return unit
@@ -169,6 +170,15 @@ def named_before(text: str, asked: frozenset[str]) -> Unit | None:
     if len(words) > 1 or any(word in HAZARDS or word in _BOUNDS for word in words):
         return understood_before(f"{text} =", asked)
     return _unit_before(text)[1]
+
+
+def _said_of_it(text: str, asked: frozenset[str]) -> str:
+    """What stands up to the word that leads to the number, without the subject, which may be any but one that makes
+    another number of it: ``The damping ratio is``, not ``Twice the damping ratio is``."""
+    words = words_in(text)
+    if any(_turns_nothing(word) is False or word in CHANGES | _APPLIED for word in words if word not in asked):
+        return text
+    return " "
 
 
 def _turns_nothing(word: str) -> bool:

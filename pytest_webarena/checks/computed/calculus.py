@@ -100,13 +100,15 @@ class Calculus(Cursor):
 
     def integral(self) -> Node:
         low, high = self.limits()
-        if low is None or high is None:
-            raise Unreadable("an integral without limits stands for no value")
+        if (low is None) != (high is None):
+            raise Unreadable("an integral has one limit alone")
         outer, self.variable = self.variable, ""
         body = self.sum()
         variable, self.variable = self.variable, outer
         if not variable:
             raise Unreadable("an integral does not say over what it runs")
+        if low is None or high is None:
+            return Node("anti", variable, (body,))
         return Node("int", variable, (body, low, high))
 
     def limit(self) -> Node:

@@ -29,6 +29,10 @@ class Calculus(Cursor):
         """A product to its end."""
         raise NotImplementedError
 
+    def power(self) -> Node:
+        """What binds more closely than a product."""
+        raise NotImplementedError
+
     def group(self) -> Node:
         """What a command takes."""
         raise NotImplementedError
@@ -105,6 +109,8 @@ class Calculus(Cursor):
         outer, self.variable = self.variable, ""
         body = self.sum()
         variable, self.variable = self.variable, outer
+        if body == Node("num", "1") and self.has("/"):  # of dx/x
+            body = Node("div", "", (body, self.power()))
         if not variable:
             raise Unreadable("an integral does not say over what it runs")
         if low is None or high is None:

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["changes", "clause_at", "definitions_in", "with_definitions"]
+__all__ = ["changes", "clause_at", "definitions_in", "is_plain", "with_definitions"]
 
 _OPENING = re.compile(
     r"[\s,;.(]*(?:\\q?quad\s*|\\[,;]\s*)*(?:\\(?:text|mathrm|textrm)\s*\{\s*)?"
-    r"\b(?:where|with|in\s+which|here|setting|taking|letting|let|given(?:\s+that)?|when|for)\b(?:\s*\})?\s*:?\s*",
+    r"\b(?:where|with|in\s+which|here|setting|taking|letting|let|given(?:\s+that)?|provided(?:\s+that)?|when|for)\b(?:\s*\})?\s*:?\s*",
     re.IGNORECASE,
 )
 _AND = r"(?:\\text\s*\{\s*and\s*\}|(?<=[\s$])and(?=[\s$]))"
@@ -33,17 +33,19 @@ _MEANING = re.compile(
 )
 _ONLY_NAMES = re.compile(_NAMES)
 _CONDITION = re.compile(
-    rf"{_NAMES}\s*(?:[<>\u2264\u2265\u2260\u2208]|\\(?:ge|geq|le|leq|ne|neq|gt|lt|in)\b)[^=$]{{1,60}}\$?"
+    rf"\$?\s*(?:\||\\lvert\s?)?{_NAMES}(?:\||\s?\\rvert)?\s*(?:[<>\u2264\u2265\u2260\u2208]|\\(?:ge|geq|le|leq|ne|neq|gt|lt|in)\b)[^=$]{{1,60}}\$?"
 )
 _WORDS = re.compile(r"(?:[A-Za-z\u2019'-]{2,}\s*)+")
 _CHANGES = re.compile(
     r"\b(?:functions?|depend\w*|varies|varying|variable|proportional|multiple|factors?|fraction\s+of|percent|twice|thrice|half|halv\w+"
     r"|doubl\w*|tripl\w*|squared?|cubed?|root|reciprocal|inverse|negative\s+of|opposite|oppositely|minus|plus|times|divided|multiplied|multiply"
-    r"|subtract\w*|added|adding|raised|not|no|never|wrong|incorrect|false|equals?|equal|same|zero|one|two|three|four|five|ten|than|logarithm"
+    r"|other|leading\s+terms?|subtract\w*|added|adding|raised|not|no|never|wrong|incorrect|false|equals?|equal|same|zero|one|two|three|four|five|ten|than|logarithm"
     r"|(?:lower|upper)\s+bounds?|up\s+to|doubt\w*|disagree\w*|refut\w*|reject\w*|except|unless|or|if|but|instead|approximat\w*)\b",
     re.IGNORECASE,
 )
 """Words that say more of a name or of a formula than what it is called."""
+
+_VIEWED = re.compile(r"\bas\s+(?:a\s+)?functions?\s+of\s+[A-Za-z]+", re.IGNORECASE)
 
 
 def changes(words: str) -> bool:
@@ -52,7 +54,12 @@ def changes(words: str) -> bool:
     >>> changes("the height above the ground"), changes("a function of x")
     (False, True)
     """
-    return bool(_CHANGES.search(words))
+    return bool(_CHANGES.search(_VIEWED.sub("", words)))
+
+
+def is_plain(formula: str) -> bool:
+    """Whether it only names things, or says between which bounds they are."""
+    return bool(_ONLY_NAMES.fullmatch(formula.strip()) or _CONDITION.fullmatch(formula.strip()))
 
 
 def definitions_in(text: str) -> tuple[str, ...] | None:

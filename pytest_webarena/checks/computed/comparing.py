@@ -11,7 +11,7 @@ from pytest_webarena.checks.computed.building import build, names_in
 from pytest_webarena.checks.computed.conventions import explained, other_readings, settled, with_names
 from pytest_webarena.checks.computed.definitions import Definitions, Redefined
 from pytest_webarena.checks.computed.grammar import parse
-from pytest_webarena.checks.computed.labels import is_label
+from pytest_webarena.checks.computed.labels import is_label, names_another
 from pytest_webarena.checks.computed.likeness import EXACTLY, Comparison, Terms
 from pytest_webarena.checks.computed.sampling import Verdict
 from pytest_webarena.checks.computed.structures import plus_minus
@@ -59,6 +59,8 @@ def compare(reference: str, answer: str, terms: Terms = EXACTLY) -> Finding:
         raise BadReference(str(error)) from None
     if (share := _SHARE.search(answer)) and not _SHARED.search(terms.intent):
         return Finding(verdict="unequal", why=f"it is said '{share[1]}', which the task does not ask for")
+    if another := names_another(answer, terms.intent):
+        return Finding(verdict="unequal", why=f"it is called the {another}, which the task does not ask for")
     known = terms.variables | names_in(wanted)
     reading = parse(answer, known)
     given = settled(reading.tree)

@@ -94,7 +94,7 @@ def explained(tree: Node, *, labelled: bool = False) -> Node:
     there = names_in(first.parts[-1] if first.op == "relation" else first)
     if first.op in ("set", "tuple", "list") or not names_in(named) <= there or not names_in(named):
         return tree
-    if others[0].text in ("<", "<=", ">", ">=", "!=") and first.op != "relation" and len(others) == 1:
+    if others[0].text in ("<", "<=", ">", ">=", "!=") and (labelled or first.op != "relation") and len(others) == 1:
         return Node("where", "", (first, others[0]))
     if named.op != "name":
         return tree

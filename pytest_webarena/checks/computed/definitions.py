@@ -19,6 +19,7 @@ from pytest_webarena.checks.computed.tree import Node
 __all__ = ["Definitions", "Redefined"]
 
 _CONSTANTS = re.compile(r"(?:[CcKkABD]|const)(?:_\w+)?")
+_ARBITRARY = re.compile(r"[Cc](?:_\w+)?|const")
 _MOST = 6
 _COMPARED = ("<", "<=", ">", ">=", "!=", "in")
 
@@ -84,7 +85,7 @@ class Definitions:
         if not others or not _CONSTANTS.fullmatch(name) or not all(map(_CONSTANTS.fullmatch, others)):
             return False
         formula = self.base.parts[-1] if self.base.op == "relation" else self.base
-        if others & (self.there | names_in(self.base)):
+        if others & names_in(self.base) or not all(map(_ARBITRARY.fullmatch, others & self.there)):
             return False
         try:
             return arbitrary(build(formula), [name])

@@ -17,7 +17,7 @@ from pytest_webarena.checks.computed.building import build, names_in
 from pytest_webarena.checks.computed.tokens import Unreadable
 from pytest_webarena.checks.computed.tree import Node
 
-__all__ = ["about", "is_label", "near", "only_names", "said_in"]
+__all__ = ["about", "is_label", "names_another", "near", "only_names", "said_in"]
 
 _DERIVED = re.compile(r"(?:dot|ddot|nabla) .*|d2?.*/d.*|.*'")
 _TWICE = re.compile(r"ddot .*|d2.*|.*''")
@@ -34,6 +34,13 @@ _UNDOES = re.compile(
     re.IGNORECASE,
 )
 """Words of tasks that speak of a derivative and ask for what has it."""
+_CALLED = re.compile(
+    r"\W*(?:(?:so|thus|hence|therefore|then)\b,?\s+)?(?:the|its)\s+(?:(?:first|second)\s+)?(derivative|inverse)\b[^.\n]{0,60}?\bis\b",
+    re.IGNORECASE,
+)
+_CONCLUDES = re.compile(r"\b(?:so|thus|hence|therefore|gives?|answer|then)\b|[.\n]\s*\S", re.IGNORECASE)
+_INVERTS = re.compile(r"\binver|\^\s*\{?\s*-\s*1", re.IGNORECASE)
+_PRIMED = re.compile(r"'|d/d|\\frac\s*\{\s*d|\\d?dot|d[a-z]/d|\\prime|\u2032")
 _FRAGMENT = re.compile(r"\$+([^$]{1,200})\$+|\\\((.{1,200}?)\\\)|(?<![\w\\$])(\\?[A-Za-z][^\s,;:?!$]{0,60})")
 _EQUATION = re.compile(r"(?<![\w\\])(?:\\?[A-Za-z]+|[\u0370-\u03ff])(?:_\w+)?\s?=\s?[^,;:?!=]{1,80}")
 _MOST_FRAGMENTS = 60
@@ -62,9 +69,19 @@ def is_label(left: Node, others: frozenset[str], intent: str) -> bool:
     derived = _derived(left)
     if derived and not names_in(_bare(left)) & others and _asks(intent, twice=bool(_TWICE.fullmatch(derived))):
         return True
-    if _is_inverse(left) and re.search(r"\binver", intent, re.IGNORECASE):
+    if _is_inverse(left) and _INVERTS.search(intent):
         return True
     return said_in(left, intent)
+
+
+def names_another(answer: str, intent: str) -> str:
+    """What an answer calls its formula, where the task is known and asks for nothing that is called so."""
+    found = _CALLED.match(answer)
+    if found is None or not intent or _CONCLUDES.search(answer, found.end()):
+        return ""
+    what = found[1].lower()
+    asked = _INVERTS.search(intent) if what == "inverse" else _ASKS.search(intent) or _PRIMED.search(intent)
+    return "" if asked else what
 
 
 def about(left: Node) -> bool:
@@ -188,22 +205,24 @@ def only_names(tree: Node) -> bool:
     return tree.op == "name" or (tree.op == "tuple" and all(part.op == "name" for part in tree.parts))
 
 
-def near(integral: Node, value: Node) -> bool:
-    """Whether an integral, found by numbers, is as large as what it is said to be: it takes less than to find it.
+def near(whole: Node, value: Node) -> bool:
+    """Whether an integral or a series, found by numbers, is as large as what it is said to be: that takes less time.
 
-    One that swings for ever can't be found in the time there is, and is taken for the name of its value.
+    An integral that swings for ever can't be found in the time there is, and is taken for the name of its value.
     """
     try:
-        body, low, high, said = map(build, (*integral.parts, value))
-        run = sp.Symbol(integral.text)
+        body, low, high, said = map(build, (*whole.parts, value))
+        run = sp.Symbol(whole.text)
         if (low.is_infinite or high.is_infinite) and body.has(sp.sin, sp.cos):
             return True
-        free = sorted({*sp.Integral(body, (run, low, high)).free_symbols, *said.free_symbols}, key=str)
+        found = (sp.Integral if whole.op == "int" else sp.Sum)(body, (run, low, high))
+        if whole.op == "sum" and not high.is_infinite:
+            return False
+        free = sorted({*found.free_symbols, *said.free_symbols}, key=str)
         for place in range(_PLACES if free else 1):
-            at = {name: sp.Rational(7 + 3 * place + 2 * number, 9) for number, name in enumerate(free)}
-            found = sp.Integral(body, (run, low, high)).subs(at).evalf(10)
-            told = said.subs(at).evalf(15)
-            if not (found.is_number and told.is_number) or abs(found - told) > _CLOSE * abs(told):
+            at = {name: sp.Rational(7 + 3 * place + 2 * number, 29) for number, name in enumerate(free)}
+            large, told = found.subs(at).evalf(10), said.subs(at).evalf(15)
+            if not (large.is_Float and told.is_number) or not abs(large - told) <= _CLOSE * abs(told):
                 return False
     except (Unreadable, ValueError, TypeError, AttributeError, NotImplementedError, ZeroDivisionError):
         return False

@@ -277,6 +277,8 @@ class Comparison:
         exact = Comparison(replace(self.terms, up_to="", rel=0.0))
         try:
             left = "equal" if first.op == "int" and near(first, last) else exact.same(*_undone(first, last))
+            if left == "undecided" and first.op == "sum" and near(first, last):
+                left = "equal"
         except Unreadable:
             left = "unequal"
         if left == "unequal":
@@ -285,7 +287,7 @@ class Comparison:
 
     def last(self, wanted: Node, given: Node) -> Verdict:
         """In ``y = a = b`` both are said, so both must be the same, and the last one counts."""
-        others = names_in(wanted) | names_in(given.parts[-1])
+        others = names_in(wanted) | names_in(given.parts[-1]) | names_in(given.parts[0])
         for part in given.parts[1:-1]:
             if (part.op == "name" and is_label(part, others, "")) or (about(part) and not names_in(part) & others):
                 continue  # one more name for it

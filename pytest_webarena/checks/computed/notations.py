@@ -9,6 +9,7 @@ import re
 import unicodedata
 from fractions import Fraction
 
+from pytest_webarena.checks.computed.clauses import changes
 from pytest_webarena.checks.computed.names import words
 from pytest_webarena.checks.computed.spelled import spelled_numbers
 
@@ -116,7 +117,9 @@ _LABELS = (
         r"(?:\\?\{(?:[^{}]|\{[^{}]{0,40}\}){1,80}\\?\}|\[[^\[\]]{1,80}\])\s?(?:\(\s?\\?[a-z]{1,5}\s?\)\s?)?=(?!=)"
     ),
     re.compile(r"\s?(?:[A-Za-z]\s?:\s?)?[A-Za-z]\s?(?:\\mapsto\b|\u21a6)"),
-    re.compile(r"\s?\[\s?(?:\\(?:text|mathrm|ce)\s?\{\s?)?[A-Z][^\[\],;=]{0,29}\](?:_\{?\w{1,9}\}?)?\s?=(?!=)"),
+    re.compile(
+        r"\s?\[\s?(?:\\(?:text|mathrm|ce)\s?\{\s?)?[A-Z](?:[A-Za-z\d_{}\s\u2070-\u209c]|\^\s?\{?\s?\d?\s?[-+\u2212]){0,29}\](?:_\{?\w{1,9}\}?)?\s?=(?!=)"
+    ),
     re.compile(r"\s?\\(?:text|mathrm|textbf)\s?\{[A-Za-z ]{2,40}\}\s?=(?!=)"),
     re.compile(r"\s?(?:\\therefore|\u2234|\\implies|\\Rightarrow|\\Longrightarrow|=)\s?(?=\S)"),
 )
@@ -237,7 +240,7 @@ def without_label(text: str) -> str:
     ('x^2', '3/8')
     """
     for label in _LABELS:
-        if found := label.match(text):
+        if (found := label.match(text)) and not changes(found[0]):
             text = text[found.end() :].strip()
     return text
 

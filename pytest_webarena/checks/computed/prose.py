@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from pytest_webarena.checks.computed.clauses import changes, definitions_in, with_definitions
+from pytest_webarena.checks.computed.clauses import changes, definitions_in, is_plain, with_definitions
 
 __all__ = ["has_words", "statement"]
 
@@ -45,6 +45,7 @@ _ASIDE = re.compile(
     re.IGNORECASE,
 )
 """How words end that begin a remark."""
+_REASON = re.compile(r"\b(?:because|since|using)\b", re.IGNORECASE)
 _ARGUMENT = re.compile(r"\bof\s*$", re.IGNORECASE)
 """How words end that put something on a formula: ``the opposite of``."""
 _CLAUSE = re.compile(r"[\s,;(]*\b(?:where|with|in\s+which|here|for|when)\b", re.IGNORECASE)
@@ -144,8 +145,9 @@ def _displayed(said: str, before: str) -> str | None:
             groups.append((between, _inside(found)))
     rest = said[at:]
     while len(groups) > 1 and _ASIDE.search(groups[-1][0]) and not _LEADING.search(groups[-1][0]):
-        rest = groups[-1][0] + rest
-        if "=" in groups.pop()[1]:
+        said_of = groups.pop()
+        rest = said_of[0] + rest
+        if not _REASON.search(said_of[0]) and not is_plain(said_of[1]):
             return None  # what it says of a name is not understood
     lead, formula = groups[-1]
     if not lead.strip(" *_#-"):
@@ -205,5 +207,5 @@ def without_tail(text: str) -> str:
 
 def _speaks(tail: str) -> bool:
     """Whether it is words, and no names side by side."""
-    words = re.findall(r"[A-Za-z]+", tail)
+    words = re.findall(r"[A-Za-z]+(?:['\u2019][a-z]{1,2}\b)?", tail)
     return all(len(word) > 1 or word in ("a", "A", "I") for word in words) and max(map(len, words), default=0) > 2

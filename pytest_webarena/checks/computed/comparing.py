@@ -26,6 +26,9 @@ _SHARE = re.compile(
 )
 """A part of the whole, that is no unit of measurement."""
 _SHARED = re.compile(r"\b(?:per|each|every|specific|densit\w+|rates?)\b", re.IGNORECASE)
+_FIXED = re.compile(r"(?<![A-Za-z\\])([xyzt])\$?\s+(?:is|being)\s+(?:held\s+|kept\s+|an?\s+)?(?:constant|fixed)")
+_ADDED = re.compile(r"C(?:_\w+)?")
+"""A constant of integration, beside which a variable is none."""
 MOST_RENAMED = 5
 """Names of which every exchange is tried."""
 
@@ -61,6 +64,12 @@ def compare(reference: str, answer: str, terms: Terms = EXACTLY) -> Finding:
         return Finding(verdict="unequal", why=f"it is said '{share[1]}', which the task does not ask for")
     if another := names_another(answer, terms.intent):
         return Finding(verdict="unequal", why=f"it is called the {another}, which the task does not ask for")
+    if (
+        (fixed := _FIXED.search(answer))
+        and fixed[1] in names_in(wanted)
+        and any(map(_ADDED.fullmatch, names_in(wanted)))
+    ):
+        return Finding(verdict="unequal", why=f"it says that {fixed[1]} is constant")
     known = terms.variables | names_in(wanted)
     reading = parse(answer, known)
     given = settled(reading.tree)

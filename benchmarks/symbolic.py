@@ -3,10 +3,11 @@
     python benchmarks/symbolic.py [tests/unit/checks/computed/pairs.yaml] [--show]
 
 The file is a YAML list of mappings: ``reference`` (a formula, or a list of which any will do), ``answer``, ``equal``
-(true, false, or the score in between that is due) and ``options`` (other keys of the check). Prints false "equal",
-false "unequal", undecided and unread answers with their shares, and the time of a judgement, warm, in the process of
-its own and without it. ``--show`` names each pair that is not as labelled. The exit code is 0 when the targets are met:
-no false "equal", at most 3 % undecided, at most 2 % false "unequal" (unread ones counted), 20 ms in the median.
+(true, false, or the score in between that is due), ``options`` (other keys of the check) and ``intent`` (what the task
+asks). Prints false "equal", false "unequal", undecided and unread answers with their shares, and the time of a
+judgement, warm, in the process of its own and without it. ``--show`` names each pair that is not as labelled. The exit
+code is 0 when the targets are met: no false "equal", at most 3 % undecided, at most 2 % false "unequal" (unread ones
+counted), 20 ms in the median.
 """
 
 from __future__ import annotations
@@ -70,7 +71,7 @@ def main() -> int:
             counts["no verdict"] += 1
             print(f"no verdict: {error}")
             continue
-        view = View(evidence=Evidence(answer=answer, stop_reason="answered"))
+        view = View(evidence=Evidence(answer=answer, stop_reason="answered"), intent=pair.get("intent", ""))
         began = time.perf_counter()
         judgement = judge(spec, view)
         confined.append(time.perf_counter() - began)
@@ -80,7 +81,7 @@ def main() -> int:
             print(f"{found}: {pair['reference']}  |  {answer}  ({judgement.why})")
         if found != "undecided":
             began = time.perf_counter()
-            decide_alone(spec, answer)
+            decide_alone(spec, answer, view.intent)
             alone.append(time.perf_counter() - began)
     print(f"{len(pairs)} pairs")
     for name in ("right", "false equal", "false unequal", "unread", "undecided", "no verdict"):

@@ -160,9 +160,9 @@ def main() -> int:
     seeds = references + [str(pair["answer"]) for pair in pairs]
     alone = symbolic.decide_alone
 
-    def watched(spec: SymbolicSpec, text: str) -> tuple[str, str, bool]:
+    def watched(spec: SymbolicSpec, text: str, intent: str) -> tuple[str, str, bool]:
         watch()
-        return alone(spec, text)
+        return alone(spec, text, intent)
 
     assert symbolic.SYMBOLIC.make_ready is not None
     symbolic.SYMBOLIC.make_ready(SymbolicSpec(equals=("x",)))

@@ -237,7 +237,8 @@ class _Builder:
         return sp.And(*found)
 
     def _diff(self, tree: Node) -> Any:
-        return sp.diff(self.value(tree.parts[0]), sp.Symbol(tree.text))
+        variable, real = sp.Symbol(tree.text), sp.Dummy(real=True)  # else |x| has no derivative
+        return sp.diff(self.value(tree.parts[0]).subs(variable, real), real).subs(real, variable)
 
     def _sum(self, tree: Node) -> Any:
         return self.series(tree, sp.Sum, sum)

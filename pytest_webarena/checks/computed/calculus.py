@@ -29,6 +29,10 @@ class Calculus(Cursor):
         """A product to its end."""
         raise NotImplementedError
 
+    def power(self) -> Node:
+        """What binds more closely than a product."""
+        raise NotImplementedError
+
     def group(self) -> Node:
         """What a command takes."""
         raise NotImplementedError
@@ -100,13 +104,17 @@ class Calculus(Cursor):
 
     def integral(self) -> Node:
         low, high = self.limits()
-        if low is None or high is None:
-            raise Unreadable("an integral without limits stands for no value")
+        if (low is None) != (high is None):
+            raise Unreadable("an integral has one limit alone")
         outer, self.variable = self.variable, ""
         body = self.sum()
         variable, self.variable = self.variable, outer
+        if body == Node("num", "1") and self.has("/"):  # of dx/x
+            body = Node("div", "", (body, self.power()))
         if not variable:
             raise Unreadable("an integral does not say over what it runs")
+        if low is None or high is None:
+            return Node("anti", variable, (body,))
         return Node("int", variable, (body, low, high))
 
     def limit(self) -> Node:

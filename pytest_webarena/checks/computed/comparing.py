@@ -3,21 +3,32 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pytest_webarena.checks.computed.building import build, names_in
-from pytest_webarena.checks.computed.conventions import other_readings, settled, with_names, with_value
+from pytest_webarena.checks.computed.conventions import explained, other_readings, settled, with_names
+from pytest_webarena.checks.computed.definitions import Definitions, Redefined
 from pytest_webarena.checks.computed.grammar import parse
+from pytest_webarena.checks.computed.labels import is_label, names_another
 from pytest_webarena.checks.computed.likeness import EXACTLY, Comparison, Terms
 from pytest_webarena.checks.computed.sampling import Verdict
-from pytest_webarena.checks.computed.structures import is_inequality, plus_minus
+from pytest_webarena.checks.computed.structures import plus_minus
 from pytest_webarena.checks.computed.tokens import Unreadable
 from pytest_webarena.checks.computed.tree import Node
 
 __all__ = ["EXACTLY", "BadReference", "Finding", "Terms", "compare"]
 
 _WORST: tuple[Verdict, ...] = ("unequal", "undecided", "equal")
+_SHARE = re.compile(
+    r"(?<!(?i:units|eters|etres|oules|wtons|watts|volts|grams|miles|dians|grees|tions)) (per (?:unit )?[a-z]{3,20})\b"
+)
+"""A part of the whole, that is no unit of measurement."""
+_SHARED = re.compile(r"\b(?:per|each|every|specific|densit\w+|rates?)\b", re.IGNORECASE)
+_FIXED = re.compile(r"(?<![A-Za-z\\])([xyzt])\$?\s+(?:is|being)\s+(?:held\s+|kept\s+|an?\s+)?(?:constant|fixed)")
+_ADDED = re.compile(r"C(?:_\w+)?")
+"""A constant of integration, beside which a variable is none."""
 MOST_RENAMED = 5
 """Names of which every exchange is tried."""
 
@@ -49,6 +60,16 @@ def compare(reference: str, answer: str, terms: Terms = EXACTLY) -> Finding:
         _check(wanted)
     except Unreadable as error:
         raise BadReference(str(error)) from None
+    if (share := _SHARE.search(answer)) and not _SHARED.search(terms.intent):
+        return Finding(verdict="unequal", why=f"it is said '{share[1]}', which the task does not ask for")
+    if another := names_another(answer, terms.intent):
+        return Finding(verdict="unequal", why=f"it is called the {another}, which the task does not ask for")
+    if (
+        (fixed := _FIXED.search(answer))
+        and fixed[1] in names_in(wanted)
+        and any(map(_ADDED.fullmatch, names_in(wanted)))
+    ):
+        return Finding(verdict="unequal", why=f"it says that {fixed[1]} is constant")
     known = terms.variables | names_in(wanted)
     reading = parse(answer, known)
     given = settled(reading.tree)
@@ -56,7 +77,8 @@ def compare(reference: str, answer: str, terms: Terms = EXACTLY) -> Finding:
     if found.verdict == "unequal" and (reading.ambiguous or asked.ambiguous):
         wanted = settled(parse(reference, terms.variables, tight=True).tree)
         where = "it" if reading.ambiguous else "the reference"
-        if _compared(wanted, settled(parse(answer, known, tight=True).tree), terms).verdict == "equal":
+        tight = settled(parse(answer, known, tight=True).tree)
+        if _first_equal(wanted, tight, answer, terms).verdict == "equal":
             return Finding(
                 verdict="undecided",
                 why=f"it is right if 'a/bc' in {where} means a/(bc), and wrong if (a/b)c, which is what it says",
@@ -78,8 +100,14 @@ def _first_equal(wanted: Node, given: Node, answer: str, terms: Terms) -> Findin
     if given.op == "also":  # the same said twice, so both have to be right
         several = [_first_equal(wanted, part, answer, terms) for part in given.parts]
         return min(several, key=lambda each: (_WORST.index(each.verdict), not each.partly))
+    if given.op == "list" and wanted.op not in ("list", "set", "tuple", "matrix"):
+        given = explained(given, labelled=True)
     if given.op == "where":
-        return _defined(wanted, given, answer, terms)
+        try:
+            meant = Definitions(given, wanted, terms.intent).put_in()
+        except Redefined as error:
+            return Finding(verdict="unequal", why=str(error))
+        return _first_equal(wanted, meant, answer, terms)
     found, failed = None, None
     try:
         found = _compared(wanted, given, terms)
@@ -99,22 +127,6 @@ def _first_equal(wanted: Node, given: Node, answer: str, terms: Terms) -> Findin
     return found
 
 
-def _defined(wanted: Node, given: Node, answer: str, terms: Terms) -> Finding:
-    """As it stands, then with what it says that a name stands for, which the reference doesn't have."""
-    base, said = given.parts
-    if said.op == "relation" and said.text in ("<", "<=", ">", ">=", "!=") and not is_inequality(wanted):
-        return _first_equal(wanted, base, answer, terms)
-    if said.op != "relation" or said.text != "=" or said.parts[0].op != "name":
-        raise Unreadable("what it says of its names is not understood")
-    name = said.parts[0].text
-    if name in names_in(wanted) and not names_in(said.parts[-1]):
-        return Finding(verdict="unequal", why=f"it is said of one value of {name} alone")
-    found = _first_equal(wanted, base, answer, terms)
-    if found.verdict == "equal" or name in names_in(wanted) or name not in names_in(base):
-        return found
-    return _first_equal(wanted, with_value(base, name, said.parts[-1]), answer, terms)
-
-
 def _compared(wanted: Node, given: Node, terms: Terms) -> Finding:
     """With the names of the answer as they are, then exchanged if that is allowed."""
     comparison = Comparison(terms)
@@ -128,6 +140,8 @@ def _compared(wanted: Node, given: Node, terms: Terms) -> Finding:
 def _renamed(wanted: Node, given: Node, terms: Terms, verdict: Verdict) -> Verdict:
     there, here = sorted(names_in(wanted)), sorted(names_in(given))
     if len(here) > len(there) and given.op == "relation" and wanted.op != "relation":
+        if not is_label(given.parts[0], names_in(given.parts[-1]), terms.intent):
+            return verdict
         given = given.parts[-1]
         here = sorted(names_in(given))
     if len(there) != len(here):

@@ -20,7 +20,7 @@ from pytest_webarena.checks.computed.sampling import Undefined, Unknown, Value
 from pytest_webarena.checks.computed.tokens import Unreadable
 from pytest_webarena.checks.computed.tree import Node, of_vectors
 
-__all__ = ["components", "other_readings", "settled", "unzipped", "with_names", "with_value"]
+__all__ = ["components", "explained", "other_readings", "settled", "unzipped", "with_names", "with_value"]
 
 _DECIMAL = re.compile(r"\d+|\d*\.(\d+)")
 _DERIVATIVES = (
@@ -69,7 +69,7 @@ def with_value(tree: Node, name: str, value: Node) -> Node:
 def settled(tree: Node) -> Node:
     """With ≈ as =, and without rounded values that stand behind exact ones they are close to."""
     if tree.op in ("list", "where"):
-        return _explained(Node(tree.op, tree.text, tuple(map(settled, tree.parts))))
+        return explained(Node(tree.op, tree.text, tuple(map(settled, tree.parts))))
     if tree.op == "also":
         said, again = map(settled, tree.parts)
         exact = said.parts[-1] if said.op == "relation" else said
@@ -83,9 +83,10 @@ def settled(tree: Node) -> Node:
     return parts[0] if len(parts) == 1 else Node("relation", " ".join("=" for _ in parts[1:]), tuple(parts))
 
 
-def _explained(tree: Node) -> Node:
+def explained(tree: Node, *, labelled: bool = False) -> Node:
     """A list whose first part is a formula, and whose others say what a name in it is: ``p q, q = 1 - p``; or which
-    values it goes through: ``e^{i k}, k = 0, 1, 2``."""
+    values it goes through: ``e^{i k}, k = 0, 1, 2``. ``labelled``: the formula may have a left side, which lists
+    of equations have, too."""
     first, *others = tree.parts
     if tree.op != "list" or tree.text or not others or others[0].op != "relation" or len(others[0].parts) != 2:
         return tree
@@ -93,7 +94,7 @@ def _explained(tree: Node) -> Node:
     there = names_in(first.parts[-1] if first.op == "relation" else first)
     if first.op in ("set", "tuple", "list") or not names_in(named) <= there or not names_in(named):
         return tree
-    if others[0].text in ("<", "<=", ">", ">=", "!=") and first.op != "relation" and len(others) == 1:
+    if others[0].text in ("<", "<=", ">", ">=", "!=") and (labelled or first.op != "relation") and len(others) == 1:
         return Node("where", "", (first, others[0]))
     if named.op != "name":
         return tree
@@ -102,9 +103,13 @@ def _explained(tree: Node) -> Node:
         if len(values) > MOST_VALUES:
             return tree
         return Node("list", "", tuple(with_value(first, named.text, each) for each in values))
-    if first.op == "relation" or len(others) > 1 or others[0].text == "in":
+    if (first.op == "relation" and not labelled) or others[0].text == "in" or not all(map(_is_definition, others)):
         return tree
-    return Node("where", "", (first, others[0]))
+    return Node("where", "", (first, *others))
+
+
+def _is_definition(tree: Node) -> bool:
+    return tree.op == "relation" and tree.text == "=" and tree.parts[0].op == "name"
 
 
 def _rounds(rounded: Node, exact: Node) -> bool:

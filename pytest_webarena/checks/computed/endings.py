@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
+from pytest_webarena.checks.computed.clauses import clause_at, with_definitions
 from pytest_webarena.checks.computed.prose import without_tail
 from pytest_webarena.checks.computed.units import read_unit
 
@@ -40,10 +41,6 @@ _SAYS_SAME = re.compile(
     r"\(\s*(?:or|i\.?\s?e|equivalently|that\s+is|which\s+is|also|=|\\equiv|about|approx|roughly|\\approx|\\simeq|\u2248|~)",
     re.IGNORECASE,
 )
-_DEFINED = re.compile(
-    r"[,;]?(?:\s|\\q?quad\b|\\[,;])*(?:(?:\\text\s?\{\s?)?\b(?:where|with)\b(?:\s?\})?)\s*\$?\s*((?:\\?[A-Za-z]+)(?:_\{?\w+\}?)?\s*(?:=|:=|\\equiv)[^=<>,;]+?)\$?\s*$"
-)
-_BARE_DEFINED = re.compile(r",(?:\s|\\q?quad\b|\\[,;])*\$?\s*([A-Za-z]\s*=\s*[^=<>,;]+?)\$?\s*$")
 _COUNTING = re.compile(
     rf"(?:[,;]|\s|\\q?quad|{_SPACES})*[(\[]?\s*(?:\\text\s?\{{\s?)?(?:for|where|with)?(?:\s?\}})?{_SPACES}*\$?\s*[A-Za-z]\s*(?:=|\\in\s*\\\{{|\u2208\s*\{{)"
     r"\s*[-\u2212]?\d{1,3}\s*,(?:\s*(?:\\[,;]\s*)?[-\u2212]?\d{1,3}\s*,){0,6}(?:\s|\\[,;])*(?:\\?l?c?dots|\.\.\.|\u2026|\u22ef)(?:\s|\\[,;])*(?:\\?\})?\s*[)\]]?\$?\s*\.?$"
@@ -81,8 +78,8 @@ def settled_ending(text: str, known: Collection[str] = ()) -> str:
     if found and _is_compound(found[1], known):
         text = _cut(text, found.start())
     text = without_tail(text)
-    if "\\where" not in text and (found := _DEFINED.search(text)) and found.start():
-        return f"{_cut(text, found.start())} \\where {found[1]}"
+    if "\\where" not in text and (clause := clause_at(text)) is not None:
+        return with_definitions(_cut(text, clause[0]), clause[1])
     if "\\also" not in text and (found := _ONCE_MORE.search(text)) and found.start():
         return _once_more(text, found)
     return text

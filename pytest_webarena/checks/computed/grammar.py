@@ -9,6 +9,7 @@ may be a/(bc).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection
 
 from pytest_webarena.checks.computed.applied import Applied
@@ -23,6 +24,7 @@ DEEPEST = 40
 """Brackets within brackets."""
 
 
+_STRUCK = re.compile(r"~~(?![\s~=<>]|\\(?:text|mathrm|quad|to|Right|implies))[^~]*[^\s~=<>]~~|<(?:s|del|strike)>")
 _STARTS = frozenset(
     {"num", "name", "const", "func", "(", "[", "{", "\\{", "|(", "floor(", "ceil(", "<(", "frac", "sqrt", "binom"}
     | {"int", "sum", "prod", "lim", "begin", "empty", "call"}
@@ -41,6 +43,8 @@ def parse(text: str, known: Collection[str] = (), *, tight: bool = False) -> Rea
 
     Raises `Unreadable`.
     """
+    if _STRUCK.search(text):
+        raise Unreadable("part of it is struck out")
     try:
         words = has_words(bare_formula(text[:LONGEST], known))
         if not words:
@@ -75,9 +79,12 @@ class _Parser(Applied):
         if self.has("also"):
             tree = Node("also", "", (tree, self.listed()))
         if self.has("where"):
-            tree = Node("where", "", (tree, self.clause()))
+            said = self.listed()
+            tree = Node("where", "", (tree, *(said.parts if said.op == "list" else (said,))))
         if self.kind:
             raise Unreadable(f"expected an end or an operator, found {self.found()}")
+        if _stands_alone(tree):
+            raise Unreadable("an integral without limits stands for no value")
         return Reading(tree=tree, ambiguous=self.ambiguous, signs=self.signs)
 
     def listed(self) -> Node:
@@ -202,6 +209,12 @@ class _Parser(Applied):
         return base
 
     def raised(self, base: Node) -> Node:
+        if self.kind == "deg" and _is_standard(base):
+            self.take()
+            return Node("name", f"{base.text}°")
+        if self.ahead("{", "deg", "}") and _is_standard(base):
+            self.at += 3
+            return Node("name", f"{base.text}°")
         if self.has("deg"):
             return Node("mul", "", (base, Node("degree")))
         if self.ahead("{", "deg", "}"):
@@ -361,6 +374,22 @@ class _Parser(Applied):
         self.expect("|")
         self.bars, self.variable = bars, variable
         return Node("call", "abs", (value,))
+
+
+def _is_standard(base: Node) -> bool:
+    """Whether a ring above it says that it is one under standard conditions, and no angle."""
+    return base.op == "name" and base.text.partition("_")[0].removeprefix("Delta ") in ("E", "G", "H", "K", "S")
+
+
+def _stands_alone(tree: Node) -> bool:
+    """Whether there is an integral without limits that is not said to be equal to something behind it."""
+    if tree.op == "anti":
+        return True
+    if tree.op == "relation" and tree.text.strip("= ") == "":
+        *before, last = tree.parts
+        parts = [part.parts[0] if part.op == "anti" else part for part in before]
+        return any(map(_stands_alone, (*parts, last)))
+    return any(map(_stands_alone, tree.parts))
 
 
 def _is_proper(node: Node) -> bool:

@@ -12,13 +12,14 @@ from typing import Any, Literal
 
 import sympy as sp
 
-from pytest_webarena.checks.computed.building import build
+from pytest_webarena.checks.computed.building import build, names_in
 from pytest_webarena.checks.computed.conventions import (
     arbitrary,
     components,
 )
 from pytest_webarena.checks.computed.equality import constant_apart, equal, factor_apart, nearly_equal, same_cases
 from pytest_webarena.checks.computed.equations import same_solutions
+from pytest_webarena.checks.computed.labels import about, is_label, near, only_names
 from pytest_webarena.checks.computed.regions import same_region
 from pytest_webarena.checks.computed.sampling import REAL, Domains, Verdict, signs
 from pytest_webarena.checks.computed.structures import (
@@ -55,6 +56,8 @@ class Terms:
     up_to: Literal["", "constant", "factor"] = ""
     constants: frozenset[str] = field(default=frozenset())
     """Names that a constant or a factor may hold."""
+    intent: str = ""
+    """What the task asks, as far as it is known."""
 
 
 EXACTLY = Terms()
@@ -116,6 +119,8 @@ class Comparison:
         if is_inequality(wanted) or is_inequality(given):
             return self.inequalities(wanted, given)
         if given.op == "relation" and given.text == "in" and wanted.op != "relation":
+            if not only_names(given.parts[0]):
+                return self.no("it is said of something else than a name")
             given = given.parts[1]
         if wanted.op == "relation" and wanted.text == "in":
             if given.op == "relation" and given.text == "in":
@@ -231,7 +236,7 @@ class Comparison:
 
     def equations(self, wanted: Node, given: Node) -> Verdict:
         if wanted.op in ("list", "set"):
-            if given.text == "=" and given.parts[-1].op == "set" and is_header(given.parts[0]):
+            if given.text == "=" and given.parts[-1].op == "set" and self.labelled(wanted, given):
                 return self.same(wanted, given.parts[-1])
             return self.without_order(wanted.parts, items_of(given))
         if given.op in ("list", "set"):
@@ -239,9 +244,11 @@ class Comparison:
         if wanted.op != "relation":
             return self.value_of(wanted, given)
         if given.op != "relation":
-            if is_header(wanted.parts[0], strict=True):
+            if is_header(wanted.parts[0]):
                 return self.same(wanted.parts[-1], given)
             return self.no("the reference is an equation, the answer is none")
+        if given.parts[0].op == "anti" and is_header(wanted.parts[0]):
+            return self.value_of(wanted.parts[-1], given)
         if same_header(wanted.parts[0], given.parts[0]):
             return self.last(wanted.parts[-1], given)
         if any(part.op in ("set", "tuple", "list") for part in (*wanted.parts, *given.parts)):
@@ -254,19 +261,38 @@ class Comparison:
         found = same_solutions(sides[0], sides[1], self.terms.domains)
         return self.no("the equations have different solutions") if found == "unequal" else found
 
+    def labelled(self, wanted: Node, given: Node) -> bool:
+        """Whether the left side of an answer is no more than a name for the right one."""
+        others = frozenset().union(*map(names_in, given.parts[1:]))
+        if not self.terms.rename:
+            others |= names_in(wanted)
+        return is_label(given.parts[0], others, self.terms.intent)
+
     def value_of(self, wanted: Node, given: Node) -> Verdict:
-        """The answer is an equation, the reference is a value: ``y = …`` is taken off."""
-        if not is_header(given.parts[0]):
-            first, last = given.parts[0], given.parts[-1]
-            if Comparison(replace(self.terms, up_to="", rel=0.0)).same(first, last) != "equal":
-                return self.no("the answer is an equation, the reference is a value")
-        return self.last(wanted, given)
+        """The answer is an equation, the reference is a value: ``y = …`` is taken off, what is computed is checked."""
+        found = self.last(wanted, given)
+        if found == "unequal" or self.labelled(wanted, given):
+            return found
+        first, last = given.parts[0], given.parts[-1]
+        exact = Comparison(replace(self.terms, up_to="", rel=0.0))
+        try:
+            left = "equal" if first.op == "int" and near(first, last) else exact.same(*_undone(first, last))
+            if left == "undecided" and first.op == "sum" and near(first, last):
+                left = "equal"
+        except Unreadable:
+            left = "unequal"
+        if left == "unequal":
+            return self.no("the answer is an equation, the reference is a value: only a name may stand left of it")
+        return found if left == "equal" else left
 
     def last(self, wanted: Node, given: Node) -> Verdict:
         """In ``y = a = b`` both are said, so both must be the same, and the last one counts."""
+        others = names_in(wanted) | names_in(given.parts[-1]) | names_in(given.parts[0])
         for part in given.parts[1:-1]:
+            if (part.op == "name" and is_label(part, others, "")) or (about(part) and not names_in(part) & others):
+                continue  # one more name for it
             try:
-                found = Comparison(replace(self.terms, up_to="")).same(part, given.parts[-1])
+                found = Comparison(replace(self.terms, up_to="")).same(*_undone(part, given.parts[-1]))
             except Unreadable:
                 continue
             if found == "unequal":
@@ -303,6 +329,13 @@ class Comparison:
         if any(one != other for one, other in told):
             return self.no("the inequalities differ")
         return "equal" if factor_apart(wanted[0], given[0], domains=domains) == "equal" else "undecided"
+
+
+def _undone(left: Node, right: Node) -> tuple[Node, Node]:
+    """Two formulas; an integral without limits is undone on both sides."""
+    if left.op != "anti":
+        return left, right
+    return left.parts[0], Node("diff", left.text, (right,))
 
 
 def _free_constant(wanted: Any, given: Any, constants: frozenset[str]) -> bool:

@@ -9,6 +9,7 @@ import re
 import unicodedata
 from fractions import Fraction
 
+from pytest_webarena.checks.computed.clauses import changes
 from pytest_webarena.checks.computed.names import words
 from pytest_webarena.checks.computed.spelled import spelled_numbers
 
@@ -99,7 +100,6 @@ _SAYINGS = {
     **dict.fromkeys(("negative infinity", "minus infinity"), "-\\infty"),
 }  # fmt: skip
 _LABELS = (
-    re.compile(r"\s?\\int\b(?!\s?(?:\\limits\s?)?_)[^=]{1,300}=(?!=)"),
     re.compile(
         r"\s?(?:P|Pr|E|V|\\Pr|Prob|Var|Cov|\\(?:mathbb|mathrm|text|operatorname|mathbf)\s?\{?\s?(?:P|Pr|E|V|Var|Cov|Prob)\s?\}?)\s?"
         r"(?:\\left|\\[bB]igg?l?)?\s?(?:\((?:[^()]|\([^()]*\)){1,80}\)|\[[^\[\]]{1,80}\]|\\?\{[^{}]{1,80}\\?\})\s?=(?!=)"
@@ -114,10 +114,12 @@ _LABELS = (
     ),
     re.compile(
         r"\s?(?:\\mathcal\s?\{?\s?[LFZ]\s?\}?|\\mathscr\s?\{?\s?[LFZ]\s?\}?|[LFZ])(?:\s?\^\s?\{?-1\}?|\u207b\u00b9)?\s?(?:\\left)?\s?"
-        r"(?:\\?\{[^{}]{1,80}\\?\}|\[[^\[\]]{1,80}\])\s?(?:\(\s?\\?[a-z]{1,5}\s?\)\s?)?=(?!=)"
+        r"(?:\\?\{(?:[^{}]|\{[^{}]{0,40}\}){1,80}\\?\}|\[[^\[\]]{1,80}\])\s?(?:\(\s?\\?[a-z]{1,5}\s?\)\s?)?=(?!=)"
     ),
     re.compile(r"\s?(?:[A-Za-z]\s?:\s?)?[A-Za-z]\s?(?:\\mapsto\b|\u21a6)"),
-    re.compile(r"\s?\[[^\[\],;=]{1,30}\](?:_\{?\w{1,9}\}?)?\s?=(?!=)"),
+    re.compile(
+        r"\s?\[\s?(?:\\(?:text|mathrm|ce)\s?\{\s?)?[A-Z](?:[A-Za-z\d_{}\s\u2070-\u209c]|\^\s?\{?\s?\d?\s?[-+\u2212]){0,29}\](?:_\{?\w{1,9}\}?)?\s?=(?!=)"
+    ),
     re.compile(r"\s?\\(?:text|mathrm|textbf)\s?\{[A-Za-z ]{2,40}\}\s?=(?!=)"),
     re.compile(r"\s?(?:\\therefore|\u2234|\\implies|\\Rightarrow|\\Longrightarrow|=)\s?(?=\S)"),
 )
@@ -234,11 +236,11 @@ def _spelled(text: str) -> str | None:
 def without_label(text: str) -> str:
     r"""``text`` without a left side that is no formula.
 
-    >>> without_label(r"\int x\,dx = x^2/2 + C"), without_label("P(X = 2) = 3/8")
-    ('x^2/2 + C', '3/8')
+    >>> without_label(r"\det A = x^2"), without_label("P(X = 2) = 3/8")
+    ('x^2', '3/8')
     """
     for label in _LABELS:
-        if found := label.match(text):
+        if (found := label.match(text)) and not changes(found[0]):
             text = text[found.end() :].strip()
     return text
 

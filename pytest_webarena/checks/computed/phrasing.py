@@ -102,6 +102,7 @@ _QUOTES = '"\u201c\u201d'
 _SKIPPED = re.compile(r"\\\\ ?\[ ?\d+(?:\.\d+)? ?(?:pt|em|ex|mm|cm)\]")
 _FENCE = re.compile(r"^\s*```[A-Za-z]*\s*\n?(.*?)\s*```\s*$", re.DOTALL)
 _LANGUAGE = re.compile(r"^\s*(?:latex|tex|math|python|sympy|text|mathematica|plaintext)[ \t]*\n")
+_TIES = re.compile(r"(?:~\s?){3,}")
 _SPACES = re.compile(r"\s{2,}|[\t\r]")
 _PLUS_CONSTANT = re.compile(
     r"(?:\+|\bplus) ?(?:\\(?:text|mathrm)\{ ?)?(?:an? |the |arbitrary |some ){0,3}"
@@ -120,7 +121,7 @@ def bare_formula(text: str, known: Collection[str] = ()) -> str:
     >>> bare_formula("Therefore, the final answer is $x^2$."), bare_formula("A e^{kx}, where A and k are constants")
     ('$x^2$', 'A e^{kx}')
     """
-    text = _PICTURES.sub("", _plain_markup(text))
+    text = _PICTURES.sub("", _plain_markup(_TIES.sub(" ", text)))
     for _ in range(_ROUNDS):
         before = text
         text = text.strip().lstrip("*_# ") if text.lstrip()[:1] in "*_#" and text.strip("*_# ") else text.strip()

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 
+from pytest_webarena.checks.computed.clauses import changes, definitions_in, is_plain, with_definitions
+
 __all__ = ["has_words", "statement"]
 
 LONGEST = 6_000
@@ -27,7 +29,8 @@ _DOUBT = re.compile(
     r"would|should|guess|unsure|uncertain|either|or|instead|rather|but|however|if|except|assum\w+|suppose|"
     r"plus|minus|times|squared|cubed|over|divided|multiplied|root|reciprocal|inverse|negative|twice|half|double|"
     r"otherwise|fails?|differs?|unlike|than|less|more|at most|at least|naive\w*|tempting"
-    r"|mistake\w*|error)(?![A-Za-z])|\?",
+    r"|mistake\w*|error|doubt\w*|disagree\w*|opposite|contrary|hardly|barely|refut\w*|reject\w*|thrice|tripl\w+|doubl\w+|halv\w+"
+    r"|subtract\w*|multipl\w+|proportional|(?:lower|upper)\s+bound|square\s+of\s+(?:this|that|it|which))(?![A-Za-z])|\?",
     re.IGNORECASE,
 )
 """Words that change what is said, or leave it open."""
@@ -42,6 +45,10 @@ _ASIDE = re.compile(
     re.IGNORECASE,
 )
 """How words end that begin a remark."""
+_REASON = re.compile(r"\b(?:because|since|using)\b", re.IGNORECASE)
+_ARGUMENT = re.compile(r"\bof\s*$", re.IGNORECASE)
+"""How words end that put something on a formula: ``the opposite of``."""
+_CLAUSE = re.compile(r"[\s,;(]*\b(?:where|with|in\s+which|here|for|when)\b", re.IGNORECASE)
 _OPENED = re.compile(r"[\s*_(,]*(?:where|with|here|in\s+which)\b", re.IGNORECASE)
 _JOINED = re.compile(r"\s*(?:,|;|and|or|,\s*and|,\s*or)\s*", re.IGNORECASE)
 _SENTENCE = re.compile(r"(?<=[^\s.])[.!;](?=\s+\S)(?!\s*\.)|\n\s*")
@@ -57,6 +64,7 @@ _TAIL = re.compile(
     r"measured|square|cubic|units?|ways|elements|respectively|exactly|only|with)\b[A-Za-z\s,'\u2019-]*\)?\s*$",
     re.IGNORECASE,
 )
+_APPOSED = re.compile(r",\s+(?:the|an?)\s+[A-Za-z][A-Za-z\s'\u2019-]{2,60}$")
 _BRACKETED = re.compile(r"\s*\(\s*[A-Za-z][A-Za-z'\u2019\u2013-]*[A-Za-z](?:[\s,]+[A-Za-z'\u2019\u2013-]+)*\s*\)\s*$")
 _FORMULA = re.compile(r"[0-9=^\\{}+/*\u221a\u03c0]")
 
@@ -81,12 +89,18 @@ def statement(text: str) -> str | None:
     """
     text = text[-LONGEST:]
     sentences = _sentences(text)
+    behind: tuple[str, ...] = ()
     for number in range(len(sentences) - 1, -1, -1):
         said = sentences[number]
         if _SPAN.search(said):
-            if number and _OPENED.match(said):
-                continue  # it says what a name means
-            return _displayed(said, sentences[number - 1] if number else "")
+            if number and _OPENED.match(said):  # it says what a name means
+                meant = definitions_in(said)
+                if meant is None and _defines(said):
+                    return None
+                behind = (*(meant or ()), *behind)
+                continue
+            formula = _displayed(said, sentences[number - 1] if number else "")
+            return None if formula is None else _with_more(formula, behind)
         if _DOUBT.search(said):
             return None
         if not _WORDS.fullmatch(said):
@@ -106,8 +120,20 @@ def _sentences(text: str) -> list[str]:
     return [each for each in (*found, text[start:]) if each.strip()]
 
 
+def _with_more(formula: str, definitions: tuple[str, ...]) -> str:
+    if definitions and "\\where" in formula:
+        return f"{formula}, {', '.join(definitions)}"
+    return with_definitions(formula, definitions)
+
+
+def _defines(said: str) -> bool:
+    """Whether a formula in it may say what a name is."""
+    return any("=" in found[0] for found in _SPAN.finditer(said))
+
+
 def _displayed(said: str, before: str) -> str | None:
     """Of formulas between signs of mathematics the last that words lead up to."""
+    said, definitions = _without_clause(said)
     groups: list[tuple[str, str]] = []  # words before, formulas
     at = 0
     for found in _SPAN.finditer(said):
@@ -119,8 +145,10 @@ def _displayed(said: str, before: str) -> str | None:
             groups.append((between, _inside(found)))
     rest = said[at:]
     while len(groups) > 1 and _ASIDE.search(groups[-1][0]) and not _LEADING.search(groups[-1][0]):
-        rest = groups[-1][0] + rest
-        groups.pop()
+        said_of = groups.pop()
+        rest = said_of[0] + rest
+        if not _REASON.search(said_of[0]) and not is_plain(said_of[1]):
+            return None  # what it says of a name is not understood
     lead, formula = groups[-1]
     if not lead.strip(" *_#-"):
         lead = before if len(groups) == 1 and not _SPAN.search(before) else lead
@@ -128,7 +156,21 @@ def _displayed(said: str, before: str) -> str | None:
         return None
     if len(groups) > 1 and not _LEADING.search(lead):
         return None
-    return formula if _WORDS.fullmatch(lead) or _LEADING.search(lead) else None
+    if _ARGUMENT.search(lead) or changes(rest):
+        return None
+    return with_definitions(formula, definitions) if _WORDS.fullmatch(lead) or _LEADING.search(lead) else None
+
+
+def _without_clause(said: str) -> tuple[str, tuple[str, ...]]:
+    """A sentence without the clause that ends it, and what that defines."""
+    spans = [found.span() for found in _SPAN.finditer(said)]
+    for opened in _CLAUSE.finditer(said):
+        if not spans or opened.start() < spans[0][1] or any(low < opened.start() < high for low, high in spans):
+            continue
+        clause = re.sub(r"\\\(|\\\)|\\\[|\\\]|\$\$|`", "$", said[opened.start() :])
+        if (found := definitions_in(clause)) is not None:
+            return said[: opened.start()], found
+    return said, ()
 
 
 def _inside(span: re.Match[str]) -> str:
@@ -153,8 +195,10 @@ def without_tail(text: str) -> str:
     ('k T/2', 'm g', 'x if so')
     """
     while True:
-        found = _BRACKETED.search(text) or _TAIL.search(text)
-        if found is None or not found.start() or _DOUBT.search(found[0]) or not _speaks(found[0]):
+        found = _BRACKETED.search(text) or _APPOSED.search(text) or _TAIL.search(text)
+        if found is None or not found.start() or not _speaks(found[0]):
+            return text
+        if _DOUBT.search(found[0]) or changes(found[0]):
             return text
         text = text[: found.start()]
         if text.count("$") % 2:
@@ -163,5 +207,5 @@ def without_tail(text: str) -> str:
 
 def _speaks(tail: str) -> bool:
     """Whether it is words, and no names side by side."""
-    words = re.findall(r"[A-Za-z]+", tail)
+    words = re.findall(r"[A-Za-z]+(?:['\u2019][a-z]{1,2}\b)?", tail)
     return all(len(word) > 1 or word in ("a", "A", "I") for word in words) and max(map(len, words), default=0) > 2

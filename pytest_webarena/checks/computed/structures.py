@@ -140,9 +140,8 @@ def is_inequality(tree: Node) -> bool:
     return tree.op == "relation" and any(sign in _FLIPPED and sign != "=" for sign in tree.text.split())
 
 
-def is_header(tree: Node, *, strict: bool = False) -> bool:
-    """Whether it only names what follows, as ``y`` and ``f(x)`` do; an integral or the like does, too, unless
-    ``strict``."""
+def is_header(tree: Node) -> bool:
+    """Whether a reference only names what follows by it, as ``y`` and ``f(x)`` do."""
     if tree.op == "name":
         return True
     if tree.op == "tuple":
@@ -151,27 +150,15 @@ def is_header(tree: Node, *, strict: bool = False) -> bool:
     if tree.op == "mul" and tree.parts[0].op == "pow" and tree.text == "()":  # f^{-1}(x)
         base, exponent = tree.parts[0].parts
         return base.op == "name" and exponent == inverse and tree.parts[1].op == "name"
-    if not strict and _is_word(tree):
-        return True
     if tree.op == "pow" and tree.parts[1] == Node("num", "2"):  # a variance
         return tree.parts[0].op == "name" and tree.parts[0].text.startswith("sigma")
-    if tree.op == "mul" and tree.parts[0].op == "name":
-        applied = tree.text == "()"
-        return (applied or not strict) and all(
-            part.op in ("name", "tuple") or (applied and part.op == "num") for part in tree.parts
-        )
-    return not strict and tree.op in ("int", "sum", "prod", "lim", "diff")
-
-
-def _is_word(tree: Node) -> bool:
-    """Whether it is letters side by side, as a word is."""
-    return tree.op == "name" or (
-        tree.op == "mul" and tree.text == "" and all(part.op == "const" or _is_word(part) for part in tree.parts)
-    )
+    if tree.op == "mul" and tree.parts[0].op == "name" and tree.text == "()":
+        return all(part.op in ("name", "tuple", "num") for part in tree.parts)
+    return False
 
 
 def same_header(wanted: Node, given: Node) -> bool:
-    if not (is_header(wanted, strict=True) and is_header(given, strict=True)):
+    if not (is_header(wanted) and is_header(given)):
         return False
     one, other = (each.parts[0] if each.op == "mul" else each for each in (wanted, given))
     if wanted.op != given.op and {wanted.op, given.op} == {"name", "mul"}:  # a(n) is a_n
@@ -204,7 +191,7 @@ def interval_of(tree: Node) -> tuple[str, Node] | None:
     if tree.op != "relation":
         return None
     if tree.text == "in":
-        inside = interval_of(tree.parts[1])
+        inside = interval_of(tree.parts[1]) if tree.parts[0].op == "name" else None
         return (tree.parts[0].text, inside[1]) if inside else None
     low: tuple[Node, str] | None = None
     high: tuple[Node, str] | None = None

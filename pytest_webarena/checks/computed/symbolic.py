@@ -9,6 +9,7 @@ apart from "wrong" by its first word.
 from __future__ import annotations
 
 import importlib.util
+from dataclasses import replace
 from typing import Any
 
 from pytest_webarena.checks.answer import says_unachievable
@@ -61,7 +62,7 @@ def judge(spec: SymbolicSpec, view: View) -> Judgement:
 
 def _judged(spec: SymbolicSpec, text: str, view: View, expected: str, actual: str) -> Judgement:
     """Judge one formula."""
-    verdict, why, partly = decide(spec, text)
+    verdict, why, partly = decide(spec, text, view.intent)
     if verdict == "equal":
         if not partly:
             return Judgement.of(True, expected=expected, actual=actual)
@@ -81,12 +82,15 @@ def _judged(spec: SymbolicSpec, text: str, view: View, expected: str, actual: st
     return Judgement.unknown(expected=expected, actual=actual, why=f"{why}; {asked}" if asked else why, cause="agent")
 
 
-def decide(spec: SymbolicSpec, text: str) -> tuple[str, str, bool]:
-    """The verdict, why, and whether it holds only in part. The answer is read there, too, where little can be spent."""
+def decide(spec: SymbolicSpec, text: str, intent: str = "") -> tuple[str, str, bool]:
+    """The verdict, why, and whether it holds only in part. The answer is read there, too, where little can be spent.
+
+    ``intent``: what the task asks. It decides whether a derivative was asked for, where the answer has one on its left.
+    """
 
     def confined() -> tuple[str, str, bool]:
         _without_reader()
-        return decide_alone(spec, text)
+        return decide_alone(spec, text, intent)
 
     try:
         return run_confined(confined)
@@ -94,12 +98,12 @@ def decide(spec: SymbolicSpec, text: str) -> tuple[str, str, bool]:
         return "undecided", f"comparing it was given up, because {ended}", False
 
 
-def decide_alone(spec: SymbolicSpec, text: str) -> tuple[str, str, bool]:
+def decide_alone(spec: SymbolicSpec, text: str, intent: str = "") -> tuple[str, str, bool]:
     """The best that comes of any of the references, here, without limits."""
     from pytest_webarena.checks.computed.comparing import BadReference, compare
 
     found: list[tuple[str, str, bool]] = []
-    terms = spec.terms()
+    terms = replace(spec.terms(), intent=intent)
     for reference in spec.equals:
         try:
             finding = compare(reference, text, terms)

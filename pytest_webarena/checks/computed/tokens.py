@@ -71,6 +71,8 @@ _JOINED = frozenset(name for name in (*FUNCTIONS, *GREEK) if len(name) > 2)
 
 _CALLED = re.compile(r"\s*[(\[]")
 _CHOSEN = re.compile(r"\s*\(\s*\w+\s*,\s*\w+\s*\)(?!\s*=)")
+_ARGUMENTS = {"C": _CHOSEN, "S": re.compile(r"\s*\(\s*-?\s*\d")}
+"""What follows letters that are calls in programs, and names elsewhere."""
 _SECOND_ORDER = re.compile(r"D2([A-Za-z])D([A-Za-z])")
 _TRUTHS = frozenset({"otherwise", "elsewhere", "else", "True"})
 _IF = frozenset({"if", "for", "when", "where"})
@@ -266,7 +268,7 @@ class _Cutter:
             yield self.letter(whole)
             return
         after = self.text[self.at + len(whole) : self.at + len(whole) + 40]
-        if whole in CALLS and _CALLED.match(after) and (whole != "C" or _CHOSEN.match(after)):
+        if whole in CALLS and _CALLED.match(after) and _ARGUMENTS.get(whole, _CALLED).match(after):
             self.at += len(whole)
             yield Token("call", CALLS[whole])
             return

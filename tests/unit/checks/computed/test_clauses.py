@@ -1,0 +1,85 @@
+"""What stands left of a formula and what is said behind it: read wholly, and never passed over."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_webarena.checks.computed.clauses import definitions_in
+from pytest_webarena.checks.computed.comparing import compare
+from pytest_webarena.checks.computed.likeness import Terms
+from pytest_webarena.checks.computed.tokens import Unreadable
+from tests.unit.checks.helpers import evidence, result
+
+SLOPE = "What is the slope of $y = x^2$ at x?"
+
+
+@pytest.mark.parametrize(
+    ("reference", "answer", "intent", "verdict"),
+    [
+        ("2x", "y' = 2x", "", "unequal"),
+        ("2x", "y' = 2x", SLOPE, "equal"),
+        ("2x", "y' = 2x", "Find the function whose derivative is 2.", "unequal"),
+        ("2x", "y' = 2x", "Solve y'' = 2 by its derivative.", "unequal"),
+        ("2x", "y' = 2x", "What is y' if y = x^2?", "equal"),
+        ("2x", "y'' = 2x", SLOPE, "unequal"),
+        ("2x", "y'' = 2x", "What is the second derivative of x^3/3?", "equal"),
+        ("2x", "y' = 2x", "What is the second derivative of x^3/3?", "unequal"),
+        ("2 g h", "v^2 = 2gh", "Find $v^2$.", "equal"),
+        ("2 g h", "v^2 = 2gh", "Find $v$.", "unequal"),
+        ("m g h", "g = m g h", "", "unequal"),
+        ("m g h", "2E = m g h", "", "unequal"),
+        ("6", "f^{-1}(3) = 6", "What is f(3)?", "unequal"),
+        ("6", "f^{-1}(3) = 6", "What is the inverse of f at 3?", "equal"),
+        ("6", "x^2 \\in \\{6\\}", "", "unequal"),
+        ("x^2/2 + C", "\\int x\\,dx = x^2/2 + C", "", "equal"),
+        ("x^2/2 + C", "\\int y\\,dx = x^2/2 + C", "", "unequal"),
+        ("x^2/2 + C", "y = \\int x\\,dx = x^2/2 + C", "", "equal"),
+        ("\\frac{1}{2}", "\\int_0^1 x^2 dx = \\frac{1}{2}", "", "unequal"),
+        ("m g h", "m g h, where g = 2 g", "", "unequal"),
+        ("m g h", "m g h, where g = GM/R^2", "", "unequal"),
+        ("m g h", "m g h, where g = GM/R^2", "With g = GM/R^2, what is the energy?", "equal"),
+        ("m g h", "W h, where W = m g", "", "equal"),
+        ("m g h", "W h, where W = m g and h = 2 m", "", "unequal"),
+        ("m g h", "W h, where W = 2 F and F = m g / 2", "", "equal"),
+        ("C e^x", "A e^x, where A = e^{c}", "", "equal"),
+        ("C e^x", "A e^x, where A = x", "", "unequal"),
+        ("x^2/2 + C", "x^2/2 + C, where x is constant", "", "unequal"),
+        ("2x", "2x (where x is a constant)", "", "equal"),
+        ("m g h", "The inverse is m g h", "What is the energy?", "unequal"),
+        ("g h", "g h per unit mass", "", "unequal"),
+        ("g h", "g h per unit mass", "What is the energy per unit mass?", "equal"),
+    ],
+)
+def test_what_stands_around_a_formula(reference: str, answer: str, intent: str, verdict: str) -> None:
+    assert compare(reference, answer, Terms(intent=intent)).verdict == verdict
+
+
+@pytest.mark.parametrize("answer", ["~~m g h~~", "~~2~~ m g h", "m g h <del>m</del>", "F h, where F = 2 F"])
+def test_struck_out_or_circular_is_unread(answer: str) -> None:
+    with pytest.raises(Unreadable, match=r"struck out|by itself"):
+        compare("m g h", answer)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("where q = 1 - p", ("q = 1 - p",)),
+        ("where $m$ is the mass, $g$ the gravity and $h$ the height", ()),
+        ("(where A and k are constants)", ()),
+        ("with $h = 2 m$ and $k = 3$.", ("h = 2 m", "k = 3")),
+        (r"where $A = \pi r^2$ is the base area", (r"A = \pi r^2",)),
+        ("for $x > 0$", ()),
+        ("where C is a function of x", None),
+        ("where h is half the height", None),
+        ("where C", None),
+        ("C = x", None),
+    ],
+)
+def test_clauses_are_read_wholly_or_not_at_all(text: str, found: tuple[str, ...] | None) -> None:
+    assert definitions_in(text) == found
+
+
+def test_the_intent_of_the_task_says_what_is_asked() -> None:
+    check = "symbolic: 2x"
+    assert result(check, evidence("y' = 2x")).score == 0.0
+    assert "only a name may stand left" in result(check, evidence("y' = 2x")).why

@@ -57,7 +57,9 @@ _ASSIGNED = re.compile(
     r"(?<![^\s(\"'*|])([A-Za-zͰ-Ͽ∆][\w'*°^\u207a\u207b\u0304]*+)\s*+(?:\([^()]*\))?+[\"'*]*+\s*+(?=[=≈:])"
 )
 _LINK = re.compile(
-    r"\b(?:is|are|was|be|equals?|gives?|get|gets|got|obtain(?:s|ed)?|find|found|yields?|has|have|comes?|that's|it's)\b"
+    r"\b(?:is|are|was|be|equals?|gives?|get|gets|got|obtain(?:s|ed)?|find|found|yields?|has|have|that's|it's"
+    r"|(?:sums?|evaluates?|amounts?|converges?)\s+to|(?:comes?|works?)(?:\s+out)?(?:\s+(?:as|to|at))?"
+    r"|(?:a|an|the)\s+(?:area|length|volume|mass|speed|value|energy|total)\s+of)\b"
     r"|[=≈:|]",
     re.IGNORECASE,
 )
@@ -153,8 +155,9 @@ def understood_before(text: str, asked: frozenset[str]) -> Unit | None:
     if _LONE_SIGN.search(core) or _OPPOSITE.search(core):
         raise _unread(["-"])
     core = _SAID_OF.sub(lambda found: " " if found.end() < linked and _turns_nothing(found[1]) else found[0], core)
-    linked = max((found.end() for found in _LINK.finditer(core)), default=0)
-    core = _said_of_it(core[:linked], asked) + core[linked:]
+    subject, linked = max((found.span() for found in _LINK.finditer(core)), default=(0, 0))
+    if not _makes_another(core[:subject], asked):
+        core = " " * linked + core[linked:]
     left = _SYMBOL.sub(lambda found: " " if found.start() < linked or found[0] in "aAI" else found[0], core)
     _understood(left, asked)
     return unit
@@ -172,13 +175,11 @@ def named_before(text: str, asked: frozenset[str]) -> Unit | None:
     return _unit_before(text)[1]
 
 
-def _said_of_it(text: str, asked: frozenset[str]) -> str:
-    """What stands up to the word that leads to the number, without the subject, which may be any but one that makes
-    another number of it: ``The damping ratio is``, not ``Twice the damping ratio is``."""
-    words = words_in(text)
-    if any(_turns_nothing(word) is False or word in CHANGES | _APPLIED for word in words if word not in asked):
-        return text
-    return " "
+def _makes_another(subject: str, asked: frozenset[str]) -> bool:
+    """Whether a subject, which may be called anything, is another number than the one asked for by a word that turns
+    or doubles it: ``Twice the damping ratio``, not ``The damping ratio``."""
+    words = [word for word in words_in(subject.replace("standard deviation", "")) if word not in asked]
+    return any(not _turns_nothing(word) or word in CHANGES | _APPLIED for word in words)
 
 
 def _turns_nothing(word: str) -> bool:
@@ -210,7 +211,7 @@ def _leads_to_number(core: str, asked: frozenset[str]) -> None:
     valued = previous in QUANTITIES or (previous in CHANGES and is_known(previous, asked, frozenset()))
     if (last == "of" and not valued) or (last == "to" and previous not in _LEADS_TO and not _COMES_TO.search(core)):
         raise _unread([f"{previous} {last}".strip()])
-    if last in ("for", "with", "from", "on", "into", "by", "than", "as") and previous not in ("given", ""):
+    if last in ("for", "with", "from", "on", "into", "by", "than", "as") and previous not in ("given", "out", ""):
         raise _unread([last])
 
 

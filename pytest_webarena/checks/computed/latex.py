@@ -38,6 +38,8 @@ _QUANTITIES = {"SI", "qty", "num", "si", "unit"}
 """Of the packages for units: a number and a unit, each in braces."""
 _CHOICES = {"binom", "dbinom", "tbinom"}
 _FRACTIONS = {"frac", "dfrac", "tfrac", "cfrac"}
+_MICRO = re.compile(r"(?<=\\mathrm)\{\s*\\mu\s+([A-Za-z])", re.ASCII)
+"""``\\mathrm{\\mu m}``: a unit, whatever stands between."""
 _VULGAR = re.compile("[¼-¾⅐-⅞↉]")
 _VULGAR_ROOT = re.compile("([√∛])([¼-¾⅐-⅞↉])")
 _RAISED = re.compile("[⁺⁻]?[⁰¹²³⁴-⁹]+")
@@ -81,6 +83,7 @@ def plain_math(text: str) -> str:
     if "\\" in text or "$" in text or "{" in text:
         text = text.replace("{,}", ",").replace("\\%", "%").replace("\\$", " ")
         text = re.sub(r"\^\s*\{?\s*\\circ\s*\}?", "°", text)
+        text = _MICRO.sub(r"{µ\1", text)
         text = text.replace("\\left|", " abs(").replace("\\right|", ")")
         text = _Plain(_DROPPED.sub(" ", _SPACES.sub(" ", text))).all()
     return " ".join(_TIMES.sub("*", text).split())

@@ -40,6 +40,8 @@ _OPENING = re.compile(
     r" ago|yesterday)\b))"
 )
 """To open an issue is to write it, or to look at it; it says nothing about its state."""
+_ASKED = re.compile(r"[^.!?\n]*\?")
+"""Who asks back ("Do you want me to close it?") says nothing."""
 
 
 def polarity_objection(reference: str, answer: str, question: Question) -> str:
@@ -136,7 +138,8 @@ def _states(word: str, opposites: Sequence[str], text: str) -> set[bool]:
     """Whether the text calls the thing what the question asks (``word`` begins it) or its opposite."""
     actions = {match.end(group) for match in _OPENING.finditer(text) for group in ("done", "self", "made", "written")}
     said: list[bool] = []
-    for match in re.finditer(rf"\b{word}\w*|\b(?:{'|'.join(opposites)})\b", text):
+    text = _ASKED.sub(lambda found: " " * len(found[0]), text)
+    for match in re.finditer(rf"\b{word}(?!(?:e|es|ing)\b)\w*|\b(?:{'|'.join(opposites)})\b", text):
         if match.end() in actions:
             continue
         before = text[max(0, match.start() - 45) : match.start()]

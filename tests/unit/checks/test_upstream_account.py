@@ -121,6 +121,22 @@ def test_durations_are_held_to_the_limit(answer: str, objection: str) -> None:
     assert polarity_objection("yes", answer, asked) == objection
 
 
+@pytest.mark.parametrize("reference", ["yes", "no"])
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "I've opened your latest issue. Do you want me to close it?",
+        "Shall I close it? Is it closed?",
+        "I can close it for you.",
+        "Closing it is up to you.",
+    ],
+)
+def test_who_asks_back_says_nothing_of_the_state(answer: str, reference: str) -> None:
+    asked = question_of("Open my latest issue to check if it is closed")
+    assert polarity_objection(reference, answer, asked) == "asserted"
+    assert polarity_objection("yes", f"Is it closed? It is closed. {answer}", asked) == ""
+
+
 @pytest.mark.parametrize(
     ("answer", "more"),
     [

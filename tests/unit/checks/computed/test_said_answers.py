@@ -52,3 +52,28 @@ def test_answers_are_judged_by_what_is_said(kind: str, file: str, right: bool) -
     }
     known = {answer for _, _, answer, label in answers(file) if label} & NOT_READ
     assert set(off) == (known if right else set()), off
+
+
+@pytest.mark.parametrize(
+    ("answer", "right"),
+    [
+        ("The damping ratio is 5.", True),
+        ("The capacitance comes out as 5", True),
+        ("The series sums to 5", True),
+        ("The curve encloses an area of 5", True),
+        ("The standard deviation is 5", True),
+        ("Twice the damping ratio is 5", False),
+        ("No damping ratio is 5", False),
+        ("The increase of the damping ratio is 5", False),
+        ("The log of the damping ratio is 5", False),
+        ("Other than the damping ratio, it is 5", False),
+    ],
+)
+def test_a_number_is_taken_for_what_its_subject_is_unless_a_word_makes_another_of_it(answer: str, right: bool) -> None:
+    """Where the question says nothing, as in pairs for measuring."""
+    assert passes("number", "How much?", {"is": 5}, answer)[0] is right
+
+
+def test_micro_is_read_in_a_unit_of_latex() -> None:
+    check = {"is": 5e-6, "rel": "1%", "unit": "m"}
+    assert passes("number", "How long is it?", check, "$\\ell = 5\\ \\mathrm{\\mu m}$")[0]

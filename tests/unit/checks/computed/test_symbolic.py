@@ -23,7 +23,9 @@ from pytest_webarena.checks.verdict import CheckResult
 from pytest_webarena.errors import TaskFileError
 from tests.unit.checks.helpers import evidence, result, task
 
-PAIRS: list[dict[str, Any]] = yaml.safe_load(Path(__file__).with_name("pairs.yaml").read_text("utf-8"))
+PAIRS: list[dict[str, Any]] = yaml.load(
+    Path(__file__).with_name("pairs.yaml").read_text("utf-8"), getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+)
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -30,7 +30,7 @@ SECONDS = 1.5
 """Of processor time."""
 MEGABYTES = 512
 """Of memory beyond what this process has."""
-PATIENCE = 10.0
+PATIENCE = 20.0
 """By how much longer the clock may say it took."""
 
 _DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG

@@ -13,18 +13,19 @@ from dataclasses import replace
 from typing import Any
 
 from pytest_webarena.checks.answer import says_unachievable
-from pytest_webarena.checks.asking import JudgeOff, Question
+from pytest_webarena.checks.asking import JudgeOff, JudgeUnreadable, Question
 from pytest_webarena.checks.computed.asking import REFUSED, asked_form, no_answer
 from pytest_webarena.checks.computed.confined import Ended, run_confined
 from pytest_webarena.checks.computed.extraction import final_answers
 from pytest_webarena.checks.computed.symbolic_form import FORM, SymbolicSpec
 from pytest_webarena.checks.computed.tokens import Unreadable
 from pytest_webarena.checks.kind import Judgement, Kind, View
-from pytest_webarena.errors import JudgeError
+from pytest_webarena.errors import Cause, JudgeError
 from pytest_webarena.text import clip
 
 __all__ = ["SYMBOLIC", "SymbolicSpec", "decide", "decide_alone", "judge", "missing_libraries"]
 
+_AGENT: Cause = "agent"
 _ORDER = ("equal", "undecided", "unreadable", "unequal", "reference")
 """What decides among several references, the first first; a bad one only if no other is met."""
 MOST_ANSWERS = 4
@@ -73,13 +74,13 @@ def _judged(spec: SymbolicSpec, text: str, view: View, expected: str, actual: st
         return Judgement.of(False, expected=expected, actual=actual, why=f"the answer is not read as a formula: {why}")
     if verdict == "unequal":
         return Judgement.of(False, expected=expected, actual=actual, why=why)
-    asked = _ask(spec, text, view) if spec.ask else ""
+    asked, cause = _ask(spec, text, view) if spec.ask else ("", _AGENT)
     if asked == "correct":
         return Judgement(
             score=1.0, expected=expected, actual=actual, why="undecided here, but the judge model says yes"
         )
     why = f"undecided: {why or 'neither equal nor different, as far as could be found'}"
-    return Judgement.unknown(expected=expected, actual=actual, why=f"{why}; {asked}" if asked else why, cause="agent")
+    return Judgement.unknown(expected=expected, actual=actual, why=f"{why}; {asked}" if asked else why, cause=cause)
 
 
 def decide(spec: SymbolicSpec, text: str, intent: str = "") -> tuple[str, str, bool]:
@@ -122,16 +123,21 @@ def decide_alone(spec: SymbolicSpec, text: str, intent: str = "") -> tuple[str, 
     return min(found, key=lambda each: (_ORDER.index(each[0]), each[2]))
 
 
-def _ask(spec: SymbolicSpec, text: str, view: View) -> str:
-    """What the judge model says: ``correct``, or why that is not known."""
+def _ask(spec: SymbolicSpec, text: str, view: View) -> tuple[str, Cause]:
+    """What the judge model says: ``correct``, or why that is not known and whose fault it is: a judge that fails
+    where it was to decide is not the agent's."""
     if view.asker is None:
-        return "there is no judge model to ask"
+        return "there is no judge model to ask", _AGENT
     question = Question(kind="formula", intent=view.intent, reference=" or ".join(spec.equals), answer=text)
     try:
         grade = view.asker.ask(question)
-    except (JudgeOff, JudgeError) as error:
-        return str(error)
-    return "correct" if grade.decision == "correct" else "the judge model does not say yes either"
+    except JudgeOff as off:
+        return str(off), _AGENT
+    except JudgeUnreadable as error:
+        return str(error), error.blame
+    except JudgeError as error:
+        return str(error), error.cause
+    return "correct" if grade.decision == "correct" else "the judge model does not say yes either", _AGENT
 
 
 def _without_reader() -> None:

@@ -15,12 +15,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pytest_webarena.checks import judge
-from pytest_webarena.checks.asking import Decision, Grade, JudgeOff, Question
+from pytest_webarena.checks.asking import Decision, Grade, JudgeOff, JudgeUnreadable, Question
 from pytest_webarena.checks.computed import symbolic
 from pytest_webarena.checks.computed.confined import run_confined
 from pytest_webarena.checks.computed.symbolic import SYMBOLIC, SymbolicSpec, decide, decide_alone
 from pytest_webarena.checks.verdict import CheckResult
-from pytest_webarena.errors import TaskFileError
+from pytest_webarena.errors import JudgeError, TaskFileError
 from tests.unit.checks.helpers import evidence, result, task
 
 PAIRS: list[dict[str, Any]] = yaml.load(
@@ -142,6 +142,26 @@ def test_only_a_yes_of_the_judge_model_counts(opinion: Decision | None, score: f
     assert found.score == score
     assert why in found.why
     assert [question.answer for question in model.asked] == [UNDECIDED]
+
+
+@pytest.mark.parametrize(
+    ("fault", "score", "cause"),
+    [
+        (JudgeError("it is down"), None, "judge"),
+        (JudgeUnreadable("no grade", replies=("?",)), None, "judge"),
+        (JudgeUnreadable("the answer speaks for it", replies=("?",), blame="agent"), 0.0, "agent"),
+    ],
+)
+def test_a_judge_that_fails_where_it_is_to_decide_is_not_the_agents_fault(
+    fault: JudgeError, score: float | None, cause: str
+) -> None:
+    class Failing(Model):
+        def ask(self, question: Question) -> Grade:
+            raise fault
+
+    found = asked(Failing(None), UNDECIDED)
+    assert (found.score, found.cause or "agent") == (score, cause)
+    assert str(fault) in found.why
 
 
 def test_the_judge_model_is_asked_about_nothing_else() -> None:

@@ -8,7 +8,7 @@ import json
 import re
 import zlib
 from email.message import Message
-from urllib.parse import unquote_plus
+from urllib.parse import unquote_to_bytes
 
 from pytest_webarena.evidence import RequestRecord
 
@@ -16,11 +16,14 @@ __all__ = ["read_body"]
 
 _LONGEST = 4_000_000
 """Bytes that a compressed body may come to."""
+_ODD = re.compile("[\udc80-\udcff]")
+"""Bytes that are no UTF-8."""
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _IN_NAMES = {"%22": '"', "%0D": "\r", "%0A": "\n"}
 """How browsers write what can't stand in the name of a part."""
 _ESCAPES = re.compile(r"\\\\|((?:\\u[0-9a-fA-F]{4})+|\\/)")
 _CUT = "was too long to be kept whole"
+_FOREIGN = "is in another character encoding than UTF-8, and which one is not said"
 
 
 class _Unreadable(Exception):
@@ -35,9 +38,10 @@ def read_body(request: RequestRecord) -> tuple[str, str]:
     cut = _CUT if request.body_cut else ""
     data = _bytes(request.request_body or "")
     try:
-        return _text(_plain(data, _header(request, "content-encoding")), _header(request, "content-type")), cut
+        text, doubt = _text(_plain(data, _header(request, "content-encoding")), _header(request, "content-type"))
     except _Unreadable as error:
-        return data.decode("utf-8", "replace"), cut or str(error)
+        text, doubt = data.decode("utf-8", "replace"), str(error)
+    return text, cut or doubt
 
 
 def _bytes(body: str) -> bytes:
@@ -70,22 +74,46 @@ def _plain(data: bytes, encoding: str) -> bytes:
     return data
 
 
-def _text(data: bytes, kind: str) -> str:
-    text, form = data.decode("utf-8", "replace"), kind.strip().lower()
+def _text(data: bytes, kind: str) -> tuple[str, str]:
+    """The text, and why it may not be what was meant."""
+    form = kind.strip().lower()
     if form.startswith("application/x-www-form-urlencoded"):
-        return "\n".join(_on_one_line(unquote_plus(pair)) for pair in text.split("&"))
+        # Forms of pages in another encoding send its bytes and don't say which: %E9 is é, or part of something else.
+        pairs = data.decode("utf-8", "replace").split("&")
+        fields = [unquote_to_bytes(pair.replace("+", " ")) for pair in pairs]
+        doubt = _FOREIGN if any(_is_foreign(field) for field in fields) else ""
+        return "\n".join(_on_one_line(field.decode("utf-8", "replace")) for field in fields), doubt
     if form.startswith("multipart/"):
-        return "\n".join(_fields(text, kind))
+        lines = _fields(data.decode("utf-8", "surrogateescape"), kind)
+        doubt = _FOREIGN if any(_ODD.search(line) for line, is_content in lines if not is_content) else ""
+        return "\n".join(_ODD.sub("\ufffd", line) for line, _ in lines), doubt
+    charset = _parameter(kind, "charset").strip().lower()
+    try:
+        text, doubt = data.decode(charset or "utf-8"), ""
+    except LookupError:
+        raise _Unreadable(f"is written in a way that is not known here: {charset}") from None
+    except UnicodeDecodeError:
+        text, doubt = data.decode("utf-8", "replace"), _FOREIGN
+    text = text.removeprefix("\ufeff")
     if "\\" in text and text.lstrip()[:1] in ("{", "[", '"'):
-        return _ESCAPES.sub(_unescaped, text)  # as the site will read it, and as nobody writes it but to hide it
-    return text
+        text = _ESCAPES.sub(_unescaped, text)  # as the site will read it, and as nobody writes it but to hide it
+    return text, doubt
+
+
+def _is_foreign(data: bytes) -> bool:
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return True
+    return False
 
 
 def _on_one_line(text: str) -> str:
     return _LINE_END.sub(r"\\n", text)
 
 
-def _fields(text: str, kind: str) -> list[str]:
+def _fields(text: str, kind: str) -> list[tuple[str, bool]]:
+    """The lines, and whether each is what is in a file."""
     boundary = _parameter(kind, "boundary")
     parts = f"\r\n{text}".split(f"\r\n--{boundary}")
     if not boundary or parts[0] or len(parts) < 2 or parts[-1] not in ("--", "--\r\n"):
@@ -93,14 +121,15 @@ def _fields(text: str, kind: str) -> list[str]:
     return [line for part in parts[1:-1] for line in _part(part)]
 
 
-def _part(part: str) -> list[str]:
+def _part(part: str) -> list[tuple[str, bool]]:
     """The line of a field; of a file two, its name and what is in it."""
     head, gap, value = part.partition("\r\n\r\n")
     named = re.search(r"^content-disposition:(.*)$", head, re.IGNORECASE | re.MULTILINE)
     if not gap or not head.startswith("\r\n") or named is None:
         raise _Unreadable("is no form that can be taken apart")
     name, file = (_parameter(named[1].strip(), each) for each in ("name", "filename"))
-    return [_on_one_line(f"{name}={each}") for each in ([file, value] if file else [value])]
+    lines = [(file, False), (value, True)] if file else [(value, False)]
+    return [(_on_one_line(f"{name}={each}"), is_content) for each, is_content in lines]
 
 
 def _parameter(header: str, name: str) -> str:

@@ -153,7 +153,7 @@ def test_cheats_are_told_apart_where_they_can_be(unboxed: dict[str, dict[str, An
 def test_without_it_the_docs_say_what_is_possible(project: Path) -> None:
     """No promise, but the reason why only the sandbox counts as isolation."""
     looking = run(project, "open", "task_files-open", "records-open")
-    writing = run(project, "open-ports", "ports-open")  # alone: the first gateway that it finds has to be its own
+    writing = run(project, "open-ports", "ports-open")  # alone: it writes wherever a gateway of its run leads
     for cheat, folder in (("task_files", "open"), ("records", "open"), ("ports", "open-ports")):
         record = (looking | writing)[f"{cheat}-open"]
         found = reached(project, folder, f"{cheat}-open")

@@ -125,7 +125,6 @@ def orders(name: str) -> Iterator[Message]:
 def ports(task: Message) -> Iterator[str]:
     """Do the task behind the browser's back: at the replica's own port, or through somebody's gateway."""
     note = urllib.parse.urlencode({"title": "Rye", "body": "and butter"}).encode()
-    done = False
     for port in listening():
         for proxies in ({}, {"http": f"http://127.0.0.1:{port}"}):
             at = "http://homepage.test" if proxies else f"http://127.0.0.1:{port}"
@@ -135,9 +134,10 @@ def ports(task: Message) -> Iterator[str]:
                 if "Save note" not in page:
                     continue
                 reached(f"a {'gateway' if proxies else 'replica'} at {port}")
-                if proxies and not done:  # it could as well have written to the replica
-                    opener.open(f"{at}/scratchpad/new", note, timeout=5)
-                    done = True
+                # It could as well have written to the replica. Several gateways may lead to one replica, and one to
+                # another than the trial's (that of a sign-in), so it looks whether the note is there.
+                if proxies and "Rye" not in opener.open(f"{at}/scratchpad", timeout=20).read().decode():
+                    opener.open(f"{at}/scratchpad/new", note, timeout=20)
             except (OSError, ValueError, http.client.HTTPException):
                 continue
     for path in ("/var/run/docker.sock", "/run/docker.sock"):

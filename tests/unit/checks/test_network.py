@@ -153,6 +153,14 @@ ZIPPED = base64.b64encode(gzip.compress(b"title=milk&note=x", mtime=0)).decode()
 MILK = "title=milk"
 
 
+def foreign(text: str) -> str:
+    return base64.b64encode(text.encode("latin-1")).decode()
+
+
+def text_in(charset: str) -> tuple[str, str]:
+    return ("Content-Type", f"text/plain; charset={charset}")
+
+
 @pytest.mark.parametrize(
     ("headers", "body", "check", "passed"),
     [
@@ -171,6 +179,22 @@ MILK = "title=milk"
         ((*FORM, ("Content-Encoding", "gzip")), f"base64:{ZIPPED[:20]}", MILK, None),
         ((*FORM, ("Content-Encoding", "gzip")), "plain", MILK, None),
         ((*FORM, ("Content-Encoding", "br")), "??", MILK, None),
+        (FORM, "title=caf%E9", "title=café", None),
+        (FORM, "title=caf%C3%A9", "title=café", True),
+        (FORM, "who=Zo%EB&title=milk", MILK, True),  # it stands there, whatever the other field says
+        (FORM, "who=Zo%EB&title=tea", MILK, None),
+        (MULTIPART, f"base64:{foreign(multipart((TITLE, 'café')))}", "title=café", None),
+        (
+            MULTIPART,
+            f"base64:{foreign(multipart((FILE, 'café'), (TITLE, 'milk')))}",
+            "{regex: '(?m)^title=milk$'}",
+            True,
+        ),
+        (MULTIPART, f"base64:{foreign(multipart((FILE, 'café'), (TITLE, 'tea')))}", MILK, False),
+        ((text_in("utf-16le"),), f"base64:{base64.b64encode('title=milk'.encode('utf-16le')).decode()}", MILK, True),
+        ((text_in("latin-1"),), f"base64:{foreign('café')}", "{exact: café}", True),
+        ((text_in("klingon"),), "title=milk", "{exact: tea}", None),
+        ((text_in("utf-8"),), f"base64:{foreign('café')}", "café", None),
         ((), r'{"title": "m\u0069lk"}', "{regex: 'title.: .milk'}", True),
         ((), r'{"s": "\ud83d\ude00\/"}', "😀/", True),
         ((), r'{"s": "\\u0069 \u0022 \u000a"}', r"""{exact: '{"s": "\\u0069 \u0022 \u000a"}'}""", True),

@@ -120,7 +120,8 @@ FORM: Record[NetworkSpec] = Record(
                 "A text that the request's body includes, or [conditions on the text](#conditions-on-text) of it. "
                 "Form fields are decoded first, one `name=value` per line (of a file in a form, a line with its name "
                 "and one with what is in it); line ends within values are written `\\n`. Compressed bodies (gzip, "
-                "deflate) are decompressed. Other fields' values may include such a text, too: `regex: "
+                "deflate) are decompressed; text is read in the encoding that is declared, and one that is no UTF-8 "
+                "without saying so can't be decoded. Other fields' values may include such a text, too: `regex: "
                 "'(?m)^stars=4$'` means the field alone."
             ),
             example="- network: {method: POST, url: /reviews/, body: stars=4}",

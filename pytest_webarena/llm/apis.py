@@ -253,5 +253,7 @@ def _usage(data: object, *, sent: str, got: str) -> Usage:
         "output_tokens": out,
         "reasoning_tokens": _share(data, out, f"{got}_details", "reasoning_tokens"),
     }
+    if not put:  # no prompt has no tokens: so say proxies that don't count
+        return Usage(calls=1, cost=None)
     known = {name: count for name, count in counts.items() if count is not None}
     return Usage(calls=1, **known) if len(known) == len(counts) else Usage(calls=1, cost=None)

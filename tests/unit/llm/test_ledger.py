@@ -50,8 +50,9 @@ def test_calls_are_booked_with_what_they_cost(settings: ModelSettings) -> None:
     assert (priced.unknown, priced.open) == (0, 0)
 
 
-def test_an_endpoint_that_does_not_count_has_an_unknown_cost(settings: ModelSettings) -> None:
-    with model_server([say("a", usage=None)]) as server:
+@pytest.mark.parametrize("usage", [None, {"prompt_tokens": 0, "completion_tokens": 0}], ids=["none", "zeros"])
+def test_an_endpoint_that_does_not_count_has_an_unknown_cost(settings: ModelSettings, usage: Any) -> None:
+    with model_server([say("a", usage=usage)]) as server:
         assert client_of(server, settings=settings).ask(question()).usage.cost is None
 
 

@@ -27,6 +27,7 @@ from pytest_webarena.results.records import DEFAULT_BROWSER
 from pytest_webarena.secrets import mark_environment
 from pytest_webarena.sites.catalogues.external import parse_site_urls
 from pytest_webarena.sites.catalogues.running import Pulls
+from pytest_webarena.text import shorten
 from pytest_webarena.trials.episode import EpisodeLimits
 from pytest_webarena.trials.options import Filming, TrialOptions
 
@@ -276,7 +277,7 @@ def check_run_dir(settings: Settings) -> int | None:
         return None
     if settings.resume is not None or settings.rescore is not None:
         return _claim("--resume" if settings.resume is not None else "--rescore", folder)
-    if (folder / "run.json").exists():
+    if os.path.exists(folder / "run.json"):  # False where the name itself can't be
         raise UsageError(
             f"--run-dir: expected a new directory, found an earlier run in {folder}; "
             f"--resume={shlex.quote(str(folder))} goes on with it"
@@ -287,7 +288,9 @@ def check_run_dir(settings: Settings) -> int | None:
     except OSError:
         writable = False
     if not writable:
-        raise UsageError(f"--run-dir: expected a directory that can be written, found none at {folder}")
+        raise UsageError(
+            f"--run-dir: expected a directory that can be written, found none at {shorten(str(folder), 200)}"
+        )
     return _claim("--run-dir", folder)
 
 

@@ -64,6 +64,7 @@ def test_unknown_agents_stop_the_run_before_it_begins(canned: pytest.Pytester, m
         ("--trials=0", "*--trials: expected a whole number from 1 on, found '0'*"),
         ("--trials=x", "*--trials: expected a whole number from 1 on, found 'x'*"),
         ("--min-pass-rate=30", "*--min-pass-rate: expected a share from 0 to 1, as 0.3, found '30'*"),
+        (f"--run-dir={'x' * 300}", "*--run-dir: expected a directory that can be written, found none at *xxx…*"),
         ("--run-dir=conftest.py", "*--run-dir: expected a directory that can be written, found none at *conftest.py*"),
         ("--sites=nope", "*there is no catalogue 'nope'; known: embedded*"),
         ("--agent-option=depht=3", "*--agent-option depht: expected an agent that has such a key, oracle has none*"),

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import contextlib
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from playwright.async_api import BrowserContext
+from playwright.async_api import Error as PlaywrightError
 
 from pytest_webarena.browser.config import SessionConfig
-from pytest_webarena.browser.faults import DialogOpened, Unresponsive
+from pytest_webarena.browser.faults import DialogOpened, PageCrashed, TabClosed, Unresponsive
 from pytest_webarena.browser.looking import states_of
 from pytest_webarena.browser.loop import Deadline
 from pytest_webarena.browser.own_pages import OwnPages, open_own_pages, remembered
 from pytest_webarena.browser.page_reading import read_address, read_tab
 from pytest_webarena.browser.reports import PageReading
 from pytest_webarena.browser.tabs.recovery import calm
+from pytest_webarena.browser.tabs.settle import settle
+from pytest_webarena.browser.tabs.standing import standing, wanders
 from pytest_webarena.browser.tabs.tab import Tab
 from pytest_webarena.browser.tabs.tabs import Tabs
 from pytest_webarena.errors import BrowserError
@@ -63,7 +67,27 @@ class CheckReader:
             tab.dialogs.drain(accept=False)
         tab = self._tabs.current
         self._hidden = (tab, why) if (why := await calm(tab, seconds=self._limits.hang)) else None
-        return await states_of(self._tabs, seconds=self._limits.hang)
+        shown = [tab.document for tab in self._tabs]
+        states = await states_of(self._tabs, seconds=self._limits.hang)
+        moved = [
+            tab
+            for tab, document in zip(self._tabs, shown, strict=False)
+            if tab.document != document or tab.is_navigating()
+        ]
+        if not moved:
+            return states
+        async with contextlib.AsyncExitStack() as held:
+            for tab in moved:
+                await held.enter_async_context(self._held(tab))
+            return await states_of(self._tabs, seconds=self._limits.hang)
+
+    @contextlib.asynccontextmanager
+    async def _held(self, tab: Tab) -> AsyncIterator[None]:
+        """Meanwhile ``tab``, which goes on by itself while it is read, shows one document, as a whole."""
+        async with standing(tab):
+            with contextlib.suppress(DialogOpened, PageCrashed, PlaywrightError, TabClosed, Unresponsive):
+                await settle(tab, self._limits, Deadline(self._limits.hang))
+            yield
 
     async def read(self, open: str | None, locate: str | None, prepare: tuple[str, ...], *, late: bool) -> PageReading:
         """The current tab, or an address in a page of the harness's own; see `Session.read_page`."""
@@ -82,18 +106,33 @@ class CheckReader:
         tab, why = self._tabs.current, ""
         if self._hidden is not None and self._hidden[0] is tab:
             return PageReading(url=tab.url, status=None, texts=(), hidden=self._hidden[1])
+        moved = False
         for again in (False, True):
+            document = tab.document
             try:
-                return await read_tab(tab, locate, prepare, self._limits, Deadline(self._limits.step), late=late)
+                async with self._held(tab) if moved else contextlib.nullcontext():
+                    deadline = Deadline(self._limits.step)
+                    reading = await read_tab(tab, locate, prepare, self._limits, deadline, late=late)
+                # Half of one document and half of another was read, or of one that had hardly come.
+                moved = self._over and (wanders(tab, document) if prepare else tab.document != document)
+                if again or not moved:
+                    return reading
+                continue
             except DialogOpened:
                 why = f"a dialog is open: {tab.dialogs.describe() or 'it has just been answered'}"
+            except PlaywrightError:
+                if not self._over or tab.document == document:
+                    raise
+                why, moved = "it keeps going elsewhere", True
             except Unresponsive as failure:
                 if not self._over and self._tabs.tended:
                     raise BrowserError(f"a check reads {tab.url}: {failure}") from failure
-                why = "it ran scripts without end"
+                moved = wanders(tab, document)
+                why = "it keeps going elsewhere" if moved else "it ran scripts without end"
             if again or not self._over:
                 break
-            await calm(tab, seconds=_CALMING)
+            if not moved:
+                await calm(tab, seconds=_CALMING)
         return PageReading(url=tab.url, status=None, texts=(), hidden=why)
 
     async def _open_own(self) -> OwnPages:

@@ -107,6 +107,10 @@ _SCRIPT = (
 )
 
 
+_WENT = re.compile(r"context was destroyed|navigating|detached|Cannot find context", re.IGNORECASE)
+"""How it is told that the page went elsewhere while it was asked; nothing is wrong with the question."""
+
+
 async def read_address(
     tabs: Tabs, url: str, here: str, locate: str | None, prepare: Sequence[str], limits: Deadlines, *, late: bool
 ) -> PageReading:
@@ -303,6 +307,8 @@ async def _read(tab: Tab, locate: str | None, seconds: float, wait: float) -> Pa
                 await tab.run(first, seconds + wait, "reading a page")
         texts = await tab.run(matches.evaluate_all(_TEXTS), seconds, f"reading {locate!r}")
     except PlaywrightError as error:
+        if _WENT.search(str(error)):
+            raise
         raise TaskError(
             f"expected a Playwright selector, found {locate!r}: {shorten(first_line(error), 300)}"
         ) from error

@@ -263,3 +263,24 @@ def test_the_whole_page_is_what_is_drawn_of_it(show: Show, fresh: bool) -> None:
     lines = [line.strip() for line in reading.texts[0].splitlines() if line.strip()]
     shown = {"light", "slotted", "shadow", "bare", "deep shadow", "framed", "framed shadow"}
     assert (lines[0], set(lines)) == ("light", shown)
+
+
+@pytest.mark.parametrize(
+    ("pause", "going"),
+    [(0, "location.reload()"), (150, "location.reload()"), (60, "location.href = '/other?' + Math.random()")],
+)
+def test_a_page_that_goes_on_by_itself_is_read_as_one_whole_document(
+    session: Session, web: Web, pause: int, going: str
+) -> None:
+    """However short a time it stands: an empty page would meet what must not be there."""
+    page = (
+        f"<title>T</title><script>setTimeout(() => {{ {going} }}, {pause})</script>{'<p>tea</p>' * 50}<h1>kettle</h1>"
+    )
+    web.put("/other", page)
+    session.open_tabs([web.put("/", page)])
+    (state,) = session.tabs()
+    assert "kettle" in state.html
+    for late in (True, False):
+        assert session.read_page(open=None, locate="css=h1", late=late).texts == ("kettle",)
+        reading = session.read_page(open=None, locate=None, late=late)
+        assert [("kettle" in text, reading.hidden) for text in reading.texts] == [(True, "")]

@@ -60,9 +60,9 @@ def agree(one: Written, other: Written) -> bool:
 def _rounded(value: Real, there: Real, digit: Real, its_digit: Real) -> bool:
     """Whether the coarser of two values is the finer one as rounded or cut off."""
     step = max(digit, its_digit)
-    coarse, fine = map(Fraction, (value, there) if digit > its_digit else (there, value))
-    off = abs(coarse - fine)
-    cut_off = abs(coarse) <= abs(fine) and off < step
+    coarse, fine = (value, there) if digit > its_digit else (there, value)
+    off = abs(Fraction(coarse) - Fraction(fine))
+    cut_off = abs(Fraction(coarse)) <= abs(Fraction(fine)) and off < step
     return cut_off or off <= Fraction(step) * Fraction(501, 1000)
 
 

@@ -75,6 +75,10 @@ _TWO_WORDS = re.compile(r"[A-Za-z]{3,}\s+[A-Za-z]{3,}")
 _JOINED = re.compile(r"\s*(?:,|and)?\s*")
 
 
+_STRAY = re.compile(r"\(?[-+]?[\d.,]+\)?\s*[-+*/^]|[*/^]\s*\(?[-+]?[\d.,]+\)?")
+"""A number and a sign of a sum without its other side: ``8 -``, ``/8``."""
+
+
 class _LeftOver(NoNumber):
     """A formula of symbols, where a number is looked for."""
 
@@ -102,6 +106,8 @@ def read_number(text: str, *, question: str = "", quoting: bool = True) -> Found
     if _PAIR.fullmatch(plain):
         raise NoNumber("it gives two numbers, or one with a comma for a point in brackets")
     check_left_side(plain, question)
+    if _STRAY.fullmatch(plain.strip()):
+        raise NoNumber("it leaves something to be worked out: a sign has nothing on one side")
     asked = words_of_question(question)
     found = _formula(plain, asked) or _sentence(plain, question if quoting else "", asked)
     money = _MONEY.search(text) or (_DOLLAR.search(text) if text.count("$") % 2 else None)

@@ -90,6 +90,10 @@ _PREDICATE = re.compile(
     rf"{_MARK}(?:[^\w{_MARK}]*$|\s+(?:is|would\s+be|seems)\s+(?:the\s+)?(?:\w+\s+)?(?:answer|correct|right|one)\b)"
 )
 _SIGNS = re.compile(r"[^\x01\w\s.,:;()\[\]{}\"'*`$=\\–—_✓✔✅•>|-]|!(?!\s*$)|[>|](?!\s*[^\s])")
+_NOT_TICKED = re.compile(r"(?:[-*+]\s+)?\[\s*\]|-[(\[]?[A-Za-z][)\]]?\W*$|[A-Za-z]'+$")
+"""An empty box, a sign or a prime at the letter; ``- B`` is an item of a list."""
+_DECLINED = re.compile(r"\bI\s+(?:refuse|decline)\b", re.IGNORECASE)
+_WRONG = re.compile(r"\b(?:it|this|that|which)(?:\s+is|'s)\s+(?:wrong|false|incorrect|untrue)\b", re.IGNORECASE)
 _EXPLAINS = re.compile(r"\W*(?:it|this|that|because|since|here|these)\b", re.IGNORECASE)
 
 
@@ -123,6 +127,10 @@ def read_choice(text: str, options: Sequence[str], question: str = "") -> str | 
     if len(text) > _LONGEST:
         return "", f"it is longer than {_LONGEST:,} characters"
     bare = text.replace("\u2019", "'").strip()
+    if _NOT_TICKED.match(bare):
+        return "", f"it marks an option without naming it: {bare[:20]}"
+    if _DECLINED.search(bare):
+        return "", REFUSED
     rest = bare[_LEAD.match(bare).end() :].strip() if _LEAD.match(bare) else bare  # type: ignore[union-attr]
     for said in dict.fromkeys((bare, rest)):
         if (named := _NAMED.fullmatch(said)) and named[1].upper() in letters:
@@ -255,6 +263,8 @@ def _reading(piece: _Piece, options: Sequence[str], asked: frozenset[str]) -> tu
         frame = f"{frame[: mention.start]}{_MARK}{frame[mention.end :]}"
     said = list(piece.mentions)
     if (reason := _REASON.search(frame)) is not None and _MARK in frame[: reason.start()]:
+        if (against := _WRONG.search(reason[0])) is not None:
+            return "", [against[0]]
         count = frame[: reason.start()].count(_MARK)
         if any(not mention.spelled and mention.letter != said[0].letter for mention in said[count:]):
             return "", [mention.letter for mention in said]

@@ -20,7 +20,8 @@ NO_FINAL_ANSWER = "no final answer"
 """How the reason begins when it is missing: an answer in the wrong form, which is not the same as a wrong one."""
 
 _LINE = re.compile(
-    r"^[ \t>#*_`-]*(?:final[ \t]+)?answer[ \t]*[*_`]*[ \t]*[:=][ \t]*[*_]*[ \t]*(.*)$", re.IGNORECASE | re.MULTILINE
+    r"^[ \t>#*_`-]*(?:final[ \t]+)?answer[ \t]*[*_`]*[ \t]*[:=\uff1a][ \t]*[*_]*[ \t]*(.*)$",
+    re.IGNORECASE | re.MULTILINE,
 )
 _OPENING = {"\\[": "\\]", "$$": "$$"}
 """Displayed formulas: they may stand on lines of their own."""

@@ -124,7 +124,20 @@ MATHEMATICS = word_set(
     """
 )
 """What formulas name, beside letters."""
-_KNOWN = STATING | _GIVING | QUANTITIES | _COUNTED | _BESIDE
+_KNOWN = STATING | _GIVING | QUANTITIES | _COUNTED | _BESIDE | {"rightwards"}
+_TURNING = word_set(
+    """
+    left leftward leftwards rightwards up down upward upwards downward downwards uphill downhill inward inwards outward
+    outwards forward forwards backward backwards north south east west northward southward eastward westward toward
+    towards away clockwise counterclockwise anticlockwise rise rises fall falls fell drop drops
+    """
+)
+"""One of two opposites: beside a number with a sign it may say the opposite of it."""
+_SIZES = word_set("speed fast magnitud siz distanc far high height tall deep depth")
+"""Stems of what has no sign, so that a direction turns nothing."""
+_ASKING = word_set("how much many what which is are it the find give")
+"""Of a question that speaks of nothing."""
+_RIGHTWARD = re.compile(r"\bto\s+the\s+right\b|\brightwards?\b", re.IGNORECASE)
 _PHRASES = re.compile(
     r"\b(?:(?:works?|worked|comes?|came|turns?|turned)\s+out|(?:adds?|sums?|rounds?|rounded|rounding)\s+up)\b",
     re.IGNORECASE,
@@ -147,6 +160,8 @@ def words_of_question(question: str) -> frozenset[str]:
 
 def is_known(word: str, asked: frozenset[str] = frozenset(), said: frozenset[str] = _KNOWN) -> bool:
     """Whether a word, in lower case, is one of the list or of the question."""
+    if word in _TURNING and not _directed(word, asked):
+        return False
     if word in said or (word not in HAZARDS and _stem(word) in asked):
         return True
     parts = word.split("-")
@@ -157,9 +172,20 @@ def is_known(word: str, asked: frozenset[str] = frozenset(), said: frozenset[str
     return word not in HAZARDS | {"times"} and len(word) > 3 and word.endswith("s") and word[:-1] in said
 
 
+def _directed(word: str, asked: frozenset[str]) -> bool:
+    """Whether a direction says nothing against the question: it says so itself, asks for a size, or says nothing."""
+    if asked <= _ASKING or not asked.isdisjoint(_SIZES):
+        return True
+    root = _stem("fall" if word == "fell" else word)
+    plain = root.removesuffix("ward").removesuffix("hill")
+    ways = {root} | ({plain, f"{plain}ward"} if len(plain) > 3 or plain == "up" else set())
+    return any(stem in ways or (len(root) > 3 and stem.startswith(root)) for stem in asked)
+
+
 def not_understood(text: str, asked: frozenset[str], said: frozenset[str] = _KNOWN) -> list[str]:
     """The words of a text that are not known, and letters that stand alone."""
-    words = words_in(_PHRASES.sub(" ", text))
+    text = _PHRASES.sub(" ", text)
+    words = words_in(_RIGHTWARD.sub("rightwards", text) if said is _KNOWN else text)
     return [word for word in words if not is_known(word, asked, said) or (len(word) == 1 and word not in "ai")]
 
 

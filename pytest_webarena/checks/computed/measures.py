@@ -50,11 +50,20 @@ def agree(one: Written, other: Written) -> bool:
             if same_value(value, there):
                 return True
             off = abs(Fraction(value) - Fraction(there))
-            if digit != its_digit and off < max(digit, its_digit):
+            if digit != its_digit and _rounded(value, there, digit, its_digit):
                 return True
             if one.worked_out != other.worked_out and off <= _WORKED * abs(Fraction(there)):
                 return True
     return False
+
+
+def _rounded(value: Real, there: Real, digit: Real, its_digit: Real) -> bool:
+    """Whether the coarser of two values is the finer one as rounded or cut off."""
+    step = max(digit, its_digit)
+    coarse, fine = (value, there) if digit > its_digit else (there, value)
+    off = abs(Fraction(coarse) - Fraction(fine))
+    cut_off = abs(Fraction(coarse)) <= abs(Fraction(fine)) and off < step
+    return cut_off or off <= Fraction(step) * Fraction(501, 1000)
 
 
 def same_quantity(one: Found, other: Found) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -249,11 +250,19 @@ def judge(spec: NumberSpec, view: View) -> Judgement:
         return Judgement.of(False, expected=expected, actual=actual, why=why)
     if spec.unit is not None and not units_there() and any(each.unit not in (None, spec.unit) for each in found):
         return Judgement.unknown(expected=expected, actual=actual, why=MISSING)
-    why = next(filter(None, (_off(spec, each) for each in found)), "")
+    why = next(filter(None, (_off(spec, each, view.intent) for each in found)), "")
     return Judgement.of(not why, expected=expected, actual=actual, why=why)
 
 
-def _off(spec: NumberSpec, found: Found) -> str:
+_DIFFERENCE = re.compile(
+    r"\bby\s+how\s+(?:many|much)\b|\b(?:what\s+is|find|compute|calculate|determine)\s+the\s+(?:temperature\s+"
+    r"(?:difference|change|rise|increase|drop)|(?:difference|change|rise|increase|drop)\s+(?:in|of)\s+temperature)\b",
+    re.IGNORECASE,
+)
+"""A question for how far two temperatures are apart: 25 °C are 25 K there."""
+
+
+def _off(spec: NumberSpec, found: Found, intent: str) -> str:
     """Why the number is not the right one; empty when it is."""
     written = found.written
     unit_fits = True
@@ -262,7 +271,9 @@ def _off(spec: NumberSpec, found: Found) -> str:
         if found.strange:
             return f"its unit is unknown: {clip(found.strange, 30)}"
         if found.unit is not None and found.unit != spec.unit:
-            converted = _converted(_as_float(written.value), found.unit, spec.unit)
+            converted = _converted(
+                _as_float(written.value), found.unit, spec.unit, apart=bool(_DIFFERENCE.search(intent))
+            )
             unit_fits = converted is not None
     if not unit_fits:
         return f"its unit, {found.unit}, does not measure what {spec.unit_text} does"
@@ -293,8 +304,10 @@ _LETTERS = {"coulomb": "degC", "farad": "degF"}
 """Where a temperature is asked for, ``37 C`` is one."""
 
 
-def _converted(value: float, unit: Unit, wanted: Unit) -> float | None:
+def _converted(value: float, unit: Unit, wanted: Unit, *, apart: bool = False) -> float | None:
     """In the unit asked for, as the answer's unit is read strictly or as it may be meant; None when neither fits."""
+    if apart and unit.parts in _TEMPERATURES and wanted.parts in _TEMPERATURES:
+        return convert(value, _step(unit), _step(wanted))
     read = [unit, Unit(unit.loose)] if unit.loose else [unit]
     if len(unit.parts) == 1 and (letter := _LETTERS.get(unit.parts[0][0])) and wanted.parts in _TEMPERATURES:
         read.append(Unit(((letter, 1),)))
@@ -304,6 +317,12 @@ def _converted(value: float, unit: Unit, wanted: Unit) -> float | None:
 
 
 _TEMPERATURES = ((("kelvin", 1),), (("degC", 1),), (("degF", 1),))
+
+
+def _step(unit: Unit) -> Unit:
+    """What one degree of a scale counts, wherever its zero is."""
+    name = unit.parts[0][0]
+    return unit if name == "kelvin" else Unit(((f"delta_{name}", 1),))
 
 
 def _as_float(value: Real) -> float:

@@ -30,7 +30,8 @@ _PLAIN = {
     "lb": "pound", "lbs": "pound", "oz": "ounce", "lbf": "force_pound", "psi": "psi", "atm": "atmosphere",
     "torr": "torr", "Torr": "torr", "mmHg": "mmHg", "deg": "degree", "°": "degree", "°C": "degC", "degC": "degC",
     "°F": "degF", "degF": "degF", "Å": "angstrom", "M": "molar", "amu": "dalton", "u": "dalton", "Da": "dalton",
-    "kDa": "kilodalton", "ha": "hectare", "t": "metric_ton", "rpm": "rpm", "rev": "turn", "cc": "cubic_centimeter",
+    "kDa": "kilodalton", "ha": "hectare", "t": "metric_ton", "rpm": "rpm", "rev": "turn", "revs": "turn",
+    "cc": "cubic_centimeter",
     "gal": "gallon", "BTU": "BTU", "hp": "horsepower", "dyn": "dyne", "erg": "erg", "G": "gauss", "Ci": "curie",
     "ly": "light_year", "pc": "parsec", "AU": "astronomical_unit", "arcsec": "arcsecond", "arcmin": "arcminute",
     "ppm": "ppm", "kt": "knot", "knots": "knot", "mM": "millimolar", "µM": "micromolar", "uM": "micromolar",
@@ -46,7 +47,7 @@ _WORDS = {
     "calorie", "becquerel", "gray", "sievert", "lumen", "lux", "candela", "byte", "bit", "radian", "minute", "hour",
     "day", "week", "year", "inch", "foot", "yard", "mile", "pound", "ounce", "atmosphere", "degree", "angstrom",
     "molar", "dalton", "hectare", "tonne", "ton", "gallon", "pint", "quart", "horsepower", "dyne", "erg", "gauss",
-    "parsec", "knot", "steradian", "siemens", "month", "century", "decade", "acre",
+    "parsec", "knot", "revolution", "rotation", "steradian", "siemens", "month", "century", "decade", "acre",
 }  # fmt: skip
 _LENGTHENED = (
     "meter", "metre", "gram", "second", "ampere", "amp", "mole", "newton", "joule", "watt", "pascal", "hertz",
@@ -57,6 +58,7 @@ _LENGTHENED = (
 _RESPELT = {
     "metre": "meter", "gramme": "gram", "litre": "liter", "amp": "ampere", "tonne": "metric_ton", "feet": "foot",
     "inches": "inch", "centuries": "century", "hertz": "hertz", "lux": "lux", "siemens": "siemens", "henries": "henry",
+    "revolution": "turn", "rotation": "turn",
     "celsius": "degC", "fahrenheit": "degF", "electronvolt": "electron_volt", "electronvolts": "electron_volt",
 }  # fmt: skip
 _TOKEN = re.compile(
@@ -282,18 +284,42 @@ def convert(value: float, unit: Unit, wanted: Unit) -> float | None:
     """``value`` in another unit; None when one does not measure what the other does. `ImportError` without pint."""
     if unit == wanted:
         return value
+    if _decays(unit) != _decays(wanted) and (_turns(unit) or _turns(wanted)):
+        return None
     registry = _registry()
     from pint.errors import DimensionalityError, OffsetUnitCalculusError
 
+    turning = _turns(unit) and _turns(wanted)
     try:
-        return float(registry.Quantity(value, _made(unit)).to(_made(wanted)).magnitude)
+        return float(registry.Quantity(value, _made(unit, turning)).to(_made(wanted, turning)).magnitude)
     except (DimensionalityError, OffsetUnitCalculusError):
         return None
 
 
+_ANGLES = ("radian", "degree", "arcminute", "arcsecond", "turn", "rpm", "hertz")
+
+
+def _turns(unit: Unit) -> bool:
+    """Whether it counts cycles or measures angles: `pint` takes both for pure numbers, 2π apart."""
+    return any(name.endswith(_ANGLES) for name, _ in unit.parts)
+
+
+def _decays(unit: Unit) -> bool:
+    return any(name.endswith(("becquerel", "curie")) for name, _ in unit.parts)
+
+
 @functools.lru_cache(maxsize=512)
-def _made(unit: Unit) -> Any:
+def _made(unit: Unit, turning: bool = False) -> Any:
+    """``unit`` of `pint`. Among units that turn, a hertz is one cycle per second; else it is one over a second."""
     registry = _registry()
+    if turning and any(name.endswith("hertz") for name, _ in unit.parts):
+        made = registry.Unit("")
+        for name, power in unit.parts:
+            own = getattr(registry, name)
+            if name.endswith("hertz"):
+                own = getattr(registry, f"{name.removesuffix('hertz')}turn") / registry.second
+            made *= own**power
+        return made
     if len(unit.parts) == 1 and unit.parts[0][1] == 1:
         return getattr(registry, unit.parts[0][0])
     made = registry.Unit("")

@@ -11,6 +11,7 @@ from pytest_webarena.checks.computed.arithmetic import NoNumber, Written, read_f
 from pytest_webarena.checks.computed.framing import CURRENCIES, named_before, understood_before, understood_behind
 from pytest_webarena.checks.computed.harmless import HAZARDS, MATHEMATICS, is_known, words_in, words_of_question
 from pytest_webarena.checks.computed.latex import plain_math
+from pytest_webarena.checks.computed.left_sides import check_left_side, computed, denies_equality, logarithm_agrees
 from pytest_webarena.checks.computed.measures import Found, agree, alike, contradict, same_quantity, same_value, summed
 from pytest_webarena.checks.computed.spelled import spelled_numbers
 from pytest_webarena.checks.computed.units import read_unit
@@ -74,6 +75,10 @@ _TWO_WORDS = re.compile(r"[A-Za-z]{3,}\s+[A-Za-z]{3,}")
 _JOINED = re.compile(r"\s*(?:,|and)?\s*")
 
 
+_STRAY = re.compile(r"\(?[-+]?[\d.,]+\)?\s*[-+*/^]|[*/^]\s*\(?[-+]?[\d.,]+\)?")
+"""A number and a sign of a sum without its other side: ``8 -``, ``/8``."""
+
+
 class _LeftOver(NoNumber):
     """A formula of symbols, where a number is looked for."""
 
@@ -86,6 +91,8 @@ def read_number(text: str, *, question: str = "", quoting: bool = True) -> Found
     """
     if len(text) > _LONGEST:
         raise NoNumber(f"it is longer than {_LONGEST:,} characters")
+    if denies_equality(text):
+        raise NoNumber("it says what the number is not equal to")
     plain = plain_math(_TIE.sub(" ", text.replace("\u2019", "'")))
     if _NO_VALUE.match(plain):
         raise NoNumber("it is no finite number")
@@ -98,6 +105,9 @@ def read_number(text: str, *, question: str = "", quoting: bool = True) -> Found
         raise NoNumber("it compares numbers and gives none")
     if _PAIR.fullmatch(plain):
         raise NoNumber("it gives two numbers, or one with a comma for a point in brackets")
+    check_left_side(plain, question)
+    if _STRAY.fullmatch(plain.strip()):
+        raise NoNumber("it leaves something to be worked out: a sign has nothing on one side")
     asked = words_of_question(question)
     found = _formula(plain, asked) or _sentence(plain, question if quoting else "", asked)
     money = _MONEY.search(text) or (_DOLLAR.search(text) if text.count("$") % 2 else None)
@@ -111,10 +121,12 @@ def _formula(plain: str, asked: frozenset[str]) -> Found | None:
         parts = parts[1:]
     if len(parts) > 8:
         return None
-    named = len(parts) > 1 and _is_name(parts[0])
+    named = len(parts) > 1 and _is_name(parts[0]) and not computed(parts[0])
     found: list[Found] = []
     for number, part in enumerate(parts[named:], 1):
         if number + named < len(parts) and _NO_BASE.search(part):
+            if not logarithm_agrees(part, parts[-1]):
+                raise NoNumber(f"it gives several numbers: {clip(part, 40)}, {clip(parts[-1], 40)}")
             continue  # worked out by a logarithm whose base is not told
         try:
             one = _part(part, asked)

@@ -95,9 +95,13 @@ def _rows(data: bytes, path: str) -> TaskRows:
             whole = parse_json(text)
         except (ValueError, RecursionError):
             return read_rows(data, path)  # which says where it breaks off
-        inside = next((whole[key] for key in _LISTS if isinstance(whole.get(key), list)), None)
-        if inside is not None:
-            rows = TaskRows(path, text)
+        lists = [key for key in _LISTS if isinstance(whole.get(key), list)]
+        if lists:
+            rows, inside = TaskRows(path, text), whole[lists[0]]
+            if len(lists) > 1:
+                named = " and ".join(f"'{key}' ({len(whole[key])} entries)" for key in lists)
+                rows.note(1, 1, "one list of problems", f"several, {named}", "put all problems into one of them")
+                return rows
             rows.rows = [Row(index, each, 0, 1) for index, each in enumerate(inside) if isinstance(each, dict)]
             if len(rows.rows) < len(inside):
                 rows.note(1, 1, "a list of problems, each an object", "something else in it")
@@ -215,6 +219,8 @@ class _Problem:
         as_text = {"answer": answer}
         if kind == "choice":
             options = self._options()
+            if empty := self._empty_option():
+                return as_text, "", empty
             if strange := self._other_letters():
                 return as_text, "", f"its options have the letters {strange}, expected A, B, C, … in order"
             letter = read_choice(unwrap(answer), options) if len(options) > 1 else ("", "it has fewer than two options")
@@ -241,32 +247,31 @@ class _Problem:
         solution = self._text(_SOLUTION)
         rubric: Form = {"solution": solution} if solution else {}
         file = Path(self._path).parent / "rubrics" / f"{id}.yaml"
-        skip = ""
+        skip, command = "", f"webarena rubric author '{PREFIX}{self._path}::{id}' --model=MODEL"
         try:
             items = read_rubric(file) if file.is_file() else self._items()
         except UsageError as error:
             items, skip = (), clip(str(error), 200)
+            if solution and not file.is_file():
+                skip += f"; mend it, or {command} writes another one"
         if items:
             rubric["items"] = [{"points": item.points, "what": item.what} for item in items]
         if not rubric:
             rubric = {"solution": "(none is known)"}
             skip = skip or "a proof with neither a rubric nor a solution can't be graded"
         elif not items:
-            command = f"webarena rubric author '{PREFIX}{self._path}::{id}' --model=MODEL"
             skip = skip or f"the rubric of this proof has no items yet: {command} writes them"
         return {"rubric": rubric}, solution, skip
 
     def _items(self) -> tuple[RubricItem, ...]:
-        """The items of the rubric that came with the problem, if they can be told for sure."""
+        """The items of the rubric that came with the problem, if they can be told for sure. `UsageError` when it is no
+        text and can't be used."""
         given = next((value for value in self._found(("rubric",)) if value), "")
         if isinstance(given, str):
             return items_of_text(given)
         if isinstance(given, Mapping):
             given = given.get("items") or ()
-        try:
-            return read_items([_item(each) for each in given] if isinstance(given, list) else given, "its rubric")
-        except UsageError:
-            return ()
+        return read_items([_item(each) for each in given] if isinstance(given, list) else given, "its rubric")
 
     def _kind(self) -> str | None:
         said = self._text(_TYPE)
@@ -307,6 +312,19 @@ class _Problem:
         if not isinstance(given, Sequence) or isinstance(given, str):
             return []
         return [str(each).strip() for each in given]
+
+    def _empty_option(self) -> str:
+        """Why the options can't be posed, where one of them says nothing."""
+        given: Any = next((self._values[key] for key in _OPTIONS if self._values.get(key)), [])
+        if isinstance(given, Mapping):
+            given = [given[key] for key in sorted(given)]
+        if not isinstance(given, Sequence) or isinstance(given, str):
+            return ""
+        for number, each in enumerate(given, start=1):
+            if isinstance(each, bool) or not isinstance(each, str | int | float) or not str(each).strip():
+                found = clip(json.dumps(each, ensure_ascii=False), 60)
+                return f"its option {number} is {found}, expected a text or a number"
+        return ""
 
     def _images(self) -> list[str] | None:
         given = self._values.get("images") or self._values.get("image") or []

@@ -34,10 +34,14 @@ _FENCED = re.compile(
     r"^[ \t]*(?:>[ \t]*)*(?P<fence>`{3,}|~{3,})[^`\n]*\n(?P<inside>.*?)(?:^[ \t>]*(?P=fence)[`~]*[ \t]*$|\Z)",
     re.MULTILINE | re.DOTALL,
 )
+_INDENTED = re.compile(r"^(?: {4}| {0,3}\t)[ \t>#*_`-]*(?:final[ \t]+)?answer\b.*$", re.IGNORECASE | re.MULTILINE)
+"""A marker in what Markdown takes for code."""
 _STRUCK = re.compile(
-    r"(?<![\w~}$)\\])~~(?=[^\s~])[^~\n]*?(?<=\S)~~(?!~)|<(?P<tag>del|s|strike)>[^<>\n]*</(?P=tag)>", re.IGNORECASE
+    r"(?<![\w~}$)\\])~~(?=[^ \t~])(?:[^~\n]|\n(?![ \t]*\n)|(?<!~)~(?!~))*?(?<=[^ \t])~~(?!~)"
+    r"|<(?P<tag>del|s|strike)(?:\s[^<>]*)?>(?:(?!</?(?P=tag)\b).)*</(?P=tag)\s*>|<!--(?:(?!<!--).)*?-->",
+    re.IGNORECASE | re.DOTALL,
 )
-"""What its writer has taken back."""
+"""What its writer has taken back, or hides in a comment."""
 _ROUNDS = 12
 """Layers that are taken off; nobody needs more."""
 
@@ -57,8 +61,8 @@ def final_answers(answer: str, *, marker: bool) -> Said:
 
     With ``marker``, because the prompt asked for it, the last line that begins with it decides, and without such a line
     there is no answer. Else everything that is marked or boxed counts, and if nothing is, the whole text. What is
-    struck out is not said, and what is quoted or fenced is cited: it only counts if nothing outside is marked, and
-    then has to be one.
+    struck out is not said, and what is quoted, fenced or indented as code is cited: it only counts if nothing outside
+    is marked, and then has to be one.
 
     >>> final_answers("ANSWER: 7\\n> The form is\\n> ANSWER: 5", marker=True).texts
     ('7',)
@@ -88,8 +92,8 @@ def final_answers(answer: str, *, marker: bool) -> Said:
 
 
 def _without_cited(answer: str) -> str:
-    """The same without quoted and fenced lines, each place in it where it was."""
-    return _QUOTED.sub(_blank, _FENCED.sub(_blank, answer))
+    """The same without quoted and fenced lines and indented markers, each place in it where it was."""
+    return _INDENTED.sub(_blank, _QUOTED.sub(_blank, _FENCED.sub(_blank, answer)))
 
 
 def _blank(found: re.Match[str]) -> str:

@@ -14,19 +14,16 @@ from functools import lru_cache
 import sympy as sp
 
 from pytest_webarena.checks.computed.building import build, names_in
+from pytest_webarena.checks.computed.derivatives import asked_function, asks_for, derivative_named
 from pytest_webarena.checks.computed.tokens import Unreadable
 from pytest_webarena.checks.computed.tree import Node
 
 __all__ = ["about", "is_label", "names_another", "near", "only_names", "said_in"]
 
 _DERIVED = re.compile(r"(?:dot|ddot|nabla) .*|d2?.*/d.*|.*'")
-_TWICE = re.compile(r"ddot .*|d2.*|.*''")
 _ASKS = re.compile(
     r"derivative|differentiat|slope|gradient|\brates?\b|velocit|\bspeeds?\b|how\s+fast|\bmarginal|accelerat",
     re.IGNORECASE,
-)
-_ASKS_TWICE = re.compile(
-    r"second(?:[- ]order)?\s+derivative|derivative\s+of\s+second\s+order|accelerat|concav", re.IGNORECASE
 )
 _UNDOES = re.compile(
     r"anti-?derivative|primitive|integra|\bsolv|\bsolution|differential\s+equation"
@@ -43,6 +40,9 @@ _INVERTS = re.compile(r"\binver|\^\s*\{?\s*-\s*1", re.IGNORECASE)
 _PRIMED = re.compile(r"'|d/d|\\frac\s*\{\s*d|\\d?dot|d[a-z]/d|\\prime|\u2032")
 _FRAGMENT = re.compile(r"\$+([^$]{1,200})\$+|\\\((.{1,200}?)\\\)|(?<![\w\\$])(\\?[A-Za-z][^\s,;:?!$]{0,60})")
 _EQUATION = re.compile(r"(?<![\w\\])(?:\\?[A-Za-z]+|[\u0370-\u03ff])(?:_\w+)?\s?=\s?[^,;:?!=]{1,80}")
+_GOES_ON = re.compile(r"\s*(?:[=+*/^<>\u2264\u2265\u2260\u00b7\u00d7\u2212]|-\s*[\w\\(])")
+_GOES_BEFORE = re.compile(r"[=+*/^<>\u2264\u2265\u2260\u00b7\u00d7\u2212-]\s*\Z")
+"""A sign of arithmetic or of a relation: then a formula is only a part of one, and nobody asks for it."""
 _MOST_FRAGMENTS = 60
 _MOST_WORDS = 8
 _RUNNING = frozenset({"x", "t"})
@@ -65,10 +65,10 @@ def is_label(left: Node, others: frozenset[str], intent: str) -> bool:
     if names_in(left) & others and not (_is_applied(left) or _is_long_word(left)):
         return False
     if _is_plain(left, others):
-        return True
-    derived = _derived(left)
-    if derived and not names_in(_bare(left)) & others and _asks(intent, twice=bool(_TWICE.fullmatch(derived))):
-        return True
+        return _bare(left).text not in asked_function(intent) if _bare(left).op == "name" else True
+    if derived := derivative_named(_derived(left)):
+        new = not names_in(_bare(left)) & others
+        return new and not _UNDOES.search(intent) and asks_for(derived, intent, others)
     if _is_inverse(left) and _INVERTS.search(intent):
         return True
     return said_in(left, intent)
@@ -159,17 +159,6 @@ def _is_inverse(left: Node) -> bool:
     return bare.op == "pow" and bare.parts[0].op == "name" and bare.parts[1] in inverse
 
 
-def _asks(intent: str, *, twice: bool) -> bool:
-    """Whether a task asks for a derivative."""
-    if _UNDOES.search(intent):
-        return False
-    return bool(_ASKS_TWICE.search(intent) if twice else _ASKS.search(_ASKS_TWICE.sub(_kept, intent)))
-
-
-def _kept(found: re.Match[str]) -> str:
-    return "" if "derivative" in found[0].lower() else found[0]
-
-
 def said_in(tree: Node, intent: str) -> bool:
     """Whether a task has just this formula, as one whose value is asked: ``Find v^2``."""
     return bool(intent) and tree in _formulas(intent)
@@ -182,7 +171,9 @@ def _formulas(intent: str) -> tuple[Node, ...]:
     found = []
     for number, fragment in enumerate(_FRAGMENT.finditer(intent)):
         text = next(filter(None, fragment.groups()), "").rstrip(".")
-        if number == _MOST_FRAGMENTS or (fragment[3] and re.match(r"\s*=", intent[fragment.end() :])):
+        if number == _MOST_FRAGMENTS:
+            break
+        if _GOES_ON.match(intent, fragment.end()) or _GOES_BEFORE.search(intent, 0, fragment.start()):
             continue
         if text.isalpha() and len(text) > 4:
             continue

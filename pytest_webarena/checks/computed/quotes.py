@@ -9,8 +9,22 @@ from pytest_webarena.checks.text import literal
 
 __all__ = ["found_in"]
 
-_SHORTEST = 3
-"""Characters that a quote has at least, unless the answer has fewer: less is found in any text."""
+_SHORT = 2
+"""Characters up to which a quote has to stand by itself: less is found within any text."""
+_BEGINS_ALONE = re.compile(r"(?:\A|[\s\"'$|]|\*\*|(?<![\w)\]}])[(\[]|\\boxed\{)\Z")
+_ENDS_ALONE = re.compile(r"\Z|[\s\"')\]$|]|\*\*|\\[)\]]|\}(?!\w)|[.,;:?!](?:\W|\Z)")
+_TURNED = re.compile(
+    r"(?:[\u2260\u2262\u2209\u00ac\u221a\u00b7\u00d7\u22c5\u2215]|!=|=[/\\!]=|/=|<>|=\s?-"
+    r"|\\neq?|\\not\s?=|\\neg|\\cdot|\\times|\\sqrt\s?\{?) ?\Z"
+    r"|(?:\u00ac|\\neg ?)\(\Z|[\w)\]}] ?/ ?\Z|[\w)\]}]\*\Z|(?:\b(?:not|never|cannot)|n't) \Z",
+    re.IGNORECASE,
+)
+"""What makes something else of that before which it stands: a denial, a root, a share or a multiple of it."""
+_FURTHER = re.compile(r" ?[/\u00b7\u00d7\u22c5\u2215] ?[\w(\\]|\*[\w(\\]")
+_SYMBOL = re.compile(r"(?:(?<![^\W_])\w|\w*\d\w*|[)\]}])\Z")
+"""A letter, a number or a bracket: what a prime or a factorial may belong to."""
+_BEHIND = 12
+"""Characters before a quote, and of its end, that are looked at."""
 
 
 def found_in(quote: str, answer: str) -> bool:
@@ -23,10 +37,7 @@ def found_in(quote: str, answer: str) -> bool:
     (False, False)
     """
     text = literal(answer)
-    return any(
-        len(each) >= min(_SHORTEST, len(text)) and any(map(str.isalnum, each)) and _stands(each, text)
-        for each in dict.fromkeys(_readings(literal(quote)))
-    )
+    return any(any(map(str.isalnum, each)) and _stands(each, text) for each in dict.fromkeys(_readings(literal(quote))))
 
 
 def _readings(quote: str) -> Iterator[str]:
@@ -42,17 +53,26 @@ def _stands(quote: str, text: str) -> bool:
     start = text.find(quote)
     while start >= 0:
         end = start + len(quote)
-        if not _cut_before(text[max(0, start - 2) : start], quote) and not _cut_after(quote, text[end : end + 2]):
+        before, after = text[max(0, start - _BEHIND) : start], text[end : end + 4]
+        cited = before[-1:] == after[:1] == "'"
+        if not _cut_before(before, quote) and (cited or not _cut_after(quote, after)) and _whole(before, quote, after):
             return True
         start = text.find(quote, start + 1)
     return False
 
 
+def _whole(before: str, quote: str, after: str) -> bool:
+    """Whether a short quote stands by itself, between spaces, brackets or the signs of a sentence."""
+    return len(quote) > _SHORT or (_BEGINS_ALONE.search(before) is not None and _ENDS_ALONE.match(after) is not None)
+
+
 def _cut_before(before: str, quote: str) -> bool:
-    """Whether the quote begins within something: a word, a number, or behind the sign of one."""
-    first, near, far = quote[0], before[-1:], before[:-1]
+    """Whether the quote begins within something: a word, a number, or behind the sign or the denial of one."""
+    first, near, far = quote[0], before[-1:], before[-2:-1]
     if not first.isalnum():
         return False
+    if _TURNED.search(before):
+        return True
     if near == "-":  # -2k, but not 5-2k
         return not (far.isalnum() or far in (")", "]", "}"))
     return _joined(near, first) or (first.isdigit() and near in (".", ",") and far.isdigit())
@@ -60,11 +80,15 @@ def _cut_before(before: str, quote: str) -> bool:
 
 def _cut_after(quote: str, after: str) -> bool:
     """Whether it ends within something, or before what belongs to a name: a prime, a power, an index."""
-    last, near, far = quote[-1], after[:1], after[1:]
+    last, near, far = quote[-1], after[:1], after[1:2]
+    if near == "!" and _SYMBOL.search(quote[-_BEHIND:]):
+        return True
+    if _FURTHER.match(after) and (last.isalnum() or last in ")]}"):
+        return True
     if near in ("^", "_") and near:
         return last.isalnum() or last in ")]}"
     if near == "'":  # don't, f'(x), but not the end of 'a quotation'
-        return last.isalpha() and (far.isalnum() or re.search(r"(?<![^\W_])\w\Z", quote) is not None)
+        return last.isalpha() and (far.isalnum() or _SYMBOL.search(quote[-_BEHIND:]) is not None)
     return _joined(last, near) or (last.isdigit() and near in (".", ",") and far.isdigit())
 
 

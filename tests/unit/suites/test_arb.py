@@ -196,6 +196,41 @@ def test_a_proof_without_items_says_how_to_get_them(tmp_path: Path) -> None:
     assert vague.source["rubric"] == "Give points as you see fit."
 
 
+@pytest.mark.parametrize(
+    ("rubric", "told"),
+    [
+        ([{"points": -4, "what": "x"}], "item 1: expected points above 0, found -4"),
+        ([{"points": 4, "what": "x"}, {"points": "six", "what": "y"}], "item 2: expected points above 0, found 'six'"),
+        ([{"points": 4}], "item 1: expected what earns the points, found None"),
+        (5, "expected a list of 1 to 40"),
+        ({"steps": []}, "expected a list of 1 to 40"),
+    ],
+)
+def test_a_broken_rubric_of_the_data_says_what_is_broken(tmp_path: Path, rubric: Any, told: str) -> None:
+    (task,) = read(tmp_path, [{**PROOF, "rubric": rubric}])
+    assert task.skip.startswith("its rubric: ")
+    assert told in task.skip
+    assert "webarena rubric author" in task.skip
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["A. iron", None], "its option 2 is null, expected a text or a number"),
+        ([" ", "iron"], 'its option 1 is " "'),
+        ({"A": "iron", "B": {"text": "lead"}}, 'its option 2 is {"text": "lead"}'),
+    ],
+)
+def test_options_that_say_nothing_are_no_options(tmp_path: Path, options: Any, told: str) -> None:
+    (task,) = read(tmp_path, [{**CHOICE, "Answer Candidates": options, "Final Answer": "A"}])
+    assert told in task.skip
+
+
+def test_two_lists_of_problems_are_told(tmp_path: Path) -> None:
+    with pytest.raises(TaskFileError, match=r"one list of problems.*'problems' \(1 entries\) and 'data' \(2 entries\)"):
+        read(tmp_path, {"problems": [CHOICE], "data": [NUMBER, MCAT]})
+
+
 def test_a_formula(tmp_path: Path) -> None:
     pytest.importorskip("sympy")
     symbolic = {**NUMBER, "Problem_Type": "Symbolic", "Final_Answer": "$\\frac{x^2}{2}$"}

@@ -10,6 +10,11 @@ from pytest_webarena.checks.computed.likeness import Terms
 from pytest_webarena.checks.computed.tokens import Unreadable
 from tests.unit.checks.helpers import evidence, result
 
+POSITION = "A stone has the initial velocity v0 and the acceleration a. Find its position as a function of time."
+MOTION = "The position is $x = a t^2$. Find the velocity of the car."
+SQUARE = "Find the derivative of sin(x)^2."
+VOLUME = "A sphere grows. What is the rate of change of its volume V with respect to r?"
+ROOTS = "Solve $x^2 - 5x + 6 = 0$."
 SLOPE = "What is the slope of $y = x^2$ at x?"
 
 
@@ -51,6 +56,44 @@ SLOPE = "What is the slope of $y = x^2$ at x?"
     ],
 )
 def test_what_stands_around_a_formula(reference: str, answer: str, intent: str, verdict: str) -> None:
+    assert compare(reference, answer, Terms(intent=intent)).verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("reference", "answer", "intent", "verdict"),
+    [
+        *(("v_0 t", f"{left} = v_0 t", POSITION, "unequal") for left in ("dx/dt", "x'(t)", "d²x/dt²", r"\ddot x")),
+        ("v_0 t", "x(t) = v_0 t", POSITION, "equal"),
+        *(
+            ("2 a t", f"{left} = 2 a t", MOTION, "equal")
+            for left in ("dx/dt", r"\dot x", "x'(t)", "v", r"\frac{dx}{dt}")
+        ),
+        *(("2 a t", f"{left} = 2 a t", MOTION, "unequal") for left in ("dt/dx", "dx/da", r"\ddot x", "dm/dt")),
+        ("2 a", "dx/dt = 2 a", "The position is x = a t^2. Find the acceleration.", "unequal"),
+        ("2 a", "d^2x/dt^2 = 2 a", "The position is x = a t^2. Find the acceleration.", "equal"),
+        ("2 a", "dv/dt = 2 a", "The velocity is v = 2 a t. Find the acceleration.", "equal"),
+        *((r"\sin 2x", rf"{left} = \sin 2x", SQUARE, "unequal") for left in ("dx/dy", "dt/dx", "dy/dt")),
+        *((r"\sin 2x", rf"{left} = \sin 2x", SQUARE, "equal") for left in ("dy/dx", "f'(x)", r"\frac{d}{dx} \sin^2 x")),
+        *((r"4\pi r^2", rf"{left} = 4\pi r^2", VOLUME, "unequal") for left in ("dr/dV", "dV/dt", "dA/dr", "V")),
+        *((r"4\pi r^2", rf"{left} = 4\pi r^2", VOLUME, "equal") for left in ("dV/dr", "V'(r)", r"\frac{dV}{dr}")),
+        ("2x", "dx/dy = 2x", "Let y = x^2. Find dy/dx.", "unequal"),
+        ("2x", "y' = 2x", r"Let y = x^2. Find $\frac{dy}{dx}$.", "equal"),
+        ("2x", "g'(x) = 2x", "For f(x) = x^2, find the derivative.", "unequal"),
+        ("2x", "f'(x) = 2x", "For f(x) = x^2, find the derivative.", "equal"),
+        ("2x", "f(x) = 2x", "Find the derivative of f(x) = x^2.", "unequal"),
+        ("k", "dh/dt = k", "How fast does the water level h rise?", "equal"),
+        ("k", "dh/dx = k", "How fast does the water level h rise?", "unequal"),
+        ("k v", "r = k v", "What is the rate of the reaction r?", "equal"),
+        ("m w^2", "dK/dt = m w^2", "A disk turns with the angular speed w. What is its kinetic energy?", "unequal"),
+        ("q v B", "dF/dt = q v B", "Find the Lorentz force on a charge q moving with velocity v.", "unequal"),
+        *((r"\{2, 3\}", f"{left} = 2, 3", ROOTS, "unequal") for left in ("x^2", "5x")),
+        (r"\{2, 3\}", "x^2 = 2, 3", "Solve x^2 - 5x + 6 = 0", "unequal"),
+        (r"\{2, 3\}", "x = 2, 3", ROOTS, "equal"),
+    ],
+)
+def test_only_the_derivative_that_is_asked_for_may_stand_left(
+    reference: str, answer: str, intent: str, verdict: str
+) -> None:
     assert compare(reference, answer, Terms(intent=intent)).verdict == verdict
 
 

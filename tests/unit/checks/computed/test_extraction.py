@@ -41,6 +41,23 @@ from pytest_webarena.checks.computed.extraction import final_answers, unwrap
         ("ANSWER: ~~7~~", ()),
         ("ANSWER: 7\n~~ANSWER: 5~~", ("7",)),
         ("ANSWER: <del>5</del> 7", ("7",)),
+        ("~~\nANSWER: 5\n~~", ()),
+        ("ANSWER: 7\n~~ANSWER: 6\nANSWER: 5~~", ("7",)),
+        ("ANSWER: 7\n<del>\nANSWER: 5\n</del>", ("7",)),
+        ('ANSWER: 7\n<s class="x">\n<b>no</b>\nANSWER: 5\n</s>', ("7",)),
+        ("ANSWER: 7 <!--\nANSWER: 5\n-->", ("7",)),
+        ("<!-- ANSWER: 5 -->", ()),
+        ("ANSWER: about ~~ 7\nbye ~~", ("about ~~ 7",)),
+        ("~~5 or so\n\nANSWER: 7\n\nnot ~~6~~", ("7",)),
+        ("ANSWER: a < 7", ("a < 7",)),
+        # indented as code
+        ("ANSWER: 7\n    ANSWER: 5", ("7",)),
+        ("ANSWER: 7\n\n\tFinal answer: 5", ("7",)),
+        ("    so\n    ANSWER: 7", ("7",)),
+        ("  ANSWER: 7", ("7",)),
+        # the colon of Chinese texts
+        ("ANSWER\uff1a7", ("7",)),
+        ("**ANSWER\uff1a** 7", ("7",)),
     ],
 )
 def test_where_the_prompt_asked_for_a_marker(answer: str, texts: tuple[str, ...]) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from playwright.async_api import Error as PlaywrightError
-from playwright.async_api import Response
+from playwright.async_api import Request, Response
 
 from pytest_webarena.browser.config import Deadlines
 from pytest_webarena.browser.faults import DialogOpened, PageCrashed, ScriptFailed, Unresponsive
@@ -17,6 +17,7 @@ from pytest_webarena.browser.loop import Deadline
 from pytest_webarena.browser.messages import first_line, net_error, writable
 from pytest_webarena.browser.reports import PageEvent, PageReading
 from pytest_webarena.browser.tabs.address_guard import RefusedAddress, resolve_address
+from pytest_webarena.browser.tabs.cut_requests import is_document
 from pytest_webarena.browser.tabs.navigation import load
 from pytest_webarena.browser.tabs.settle import settle
 from pytest_webarena.browser.tabs.tab import Tab
@@ -151,28 +152,69 @@ async def _require_browser(tabs: Tabs, url: str, why: str, limits: Deadlines) ->
 
 
 class _Unanswered:
-    """What scripts of a page asked for, and the site had no answer to: too many requests, a failure of its own. What
-    such a page lacks is not known to be missing. An answer that came when they asked again counts."""
+    """What a page asked for that could change what it shows, and the site had no answer to: too many requests, a
+    failure of its own, a connection that broke. What such a page lacks is not known to be missing. An answer that came
+    when the page asked again counts.
 
+    What the gateway refuses is no failure of the site: pages ask for much that is elsewhere.
+    """
+
+    _TYPES = frozenset({"document", "script", "xhr", "fetch", "eventsource", "other"})
+    """Those with which pages get their content: objects and workers are among the others."""
     _STATUSES = (408, 425, 429, 431)
+    _BROKEN = re.compile(
+        r"ERR_(CONNECTION_|EMPTY_RESPONSE|TIMED_OUT|CONTENT_|INCOMPLETE_|INVALID_(HTTP|CHUNKED)|RESPONSE_|HTTP2_)"
+        r"|NS_ERROR_NET_(RESET|INTERRUPT|TIMEOUT|PARTIAL|EMPTY)"
+    )
 
     def __init__(self, tab: Tab) -> None:
-        self._found: dict[str, int] = {}
+        self._found: dict[str, str] = {}
+        self._streams: set[Request] = set()
         tab.page.on("response", self._on_response)
+        tab.page.on("requestfailed", self._on_failed)
 
     @property
     def first(self) -> str:
         """One of these, as `PageReading.waiting` puts it; empty when there is none."""
-        return next((f"got status {status} for {shorten(name, 100)}" for name, status in self._found.items()), "")
+        return next(iter(self._found.values()), "")
+
+    def leave_out(self, response: Response | None) -> None:
+        """That one is judged apart, by its status."""
+        if response is not None:
+            self._found.pop(_asked(response.request), None)
 
     def _on_response(self, response: Response) -> None:
-        if response.request.resource_type not in ("xhr", "fetch"):
+        request = response.request
+        if not self._matters(request):
             return
-        name = f"{response.request.method} {response.url}"
+        if is_document(request):  # of the tab: what its last document lacked is no matter any more
+            self._found.clear()
         if response.status in self._STATUSES or response.status >= 500:
-            self._found[name] = response.status
-        else:
-            self._found.pop(name, None)
+            self._found[_asked(request)] = f"got status {response.status} for {_named(request)}"
+            return
+        self._found.pop(_asked(request), None)
+        if request.resource_type == "eventsource":
+            self._streams.add(request)
+
+    def _on_failed(self, request: Request) -> None:
+        failure = self._BROKEN.search(request.failure or "")
+        if failure and self._matters(request) and request not in self._streams:  # those end, and are begun again
+            self._found[_asked(request)] = f"got no whole answer for {_named(request)} ({request.failure})"
+
+    def _matters(self, request: Request) -> bool:
+        ahead = {"purpose", "sec-purpose"} & request.headers.keys()  # fetched for a later page
+        return request.resource_type in self._TYPES and not ahead
+
+
+def _named(request: Request) -> str:
+    return f"{request.method} {shorten(request.url, 100)}"
+
+
+def _asked(request: Request) -> str:
+    """What the page asked for, wherever that led it."""
+    while request.redirected_from is not None:
+        request = request.redirected_from
+    return f"{request.method} {request.url}"
 
 
 async def _opened(
@@ -201,6 +243,7 @@ async def _opened(
             raise SiteError(f"a check opens {url}: expected a page within {seconds:.3g} s, found: {reason}") from error
         await settle(tab, limits, deadline)
         status = response.status if response is not None else None
+        unanswered.leave_out(response)
         refresh = response.headers.get("refresh", "") if response is not None else ""
         reading = await read_tab(
             tab, locate, prepare, limits, deadline, status=status, wait=_LATE, late=late, refresh=refresh

@@ -60,6 +60,10 @@ def text(session: Session) -> str:
         "setTimeout(() => p.textContent = 'done', 600)",
         "setTimeout(() => fetch('/slow').then(() => p.textContent = 'done'), 400)",  # as search boxes do
         "setTimeout(() => setTimeout(() => p.textContent = 'done', 300), 300)",
+        "setTimeout(\"p.textContent = 'done'\", 600)",
+        "setTimeout('setTimeout(() => p.textContent = `done`, 300)', 300)",
+        "const t = setInterval(() => { clearInterval(t); p.textContent = 'done' }, 600)",
+        "window.t = setInterval('clearInterval(t); p.textContent = `done`', 600)",
         "const f = document.createElement('iframe'); f.src = '/frame'; document.body.append(f)",
         "h.shadowRoot.textContent = ''; let n = 0; const t = setInterval(() => { h.shadowRoot.textContent = ++n;"
         " if (n > 6) { clearInterval(t); p.textContent = 'done' } }, 60)",
@@ -105,6 +109,10 @@ def test_nothing_is_waited_for_when_nothing_happens(show: Show) -> None:
         "new WebSocket('ws://a.test/socket')",
         "document.body.append(Object.assign(new Image(), {src: '/image'}))",
         "(function tick() { setTimeout(tick, 70) })()",
+        "window.tick = () => setTimeout('tick()', 70); tick()",
+        "document.onclick = () => setInterval(() => 0, 300)",
+        "let t; (function again() { clearInterval(t); t = setInterval(again, 70) })()",
+        "try { setTimeout() } catch {} setTimeout('throw 1', 70)",
         "(async () => { while (true) await new Promise(done => setTimeout(done, 70)) })()",
         "setInterval(() => h.shadowRoot.append('x'), 20)",
         "document.onclick = () => setTimeout(() => p.remove(), 5000)",  # a message that goes by itself
@@ -130,8 +138,10 @@ def test_live_pages_hold_nothing_up(show: Show, web: Web, unrest: str) -> None:
 def test_pages_do_not_notice_that_their_timers_are_noted(show: Show) -> None:
     session = show(
         "<p id=p>-</p><script>const a = setTimeout(() => p.textContent = 'wrong', 10); clearTimeout(a);"
+        "const b = setTimeout('p.textContent = `wrong`', 30); clearTimeout(b); setTimeout('const kept = 1', 5);"
         "setTimeout(function (x, y) { p.textContent = [this === window, x, y, setTimeout.name, setTimeout.length,"
-        "String(setTimeout).includes('native'), typeof a, typeof setTimeout('1', 1)].join() }, 20, 1, 2)</script>"
+        "String(setTimeout).includes('native'), typeof a, typeof setTimeout('1', 1),"
+        "setInterval.name, typeof kept].join() }, 20, 1, 2)</script>"
     )
     session.execute(Wait(1.0))
-    assert text(session) == "true,1,2,setTimeout,1,true,number,number"
+    assert text(session) == "true,1,2,setTimeout,1,true,number,number,setInterval,number"

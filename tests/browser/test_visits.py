@@ -293,6 +293,77 @@ def test_what_is_missing_on_a_page_whose_scripts_got_no_answer_decides_nothing(
     assert look(session, live, "[{page: {open: /, excludes: Board}}]").passed is False
 
 
+PARTS = {
+    "a script": "<script src=/part></script>",
+    "a module": "<script type=module src=/part></script>",
+    "a static import": "<script type=module>import '/part'</script>",
+    "a dynamic import": "<script>import('/part').catch(() => 0)</script>",
+    "a frame": "<iframe src=/part></iframe>",
+    "an object": "<object data=/part></object>",
+    "a worker": "<script>new Worker('/part')</script>",
+    "a stream": "<script>new EventSource('/part')</script>",
+    "a redirected fetch": "<script>fetch('/redirect')</script>",
+    "another page": "<script>setTimeout(() => location.href = '/part', 100)</script>",
+}
+
+
+@pytest.mark.skipif(BROWSER != "chromium", reason="a Firefox does not tell of all of them")
+def test_what_is_missing_on_a_page_whose_parts_got_no_answer_decides_nothing(
+    open_session: OpenSession, web: Web
+) -> None:
+    """A bundle that is busy leaves every page of a site empty."""
+    answers = {
+        "status 503": web.reply("no", 503),
+        "status 429": web.reply("no", 429),
+        "no whole answer": web.reply([b"no"], Content_Length="100"),
+    }
+    web.redirect("/redirect", "/part")
+    session = open_session(deadlines=CALM)
+    session.open_tabs(["about:blank"])
+    live = visit(session, web)
+    wrong = []
+    cases = [(part, "status 503") for part in PARTS] + [("a script", "status 429")]
+    cases += [(part, "no whole answer") for part in ("a script", "a static import", "a redirected fetch", "a worker")]
+    for part, found in cases:
+        web.put("/", f"<p>Board</p>{PARTS[part]}")
+        web.put("/part", answers[found])
+        verdict = look(session, live, "[{not: {page: {open: /, includes: Seed}}}]")
+        said = " ".join(str(verdict).split())
+        if (verdict.passed, verdict.cause) != (None, "site") or f"got {found} for GET http://a.test/part" not in said:
+            wrong.append((part, found, said))
+    assert not wrong
+    web.put("/", f"<p>Board</p>{PARTS['a script']}")
+    assert look(session, live, "[{page: {open: /, includes: Board, excludes: Seed}}]").passed
+    assert look(session, live, "[{page: {open: /, includes: Seed}}]").passed is False
+
+
+def test_what_shows_nothing_or_is_not_the_sites_own_failure_leaves_a_page_complete(
+    open_session: OpenSession, web: Web
+) -> None:
+    parts = """<img src=/busy><link rel=stylesheet href=/busy><link rel=icon href=/busy><video src=/busy></video>
+        <link rel=prefetch href=/busy><link rel=manifest href=/busy><script src=/gone></script>
+        <iframe src=/refused></iframe><script src=https://elsewhere.test/x.js></script>
+        <script>navigator.sendBeacon('/busy')
+        const stop = new AbortController(); fetch('/held', {signal: stop.signal}).catch(() => 0)
+        stop.abort()</script>"""
+    web.put("/busy", web.reply("no", 503))
+    web.put("/gone", web.reply("no", 404))
+    web.put("/refused", web.reply("no", 403))
+    web.put("/", f"<p>Board</p>{parts}")
+    web.put("/lost", web.reply("Out of order", 503))
+    web.put("/from", "<script src=/busy></script><script>setTimeout(() => location.href = '/', 100)</script>")
+    session = open_session()
+    session.open_tabs(["about:blank"])
+    live = visit(session, web)
+    for check in (
+        "page: {open: /, excludes: Seed}",
+        "page: {open: /from, excludes: Seed}",
+        "page: {open: /lost, status: 503, excludes: Seed}",
+    ):
+        verdict = look(session, live, f"[{{{check}}}]")
+        assert verdict.passed, f"{check}: {verdict}"
+
+
 def test_a_script_that_asks_again_gets_its_answer(open_session: OpenSession, web: Web) -> None:
     statuses = iter([429])
     web.put("/", "<script>fetch('/items').then(() => fetch('/items')); fetch('/gone')</script>")

@@ -16,28 +16,43 @@ _GENERATIONS = 3
 """Timers set by timers: a debounce sets itself again; what goes on after this many is a clock."""
 
 # `born` is when the first timer of a row was set, `generation` its place in the row. Proxies, so that a page which asks
-# still finds native functions. Shadow roots are noted because nobody can observe them from outside.
+# still finds native functions. Code given as text stays text, for it runs as a script does: timers around it tell when.
+# An interval is waited for until it has fired once: what goes on then is most often a clock. Shadow roots are noted
+# because nobody can observe them from outside.
 KEEP_NOTE = """(() => {
   const key = Symbol.for('pytest-webarena');
   if (window[key]) return;
   const timers = new Map(), roots = [];
   let running = null;
   Object.defineProperty(window, key, {value: {timers, roots}});
-  window.setTimeout = new Proxy(window.setTimeout, {apply(set, self, args) {
-    const [handler, delay, ...rest] = args;
-    if (typeof handler !== 'function') return Reflect.apply(set, self, args);
-    const now = performance.now();
-    const [born, generation] = running ? [running.born, running.generation + 1] : [now, 1];
-    const note = {born, generation, delay: +delay || 0};
-    const id = Reflect.apply(set, self, [function (...given) {
-      const before = running;
-      timers.delete(id);
-      running = note;
-      try { return handler.apply(this, given); } finally { running = before; }
-    }, delay, ...rest]);
-    if (note.delay <= SHORT && note.generation <= GENERATIONS) timers.set(id, note);
-    return id;
-  }});
+  const later = window.setTimeout;
+  for (const name of ['setTimeout', 'setInterval']) {
+    window[name] = new Proxy(window[name], {apply(set, self, args) {
+      const [handler, delay, ...rest] = args;
+      const now = performance.now();
+      const [born, generation] = running ? [running.born, running.generation + 1] : [now, 1];
+      const note = {born, generation, delay: +delay || 0};
+      let id, outer = null, fired = false;
+      const before = () => {
+        timers.delete(id);
+        outer = running;
+        if (!fired) running = note;
+        fired = true;
+      };
+      const after = () => { running = outer; };
+      if (typeof handler === 'function') {
+        id = Reflect.apply(set, self, [function (...given) {
+          before();
+          try { return handler.apply(this, given); } finally { after(); }
+        }, delay, ...rest]);
+      } else {
+        later(before, delay);
+        try { id = Reflect.apply(set, self, args); } finally { later(after, delay); }
+      }
+      if (note.delay <= SHORT && note.generation <= GENERATIONS) timers.set(id, note);
+      return id;
+    }});
+  }
   for (const name of ['clearTimeout', 'clearInterval']) {
     window[name] = new Proxy(window[name], {apply(clear, self, args) {
       timers.delete(args[0]);

@@ -121,7 +121,7 @@ class CheckReader:
             except DialogOpened:
                 why = f"a dialog is open: {tab.dialogs.describe() or 'it has just been answered'}"
             except PlaywrightError:
-                if not self._over or tab.document == document:
+                if not self._over or not (tab.document != document or tab.is_navigating()):
                     raise
                 why, moved = "it keeps going elsewhere", True
             except Unresponsive as failure:

@@ -115,7 +115,7 @@ async def _extract(tab: Tab, config: SessionConfig, deadline: Deadline, extracto
     attempt, began = 0, tab.document
     while True:
         attempt += 1
-        if tab.is_navigating() or attempt > 1 or tab.awaited != tab.document:
+        if tab.is_navigating() or attempt > 1:
             await settle(tab, limits, deadline)
         await tab.leave_refused(deadline.left(limits.hang))
         document, first = tab.document, tab.in_page.next_number

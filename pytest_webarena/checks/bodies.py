@@ -90,10 +90,10 @@ def _text(data: bytes, kind: str) -> tuple[str, str]:
     charset = _parameter(kind, "charset").strip().lower()
     try:
         text, doubt = data.decode(charset or "utf-8"), ""
-    except LookupError:
-        raise _Unreadable(f"is written in a way that is not known here: {charset}") from None
     except UnicodeDecodeError:
         text, doubt = data.decode("utf-8", "replace"), _FOREIGN
+    except (LookupError, ValueError):  # no encoding, or one of names and the like that fails in its own way
+        raise _Unreadable(f"is written in a way that is not known here: {charset}") from None
     text = text.removeprefix("\ufeff")
     if "\\" in text and text.lstrip()[:1] in ("{", "[", '"'):
         text = _ESCAPES.sub(_unescaped, text)  # as the site will read it, and as nobody writes it but to hide it

@@ -167,15 +167,13 @@ async def _rest(
             continue  # the browser holds calls back while another document is on its way
         except (ScriptFailed, PlaywrightError):
             if tab.document == document and not tab.is_navigating():
-                tab.awaited = document  # it can't be watched: nothing to wait for
-                return ()
+                return ()  # a document that can't be watched: nothing to wait for
             continue
         if tab.is_navigating() or tab.document != document:
             continue
         tab.see_address(address)
         pending = [key for request, key in tab.inflight.items() if request not in old and key not in tab.endless]
         if calm and not pending:
-            tab.awaited = document
             return ()
         owed = pending or ticking or (loading and not tab.never_loads)
         if owed and not rest.over:
@@ -183,7 +181,6 @@ async def _rest(
                 await tab.changed(rest.left())
             continue
         # Given up; what for is remembered, so as not to wait for it again.
-        tab.awaited = document
         tab.restless = tab.restless or changes > 0
         tab.never_loads = tab.never_loads or loading
         tab.ticking = tab.ticking or ticking

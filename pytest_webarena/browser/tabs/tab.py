@@ -44,8 +44,6 @@ class Tab:
         """Counts the documents shown, so that ids of an earlier one are never used on a later one."""
         self.arrivals = 0
         """Counts the addresses shown, those of the same document included; on other browsers than Chromium."""
-        self.awaited = -1
-        """The latest document that was given the time to come to rest."""
         self.elements: dict[str, ElementInfo] = {}
         """Everything that observations of this document have shown, by id."""
         self.in_page = InPage(self, Numbers.of(page.context))

@@ -194,6 +194,7 @@ def text_in(charset: str) -> tuple[str, str]:
         ((text_in("utf-16le"),), f"base64:{base64.b64encode('title=milk'.encode('utf-16le')).decode()}", MILK, True),
         ((text_in("latin-1"),), f"base64:{foreign('café')}", "{exact: café}", True),
         ((text_in("klingon"),), "title=milk", "{exact: tea}", None),
+        ((text_in("undefined"),), "title=milk", "{exact: tea}", None),
         ((text_in("utf-8"),), f"base64:{foreign('café')}", "café", None),
         ((), r'{"title": "m\u0069lk"}', "{regex: 'title.: .milk'}", True),
         ((), r'{"s": "\ud83d\ude00\/"}', "😀/", True),

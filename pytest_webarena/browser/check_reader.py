@@ -79,7 +79,10 @@ class CheckReader:
         async with contextlib.AsyncExitStack() as held:
             for tab in moved:
                 await held.enter_async_context(self._held(tab))
-            return await states_of(self._tabs, seconds=self._limits.hang)
+            states = await states_of(self._tabs, seconds=self._limits.hang)
+            if not all(state.html for state in states):  # the last document that was under way came just now
+                states = await states_of(self._tabs, seconds=self._limits.hang)
+            return states
 
     @contextlib.asynccontextmanager
     async def _held(self, tab: Tab) -> AsyncIterator[None]:

@@ -267,7 +267,7 @@ def test_the_whole_page_is_what_is_drawn_of_it(show: Show, fresh: bool) -> None:
 
 @pytest.mark.parametrize(
     ("pause", "going"),
-    [(0, "location.reload()"), (150, "location.reload()"), (60, "location.href = '/other?' + Math.random()")],
+    [(150, "location.reload()"), (200, "location.href = '/other?' + Math.random()")],
 )
 def test_a_page_that_goes_on_by_itself_is_read_as_one_whole_document(
     session: Session, web: Web, pause: int, going: str

@@ -4,14 +4,12 @@ An agent that is asked step by step, one that drives the browser over CDP and a 
 kinds of signals, so whoever wants to know what happened (milestones, recorders, explanations, judging again) reads this
 one stream instead of listening to pages on its own. Requests are no signals: the gateway records them, and they are in
 `Evidence.requests`; `time` is on the same clock, so both can be laid side by side.
-
-What is filled today: addresses and dialogs. `DomEvent` is the form that later versions fill.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 __all__ = [
@@ -19,6 +17,7 @@ __all__ = [
     "DialogClosed",
     "DialogOpened",
     "DomEvent",
+    "ElementRecord",
     "Signal",
     "TargetRecord",
     "signal_from_json",
@@ -38,6 +37,28 @@ class TargetRecord:
     x: float | None = None
     y: float | None = None
     """Centre in CSS pixels of the viewport."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ElementRecord:
+    """An element or one of those around it, with what selectors can ask of it, so that one which nobody had thought of
+    when the page was live can be decided afterwards."""
+
+    tag: str
+    """In lower case."""
+    attributes: Mapping[str, str] = field(default_factory=dict)
+    """``id`` and ``class`` among them; at most 40, each value at most 300 characters. What was cut ends with ``…``."""
+    nth: int = 0
+    """Which of its parent's element children it is, from 1; 0 when there is no telling."""
+    children: int = 0
+    """How many element children its parent has; 0 when there is no telling."""
+    nth_of_type: int = 0
+    """Which of those with its tag it is, from 1."""
+    of_type: int = 0
+    """How many of those have its tag."""
+    within: Literal["element", "shadow", "frame", "root"] = "element"
+    """What the next one outwards is to it: its parent, the host of its shadow tree, the frame that shows its document,
+    or nothing (there is none)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,13 +105,20 @@ class DialogClosed(_Signal):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DomEvent(_Signal):
-    """A trusted event of a page: one that came from input, not from a script. Nothing records these yet."""
+    """A trusted event of a page: one that came from input, not from a script."""
 
     event: str
     """Its DOM name: ``click``, ``change``, ``submit``, …"""
     target: TargetRecord
     value: str | None = None
-    """Of a form field, after the event."""
+    """Of a form field, after the event: its text, ``on`` or ``off`` for boxes to tick, the labels of what is chosen in
+    a list, one a line, the names of files. None for other elements and for a password's field."""
+    chain: tuple[ElementRecord, ...] = ()
+    """The target and what is around it, outwards, through shadow trees and frames; at most 40."""
+    whole: bool = True
+    """Whether ``chain`` reaches the outermost document's root."""
+    frame: str = ""
+    """Address of the target's document; empty when that is the tab's."""
     kind: Literal["dom"] = "dom"
 
 
@@ -107,7 +135,8 @@ def signal_from_json(data: Mapping[str, Any]) -> Signal:
     """Read what `dataclasses.asdict` made of a signal. `ValueError` for a kind that is none."""
     kind = data["kind"]
     if kind == "dom":
-        return DomEvent(**{**data, "target": TargetRecord(**data["target"])})
+        chain = tuple(ElementRecord(**each) for each in data.get("chain", ()))
+        return DomEvent(**{**data, "target": TargetRecord(**data["target"]), "chain": chain})
     if kind not in _KINDS:
         raise ValueError(f"expected a signal's kind, one of {', '.join((*_KINDS, 'dom'))}, found {kind!r}")
     return _KINDS[kind](**data)

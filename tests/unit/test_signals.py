@@ -13,7 +13,15 @@ from pytest_webarena.browser.signal_log import SignalLog
 from pytest_webarena.evidence import Evidence, TargetRecord
 from pytest_webarena.results import RunDir, TrialKey
 from pytest_webarena.results.attempts import read_evidence
-from pytest_webarena.signals import AddressChanged, DialogClosed, DialogOpened, DomEvent, Signal, signal_from_json
+from pytest_webarena.signals import (
+    AddressChanged,
+    DialogClosed,
+    DialogOpened,
+    DomEvent,
+    ElementRecord,
+    Signal,
+    signal_from_json,
+)
 
 SIGNALS: tuple[Signal, ...] = (
     AddressChanged(time=1.0, tab=0, url="http://a.test/"),
@@ -21,6 +29,19 @@ SIGNALS: tuple[Signal, ...] = (
     DialogClosed(time=2.0, tab=0, url="http://a.test/", accepted=True, text="Grace \N{SNOWMAN}"),
     DomEvent(
         time=3.0, tab=1, url="http://a.test/", event="change", target=TargetRecord(role="textbox", name="N"), value="x"
+    ),
+    DomEvent(
+        time=4.0,
+        tab=1,
+        url="http://a.test/",
+        event="click",
+        target=TargetRecord(role="button", name="Buy"),
+        chain=(
+            ElementRecord(tag="button", attributes={"id": "buy"}, nth=1, children=1, nth_of_type=1, of_type=1),
+            ElementRecord(tag="html", within="root"),
+        ),
+        whole=False,
+        frame="http://a.test/inner",
     ),
 )
 

@@ -16,7 +16,7 @@ from markupsafe import Markup, escape
 from pytest_webarena.embedded import world
 from pytest_webarena.embedded.homepage import calculator, scratchpad
 from pytest_webarena.embedded.homepage.converter import UNITS
-from pytest_webarena.embedded.homepage.markup import Section, parse
+from pytest_webarena.embedded.markup import Section, parse
 
 __all__ = ["GROUPS", "Article", "Hit", "articles", "pages", "search"]
 

@@ -10,7 +10,7 @@ from werkzeug.test import Client
 from pytest_webarena.embedded import world
 from pytest_webarena.embedded.homepage.arithmetic import calculate
 from pytest_webarena.embedded.homepage.manuals import GROUPS, articles, search
-from pytest_webarena.embedded.homepage.markup import parse
+from pytest_webarena.embedded.markup import parse
 
 
 def test_format() -> None:

@@ -3,118 +3,38 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from html.parser import HTMLParser
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, urldefrag, urljoin, urlsplit
+from urllib.parse import quote
 
 import pytest
 from werkzeug.test import Client
 
 from pytest_webarena.embedded import homepage
+from tests.unit.embedded.crawling import StrictPage, crawl, faults
 
-_VOID = {"br", "hr", "img", "input", "link", "meta"}
 _SITE = "http://homepage.test"
 _SIBLINGS = ("http://shopping.test/",)
 
 
-class _Page(HTMLParser):
-    """Reads a page strictly: every element is closed, in order."""
-
-    def __init__(self, url: str, html: str) -> None:
-        super().__init__()
-        self.url = url
-        self.open: list[str] = []
-        self.problems: list[str] = []
-        self.ids: list[str] = []
-        self.links: list[str] = []
-        self.headings: list[int] = []
-        self.tags: list[str] = []
-        self.labelled: set[str] = set()
-        self.fields: list[dict[str, str | None]] = []
-        self.named: list[tuple[str, str]] = []
-        self.texts: list[str] = []
-        self.attributes: dict[str, dict[str, str | None]] = {}
-        self.feed(html)
-        self.close()
-        if self.open:
-            self.problems.append(f"never closed: {self.open}")
-
-    def handle_decl(self, decl: str) -> None:
-        if decl.lower() != "doctype html":
-            self.problems.append(f"odd declaration {decl}")
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        values = dict(attrs)
-        if len(values) != len(attrs):
-            self.problems.append(f"an attribute twice in <{tag}>")
-        self.tags.append(tag)
-        self.attributes.setdefault(tag, values)
-        if tag not in _VOID:
-            self.open.append(tag)
-        if "id" in values:
-            self.ids.append(values["id"] or "")
-        for name in ("href", "src", "action"):
-            if name in values:
-                self.links.append(values[name] or "")
-        if re.fullmatch("h[1-6]", tag):
-            self.headings.append(int(tag[1]))
-        if tag == "label":
-            self.labelled.add(values.get("for") or "")
-        if tag in ("input", "select", "textarea") and values.get("type") != "hidden":
-            self.fields.append(values)
-        if tag in ("a", "button"):
-            self.named.append((tag, values.get("aria-label") or ""))
-            self.texts.append("")
-
-    def handle_endtag(self, tag: str) -> None:
-        if not self.open or self.open.pop() != tag:
-            self.problems.append(f"</{tag}> at {self.getpos()} closes something else")
-
-    def handle_data(self, data: str) -> None:
-        if self.texts and any(tag in ("a", "button") for tag in self.open):
-            self.texts[-1] += data
+_FIRST = (
+    "/",
+    "/manuals/?q=bicycle+ferry",
+    "/manuals/?q=xyzzy",
+    "/scratchpad/?q=the&sort=title",
+    "/scratchpad/?q=xyzzy",
+    "/calculator?expression=1/0",
+    "/calculator?expression=2^10",
+    "/converter?value=3&from=league&to=km",
+    "/converter?value=3&from=league&to=kg",
+    "/passwords?q=xyzzy",
+    "/account",
+)
 
 
-def _crawl(client: Client) -> Iterator[_Page]:
-    """Every page that links and the search forms lead to, each once."""
-    waiting = [
-        "/",
-        "/manuals/?q=bicycle+ferry",
-        "/manuals/?q=xyzzy",
-        "/scratchpad/?q=the&sort=title",
-        "/scratchpad/?q=xyzzy",
-        "/calculator?expression=1/0",
-        "/calculator?expression=2^10",
-        "/converter?value=3&from=league&to=km",
-        "/converter?value=3&from=league&to=kg",
-        "/passwords?q=xyzzy",
-        "/account",
-    ]
-    seen = set(waiting)
-    while waiting:
-        path = waiting.pop()
-        with client.get(path) as response:
-            if response.status_code == 303:
-                target = urlsplit(urljoin(_SITE + path, response.location))
-                if target.path not in seen:
-                    seen.add(target.path)
-                    waiting.append(target.path)
-                continue
-            assert response.status_code == 200, path
-            if response.mimetype != "text/html":
-                continue
-            page = _Page(path, response.get_data(as_text=True))
-        yield page
-        for link in page.links:
-            url = urldefrag(urljoin(_SITE + path, link)).url
-            if url.startswith(_SITE) and (local := url.removeprefix(_SITE)) not in seen:
-                if local not in ("/signout", "/calculator/clear") and not re.search(r"/(pin|delete)$", local):
-                    waiting.append(local)
-                elif local.endswith("/delete"):
-                    waiting.append(local)  # a page that asks; the form on it posts
-                seen.add(local)
+def _left_out(path: str) -> bool:
+    return path in ("/signout", "/calculator/clear") or path.endswith("/pin")
 
 
 @pytest.fixture(params=["visitor", "mara"])
@@ -126,31 +46,11 @@ def somebody(request: pytest.FixtureRequest) -> Client:
 def test_all_pages_are_sound(somebody: Client, data_dir: Path) -> None:
     before = {path.name: path.read_bytes() for path in data_dir.iterdir()}
 
-    pages = {page.url: page for page in _crawl(somebody)}
+    pages = {page.url: page for page in crawl(somebody, _SITE, _FIRST, left_out=_left_out)}
 
     assert len(pages) > 70
-    for url, page in pages.items():
-        assert not page.problems, f"{url}: {page.problems}"
-        assert page.headings.count(1) == 1, url
-        assert page.headings[0] in (1, 2), url
-        assert all(deeper - level <= 1 for level, deeper in zip(page.headings, page.headings[1:], strict=False)), url
-        assert [page.tags.count(tag) for tag in ("main", "header", "footer", "title")] == [1, 1, 1, 1], url
-        assert page.attributes["html"].get("lang") == "en"
-        assert len(page.ids) == len(set(page.ids)), url
-        assert not _unlabelled(page), url
-        assert all(label or text.strip() for (_, label), text in zip(page.named, page.texts, strict=True)), url
-        foreign = [link for link in page.links if urlsplit(link).netloc and link not in _SIBLINGS]
-        assert not foreign, url
-    for url, page in pages.items():
-        for link in page.links:
-            target = urlsplit(urljoin(_SITE + url, link))
-            if target.fragment and target.path in pages:
-                assert target.fragment in pages[target.path].ids, f"{url} leads to {link}"
+    assert faults(pages, _SITE, _SIBLINGS) == []
     assert before == {path.name: path.read_bytes() for path in data_dir.iterdir()}
-
-
-def _unlabelled(page: _Page) -> list[dict[str, str | None]]:
-    return [field for field in page.fields if not (field.get("aria-label") or field.get("id") in page.labelled)]
 
 
 @pytest.mark.parametrize(
@@ -171,7 +71,7 @@ def _unlabelled(page: _Page) -> list[dict[str, str | None]]:
 def test_errors_are_proper_pages(visitor: Client, method: str, path: str, status: int) -> None:
     response = visitor.open(path, method=method)
 
-    page = _Page(path, response.get_data(as_text=True))
+    page = StrictPage(path, response.get_data(as_text=True))
     assert response.status_code == status
     assert not page.problems
     assert page.headings == [1]
@@ -202,11 +102,11 @@ def test_forms_with_mistakes_are_sound_pages(mara: Client) -> None:
         ("/calculator", {"expression": "1/0"}),
     ]:
         response = mara.post(path, data=data)
-        page = _Page(path, response.get_data(as_text=True))
+        page = StrictPage(path, response.get_data(as_text=True))
         assert response.status_code == 422, path
         assert not page.problems, path
         assert 'role="alert"' in response.get_data(as_text=True), path
-        assert not _unlabelled(page), path
+        assert not page.unlabelled, path
 
 
 def test_static_files_refer_to_nothing_else(visitor: Client) -> None:

@@ -1,4 +1,4 @@
-"""The manuals' text format: the few marks they need, turned into clean HTML.
+"""The text format of manuals and articles: the few marks they need, turned into clean HTML.
 
 A text is a head of ``key: value`` lines, a line ``---``, then blocks divided by blank lines: ``## Heading``,
 paragraphs, lists (``- `` or ``1. ``), tables (``| a | b |`` rows, the first being the head, under a

@@ -89,9 +89,10 @@ def crawl(
         with client.get(path) as response:
             if response.status_code in (301, 302, 303):
                 target = urlsplit(urljoin(site + path, response.location))
-                if target.path not in seen:
-                    seen.add(target.path)
-                    waiting.append(target.path)
+                local = f"{target.path}?{target.query}" if target.query else target.path
+                if local not in seen:
+                    seen.add(local)
+                    waiting.append(local)
                 continue
             assert response.status_code == 200, path
             if response.mimetype != "text/html":

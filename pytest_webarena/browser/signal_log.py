@@ -38,6 +38,7 @@ class SignalLog:
         self._room = _DOM_EVENTS
         self._field: object = None
         """The field that the last signal tells the input of; None if it tells something else."""
+        self._last_size = 0
         self._given = 0
         """How many signals somebody has been given, who need not ask for them again."""
         self.lost = 0
@@ -75,11 +76,15 @@ class SignalLog:
     def add_event(self, signal: DomEvent, field: object, size: int) -> None:
         """Keep a DOM event, if there is room for its ``size``; input of the same field as the one before in its place,
         for whoever types letter by letter."""
+        again = signal.event == "input" and self._field == field and self._given < len(self._signals)
+        if again:
+            self._room += self._last_size
         if size > self._room:
             self.lost += 1
             return
         self._room -= size
-        if signal.event == "input" and self._field == field and self._given < len(self._signals):
+        self._last_size = size
+        if again:
             self._signals[-1] = signal
             return
         self.add(signal)

@@ -42,7 +42,7 @@ def script() -> str:
     source = (files("pytest_webarena.browser.tabs") / "dom_events.js").read_text("utf-8")
     for name, value in {"BINDING": BINDING, "SIGN": _SIGN, "DOM_EVENTS": BINDING}.items():
         source = source.replace(f"'{name}'", f"'{value}'")
-    return f"{source}\n//# sourceURL={WORLD}"
+    return source
 
 
 class _Channel(Protocol):

@@ -111,25 +111,24 @@ class DomEvents:
         return receive
 
     def _told(self, payload: str, document: tuple[str, ...]) -> None:
-        if len(payload) > _LONGEST:
+        try:
+            said = json.loads(writable(payload[:_LONGEST]))
+            sign = said.get("sign")
+            if sign is not None and sign not in self._signs:
+                raise ValueError("not announced by the harness")
+            self._signs.discard(sign)
+            self._signals.dom_event(
+                event=said["event"],
+                target=TargetRecord(**said["target"]),
+                value=said["value"],
+                chain=tuple(map(_element, said["chain"])),
+                whole=said["whole"],
+                frame=said["frame"],
+                field=(*document, said["field"]),
+                size=len(payload),
+            )
+        except (KeyError, TypeError, ValueError):  # too long, not announced, or the listener could not read the element
             self._signals.lost()
-            return
-        said = json.loads(writable(payload))
-        sign = said.get("sign")
-        if "lost" in said or (sign is not None and sign not in self._signs):
-            self._signals.lost()
-            return
-        self._signs.discard(sign)
-        self._signals.dom_event(
-            event=said["event"],
-            target=TargetRecord(**said["target"]),
-            value=said["value"],
-            chain=tuple(map(_element, said["chain"])),
-            whole=said["whole"],
-            frame=said["frame"],
-            field=(*document, said["field"]),
-            size=len(payload),
-        )
 
 
 class _Nested:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 
 from pytest_webarena.evidence import cut
 from pytest_webarena.signals import (
@@ -15,7 +16,7 @@ from pytest_webarena.signals import (
     TargetRecord,
 )
 
-__all__ = ["SignalLog", "TabSignals"]
+__all__ = ["Happening", "SignalLog", "TabSignals"]
 
 _MOST = 10_000
 """Signals of one session that are kept; a page in a loop makes as many as it is let."""
@@ -23,6 +24,22 @@ _LONGEST = 10_000
 """Characters of an address or a text: ``data:`` addresses are as long as a page likes."""
 _DOM_EVENTS = 50_000_000
 """Characters of all DOM events, as they were told."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Happening:
+    """A DOM event as its document tells it."""
+
+    event: str
+    target: TargetRecord
+    value: str | None
+    chain: tuple[ElementRecord, ...]
+    whole: bool
+    frame: str
+    field: tuple[object, ...]
+    """Stands for the element in its tab."""
+    size: int
+    """Characters that it took to tell."""
 
 
 class SignalLog:
@@ -109,31 +126,20 @@ class TabSignals:
 
     # Called from handlers of events: these must not raise.
 
-    def dom_event(
-        self,
-        *,
-        event: str,
-        target: TargetRecord,
-        value: str | None,
-        chain: tuple[ElementRecord, ...],
-        whole: bool,
-        frame: str,
-        field: object,
-        size: int,
-    ) -> None:
-        """Input made an event in one of its documents. ``field`` stands for the element in this session."""
+    def dom_event(self, happening: Happening) -> None:
+        """Input made an event in one of its documents."""
         signal = DomEvent(
             time=self._log.now(),
             tab=self._number,
             url=self._url,
-            event=event,
-            target=target,
-            value=value,
-            chain=chain,
-            whole=whole,
-            frame=frame,
+            event=happening.event,
+            target=happening.target,
+            value=happening.value,
+            chain=happening.chain,
+            whole=happening.whole,
+            frame=happening.frame,
         )
-        self._log.add_event(signal, (self._number, field), size)
+        self._log.add_event(signal, (self._number, happening.field), happening.size)
 
     def lost(self) -> None:
         """Something happened that can't be told."""

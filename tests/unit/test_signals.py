@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pytest_webarena.browser import signal_log
-from pytest_webarena.browser.signal_log import SignalLog, TabSignals
+from pytest_webarena.browser.signal_log import Happening, SignalLog, TabSignals
 from pytest_webarena.evidence import Evidence, TargetRecord
 from pytest_webarena.results import RunDir, TrialKey
 from pytest_webarena.results.attempts import read_evidence
@@ -102,7 +102,9 @@ def test_a_page_in_a_loop_fills_no_disk(monkeypatch: pytest.MonkeyPatch) -> None
 
 def tell(tab: TabSignals, event: str, value: str, field: int = 1, size: int = 10) -> None:
     tab.dom_event(
-        event=event, target=TargetRecord(), value=value, chain=(), whole=True, frame="", field=field, size=size
+        Happening(
+            event=event, target=TargetRecord(), value=value, chain=(), whole=True, frame="", field=(field,), size=size
+        )
     )
 
 

@@ -289,7 +289,13 @@ const numberOf = el => {
   if (number === undefined) numbers.set(el, number = ++last);
   return number;
 };
+let writing = null;  // the field of the last event that was told, if it was input
 const tell = (el, event, value, sign) => {
+  if (event === 'input' && writing === el) {  // the next letter: who it is was said with the first one
+    send(JSON.stringify({again: numberOf(el), value: value}));
+    return;
+  }
+  writing = event === 'input' ? el : null;
   const [chain, whole] = chainOf(el);
   const view = viewOf(ownerOf(el)) || globalThis;
   send(JSON.stringify({

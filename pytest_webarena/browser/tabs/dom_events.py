@@ -13,6 +13,7 @@ import itertools
 import json
 import secrets
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from typing import Any, Protocol
@@ -22,7 +23,7 @@ from playwright.async_api import Error as PlaywrightError
 
 from pytest_webarena.browser.messages import writable
 from pytest_webarena.browser.observation.fast.worlds import WORLD
-from pytest_webarena.browser.signal_log import TabSignals
+from pytest_webarena.browser.signal_log import Happening, TabSignals
 from pytest_webarena.signals import ElementRecord, TargetRecord
 
 __all__ = ["BINDING", "DomEvents"]
@@ -34,6 +35,8 @@ _SIGN = f"webarena{secrets.token_hex(8)}"
 _LONGEST = 1_000_000
 """Characters of what is told of one event; the listener says far less."""
 _SIGNS = 100
+_DOCUMENTS = 100
+"""Of a tab, of which the last field that was written in is known."""
 
 
 @cache
@@ -61,6 +64,8 @@ class DomEvents:
         self._in_background = in_background
         self._ids = itertools.count(1)
         self._signs: set[str] = set()
+        self._written: dict[tuple[str, ...], Happening] = {}
+        """By document: its last input. Of further letters only the value is told."""
         self._listening = False
 
     async def listen(self, session: CDPSession) -> None:
@@ -117,16 +122,28 @@ class DomEvents:
             if sign is not None and sign not in self._signs:
                 raise ValueError("not announced by the harness")
             self._signs.discard(sign)
-            self._signals.dom_event(
-                event=said["event"],
-                target=TargetRecord(**said["target"]),
-                value=said["value"],
-                chain=tuple(map(_element, said["chain"])),
-                whole=said["whole"],
-                frame=said["frame"],
-                field=(*document, said["field"]),
-                size=len(payload),
-            )
+            if "again" in said:
+                happening = self._written[document]
+                if happening.field != (*document, said["again"]):
+                    raise ValueError("another field")
+                happening = replace(happening, value=said["value"])
+            else:
+                happening = Happening(
+                    event=said["event"],
+                    target=TargetRecord(**said["target"]),
+                    value=said["value"],
+                    chain=tuple(map(_element, said["chain"])),
+                    whole=said["whole"],
+                    frame=said["frame"],
+                    field=(*document, said["field"]),
+                    size=len(payload),
+                )
+            if happening.event == "input":
+                self._written.pop(document, None)
+                self._written[document] = happening
+                if len(self._written) > _DOCUMENTS:
+                    self._written.pop(next(iter(self._written)))
+            self._signals.dom_event(happening)
         except (KeyError, TypeError, ValueError):  # too long, not announced, or the listener could not read the element
             self._signals.lost()
 

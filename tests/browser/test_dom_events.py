@@ -297,6 +297,16 @@ def test_input_before_a_document_goes_is_not_lost(show: Show, web: Web) -> None:
     assert times == sorted(times)
 
 
+def test_letters_before_a_document_goes_are_not_lost_either(show: Show, web: Web) -> None:
+    session = show("<input id=code oninput=\"if (value == 'abcd') location = 'http://b.test/back'\">")
+    web.put("http://b.test/back", f"<a href='{SITE}/'>Back</a>")
+    for _ in range(10):
+        session.execute(Type(Selector("#code"), "abcd"))
+        session.execute(Click(Selector("a")))
+    order = [each.value if isinstance(each, DomEvent) else each.url for each in session.signals.since()]
+    assert order == [f"{SITE}/", *["", "abcd", "http://b.test/back", None, f"{SITE}/"] * 10]
+
+
 HOSTILE = """<form id=form><input name=id><input name=tagName><input name=getAttribute><input name=parentNode>
 <input name=attributes><input name=nodeType><input name=localName><input name=children><input name=ownerDocument>
 <button id=go type=button>Go</button></form><script>

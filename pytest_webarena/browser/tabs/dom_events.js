@@ -290,11 +290,27 @@ const numberOf = el => {
   return number;
 };
 let writing = null;  // the field of the last event that was told, if it was input
+let unsaid = null;  // what it holds after further letters
+let timer = 0;
+const LEAVING = ['beforeunload', 'pagehide', 'blur'];
+// Each letter told by itself would cost as much as typing it. So further ones are told together: a moment later (sooner
+// than anybody finds the page at rest), before the next event, before the document goes.
+const catchUp = () => {
+  if (unsaid === null) return;
+  send(unsaid);
+  unsaid = null;
+  clearTimeout(timer);
+  for (const type of LEAVING) window.removeEventListener(type, catchUp, true);
+};
 const tell = (el, event, value, sign) => {
-  if (event === 'input' && writing === el) {  // the next letter: who it is was said with the first one
-    send(JSON.stringify({again: numberOf(el), value: value}));
+  if (event === 'input' && writing === el) {  // who it is was said with the first letter
+    if (unsaid === null) for (const type of LEAVING) window.addEventListener(type, catchUp, true);
+    unsaid = JSON.stringify({again: numberOf(el), value: value});
+    clearTimeout(timer);
+    timer = setTimeout(catchUp, 30);
     return;
   }
+  catchUp();
   writing = event === 'input' ? el : null;
   const [chain, whole] = chainOf(el);
   const view = viewOf(ownerOf(el)) || globalThis;

@@ -35,9 +35,10 @@ __all__ = [
     "cut",
 ]
 
-SCHEMA_VERSION = 6
+SCHEMA_VERSION = 7
 """2 added what a model said and cost to `StepRecord`; 3 the form of the answer, and bodies of responses; 4 what the
-record of requests had no room for; 5 signals; 6 that a check found more than can be judged."""
+record of requests had no room for; 5 signals; 6 that a check found more than can be judged;
+7 DOM events among the signals, and whether anybody listened for them."""
 
 LONGEST_TEXT = 100_000
 """Characters of any one text of an agent's that is recorded and judged, its answer included. Nobody who knows an answer
@@ -278,6 +279,9 @@ class Evidence:
     """What the session recorded by itself, in order; None when nobody recorded, as in evidence of older versions."""
     lost_signals: int = 0
     """How many came after there was no more room for them."""
+    dom_events: bool | None = None
+    """Whether DOM events are among the signals; False where the browser let nobody listen for them, None in evidence of
+    older versions, which has none. Without listeners there is no telling what was clicked."""
     sites: Mapping[str, str] = field(default_factory=dict)
     """Site name to base URL as the agent saw it, without a trailing slash."""
     answer_format: AnswerFormat = "text"
@@ -317,6 +321,7 @@ class Evidence:
             probes=tuple(Probe(**probe) for probe in data["probes"]),
             signals=tuple(map(signal_from_json, signals)) if (signals := data.get("signals")) is not None else None,
             lost_signals=data.get("lost_signals", 0),
+            dom_events=data.get("dom_events"),
             sites=dict(data["sites"]),
             answer_format=data.get("answer_format", "text"),
         )

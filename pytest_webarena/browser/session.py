@@ -59,6 +59,8 @@ _LOOKS = 3
 """How often a page that had to be stopped, or that closed itself, is looked at again."""
 _POPUP = 5.0
 """How long a window that a page asked for is waited for, in seconds. A slower one becomes a tab when it comes."""
+_COMES_UP = 2.0
+"""The same of one that somebody else acts on, who has heard of it a moment earlier."""
 
 _RESERVE = 0.25
 """Share of a step's time kept for getting a page back that has stopped answering."""
@@ -85,7 +87,7 @@ class Session:
         self._told = 0
         self._error = ""
         self._downloads = Downloads(self._events.append)
-        self.signals = SignalLog()
+        self.signals = SignalLog(dom_events=engine.config.browser_name == "chromium")
         """What happened in its tabs since the first pages were asked for, whoever did it."""
         self._reader_or_none: CheckReader | None = None
         self._before: tuple[frozenset[Request], frozenset[str]] = frozenset(), frozenset()
@@ -392,6 +394,8 @@ class Session:
 
     async def _follow(self, target: str) -> str:
         await self._tabs.sync()
+        if target:
+            await self._tabs.come_up(target, min(_COMES_UP, self._limits.hang))
         self._before = begun_before(self._tabs)
         for number, tab in enumerate(self._tabs):
             if target and tab.frame_id == target:

@@ -86,6 +86,7 @@ class Collector:
             probes=(*self.probes, *probes),
             signals=signals.since(),
             lost_signals=signals.lost,
+            dom_events=signals.dom_events,
             sites=stage.live.sites,
             answer_format=answer_format,
         )

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pytest_webarena.browser import signal_log
-from pytest_webarena.browser.signal_log import SignalLog
+from pytest_webarena.browser.signal_log import Happening, SignalLog, TabSignals
 from pytest_webarena.evidence import Evidence, TargetRecord
 from pytest_webarena.results import RunDir, TrialKey
 from pytest_webarena.results.attempts import read_evidence
@@ -98,6 +98,73 @@ def test_a_page_in_a_loop_fills_no_disk(monkeypatch: pytest.MonkeyPatch) -> None
     assert log.since()[0].url.startswith("data:,xxxx")
     assert len(log.since()[0].url) < 100
     assert log.lost == 0
+
+
+def tell(tab: TabSignals, event: str, value: str, field: int = 1, size: int = 10) -> None:
+    tab.dom_event(
+        Happening(
+            event=event, target=TargetRecord(), value=value, chain=(), whole=True, frame="", field=(field,), size=size
+        )
+    )
+
+
+def values(log: SignalLog) -> list[tuple[str, str | None]]:
+    return [(each.event, each.value) for each in log.since() if isinstance(each, DomEvent)]
+
+
+def test_input_of_one_field_is_one_signal_until_something_else_comes_or_it_was_given_out() -> None:
+    log = SignalLog()
+    tab, other = log.of_tab(), log.of_tab()
+    for letters in ("a", "ab", "abc"):
+        tell(tab, "input", letters)
+    tell(tab, "input", "x", field=2)
+    tell(tab, "input", "abcd")
+    tell(other, "input", "y")
+    tell(other, "change", "y")
+    tell(other, "input", "yz")
+    tab.shows("http://a.test/")
+    tell(other, "input", "yzz")
+    given = [
+        ("input", "abc"),
+        ("input", "x"),
+        ("input", "abcd"),
+        ("input", "y"),
+        ("change", "y"),
+        ("input", "yz"),
+        ("input", "yzz"),
+    ]
+    assert values(log) == given
+    tell(other, "input", "yzzz")  # whoever has been given the one before does not ask again
+    assert values(log) == [*given, ("input", "yzzz")]
+    assert [each.tab for each in log.since()] == [0, 0, 0, 1, 1, 1, 0, 1, 1]
+
+
+def test_events_take_up_no_more_memory_than_they_may(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(signal_log, "_DOM_EVENTS", 100)
+    monkeypatch.setattr(signal_log, "_MOST", 3)
+    log = SignalLog()
+    tab = log.of_tab()
+    for _ in range(50):
+        tell(tab, "input", "a", size=40)  # one
+    tell(tab, "click", "b", size=70)
+    tell(tab, "click", "c", size=50)
+    assert (values(log), log.lost) == ([("input", "a"), ("click", "c")], 1)
+    tab.lost()
+    tell(tab, "click", "d", size=1)
+    tell(tab, "input", "e", size=1)
+    tell(tab, "input", "e", size=1)
+    assert (values(log)[2:], log.lost) == ([("click", "d")], 4)
+    log.restart()
+    tell(tab, "click", "f", size=90)
+    assert (values(log), log.lost) == ([("click", "f")], 0)
+
+
+@pytest.mark.parametrize("listened", [True, False, None])
+def test_whether_anybody_listened_is_part_of_the_evidence(listened: bool | None) -> None:
+    data = Evidence(answer="x", stop_reason="answered", signals=(), dom_events=listened).to_json()
+    assert Evidence.from_json(json.loads(json.dumps(data))).dom_events is listened
+    del data["dom_events"]
+    assert Evidence.from_json({**data, "schema_version": 6}).dom_events is None
 
 
 def test_an_answer_is_recorded_once_and_for_its_own_dialog() -> None:

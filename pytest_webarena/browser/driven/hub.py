@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from pytest_webarena.browser.driven.policy import Answer, Refuse, decide
+from pytest_webarena.browser.driven.sight import Sight
 from pytest_webarena.browser.tabs.address_guard import allowed_in_tab
 
 __all__ = ["Client", "Command", "Hub", "Transport"]
@@ -50,6 +51,12 @@ class Client:
     """The session that stands for the connection."""
     sessions: dict[str, str] = field(default_factory=dict)
     """Its sessions, with the id of the target of each."""
+    sights: dict[str, Sight] = field(default_factory=dict)
+    """What its sessions have been shown, if it is not trusted."""
+
+    def sight(self, session: str) -> Sight:
+        """What one of its sessions has been shown."""
+        return self.sights.setdefault(session, Sight())
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +66,8 @@ class _Pending:
     session: str | None
     method: str
     future: asyncio.Future[dict[str, Any]] | None = None
+    inner: str = ""
+    """The session, also where the client need not name it."""
 
 
 class Hub:
@@ -156,6 +165,9 @@ class Hub:
                 self._reply(client, id, outer, {"result": dict(decision.result)})
                 return
             params = decision.params
+            if reason := client.sight(session).refuses(method, params):
+                self._refuse(client, id, outer, reason)
+                return
             if params.get("targetId") in self._hidden:
                 self._refuse(client, id, outer, "No target with given id found")
                 return
@@ -166,7 +178,7 @@ class Hub:
                 return
             await self._open.wait()
         number = next(self._ids)
-        self._pending[number] = _Pending(client, id, outer, method)
+        self._pending[number] = _Pending(client, id, outer, method, inner=session)
         await self._transport.send({"id": number, "method": method, "params": params, "sessionId": session})
 
     # --- the browser
@@ -195,6 +207,8 @@ class Hub:
             pending.future.set_result(message.get("result", {}))
         if pending.client is None:
             return
+        if not pending.client.trusted:
+            pending.client.sight(pending.inner).answered(pending.method, message.get("result", {}))
         part: dict[str, Any] = {key: message[key] for key in ("result", "error") if key in message}
         if not pending.client.trusted and pending.method == "Target.getTargets" and "result" in part:
             listed = part["result"].get("targetInfos", [])
@@ -216,10 +230,15 @@ class Hub:
         elif method == "Target.detachedFromTarget":
             self._owners.pop(params.get("sessionId", ""), None)
             owner.sessions.pop(params.get("sessionId", ""), None)
+            owner.sights.pop(params.get("sessionId", ""), None)
         elif method == "Target.targetCreated" and not owner.trusted and self._is_private(info):
             self._hidden.add(target)
-        if not owner.trusted and target in self._hidden:
-            return
+        if not owner.trusted:
+            seen = owner.sight(session).told(str(method), params)
+            if seen == "resume":
+                self._background(self._resume(session))
+            if seen != "show" or target in self._hidden:
+                return
         if session == owner.root:
             message = {key: value for key, value in message.items() if key != "sessionId"}
         owner.deliver(message)
@@ -237,6 +256,10 @@ class Hub:
         """Detach from a target that waits for its debuggers."""
         await self.call("Runtime.runIfWaitingForDebugger", session=child)
         await self.call("Target.detachFromTarget", {"sessionId": child}, parent)
+
+    async def _resume(self, session: str) -> None:
+        """Let a page go on that was stopped among the harness's own scripts."""
+        await self.call("Debugger.resume", session=session)
 
     def _background(self, work: Awaitable[None]) -> None:
         task = asyncio.ensure_future(work)

@@ -69,10 +69,13 @@ _ANSWERED: Mapping[str, Mapping[str, Any]] = {
 """Playwright and Puppeteer send these by themselves. Downloads are the harness's to receive; closing means leaving."""
 
 _FILES = "it reads files of this machine"
+_OBJECTS = "it hands out objects of the harness's own scripts"
 _REFUSED: Mapping[str, str] = {
     "DOM.getFileInfo": _FILES,
     "DOM.setFileInputFiles": _FILES,
     "Page.handleFileChooser": _FILES,
+    "HeapProfiler.addInspectedHeapObject": _OBJECTS,
+    "HeapProfiler.getObjectByHeapObjectId": _OBJECTS,
     "Page.crash": "it would end the page",
     "Page.addCompilationCache": "it changes what the site's scripts are",
     "Runtime.terminateExecution": "it would stop the page's scripts, the harness's among them",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
@@ -98,6 +99,18 @@ class Tabs:
             await self._close_page(self._current)
             self._tabs.remove(self._current)
             await self.sync()
+
+    async def come_up(self, target: str, seconds: float) -> None:
+        """Wait until the tab with this protocol id is there and listened to: somebody is about to act on it."""
+        limit = Deadline(seconds)
+        while not limit.over and not any(tab.is_observable and tab.frame_id == target for tab in self._tabs):
+            for tab in self._tabs:
+                if not tab.closed and not tab.is_observable:
+                    with contextlib.suppress(BrowserError, PageCrashed, TabClosed, Unresponsive):
+                        await tab.run(tab.attach(seconds), limit.left(), "opening a tab", despite_dialog=True)
+            if self._current is None or self._current.closed:
+                return
+            await self._current.changed(limit.left(0.05))
 
     async def open(self, *, current: bool = True) -> Tab:
         """A new empty tab."""

@@ -1,0 +1,138 @@
+"""What recording DOM events costs: the processor time of a step with and without, in pairs that take turns.
+
+    python benchmarks/signals.py [--pairs 40]
+
+A step is what a trial does: carry out an action, look at the page. Three kinds on pages of about 70 and 2,000 nodes: a
+click that changes nothing, 20 characters into a field, a click that leads to the same page anew. One browser has both
+sessions. Counted is what all its processes, the driver's and this one used, to the nanosecond. Linux only.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import statistics
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from unittest.mock import patch
+from urllib.parse import urlsplit
+
+from observation_pages import page
+
+from pytest_webarena.actions import Action, Click, Selector, Type
+from pytest_webarena.browser.config import EngineConfig, SessionConfig
+from pytest_webarena.browser.engine import BrowserEngine
+from pytest_webarena.browser.session import Session
+from pytest_webarena.signals import DomEvent
+
+PAGES = {"70 nodes": "form", "2,000 nodes": "products"}
+STEPS: dict[str, Callable[[], Action]] = {
+    "click": lambda: Click(Selector("#bench-button")),
+    "type": lambda: Type(Selector("#bench-field"), "twenty characters ok", clear=True),
+    "go on": lambda: Click(Selector("#bench-link")),
+}
+ADDED = "<button id=bench-button type=button>B</button><input id=bench-field><a id=bench-link href=''>again</a>"
+
+_START = Session.start
+
+
+def main() -> int:
+    """Print a table of medians."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--pairs", type=int, default=40)
+    options = parser.parse_args()
+    with serve() as base, BrowserEngine(EngineConfig()) as engine:
+        print(f"{engine.version}; {os.cpu_count()} cores; load {os.getloadavg()[0]:.1f}; {options.pairs} pairs")
+        print(f"{'':24}{'without':>10}{'with':>10}{'of pairs':>10}   (processor milliseconds, medians)")
+        for name, made in PAGES.items():
+            with opened(engine, base, made, False) as without, opened(engine, base, made, True) as recorded:
+                for kind, action in STEPS.items():
+                    measured = [pair(without, recorded, action) for _ in range(options.pairs + 3)][3:]
+                    off, on = (statistics.median(column) for column in zip(*measured, strict=True))
+                    more = statistics.median(b - a for a, b in measured)
+                    print(f"{name + ', ' + kind:24}{off * 1000:10.1f}{on * 1000:10.1f}{more / off:+10.1%}")
+                assert not any(isinstance(each, DomEvent) for each in without.signals.since())
+                assert any(isinstance(each, DomEvent) for each in recorded.signals.since())
+    return 0
+
+
+@contextmanager
+def opened(engine: BrowserEngine, base: str, made: str, listened: bool) -> Iterator[Session]:
+    """A session at a page."""
+
+    async def silent(session: Session) -> None:
+        session.signals.dom_events = listened
+        await _START(session)
+
+    with patch.object(Session, "start", silent), engine.session(SessionConfig(proxy=base)) as session:
+        session.open_tabs([f"http://bench.test/{made}"])
+        session.observe()
+        yield session
+
+
+def pair(without: Session, recorded: Session, action: Callable[[], Action]) -> tuple[float, float]:
+    """Processor seconds of a step in each, in either order."""
+    found: dict[int, float] = {}
+    for session in random.sample([without, recorded], 2):
+        before = used()
+        outcome = session.execute(action())
+        session.observe()
+        after = used()
+        assert outcome.error == "", outcome.error
+        found[id(session)] = sum(after[task] - before.get(task, 0) for task in after) / 1e9
+    return found[id(without)], found[id(recorded)]
+
+
+def used() -> dict[str, int]:
+    """Nanoseconds that threads of this process and of those below it have run."""
+    listed = subprocess.run(["ps", "-eo", "pid=,ppid="], capture_output=True, text=True, check=True).stdout
+    parents = {int(pid): int(parent) for pid, parent in (line.split() for line in listed.splitlines())}
+    ours = {os.getpid()}
+    while more := {pid for pid, parent in parents.items() if parent in ours} - ours:
+        ours |= more
+    found: dict[str, int] = {}
+    for pid in ours:
+        for task in Path(f"/proc/{pid}/task").glob("*/schedstat"):
+            try:
+                found[str(task)] = int(task.read_text().split()[0])
+            except OSError:
+                continue
+    return found
+
+
+@contextmanager
+def serve() -> Iterator[str]:
+    """The pages, by a proxy that any host name leads to; its address."""
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_GET(self) -> None:
+            name = urlsplit(self.path).path.strip("/")
+            body = page(name).replace("<main>", f"<main>{ADDED}").encode() if name in PAGES.values() else b""
+            if ADDED.encode() not in body:
+                body += ADDED.encode()
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html; charset=utf-8")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, format: str, *args: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    server.server_close()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,80 @@
+"""What one protocol session of an agent has been shown: it can use that and nothing else.
+
+The harness has scripts in the same documents, which tell what input does there; whoever ran code among them could tell
+anything. Their world has a name, but commands take numbers, which can be guessed; so what counts is which numbers the
+session was told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal
+
+from pytest_webarena.browser.observation.fast.worlds import WORLD
+from pytest_webarena.browser.tabs.dom_events import BINDING
+
+__all__ = ["Sight"]
+
+_CONTEXTS = ("contextId", "executionContextId", "uniqueContextId")
+_PLACES = ("location", "start", "end")
+
+
+class Sight:
+    """Contexts, scripts and frames of calls that the session knows of. Pure, but for what it remembers."""
+
+    def __init__(self) -> None:
+        self._contexts: set[object] = set()
+        self._scripts: set[object] = set()
+        self._calls: set[object] = set()
+
+    def told(self, method: str, params: Mapping[str, Any]) -> Literal["show", "hide", "resume"]:
+        """What becomes of an event: it is shown, or hidden; ``resume``: and the page has to be let go on."""
+        match method:
+            case "Runtime.executionContextCreated":
+                context = params.get("context", {})
+                if context.get("name") == WORLD:
+                    return "hide"
+                self._contexts |= {context.get("id"), context.get("uniqueId")}
+            case "Runtime.bindingCalled":
+                return "hide" if params.get("name") == BINDING else "show"
+            case "Debugger.scriptParsed" | "Debugger.scriptFailedToParse":
+                default = params.get("executionContextAuxData", {}).get("isDefault") is True
+                if not default and params.get("executionContextId") not in self._contexts:
+                    return "hide"
+                self._scripts.add(params.get("scriptId"))
+            case "Debugger.paused":
+                calls = params.get("callFrames", ())
+                if any(call.get("location", {}).get("scriptId") not in self._scripts for call in calls):
+                    return "resume"
+                self._calls = {call.get("callFrameId") for call in calls}
+            case "Debugger.resumed":
+                self._calls = set()
+        return "show"
+
+    def answered(self, method: str, result: Mapping[str, Any]) -> None:
+        """A command of the session was carried out."""
+        if method == "Page.createIsolatedWorld":
+            self._contexts.add(result.get("executionContextId"))
+
+    def refuses(self, method: str, params: Mapping[str, Any]) -> str:
+        """Why a command can't be passed on; empty if it can."""
+        for name in _CONTEXTS:
+            if params.get(name) is not None and not _in(params[name], self._contexts):
+                return "Cannot find context with specified id"
+        if method.startswith("Debugger.") and any(not _in(script, self._scripts) for script in _scripts(params)):
+            return "No script for id"
+        if params.get("callFrameId") is not None and not _in(params["callFrameId"], self._calls):
+            return "Could not find call frame with given id"
+        if WORLD in (params.get("worldName"), params.get("executionContextName")) or params.get("name") == BINDING:
+            return "This name is taken"
+        return ""
+
+
+def _scripts(params: Mapping[str, Any]) -> Iterator[object]:
+    for part in (params, *(params.get(name) for name in _PLACES)):
+        if isinstance(part, Mapping) and part.get("scriptId") is not None:
+            yield part["scriptId"]
+
+
+def _in(value: object, known: set[object]) -> bool:
+    return isinstance(value, int | str) and value in known

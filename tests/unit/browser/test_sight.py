@@ -1,0 +1,98 @@
+"""What an agent's session may use of the documents that the harness has scripts in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from pytest_webarena.browser.driven.policy import Refuse, decide
+from pytest_webarena.browser.driven.sight import Sight
+from pytest_webarena.browser.observation.fast.worlds import WORLD
+from pytest_webarena.browser.tabs.dom_events import BINDING
+
+PAGE = {"id": 4, "uniqueId": "1.4", "name": "", "auxData": {"isDefault": True}}
+OURS = {"id": 6, "uniqueId": "1.6", "name": WORLD, "auxData": {"isDefault": False}}
+
+
+def script(id: str, context: int, *, default: bool) -> Mapping[str, Any]:
+    return {"scriptId": id, "executionContextId": context, "executionContextAuxData": {"isDefault": default}}
+
+
+def paused(*scripts: str) -> Mapping[str, Any]:
+    return {"callFrames": [{"callFrameId": f"call{id}", "location": {"scriptId": id}} for id in scripts]}
+
+
+@pytest.fixture
+def sight() -> Sight:
+    sight = Sight()
+    assert sight.told("Runtime.executionContextCreated", {"context": PAGE}) == "show"
+    assert sight.told("Runtime.executionContextCreated", {"context": OURS}) == "hide"
+    assert sight.told("Debugger.scriptParsed", script("1", 4, default=True)) == "show"
+    assert sight.told("Debugger.scriptParsed", script("2", 6, default=False)) == "hide"
+    return sight
+
+
+@pytest.mark.parametrize(
+    ("method", "params"),
+    [
+        ("Runtime.evaluate", {"contextId": 6}),
+        ("Runtime.evaluate", {"uniqueContextId": "1.6"}),
+        ("Runtime.evaluate", {"contextId": 7}),
+        ("Runtime.evaluate", {"contextId": [4]}),
+        ("Runtime.callFunctionOn", {"executionContextId": 6}),
+        ("DOM.resolveNode", {"backendNodeId": 1, "executionContextId": 6}),
+        ("Runtime.addBinding", {"name": "x", "executionContextId": 6}),
+        ("Runtime.addBinding", {"name": "x", "executionContextName": WORLD}),
+        ("Runtime.addBinding", {"name": BINDING}),
+        ("Page.createIsolatedWorld", {"frameId": "F", "worldName": WORLD}),
+        ("Page.addScriptToEvaluateOnNewDocument", {"source": "", "worldName": WORLD}),
+        ("Debugger.getScriptSource", {"scriptId": "2"}),
+        ("Debugger.setScriptSource", {"scriptId": "2", "scriptSource": ""}),
+        ("Debugger.setBreakpoint", {"location": {"scriptId": "2"}}),
+        ("Debugger.getPossibleBreakpoints", {"start": {"scriptId": "2"}}),
+        ("Debugger.evaluateOnCallFrame", {"callFrameId": "call2", "expression": ""}),
+    ],
+)
+def test_what_it_was_not_shown_it_can_not_use(sight: Sight, method: str, params: dict[str, Any]) -> None:
+    assert sight.refuses(method, params)
+
+
+@pytest.mark.parametrize(
+    ("method", "params"),
+    [
+        ("Runtime.evaluate", {"expression": "1"}),
+        ("Runtime.evaluate", {"contextId": 4}),
+        ("Runtime.evaluate", {"uniqueContextId": "1.4"}),
+        ("Runtime.evaluate", {"contextId": 9}),
+        ("Runtime.addBinding", {"name": "mine", "executionContextName": "my world"}),
+        ("Page.createIsolatedWorld", {"frameId": "F", "worldName": "my world"}),
+        ("Debugger.getScriptSource", {"scriptId": "1"}),
+        ("Debugger.setBreakpoint", {"location": {"scriptId": "1"}}),
+        ("Debugger.evaluateOnCallFrame", {"callFrameId": "call1", "expression": ""}),
+        ("Debugger.enable", {}),
+    ],
+)
+def test_what_it_was_shown_it_can(sight: Sight, method: str, params: dict[str, Any]) -> None:
+    sight.answered("Page.createIsolatedWorld", {"executionContextId": 9})
+    assert sight.told("Debugger.paused", paused("1")) == "show"
+    assert sight.refuses(method, params) == ""
+
+
+def test_a_page_that_stops_among_the_harness_s_scripts_goes_on(sight: Sight) -> None:
+    assert sight.told("Debugger.paused", paused("2", "1")) == "resume"
+    assert sight.refuses("Debugger.evaluateOnCallFrame", {"callFrameId": "call1"})
+    assert sight.told("Debugger.paused", paused("1")) == "show"
+    assert sight.told("Debugger.resumed", {}) == "show"
+    assert sight.refuses("Debugger.evaluateOnCallFrame", {"callFrameId": "call1"})
+
+
+def test_what_the_harness_is_told_is_told_to_nobody_else(sight: Sight) -> None:
+    assert sight.told("Runtime.bindingCalled", {"name": BINDING, "payload": "{}"}) == "hide"
+    assert sight.told("Runtime.bindingCalled", {"name": "mine", "payload": "{}"}) == "show"
+
+
+def test_objects_of_all_scripts_are_not_handed_out() -> None:
+    assert isinstance(decide("HeapProfiler.getObjectByHeapObjectId", {"objectId": "1"}), Refuse)
+    assert isinstance(decide("HeapProfiler.addInspectedHeapObject", {"heapObjectId": "1"}), Refuse)

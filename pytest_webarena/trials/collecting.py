@@ -89,6 +89,7 @@ class Collector:
             signals=signals.since(),
             lost_signals=signals.lost,
             signals_after=tuple(self._signals_after),
+            dom_events=signals.dom_events,
             sites=stage.live.sites,
             answer_format=answer_format,
         )

@@ -38,7 +38,7 @@ __all__ = [
 SCHEMA_VERSION = 7
 """2 added what a model said and cost to `StepRecord`; 3 the form of the answer, and bodies of responses; 4 what the
 record of requests had no room for; 5 signals; 6 that a check found more than can be judged;
-7 DOM events among the signals, and whether anybody listened for them."""
+7 DOM events among the signals, whether anybody listened for them, and how many signals each step made."""
 
 LONGEST_TEXT = 100_000
 """Characters of any one text of an agent's that is recorded and judged, its answer included. Nobody who knows an answer
@@ -279,6 +279,8 @@ class Evidence:
     """What the session recorded by itself, in order; None when nobody recorded, as in evidence of older versions."""
     lost_signals: int = 0
     """How many came after there was no more room for them."""
+    signals_after: tuple[int, ...] = ()
+    """How many of the signals there were when each step was over; empty when nobody counted."""
     dom_events: bool | None = None
     """Whether DOM events are among the signals; False where the browser let nobody listen for them, None in evidence of
     older versions, which has none. Without listeners there is no telling what was clicked."""
@@ -321,6 +323,7 @@ class Evidence:
             probes=tuple(Probe(**probe) for probe in data["probes"]),
             signals=tuple(map(signal_from_json, signals)) if (signals := data.get("signals")) is not None else None,
             lost_signals=data.get("lost_signals", 0),
+            signals_after=tuple(data.get("signals_after", ())),
             dom_events=data.get("dom_events"),
             sites=dict(data["sites"]),
             answer_format=data.get("answer_format", "text"),

@@ -11,8 +11,9 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qs, unquote, urlparse
+from urllib.parse import parse_qs, quote, unquote, urlparse
 
+from pytest_webarena.checks.key_nodes.selector_reading import SelectorFault, parse_selector
 from pytest_webarena.checks.webcanvas.addresses import site_label
 from pytest_webarena.checks.webcanvas.nodes import FUNCTIONS, NEVER_SCORED
 from pytest_webarena.errors import UsageError
@@ -21,6 +22,7 @@ from pytest_webarena.suites.forms import Form, make_task
 from pytest_webarena.suites.rows import Key, Row, TaskRows, read_rows, said
 from pytest_webarena.tasks.model import Task
 from pytest_webarena.tasks.nodes import near
+from pytest_webarena.text import clip
 
 __all__ = ["PREFIX", "SUITE", "insist", "is_mind2web", "read_forms", "read_mind2web"]
 
@@ -30,6 +32,7 @@ SUITE = "mind2web-live"
 
 _COMPACT = re.compile(rb'"(?:match_function_name|reference_task_length)"\s*:')
 _RAW = re.compile(rb'"(?:rewardFunction|steps)"\s*:')
+_UNWRITABLE = re.compile(r"[%\s]")
 _ID = re.compile(r"[^A-Za-z0-9._-]+")
 
 Keys = tuple[Key, ...]
@@ -86,7 +89,7 @@ def read_forms(data: bytes, path: str, name: str) -> tuple[list[tuple[Row, Form]
 def _task_form(name: str, index: int | str, intent: str, length: int, nodes: list[dict[str, Any]]) -> Form:
     """A task file's form of nodes in the compact form's terms."""
     hosts = _hosts([node["url"] for node in nodes])
-    kept = [node for node in nodes if node["answer"].strip()]
+    kept = [node for node in nodes if not _unfit(node)]
     form: Form = {
         "id": f"{name}.{_ID.sub('-', str(index)).strip('-.') or 'task'}",
         "intent": intent,
@@ -106,13 +109,33 @@ def _task_form(name: str, index: int | str, intent: str, length: int, nodes: lis
     return form
 
 
+def _unfit(node: Mapping[str, Any]) -> str:
+    """Why no task file can hold a node, which nobody could reach; empty when one can."""
+    function, answer = node["function"], node["answer"]
+    target, match = FUNCTIONS[function]
+    if not answer.strip():
+        return f"{function} has an empty reference, which says nothing"
+    if target == "url" and not node["key"]:
+        if match == "includes" and "?" in answer:
+            return f"'{clip(answer, 60)}' has a query ('?'), and host and path have none"
+        if match == "exact" and not _host(answer):
+            return f"'{clip(answer, 60)}' is no whole address"
+    for selector in (answer if target == "element" else "", node.get("path", "")):
+        try:
+            if selector:
+                parse_selector(f"{_ENGINE[node.get('method', 'selector')]}={selector}".strip())
+        except SelectorFault as fault:
+            return f"'{clip(selector, 60)}' is no selector: {fault}"
+    return ""
+
+
 def _why_not(nodes: list[dict[str, Any]]) -> str:
     """Why nobody can be asked to do the task as the data has it; empty when they can."""
     for number, node in enumerate(nodes, 1):
         if node["function"] in NEVER_SCORED:
             return f"its key node {number} is {node['function']}, which WebCanvas reserves and never scores"
-        if not node["answer"].strip():
-            return f"its key node {number} ({node['function']}) has an empty reference, which says nothing"
+        if why := _unfit(node):
+            return f"its key node {number}: {why}"
     return ""
 
 
@@ -139,13 +162,18 @@ def _node(node: Mapping[str, Any]) -> Form:
     """A key node as task files have it."""
     function, answer = node["function"], node["answer"]
     target, match = FUNCTIONS[function]
-    if target == "url":
-        return {"url": {**({"param": node["key"]} if node["key"] else {}), match: answer}}
+    case = {} if match == "semantic" else {"case": True}
+    if target == "url" and node["key"]:
+        return {"url": {"param": node["key"], match: answer, "site": "*", **case}}
+    if target == "url":  # references are decoded, and a task file's addresses are not
+        written = _UNWRITABLE.sub(lambda sign: quote(sign[0]), answer) if match == "exact" else answer
+        return {"url": {match: written, "site": "*"}}
+    where = {"label": node["netloc"]} if node.get("netloc", "").strip() else {"site": "*"}
     if target == "element":
-        return {"element": {"locate": f"{_ENGINE[node['method']]}={answer}", "label": node["netloc"]}}
+        return {"element": {"locate": f"{_ENGINE[node['method']]}={answer}".strip(), **where}}
     if target == "value":
-        path = {"locate": f"css={node['path']}"} if "path" in node else {}
-        return {"value": {**path, match: answer, "label": node["netloc"]}}
+        path = {"locate": f"css={node['path']}".strip()} if "path" in node else {}
+        return {"value": {**path, match: answer, **where, **case}}
     return {"text": {match: answer, "of": target}}
 
 
@@ -168,8 +196,8 @@ class _Compact:
         nodes = [self._one(number) for number in range(len(given or ()))]
         if given and fields.sound and not _hosts([str((node or {}).get("url", "")) for node in nodes]):
             fields.fault(("evaluation",), "a recorded address ('url') that says which site it is", "none")
-        if given and fields.sound and not any((node or {}).get("answer", "").strip() for node in nodes):
-            fields.fault(("evaluation",), "a node with a reference", "empty ones only")
+        if given and fields.sound and all(_unfit(node or {}) for node in nodes):
+            fields.fault(("evaluation",), "a node that can be reached", f"none: {_unfit(nodes[0] or {})}")
         if index is None or intent is None or length is None or given is None or not fields.sound:
             return None
         return _task_form(name, index, intent.strip(), length, [node for node in nodes if node is not None])
@@ -226,6 +254,8 @@ class _Raw:
             fields.fault(("steps",), "a step with a function ('rewardFunction')", "none")
         if steps and fields.sound and not _hosts([node["url"] for node in nodes]):
             fields.fault(("steps",), "a recorded address ('href') that says which site it is", "none")
+        if nodes and fields.sound and all(map(_unfit, nodes)):
+            fields.fault(("steps",), "a function that can be reached", f"none: {_unfit(nodes[0])}")
         if intent is None or steps is None or not fields.sound:
             return None
         return _task_form(name, fields.row.index, intent.strip(), len(steps), nodes)

@@ -7,7 +7,7 @@ import importlib
 import importlib.util
 from typing import Any
 
-__all__ = ["missing_libraries", "same_element"]
+__all__ = ["missing_libraries", "same_element", "selector_fault"]
 
 MAPPED = frozenset({"span", "h1", "h2", "h3", "h4", "h5", "h6", "div", "li", "ul", "p"})
 """References for which acting on one of the nearest ancestors counts as well."""
@@ -28,6 +28,18 @@ def same_element(html: str, acted: str | None, reference: str, method: str = "se
     it can't be read or found, as the original fails there.
     """
     return _by_xpath(html, acted, reference) if method == "xpath" else _by_selector(html, acted, reference)
+
+
+def selector_fault(selector: str) -> str:
+    """Why a selector is none to the library that reads pages; empty when it is one, or the library is not installed."""
+    if importlib.util.find_spec("soupsieve") is None:
+        return ""
+    sieve: Any = importlib.import_module("soupsieve")
+    try:
+        sieve.compile(selector)
+    except Exception as error:  # its own, and those of regular expressions
+        return str(error).partition("\n")[0]
+    return ""
 
 
 def _by_selector(html: str, acted: str | None, reference: str) -> bool:

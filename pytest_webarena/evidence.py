@@ -278,6 +278,8 @@ class Evidence:
     """What the session recorded by itself, in order; None when nobody recorded, as in evidence of older versions."""
     lost_signals: int = 0
     """How many came after there was no more room for them."""
+    signals_after: tuple[int, ...] = ()
+    """How many of the signals there were when each step was over; empty when nobody counted."""
     sites: Mapping[str, str] = field(default_factory=dict)
     """Site name to base URL as the agent saw it, without a trailing slash."""
     answer_format: AnswerFormat = "text"
@@ -317,6 +319,7 @@ class Evidence:
             probes=tuple(Probe(**probe) for probe in data["probes"]),
             signals=tuple(map(signal_from_json, signals)) if (signals := data.get("signals")) is not None else None,
             lost_signals=data.get("lost_signals", 0),
+            signals_after=tuple(data.get("signals_after", ())),
             sites=dict(data["sites"]),
             answer_format=data.get("answer_format", "text"),
         )

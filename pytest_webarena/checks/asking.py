@@ -20,10 +20,10 @@ __all__ = [
     "RubricItem",
 ]
 
-QuestionKind = Literal["equivalent", "unachievable", "formula", "rubric"]
+QuestionKind = Literal["equivalent", "unachievable", "formula", "rubric", "rule"]
 """``equivalent``: does the answer mean the same as the reference answer? ``unachievable``: is the reason that the agent
 reports for not doing the task the true one? ``formula``: are both the same formula, or nearly? ``rubric``: how many
-points does the answer get for each item?"""
+points does the answer get for each item? ``rule``: does an address, a value or a text fit a rule in words?"""
 
 Decision = Literal["correct", "partially_correct", "incorrect"]
 """A judge's grade. A reason that is the same counts as ``correct``, one that differs as ``incorrect``; of a rubric all
@@ -57,7 +57,7 @@ class Question:
     intent: str
     """The task, as the agent was given it."""
     reference: str
-    """The reference answer, or the true reason why the task can't be done."""
+    """The reference answer, the true reason why the task can't be done, or the rule."""
     answer: str
     """What the agent said."""
     items: tuple[RubricItem, ...] = ()
@@ -88,6 +88,8 @@ class Grade:
     """Answered by the verdict cache: no call, no cost."""
     awards: tuple[Award, ...] = ()
     """Of a rubric: one per item, in its order."""
+    share: float | None = None
+    """Of a rule: how far it is met, from 0 to 1. None for other kinds."""
 
     @property
     def reply(self) -> str:

@@ -94,12 +94,12 @@ def _collects(check: Check) -> bool:
 
 def _looks_at_sites(check: Check) -> bool:
     kind = _kind(check)
-    return kind is not None and (kind.stateful or kind.reads_requests or kind.collect is not None)
+    return kind is not None and (kind.stateful or kind.reads_requests or kind.reads_signals or kind.collect is not None)
 
 
 def _looks_at_pages(check: Check) -> bool:
     kind = _kind(check)
-    return kind is not None and (kind.stateful or kind.collect is not None)
+    return kind is not None and (kind.stateful or kind.reads_signals or kind.collect is not None)
 
 
 def _reads_responses(check: Check) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from pytest_webarena.errors import Cause
@@ -12,6 +12,9 @@ __all__ = ["VERDICT_VERSION", "CheckResult", "Part", "Verdict"]
 
 VERDICT_VERSION = 2
 """Of the JSON form; 2 added the grading, and whose fault it is that a check has no score."""
+
+_OF_KEY_NODES = ("function", "step", "by", "open", "forbidden")
+"""What only parts of key nodes have."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +32,17 @@ class Part:
     """The evidence: words of the answer."""
     why: str = ""
     """Why what was given does not count."""
+    function: str = ""
+    """Of a key node: its target and match, as ``url param exact``; empty for other things."""
+    step: int | None = None
+    """Of a key node: index of the step at which it was first reached, -1 where the agent began; None: it was not, or
+    there is no telling at which."""
+    by: str = ""
+    """Of a key node: what reached it; empty when nothing did."""
+    open: bool = False
+    """Of a key node: whether there is no telling if it was reached."""
+    forbidden: bool = False
+    """Of a key node: whether it must not be reached."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,7 +153,12 @@ class Verdict:
 def _lean(data: dict[str, Any]) -> dict[str, Any]:
     """A result without what most have not: stored verdicts that say the same stay the same."""
     rare = {key: value for key, value in data.items() if key not in ("counts", "parts") or value not in (None, ())}
+    if parts := rare.get("parts"):
+        rare["parts"] = [{k: v for k, v in part.items() if k not in _RARE or v != _RARE[k]} for part in parts]
     return {**rare, "children": [_lean(child) for child in data["children"]]}
+
+
+_RARE = {field.name: field.default for field in fields(Part) if field.name in _OF_KEY_NODES}
 
 
 def _result(data: Mapping[str, Any]) -> CheckResult:

@@ -37,6 +37,7 @@ BUILTIN = {
     "verified": "pytest_webarena.checks.verified:VERIFIED",
     "symbolic": "pytest_webarena.checks.computed.symbolic:SYMBOLIC",
     "rubric": "pytest_webarena.checks.computed.rubric:RUBRIC",
+    "key_nodes": "pytest_webarena.checks.key_nodes:KEY_NODES",
 }
 """The kinds of this package; a further one is a module of the checks room and a line here."""
 

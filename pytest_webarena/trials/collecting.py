@@ -42,9 +42,11 @@ class Collector:
         """What pages had asked for since the last action, and had no answer to then: a write may have followed it."""
         self.no_picture = ""
         """Why there is no last screenshot, where one was wanted."""
+        self._signals_after: list[int] = []
 
     def stepped(self, index: int) -> None:
         """Gather what ``when: any_step`` checks need of the state after a step."""
+        self._signals_after.append(len(self._stage.session.signals.since()))
         self.probes += self._collect(self._needs.each_step, index)
 
     def finish(
@@ -86,6 +88,7 @@ class Collector:
             probes=(*self.probes, *probes),
             signals=signals.since(),
             lost_signals=signals.lost,
+            signals_after=tuple(self._signals_after),
             sites=stage.live.sites,
             answer_format=answer_format,
         )

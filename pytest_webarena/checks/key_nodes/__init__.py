@@ -1,0 +1,37 @@
+"""The kind ``key_nodes``: states and acts that every right way to the goal passes, each worth its share."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from pytest_webarena.checks.key_nodes.form import FORM
+from pytest_webarena.checks.key_nodes.judging import judge
+from pytest_webarena.checks.key_nodes.model import KeyNodes, TextTarget
+from pytest_webarena.checks.kind import Kind, Sight
+
+__all__ = ["KEY_NODES"]
+
+
+def _looks_at(spec: KeyNodes) -> Collection[Sight]:
+    said = [isinstance(node.target, TextTarget) for node in spec.nodes]
+    return {*({"answer"} if any(said) else ()), *({"place"} if not all(said) else ())}
+
+
+KEY_NODES: Kind[KeyNodes] = Kind(
+    name="key_nodes",
+    doc=(
+        "Key nodes: addresses, acts on elements, values and texts that every right way to the goal passes, looked for "
+        "in all that the session recorded. The score is the share of the nodes (by weight) that were reached. "
+        "[Key nodes](key-nodes.md) has the rest."
+    ),
+    form=FORM,
+    judge=judge,
+    graded=True,
+    reads_signals=True,
+    category=lambda spec: "",
+    looks_at=_looks_at,
+    examples=(
+        "- key_nodes:\n    - url: {param: q, exact: kettle}\n      name: searched\n"
+        "    - element: {locate: '#buy', event: click}\n    - value: {locate: '#qty', exact: 2}\n      weight: 2",
+    ),
+)

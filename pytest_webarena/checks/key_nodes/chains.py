@@ -1,0 +1,256 @@
+"""Whether a selector means a recorded element, or one around it: yes, no, or no telling.
+
+Only what was recorded counts, so records that are years old can be asked about selectors of today. Where a record does
+not hold what a selector asks, nothing is guessed (Kleene's three values: None is "no telling").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from pytest_webarena.checks.key_nodes.roles import may_be, role_of
+from pytest_webarena.checks.key_nodes.selectors import (
+    Attribute,
+    Complex,
+    Compound,
+    Nth,
+    Opaque,
+    Part,
+    Pseudo,
+    Role,
+    Selector,
+    Tag,
+    TextIs,
+)
+from pytest_webarena.signals import DomEvent, ElementRecord
+
+__all__ = ["hits"]
+
+_MOST_ATTRIBUTES = 40
+_LONGEST_VALUE = 300
+_LONGEST_TEXT = 200
+
+Known = bool | None
+
+
+def hits(selector: Selector, event: DomEvent) -> Known:
+    """Whether the event's target is an element that the selector means, or lies within one in the same document."""
+    chain = _Chain(event)
+    if not chain.elements:
+        return None
+    return _or([chain.located(selector, index) for index in chain.document(0)], open_end=chain.is_cut)
+
+
+def _and(values: Iterable[Known]) -> Known:
+    found: Known = True
+    for value in values:
+        if value is False:
+            return False
+        found = None if value is None else found
+    return found
+
+
+def _or(values: Iterable[Known], *, open_end: bool = False) -> Known:
+    found: Known = None if open_end else False
+    for value in values:
+        if value:
+            return True
+        found = None if value is None else found
+    return found
+
+
+def _not(value: Known) -> Known:
+    return None if value is None else not value
+
+
+class _Chain:
+    """A target and what is around it."""
+
+    def __init__(self, event: DomEvent) -> None:
+        self.event = event
+        self.elements = event.chain
+        self.is_cut = not event.whole
+        """Whether there is more outside of what was recorded."""
+
+    def document(self, index: int) -> Iterator[int]:
+        """``index`` and what is around it in its document, outwards, through shadow trees."""
+        while index < len(self.elements):
+            yield index
+            if self.elements[index].within in ("frame", "root"):
+                return
+            index += 1
+
+    def _around(self, index: int) -> Iterator[int]:
+        return (each for each in self.document(index) if each != index)
+
+    def _open_above(self, index: int) -> bool:
+        """Whether there is no telling what else is around it."""
+        return self.is_cut and not any(self.elements[each].within in ("frame", "root") for each in self.document(index))
+
+    def located(self, selector: Selector, index: int) -> Known:
+        """Whether the selector means this element."""
+        return self._parts(selector.parts, index)
+
+    def _parts(self, parts: tuple[Part, ...], index: int) -> Known:
+        own = _or(self._complex(each, len(each.compounds) - 1, index) for each in parts[-1])
+        if own is False or len(parts) == 1:
+            return own
+        outside = (self._parts(parts[:-1], each) for each in self._around(index))
+        return _and([own, _or(outside, open_end=self._open_above(index))])
+
+    def _complex(self, wanted: Complex, last: int, index: int) -> Known:
+        own = self._compound(wanted.compounds[last], index)
+        if own is False or last == 0:
+            return own
+        combinator = wanted.combinators[last - 1]
+        if combinator in "+~":
+            return False if self.elements[index].nth == 1 else None  # what is beside it is not recorded
+        around = list(self._around(index))
+        if combinator == ">":
+            around = around[:1]
+        rest = (self._complex(wanted, last - 1, each) for each in around)
+        is_open = self._open_above(index) and (combinator == " " or not around)
+        return _and([own, _or(rest, open_end=is_open)])
+
+    def _compound(self, tests: Compound, index: int) -> Known:
+        return _and(self._test(test, index) for test in tests)
+
+    def _test(self, test: Tag | Attribute | Nth | Pseudo | TextIs | Role | Opaque, index: int) -> Known:
+        element = self.elements[index]
+        match test:
+            case Tag(name):
+                return not name or element.tag == name
+            case Attribute():
+                return _attribute(test, element)
+            case Nth():
+                return _nth(test, element)
+            case Pseudo():
+                return self._pseudo(test, index)
+            case TextIs():
+                return self._text(test, index)
+            case Role():
+                return self._role(test, index)
+            case Opaque():
+                return None
+
+    def _pseudo(self, test: Pseudo, index: int) -> Known:
+        element = self.elements[index]
+        match test.name:
+            case "not":
+                return _not(_or(self._complex(each, len(each.compounds) - 1, index) for each in test.of))
+            case "is":
+                return _or(self._complex(each, len(each.compounds) - 1, index) for each in test.of)
+            case "root":
+                return element.within in ("frame", "root")
+            case "only-child":
+                return element.children == 1 if element.children else None
+            case "only-of-type":
+                return element.of_type == 1 if element.of_type else None
+            case "true":
+                return True
+
+    def _text(self, test: TextIs, index: int) -> Known:
+        """Only the target's own text is recorded; that of what is around it holds it.
+
+        The innermost element with a text is meant by it: one around the target only where the target's text is a piece
+        of that, as the ``now`` in ``Buy <b>now</b>``.
+        """
+        text, wanted = _flat(self.event.target.text), _flat(test.text)
+        if not test.exact:
+            text, wanted = text.casefold(), wanted.casefold()
+        is_cut = len(self.event.target.text) >= _LONGEST_TEXT
+        if index == 0:
+            if test.exact:
+                return None if is_cut and wanted.startswith(text.rstrip("…")) else text == wanted
+            return wanted in text or (None if is_cut else False)
+        if not test.exact and wanted in text:
+            return True
+        return False if test.smallest and not is_cut and text not in wanted else None
+
+    def _role(self, test: Role, index: int) -> Known:
+        element = self.elements[index]
+        told = self.event.target.role if index == 0 else ""
+        role = told or role_of(element)
+        if role != test.role:
+            return None if not told and test.role in may_be(element) else False
+        if test.name is None:
+            return True
+        fold: Callable[[str], str] = str.casefold if test.ignore_case else str
+        wanted = fold(_flat(test.name))
+        if index == 0 and told:
+            return fold(_flat(self.event.target.name)) == wanted
+        label = element.attributes.get("aria-label")
+        if label and "aria-labelledby" not in element.attributes:
+            return fold(_flat(label)) == wanted
+        if "aria-labelledby" in element.attributes or role not in _NAMED_BY_CONTENT:
+            return None
+        inner = _flat(self.event.target.text)
+        return None if len(inner) >= _LONGEST_TEXT or fold(inner) in wanted else False
+
+
+_NAMED = (
+    "button cell checkbox columnheader gridcell heading link menuitem menuitemcheckbox menuitemradio option radio row "
+    "rowheader switch tab tooltip treeitem"
+)
+_NAMED_BY_CONTENT = frozenset(_NAMED.split())
+
+
+def _flat(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _attribute(test: Attribute, element: ElementRecord) -> Known:
+    value = element.attributes.get(test.name)
+    if value is None:
+        return None if len(element.attributes) >= _MOST_ATTRIBUTES else False
+    if not test.operator:
+        return True
+    wanted = test.value
+    if test.ignore_case:
+        value, wanted = value.casefold(), wanted.casefold()
+    if len(value) >= _LONGEST_VALUE and value.endswith("…"):
+        return _of_cut(test.operator, value[:-1], wanted)
+    match test.operator:
+        case "=":
+            return value == wanted
+        case "~=":
+            return bool(wanted) and wanted in value.split()
+        case "|=":
+            return value == wanted or value.startswith(f"{wanted}-")
+        case "^=":
+            return bool(wanted) and value.startswith(wanted)
+        case "$=":
+            return bool(wanted) and value.endswith(wanted)
+        case "*=":
+            return bool(wanted) and wanted in value
+
+
+def _of_cut(operator: str, begin: str, wanted: str) -> Known:
+    """The same of a value of which only the beginning was recorded."""
+    if not wanted:
+        return False
+    match operator:
+        case "=":
+            return None if wanted.startswith(begin) else False
+        case "^=" if len(wanted) <= len(begin):
+            return begin.startswith(wanted)
+        case "^=":
+            return None if wanted.startswith(begin) else False
+        case "|=":
+            return True if begin.startswith(f"{wanted}-") else None if wanted.startswith(begin) else False
+        case "*=":
+            return wanted in begin or None
+        case "~=":
+            words = begin.split()
+            whole = words if begin[-1:].isspace() else words[:-1]
+            return wanted in whole or None
+    return None
+
+
+def _nth(test: Nth, element: ElementRecord) -> Known:
+    place, count = (element.nth_of_type, element.of_type) if test.of_type else (element.nth, element.children)
+    if not place or (test.from_end and not count):
+        return None
+    number = count - place + 1 if test.from_end else place
+    rest = number - test.offset
+    return rest == 0 if test.step == 0 else rest % test.step == 0 and rest // test.step >= 0

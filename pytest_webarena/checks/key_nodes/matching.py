@@ -1,0 +1,236 @@
+"""Whether a moment of a trial reaches a key node: yes, no, or no telling, and by what."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pytest_webarena.checks.asking import JudgeOff, JudgeUnreadable, Question
+from pytest_webarena.checks.key_nodes.chains import hits
+from pytest_webarena.checks.key_nodes.model import (
+    ElementTarget,
+    KeyNode,
+    Match,
+    TextTarget,
+    UrlTarget,
+    ValueTarget,
+)
+from pytest_webarena.checks.key_nodes.places import base_of, has_label, is_page, is_within, lacks, on_site, values_of
+from pytest_webarena.checks.key_nodes.selector_reading import parse_selector
+from pytest_webarena.checks.key_nodes.timeline import Moment
+from pytest_webarena.checks.kind import View
+from pytest_webarena.checks.text import TextMatch, judge_text
+from pytest_webarena.errors import Cause, JudgeError
+from pytest_webarena.signals import DomEvent
+from pytest_webarena.tasks.placeholders import resolve_placeholders
+from pytest_webarena.text import clip
+
+__all__ = ["ACTS", "MOST_ASKED", "NO", "Hit", "Matcher"]
+
+ACTS = frozenset({"click", "dblclick", "auxclick", "contextmenu", "input", "change", "submit"})
+"""Events by which somebody acts on an element."""
+_VALUED = ("input", "change")
+
+MOST_ASKED = 30
+"""Different texts per node that a judge is asked about."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    """What one moment says of one node."""
+
+    known: bool | None
+    """None: there is no telling."""
+    by: str = ""
+    """What reached it; of no telling: why."""
+    cause: Cause | None = None
+    """Of no telling: whose fault that is."""
+
+
+NO = Hit(known=False)
+
+
+def _open(why: str, cause: Cause | None = None) -> Hit:
+    return Hit(known=None, by=why, cause=cause)
+
+
+class Matcher:
+    """Decides about one trial."""
+
+    def __init__(self, view: View) -> None:
+        self._view = view
+        self._sites = view.evidence.sites
+        self._told: dict[tuple[str, str], Hit] = {}
+        self._asked: dict[str, int] = {}
+
+    def hit(self, node: KeyNode, moment: Moment) -> Hit:
+        """Whether ``moment`` reaches ``node``, whatever was before it."""
+        match node.target:
+            case UrlTarget():
+                return self._url(node.target, moment, active=node.hold == "end")
+            case ElementTarget():
+                return self._element(node.target, moment)
+            case ValueTarget():
+                return self._value(node.target, moment)
+            case TextTarget():
+                return self._text(node.target, moment)
+
+    # --- addresses
+
+    def _url(self, target: UrlTarget, moment: Moment, *, active: bool) -> Hit:
+        """``active``: whether the current tab counts alone, and also what it has shown for long."""
+        if moment.kind == "gap":
+            return _gap(moment) if moment.addresses else NO
+        if moment.kind == "end":
+            tabs = self._view.evidence.tabs
+            if active and not any(tab.active for tab in tabs):
+                return _open("which tab was current at the end was not recorded")
+            urls = [tab.url for tab in tabs if tab.active or not active]
+            return _best(
+                [self._address(target, url, "open at the end: ") for url in urls if active or url not in moment.shown]
+            )
+        if moment.kind in ("start", "address"):
+            return self._address(target, moment.url, "the agent began at " if moment.kind == "start" else "")
+        return NO
+
+    def _address(self, target: UrlTarget, url: str, how: str) -> Hit:
+        places = [address for address in (target.exact, target.at) if address is not None]
+        for site in sorted({place.site for place in places if place.site} if places else {target.site}):
+            base = base_of(site, self._sites)
+            if base is None:
+                return _open(f"the address of {site} was not recorded")
+            if not on_site(url, base):
+                return NO
+        if not is_page(url) or lacks(target, url, self._sites):
+            return NO
+        hit = Hit(known=True, by=how + clip(url, 200))
+        if target.param:
+            values = values_of(url, target.param)
+            if target.match is None:
+                return hit if any(value.strip() for value in values) else NO
+            return _best([self._holds(target.match, value, hit) for value in values])
+        if target.match is None:
+            return hit
+        if target.match.how == "semantic":
+            return self._holds(target.match, url, hit)
+        return hit if is_within(target, url, base_of(target.site, self._sites) or "") else NO
+
+    # --- elements and values
+
+    def _element(self, target: ElementTarget, moment: Moment) -> Hit:
+        if moment.kind == "gap":
+            return _gap(moment) if moment.elements else NO
+        event = moment.event
+        if event is None or event.event not in (target.event or ACTS):
+            return NO
+        return self._at(target, event, Hit(known=True, by=_told(event)))
+
+    def _value(self, target: ValueTarget, moment: Moment) -> Hit:
+        if moment.kind == "gap":
+            return _gap(moment) if moment.elements else NO
+        event = moment.event
+        if event is None or event.event not in _VALUED or not moment.settled:
+            return NO
+        place = self._at(target, event, Hit(known=True, by=f"{_told(event)}: {clip(repr(event.value), 80)}"))
+        if place.known is False:
+            return NO
+        if event.value is None:
+            hidden = event.chain and event.chain[0].attributes.get("type", "").lower() == "password"
+            return _open("what is entered in a password's field is not recorded", "task") if hidden else NO
+        value = self._holds(target.match, event.value, place)
+        return value if value.known is not True else place
+
+    def changes(self, target: ValueTarget, moment: Moment) -> bool | None:
+        """Whether a moment gives a value to a field that is meant."""
+        event = moment.event
+        if event is None or event.event not in _VALUED:
+            return False
+        return self._at(target, event, Hit(known=True)).known
+
+    def _at(self, target: ElementTarget | ValueTarget, event: DomEvent, hit: Hit) -> Hit:
+        """Whether an event is where the target is."""
+        document = event.frame or event.url
+        if target.label:
+            if not has_label(document, target.label):
+                return NO
+        else:
+            base = base_of(target.site, self._sites)
+            if base is None:
+                return _open(f"the address of {target.site} was not recorded")
+            if not on_site(document, base):
+                return NO
+        if not target.locate:
+            return hit
+        known = hits(parse_selector(target.locate), event)
+        if known is None:
+            why = parse_selector(target.locate).undecidable or "what was recorded of its surroundings does not tell"
+            return _open(f"whether the {_told(event)} is on {clip(target.locate, 80)} can't be told: {why}")
+        return hit if known else NO
+
+    # --- texts
+
+    def _text(self, target: TextTarget, moment: Moment) -> Hit:
+        if target.of == "noted":
+            if moment.kind != "note":
+                return NO
+            return self._holds(target.match, moment.text, Hit(known=True, by=f'noted "{clip(moment.text, 80)}"'))
+        if moment.kind != "end":
+            return NO
+        answer = self._view.evidence.text_answer
+        if answer is None:
+            return NO
+        return self._holds(target.match, answer, Hit(known=True, by=f'the answer "{clip(answer, 80)}"'))
+
+    def _holds(self, match: Match, text: str, hit: Hit) -> Hit:
+        if match.how == "semantic":
+            told = self._judged(match.text, text)
+            return hit if told.known else told
+        if match.how == "exact" and not match.text.strip():
+            return hit if not text.strip() else NO
+        if match.how == "exact":
+            wanted = TextMatch(exact=match.text, case=match.case)
+        else:
+            wanted = TextMatch(includes=(match.text,), case=match.case)
+        return hit if judge_text(wanted, text).holds else NO
+
+    def _judged(self, rule: str, text: str) -> Hit:
+        """What the judge says; each text is asked about once."""
+        if not text.strip():
+            return NO
+        key = (rule, text)
+        if key not in self._told:
+            self._told[key] = self._ask(rule, text)
+        return self._told[key]
+
+    def _ask(self, rule: str, text: str) -> Hit:
+        asker = self._view.asker
+        if asker is None:
+            return _open("it needs a judge model, and there is none (--judge)", "judge")
+        count = self._asked[rule] = self._asked.get(rule, 0) + 1
+        if count > MOST_ASKED:
+            return _open(f"there are more than {MOST_ASKED} different texts to ask a judge about", "agent")
+        intent = resolve_placeholders(self._view.intent, self._sites)
+        try:
+            grade = asker.ask(Question(kind="rule", intent=intent, reference=rule, answer=text))
+        except JudgeOff as off:
+            return _open(str(off), "judge")
+        except JudgeUnreadable as error:
+            return _open(str(error), error.blame)
+        except JudgeError as error:
+            return _open(str(error), error.cause)
+        return Hit(known=grade.decision == "correct")
+
+
+def _best(found: list[Hit]) -> Hit:
+    """The first that reaches it, else the first of which there is no telling."""
+    return next((each for known in (True, None) for each in found if each.known is known), NO)
+
+
+def _gap(moment: Moment) -> Hit:
+    return _open(moment.why, "agent" if moment.by_agent else None)
+
+
+def _told(event: DomEvent) -> str:
+    """An event in a few words."""
+    target = event.target
+    name = f' "{clip(target.name or target.text, 40)}"' if target.name or target.text else ""
+    return f"{event.event} on {target.role or target.tag or 'an element'}{name}"

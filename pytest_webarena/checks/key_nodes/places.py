@@ -1,0 +1,92 @@
+"""Addresses as key nodes look at them: whose they are, and which part of them counts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from pytest_webarena.checks.key_nodes.model import ANY_SITE, UrlTarget, site_label
+from pytest_webarena.checks.urls import parse_url, same_place
+
+__all__ = ["base_of", "has_label", "is_page", "is_within", "lacks", "on_site", "values_of"]
+
+
+def is_page(url: str) -> bool:
+    """Whether it is an address that a server answers: not ``about:``, ``data:``, ``blob:`` or a browser's own.
+
+    >>> is_page("http://shop.test/"), is_page("blob:http://shop.test/1"), is_page("chrome-error://chromewebdata/")
+    (True, False, False)
+    """
+    parsed = parse_url(url)
+    return parsed is not None and parsed.scheme in ("http", "https") and bool(parsed.host)
+
+
+def base_of(site: str, sites: Mapping[str, str]) -> str | None:
+    """Where a site begins; None when that was not recorded."""
+    return "" if site == ANY_SITE else sites.get(site)
+
+
+def on_site(url: str, base: str) -> bool:
+    """Whether ``url`` is a page of the site that begins at ``base``, or for an empty one a page of any."""
+    if not is_page(url):
+        return False
+    parsed, begin = parse_url(url), parse_url(base)
+    if not base or parsed is None or begin is None:
+        return not base
+    folder = begin.path.rstrip("/")
+    return parsed.origin == begin.origin and (parsed.path == folder or f"{parsed.path}/".startswith(f"{folder}/"))
+
+
+def has_label(url: str, label: str) -> bool:
+    """Whether its host has this label."""
+    parsed = parse_url(url)
+    return parsed is not None and is_page(url) and site_label(parsed.host) == label.casefold()
+
+
+def is_within(target: UrlTarget, url: str, base: str) -> bool:
+    """Whether a page's address includes the target's text, where such a text may stand."""
+    assert target.match is not None
+    wanted = target.match.text
+    parts = urlsplit(url.strip())
+    subject, wanted = _path(parts.path or "/"), _path(wanted)
+    if not base:
+        subject = (parts.hostname or "") + subject
+    if "#" in wanted:
+        subject += f"#{unquote(parts.fragment)}"
+    return wanted in subject or (wanted.endswith("/") and wanted in f"{subject}/")
+
+
+def _path(text: str) -> str:
+    """Decoded, but for what would change its parts: ``%2F`` is no slash of a path.
+
+    >>> _path("/caf%C3%A9/a%2Fb")
+    '/café/a%2Fb'
+    """
+    parts = (unquote(part) for part in text.split("/"))
+    return "/".join(part.replace("/", "%2F") for part in parts)
+
+
+def lacks(target: UrlTarget, url: str, sites: Mapping[str, str]) -> str:
+    """Why a page is not at the target's address; empty when it is, or the target has none."""
+    actual = parse_url(url)
+    for address, exact in ((target.exact, True), (target.at, False)):
+        wanted = parse_url(address.resolve(sites) or "") if address is not None else None
+        if address is not None and (wanted is None or actual is None):
+            return "it can't be compared"
+        if wanted is not None and actual is not None and (why := same_place(actual, wanted, exact=exact)):
+            return why
+    return ""
+
+
+def values_of(url: str, name: str) -> tuple[str, ...]:
+    """All values of a parameter in the query, decoded.
+
+    >>> values_of("http://shop.test/?q=a+b&q=%252F&x=1", "q")
+    ('a b', '%2F')
+    """
+    try:
+        query = urlsplit(url.strip()).query
+        pairs = parse_qsl(query, keep_blank_values=True)
+    except ValueError:
+        return ()
+    return tuple(value for key, value in pairs if key == name)

@@ -1,0 +1,140 @@
+"""What was recorded of a trial as one row of moments, each of which may reach a key node."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from pytest_webarena.actions import Note
+from pytest_webarena.evidence import Evidence, StepRecord
+from pytest_webarena.signals import AddressChanged, DomEvent, Signal
+
+__all__ = ["BEFORE", "Moment", "moments"]
+
+BEFORE = -1
+"""The step of what was there when the agent began."""
+
+_VALUED = ("input", "change")
+_ACTED = frozenset({"click", "type", "select", "check"})
+"""Kinds of action that make DOM events."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moment:
+    """Something that happened, and when."""
+
+    kind: Literal["start", "address", "event", "note", "gap", "end"]
+    """``gap``: something may have happened that was not recorded."""
+    step: int | None
+    """Index of the step, `BEFORE` the first one; None when there is no telling."""
+    url: str = ""
+    """Of the tab's page."""
+    event: DomEvent | None = None
+    settled: bool = True
+    """Of an event: whether its value is what was entered, and not the beginning of it."""
+    text: str = ""
+    """Of a note."""
+    why: str = ""
+    """Of a gap: why nothing was recorded."""
+    elements: bool = True
+    addresses: bool = True
+    """Of a gap: what may have happened in it."""
+    by_agent: bool = False
+    """Of a gap: whether there was too much to record."""
+    shown: frozenset[str] = frozenset()
+    """Of the end: the addresses that came up before, each at its moment."""
+
+
+def moments(evidence: Evidence) -> tuple[Moment, ...]:
+    """All of them, in order; the first is the start if that is known, the last one is the end."""
+    found = tuple(_moments(evidence))
+    shown = frozenset(each.url for each in found if each.kind in ("start", "address"))
+    steps = evidence.steps
+    return (*found, Moment(kind="end", step=steps[-1].index if steps else BEFORE, shown=shown))
+
+
+def _moments(evidence: Evidence) -> Iterator[Moment]:
+    steps, signals = evidence.steps, evidence.signals
+    if steps and steps[0].url_before:
+        yield Moment(kind="start", step=BEFORE, url=steps[0].url_before)
+    if signals is None:
+        yield from _by_steps(steps)
+        yield Moment(kind="gap", step=None, why="what happened in the browser was not recorded")
+    else:
+        yield from _by_signals(signals, steps, evidence.signals_after)
+        if evidence.lost_signals:
+            why = f"{evidence.lost_signals:,} later signals of the browser had no room in the record"
+            yield Moment(kind="gap", step=None, why=why, by_agent=True)
+        elif not any(isinstance(signal, DomEvent) for signal in signals) and any(map(_acts, steps)):
+            yield Moment(kind="gap", step=None, why="no events of pages were recorded", addresses=False)
+
+
+def _acts(step: StepRecord) -> bool:
+    return not step.error and step.action.get("kind") in _ACTED
+
+
+def _by_steps(steps: Sequence[StepRecord]) -> Iterator[Moment]:
+    """Where the agent is known to have been, for want of signals."""
+    for step in steps:
+        for url in (step.url_before, step.url_after):
+            if url:
+                yield Moment(kind="address", step=step.index, url=url)
+        yield from _note(step)
+
+
+def _by_signals(signals: Sequence[Signal], steps: Sequence[StepRecord], after: Sequence[int]) -> Iterator[Moment]:
+    """Signals and notes as they came. Without the number of signals per step, notes stand at the end."""
+    settled = _settled(signals, after)
+    known = len(after) == len(steps)
+    done = 0
+    for step, until in zip(steps, after, strict=False) if known else ():
+        for index in range(done, min(until, len(signals))):
+            yield from _signal(signals[index], step.index, settled[index])
+        done = max(done, until)
+        yield from _note(step)
+    rest = steps[-1].index if steps and known else None
+    for index in range(done, len(signals)):
+        yield from _signal(signals[index], rest, settled[index])
+    if not known:
+        for step in steps:
+            yield from _note(step)
+
+
+def _signal(signal: Signal, step: int | None, settled: bool) -> Iterator[Moment]:
+    if isinstance(signal, AddressChanged):
+        yield Moment(kind="address", step=step, url=signal.url)
+    elif isinstance(signal, DomEvent):
+        yield Moment(kind="event", step=step, url=signal.url, event=signal, settled=settled)
+
+
+def _note(step: StepRecord) -> Iterator[Moment]:
+    if step.action.get("kind") == Note.kind and not step.error:
+        yield Moment(kind="note", step=step.index, text=str(step.action.get("text", "")))
+
+
+def _settled(signals: Sequence[Signal], after: Sequence[int]) -> list[bool]:
+    """Of each signal, whether no other value of the same field follows at once: who types 200 has not entered 20."""
+    ends = set(after)
+    settled = [True] * len(signals)
+    open_: tuple[int, object] | None = None
+    for index, signal in enumerate(signals):
+        if index in ends:
+            open_ = None  # a step is over: what the field holds then was entered
+        if not isinstance(signal, DomEvent):
+            open_ = None
+        elif signal.event in _VALUED and signal.value is not None:
+            field = _field(signal)
+            if open_ is not None and open_[1] == field:
+                settled[open_[0]] = False
+            open_ = (index, field)
+        elif open_ is not None and _field(signal) != open_[1]:
+            open_ = None
+    return settled
+
+
+def _field(event: DomEvent) -> object:
+    """The same for events of the same element, as far as a record tells."""
+    places = tuple((each.tag, each.nth, each.within) for each in event.chain)
+    names = event.chain[0].attributes if event.chain else {}
+    return (event.tab, event.frame, event.target.selector, places, names.get("id"), names.get("name"))

@@ -1,0 +1,214 @@
+"""Selectors against recorded elements: yes, no, or no telling."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from pytest_webarena.checks.key_nodes.chains import hits
+from pytest_webarena.checks.key_nodes.selector_reading import LONGEST, SelectorFault, parse_selector
+
+from .trials import element, event
+
+PAGE = "html > body.home > main#shop[data-kind=toys] > ul > li.item.hot > a[href=/kettle] > span.label"
+
+
+@pytest.mark.parametrize(
+    ("selector", "known"),
+    [
+        ("span", True),
+        ("css=span.label", True),
+        ("SPAN", True),
+        ("span.Label", False),
+        ("*", True),
+        ("a", True),  # it lies within the link
+        ("body", True),
+        ("button", False),
+        ("li > a > span", True),
+        ("li > span", False),
+        ("li span", True),
+        ("main#shop li.item.hot", True),
+        ("main#shop li.item.cold", False),
+        ("div, a", True),
+        ("a[href]", True),
+        ("a[href='/kettle']", True),
+        ('a[href="/KETTLE" i]', True),
+        ("a[href='/KETTLE']", False),
+        ("a[href^='/ket']", True),
+        ("a[href$=tle]", True),
+        ("a[href*=ettl]", True),
+        ("a[href^='']", False),
+        ("li[class~=hot]", True),
+        ("li[class~='item hot']", False),
+        ("main[data-kind|=toys]", True),
+        ("[title]", False),
+        ("li:first-child", True),
+        ("li:nth-child(2)", False),
+        ("li:nth-child(odd)", True),
+        ("li:nth-child(n+2)", False),
+        ("li:nth-child(-n+3)", True),
+        ("li:nth-last-of-type(1)", True),
+        ("li:only-child", True),
+        ("span:not(.label)", False),
+        ("a:not(.label)", True),
+        (":is(button, a):not([disabled])", True),
+        (":where(main, nav) a", True),
+        (":root", True),
+        ("span:root", False),
+        ("html:root > body", True),
+        ("main >> a", True),
+        ("nav >> a", False),
+        ("a >> main", False),
+        ("css=main >> visible=true >> css=span", True),
+        ("id=shop", True),
+        ("role=link", True),
+        ("role=listitem >> role=link", True),
+        ("role=button", False),
+        ("div + a", False),  # the first child has nothing before it
+        ("div ~ span", False),
+        ("a:hover", None),
+        ("b:hover", False),
+        ("li:has(b)", None),
+        ("nav:has(b)", False),
+        ("xpath=//a", None),
+        ("//a", None),
+        ("a >> nth=0", None),
+        ("nth=0 >> b", False),
+        ("role=region", False),
+        (r"#\73hop", True),
+        (r"main#sho\p", True),
+    ],
+)
+def test_selectors(selector: str, known: bool | None) -> None:
+    assert hits(parse_selector(selector), event(PAGE)) is known
+
+
+@pytest.mark.parametrize(
+    ("selector", "known"),
+    [("div + li", None), ("div ~ li", None), ("div + p", False), ("li:nth-child(3)", True), ("li:last-child", False)],
+)
+def test_siblings_are_not_known(selector: str, known: bool | None) -> None:
+    base = event("html > ul")
+    place = element("li", nth=3, children=5, nth_of_type=2, of_type=2, within="element")
+    made = replace(base, chain=(place, *base.chain))
+    assert hits(parse_selector(selector), made) is known
+
+
+def test_a_shadow_tree_is_no_border_and_a_frame_is_one() -> None:
+    """As in Playwright: its selectors look into shadow trees and never into frames."""
+    shadow = event("html > body > x-shop#host >>> div > button#buy")
+    assert hits(parse_selector("x-shop button"), shadow)
+    assert hits(parse_selector("x-shop > div"), shadow)
+    frame = event("html > body > iframe#pay | html > body > button#buy")
+    assert hits(parse_selector("body > button"), frame)
+    assert hits(parse_selector("iframe button"), frame) is False
+    assert hits(parse_selector("#pay"), frame) is False
+    assert hits(parse_selector("html:root button"), frame)
+
+
+def test_what_was_cut_is_not_guessed() -> None:
+    cut = event("div > button#buy", whole=False)
+    assert hits(parse_selector("#buy"), cut)
+    assert hits(parse_selector("form #buy"), cut) is None
+    assert hits(parse_selector("div > #buy"), cut)
+    assert hits(parse_selector("section > div"), cut) is None
+    assert hits(parse_selector("section > #buy"), cut) is None  # something further out may be a hit of its own
+    assert hits(parse_selector("#buy"), event("")) is None
+
+
+def test_attributes_that_were_cut() -> None:
+    long = event(f"a[href={'x' * 299}…]")
+    for selector, known in {
+        f"a[href^={'x' * 200}]": True,
+        "a[href^=y]": False,
+        "a[href$=x]": None,
+        "a[href*=xx]": True,
+        "a[href*=y]": None,
+        f"a[href={'x' * 400}]": None,
+        "a[href=y]": False,
+        "a[href~=x]": None,
+        "a[href|=y]": False,
+    }.items():
+        assert hits(parse_selector(selector), long) is known, selector
+    many = event("a" + "".join(f"[a{number}=1]" for number in range(40)))
+    assert hits(parse_selector("[title]"), many) is None
+    assert hits(parse_selector("[a7='1']"), many) is True
+
+
+@pytest.mark.parametrize(
+    ("selector", "known"),
+    [
+        ("text=buy", True),
+        ('text="Buy now"', True),
+        ('text="Buy"', False),
+        ("text=sell", False),
+        ("text=Please buy now, or else", None),  # may be what is around it
+        ('"Buy now"', True),
+        (":text('buy')", True),
+        ("b:text-is('Buy now')", True),
+        ("button:has-text('Buy')", True),
+        ("button:has-text('Sell')", None),
+        ('role=button[name="Buy now"]', None),  # the rest of the button's text is not recorded
+        ('role=button[name="Sell"]', False),
+        ('role=button[name="buy now" i]', None),
+        ("role=button[name=/buy/]", None),
+        ("role=button[disabled]", None),
+        ("role=button", True),
+    ],
+)
+def test_texts_and_names(selector: str, known: bool | None) -> None:
+    made = event("html > button > b", target={"text": "Buy now"})
+    assert hits(parse_selector(selector), made) is known
+
+
+def test_names_that_were_recorded() -> None:
+    own = event("html > button", target={"role": "button", "name": "Buy", "text": "x"})
+    assert hits(parse_selector('role=button[name="Buy"]'), own)
+    assert hits(parse_selector('role=button[name="buy"]'), own) is False
+    assert hits(parse_selector('role=link[name="Buy"]'), own) is False
+    label = event("html > button[aria-label=Buy] > svg")
+    assert hits(parse_selector('role=button[name="Buy"]'), label)
+    assert hits(parse_selector('role=button[name="Sell"]'), label) is False
+
+
+@pytest.mark.parametrize(
+    ("tag", "role"),
+    [
+        ("a[href=/]", "link"),
+        ("a", ""),
+        ("input", "textbox"),
+        ("input[type=checkbox]", "checkbox"),
+        ("input[type=search]", "searchbox"),
+        ("input[list=x]", "combobox"),
+        ("input[type=password]", ""),
+        ("select", "combobox"),
+        ("select[multiple=]", "listbox"),
+        ("div[role=button]", "button"),
+        ("h2", "heading"),
+    ],
+)
+def test_roles(tag: str, role: str) -> None:
+    known = hits(parse_selector(f"role={role or 'button'}"), event(f"html > {tag}"))
+    assert known is bool(role)
+
+
+@pytest.mark.parametrize(
+    "selector",
+    [
+        "", " ", "a >> ", ">> a", "a[", "a[]", "a[x", "a[x=]", "a[=x]", "a > ", "> a", "a,", ",a", "a..b", "#", "a#",
+        ":foo", ":foo(1)", ":nth-child(x)", ":not(", ":not()", "a::before", "role=", "role=Button", "role=button[name]",
+        "role=button[", "css=", "foo=bar", "a b}", "1a", "a" * (LONGEST + 1), ":not(" * 9 + "a" + ")" * 9,
+    ],
+)  # fmt: skip
+def test_no_selectors(selector: str) -> None:
+    with pytest.raises(SelectorFault, match=r"\w"):
+        parse_selector(selector)
+
+
+def test_selectors_that_no_record_can_answer_say_so() -> None:
+    assert "XPath" in parse_selector("//a").undecidable
+    assert "beside" in parse_selector("a + b").undecidable
+    assert parse_selector("a + b, c").undecidable == ""
+    assert parse_selector("a:hover").undecidable
+    assert parse_selector("main >> a > b").undecidable == ""

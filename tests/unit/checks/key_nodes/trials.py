@@ -1,0 +1,137 @@
+"""Trials made by hand for the tests of key nodes: signals from a line each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pytest_webarena.actions import Click, Goto, Note, Selector, Stop, as_record
+from pytest_webarena.checks import CheckResult, judge
+from pytest_webarena.evidence import Evidence, StepRecord, TabState
+from pytest_webarena.signals import AddressChanged, DomEvent, ElementRecord, Signal, TargetRecord
+
+from ..helpers import SITES, task
+
+SHOP = "http://shopping.test"
+
+
+def at(path: str, *, tab: int = 0) -> AddressChanged:
+    """A tab shows an address; a path is the shop's."""
+    return AddressChanged(time=0.0, tab=tab, url=path if not path.startswith("/") else SHOP + path)
+
+
+def element(text: str, **more: Any) -> ElementRecord:
+    """An element from ``tag#id.class[name=value]``, for short."""
+    attributes: dict[str, str] = {}
+    while text.endswith("]"):
+        text, _, last = text[:-1].rpartition("[")
+        name, _, value = last.partition("=")
+        attributes[name] = value
+    head, *classes = text.split(".")
+    tag, _, id = head.partition("#")
+    if id:
+        attributes["id"] = id
+    if classes:
+        attributes["class"] = " ".join(classes)
+    return ElementRecord(
+        **{"tag": tag, "attributes": attributes, "nth": 1, "children": 1, "nth_of_type": 1, "of_type": 1, **more}
+    )
+
+
+def chain(path: str) -> tuple[ElementRecord, ...]:
+    """A chain from ``html > form#buy > button``, outermost first; ``>>>`` enters a shadow tree, ``|`` a frame."""
+    words = path.split()
+    found: list[ElementRecord] = []
+    within = "root"
+    for word in words:
+        if word in (">", ">>>", "|"):
+            within = {">": "element", ">>>": "shadow", "|": "frame"}[word]
+        else:
+            found.append(element(word, within=within))
+    return tuple(reversed(found))
+
+
+def event(
+    path: str,
+    name: str = "click",
+    *,
+    value: str | None = None,
+    on: str = "/",
+    frame: str = "",
+    whole: bool = True,
+    target: Mapping[str, Any] | None = None,
+    tab: int = 0,
+) -> DomEvent:
+    """An event of a page."""
+    elements = chain(path)
+    return DomEvent(
+        time=0.0,
+        tab=tab,
+        url=on if not on.startswith("/") else SHOP + on,
+        event=name,
+        target=TargetRecord(tag=elements[0].tag if elements else "", **(target or {})),
+        value=value,
+        chain=elements,
+        whole=whole,
+        frame=frame,
+    )
+
+
+def typed(path: str, value: str, **more: Any) -> DomEvent:
+    """A field's new value."""
+    return event(path, "input", value=value, **more)
+
+
+def trial(
+    *steps: Sequence[Signal] | str,
+    start: str = "/",
+    answer: str | None = None,
+    end: str = "",
+    counted: bool = True,
+    **facts: Any,
+) -> Evidence:
+    """A trial of which each step is what it made happen, or a text that it notes. A last step answers."""
+    signals: list[Signal] = []
+    after: list[int] = []
+    records: list[StepRecord] = []
+    here = start if not start.startswith("/") else SHOP + start
+    for each in steps:
+        before = here
+        action: Any = Note(each) if isinstance(each, str) else Goto("/")
+        if not isinstance(each, str):
+            signals += each
+            if any(isinstance(signal, DomEvent) for signal in each):
+                action = Click(Selector("css=a"))
+            here = next((signal.url for signal in reversed(each) if isinstance(signal, AddressChanged)), here)
+        records.append(_step(len(records), action, before, here))
+        after.append(len(signals))
+    if answer is not None:
+        records.append(_step(len(records), Stop(answer), here, here))
+        after.append(len(signals))
+    final = end if end and not end.startswith("/") else SHOP + end if end else here
+    values: dict[str, Any] = {
+        "answer": answer,
+        "stop_reason": "answered",
+        "tabs": (TabState(url=final, title="", html="", active=True),),
+        "steps": tuple(records),
+        "signals": tuple(signals),
+        "signals_after": tuple(after) if counted else (),
+        "sites": SITES,
+    }
+    return Evidence(**{**values, **facts})
+
+
+def _step(index: int, action: Any, before: str, after: str) -> StepRecord:
+    return StepRecord(index=index, action=as_record(action), raw="", url_before=before, url_after=after)
+
+
+def judged(nodes: str, recorded: Evidence, *, asker: Any = None) -> CheckResult:
+    """The result of ``key_nodes: …`` over a trial, read back from JSON as if it had been stored."""
+    stored = Evidence.from_json(recorded.to_json())
+    [only] = judge(task(f"- key_nodes: {nodes}"), stored, asker=asker).results
+    return only
+
+
+def reached(result: CheckResult) -> str:
+    """Which nodes were reached, a character each: ``+``, ``-``, or ``?`` where there is no telling."""
+    return "".join("?" if part.open else "+" if part.by else "-" for part in result.parts)

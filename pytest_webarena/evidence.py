@@ -25,6 +25,7 @@ __all__ = [
     "JsonValue",
     "Probe",
     "RequestRecord",
+    "SeenPage",
     "StepRecord",
     "StopReason",
     "TabState",
@@ -262,6 +263,16 @@ class Probe:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SeenPage:
+    """The current page as it was when an agent decided on a step: only recorded for gradings that look at it."""
+
+    step: int
+    url: str
+    html: str
+    """The serialised DOM."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
     """Everything recorded of one attempt."""
 
@@ -280,6 +291,8 @@ class Evidence:
     """How many came after there was no more room for them."""
     signals_after: tuple[int, ...] = ()
     """How many of the signals there were when each step was over; empty when nobody counted."""
+    pages: tuple[SeenPage, ...] = ()
+    """The page before each step, for gradings that look at it; those that did not answer are missing."""
     sites: Mapping[str, str] = field(default_factory=dict)
     """Site name to base URL as the agent saw it, without a trailing slash."""
     answer_format: AnswerFormat = "text"
@@ -320,6 +333,7 @@ class Evidence:
             signals=tuple(map(signal_from_json, signals)) if (signals := data.get("signals")) is not None else None,
             lost_signals=data.get("lost_signals", 0),
             signals_after=tuple(data.get("signals_after", ())),
+            pages=tuple(SeenPage(**page) for page in data.get("pages", ())),
             sites=dict(data["sites"]),
             answer_format=data.get("answer_format", "text"),
         )

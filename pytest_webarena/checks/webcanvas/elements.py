@@ -7,7 +7,7 @@ import importlib
 import importlib.util
 from typing import Any
 
-__all__ = ["missing_libraries", "same_element", "selector_fault"]
+__all__ = ["MAPPED", "first_element", "missing_libraries", "same_element", "selector_fault"]
 
 MAPPED = frozenset({"span", "h1", "h2", "h3", "h4", "h5", "h6", "div", "li", "ul", "p"})
 """References for which acting on one of the nearest ancestors counts as well."""
@@ -28,6 +28,14 @@ def same_element(html: str, acted: str | None, reference: str, method: str = "se
     it can't be read or found, as the original fails there.
     """
     return _by_xpath(html, acted, reference) if method == "xpath" else _by_selector(html, acted, reference)
+
+
+def first_element(html: str, selector: str | None) -> Any:
+    """The first element for a selector, as Beautiful Soup has it; None for none, or for what is no selector."""
+    try:
+        return _soup(html).select_one(selector)
+    except Exception:  # whatever the parser or the selectors raise
+        return None
 
 
 def selector_fault(selector: str) -> str:

@@ -36,9 +36,10 @@ __all__ = [
     "cut",
 ]
 
-SCHEMA_VERSION = 6
+SCHEMA_VERSION = 7
 """2 added what a model said and cost to `StepRecord`; 3 the form of the answer, and bodies of responses; 4 what the
-record of requests had no room for; 5 signals; 6 that a check found more than can be judged."""
+record of requests had no room for; 5 signals; 6 that a check found more than can be judged;
+7 DOM events among the signals, whether anybody listened for them, and how many signals each step made."""
 
 LONGEST_TEXT = 100_000
 """Characters of any one text of an agent's that is recorded and judged, its answer included. Nobody who knows an answer
@@ -293,6 +294,9 @@ class Evidence:
     """How many of the signals there were when each step was over; empty when nobody counted."""
     pages: tuple[SeenPage, ...] = ()
     """The page before each step, for gradings that look at it; those that did not answer are missing."""
+    dom_events: bool | None = None
+    """Whether DOM events are among the signals; False where the browser let nobody listen for them, None in evidence of
+    older versions, which has none. Without listeners there is no telling what was clicked."""
     sites: Mapping[str, str] = field(default_factory=dict)
     """Site name to base URL as the agent saw it, without a trailing slash."""
     answer_format: AnswerFormat = "text"
@@ -334,6 +338,7 @@ class Evidence:
             lost_signals=data.get("lost_signals", 0),
             signals_after=tuple(data.get("signals_after", ())),
             pages=tuple(SeenPage(**page) for page in data.get("pages", ())),
+            dom_events=data.get("dom_events"),
             sites=dict(data["sites"]),
             answer_format=data.get("answer_format", "text"),
         )

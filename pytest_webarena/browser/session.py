@@ -85,7 +85,7 @@ class Session:
         self._told = 0
         self._error = ""
         self._downloads = Downloads(self._events.append)
-        self.signals = SignalLog()
+        self.signals = SignalLog(dom_events=engine.config.browser_name == "chromium")
         """What happened in its tabs since the first pages were asked for, whoever did it."""
         self._reader_or_none: CheckReader | None = None
         self._before: tuple[frozenset[Request], frozenset[str]] = frozenset(), frozenset()

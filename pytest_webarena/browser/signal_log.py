@@ -5,7 +5,15 @@ from __future__ import annotations
 import time
 
 from pytest_webarena.evidence import cut
-from pytest_webarena.signals import AddressChanged, DialogClosed, DialogOpened, Signal
+from pytest_webarena.signals import (
+    AddressChanged,
+    DialogClosed,
+    DialogOpened,
+    DomEvent,
+    ElementRecord,
+    Signal,
+    TargetRecord,
+)
 
 __all__ = ["SignalLog", "TabSignals"]
 
@@ -13,27 +21,39 @@ _MOST = 10_000
 """Signals of one session that are kept; a page in a loop makes as many as it is let."""
 _LONGEST = 10_000
 """Characters of an address or a text: ``data:`` addresses are as long as a page likes."""
+_DOM_EVENTS = 50_000_000
+"""Characters of all DOM events, as they were told."""
 
 
 class SignalLog:
     """Written on the session's loop, from events that come anyway; may be read from any thread."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, dom_events: bool = False) -> None:
+        self.dom_events = dom_events
+        """Whether tabs are listened to for the events of their documents, if their browser lets anybody."""
         # A clock that is set while a trial goes on must not turn its order around.
         self._epoch = time.time() - time.monotonic()
         self._signals: list[Signal] = []
         self._tabs = 0
+        self._room = _DOM_EVENTS
+        self._field: object = None
+        """The field that the last signal tells the input of; None if it tells something else."""
+        self._given = 0
+        """How many signals somebody has been given, who need not ask for them again."""
         self.lost = 0
         """How many there was no room for."""
 
     def restart(self) -> None:
         """Forget what came before the first step."""
         self._signals = []
+        self._room, self._field, self._given = _DOM_EVENTS, None, 0
         self.lost = 0
 
     def since(self, number: int = 0) -> tuple[Signal, ...]:
-        """All signals but the first ``number``."""
-        return tuple(self._signals[number:])
+        """All signals but the first ``number``. None that was given changes any more."""
+        signals = self._signals  # the list may be another one in the next moment
+        self._given = len(signals)
+        return tuple(signals[number : self._given])
 
     def of_tab(self) -> TabSignals:
         """The log of a tab that has just come up."""
@@ -46,10 +66,24 @@ class SignalLog:
 
     def add(self, signal: Signal) -> None:
         """Keep a signal, if there is room."""
+        self._field = None
         if len(self._signals) < _MOST:
             self._signals.append(signal)
         else:
             self.lost += 1
+
+    def add_event(self, signal: DomEvent, field: object, size: int) -> None:
+        """Keep a DOM event, if there is room for its ``size``; input of the same field as the one before in its place,
+        for whoever types letter by letter."""
+        if size > self._room:
+            self.lost += 1
+            return
+        self._room -= size
+        if signal.event == "input" and self._field == field and self._given < len(self._signals):
+            self._signals[-1] = signal
+            return
+        self.add(signal)
+        self._field = field if signal.event == "input" and self._signals[-1] is signal else None
 
 
 class TabSignals:
@@ -63,7 +97,42 @@ class TabSignals:
         self._open = 0
         """Which of the dialogs is open; 0 for none."""
 
+    @property
+    def dom_events(self) -> bool:
+        """Whether somebody wants the events of its documents."""
+        return self._log.dom_events
+
     # Called from handlers of events: these must not raise.
+
+    def dom_event(
+        self,
+        *,
+        event: str,
+        target: TargetRecord,
+        value: str | None,
+        chain: tuple[ElementRecord, ...],
+        whole: bool,
+        frame: str,
+        field: object,
+        size: int,
+    ) -> None:
+        """Input made an event in one of its documents. ``field`` stands for the element in this session."""
+        signal = DomEvent(
+            time=self._log.now(),
+            tab=self._number,
+            url=self._url,
+            event=event,
+            target=target,
+            value=value,
+            chain=chain,
+            whole=whole,
+            frame=frame,
+        )
+        self._log.add_event(signal, (self._number, field), size)
+
+    def lost(self) -> None:
+        """Something happened that can't be told."""
+        self._log.lost += 1
 
     def shows(self, url: str) -> None:
         """The tab's page has this address now, which may be the one it had."""

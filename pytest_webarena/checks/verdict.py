@@ -13,7 +13,7 @@ __all__ = ["VERDICT_VERSION", "CheckResult", "Part", "Verdict"]
 VERDICT_VERSION = 2
 """Of the JSON form; 2 added the grading, and whose fault it is that a check has no score."""
 
-_OF_KEY_NODES = ("function", "step", "by", "open", "forbidden")
+_OF_KEY_NODES = ("function", "step", "by", "open", "forbidden", "free")
 """What only parts of key nodes have."""
 
 
@@ -43,6 +43,8 @@ class Part:
     """Of a key node: whether there is no telling if it was reached."""
     forbidden: bool = False
     """Of a key node: whether it must not be reached."""
+    free: bool = False
+    """Of a key node: whether the page on which the agent began reaches it, or a site's first page does."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

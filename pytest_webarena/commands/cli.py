@@ -130,6 +130,10 @@ def _parser() -> argparse.ArgumentParser:
         commands.add_parser("rubric", help="rubrics: have their items written, compare a judge's points with people's")
     )
 
+    from pytest_webarena.commands import labels
+
+    labels.add_arguments(commands.add_parser("labels", help="what people say of trials beside what their checks say"))
+
     from pytest_webarena.commands import memorised
 
     memorised.add_arguments(

@@ -11,15 +11,26 @@ from pytest_webarena.checks.asking import Decision, Question, QuestionKind
 from pytest_webarena.errors import UsageError, closest
 from pytest_webarena.llm_judge.labelled import list_in, mapping_of, read_labelled, text_in
 
-__all__ = ["SHIPPED_ANSWERS", "SHIPPED_FORMULAS", "LabelledAnswer", "LabelledSet", "read_answers"]
+__all__ = [
+    "SHIPPED_ANSWERS",
+    "SHIPPED_FORMULAS",
+    "SHIPPED_RULES",
+    "LabelledAnswer",
+    "LabelledSet",
+    "read_answers",
+    "set_of",
+]
 
 SHIPPED_ANSWERS = Path(__file__).with_name("answers.yaml")
 SHIPPED_FORMULAS = Path(__file__).with_name("formulas.yaml")
+SHIPPED_RULES = Path(__file__).with_name("rules.yaml")
 
-_KINDS: tuple[QuestionKind, ...] = ("equivalent", "unachievable", "formula")
+_KINDS: tuple[QuestionKind, ...] = ("equivalent", "unachievable", "formula", "rule")
 """Of one grade each; answers to rubrics are in files of their own."""
 _QUESTION_KEYS = ("kind", "subject", "intent", "reference", "answers")
-_OF_FORMULAS: Mapping[object, Decision] = {1: "correct", 0.5: "partially_correct", 0: "incorrect"}
+_SETS: Mapping[QuestionKind, str] = {"formula": "formulas", "rule": "rules"}
+"""Kinds of question with a prompt, and so a set, of their own."""
+_OF_NUMBERS: Mapping[object, Decision] = {1: "correct", 0.5: "partially_correct", 0: "incorrect"}
 _ANSWER_KEYS = ("about", "grade", "answer")
 
 
@@ -43,6 +54,11 @@ class LabelledSet:
     answers: tuple[LabelledAnswer, ...]
 
 
+def set_of(kind: QuestionKind) -> str:
+    """The set that questions of this kind are in, as ``--set`` calls it."""
+    return _SETS.get(kind, "answers")
+
+
 def read_answers(path: Path = SHIPPED_ANSWERS) -> LabelledSet:
     """Read a set. `UsageError` names the first entry that can't be used."""
     where = f"labelled answers {path.name}"
@@ -54,9 +70,10 @@ def read_answers(path: Path = SHIPPED_ANSWERS) -> LabelledSet:
     )
     if not answers:
         raise UsageError(f"{where}: expected at least one answer, found none")
-    own = {answer.question.kind == "formula" for answer in answers}
+    own = {set_of(answer.question.kind) for answer in answers}
     if len(own) > 1:
-        raise UsageError(f"{where}: expected formulas or other questions, found both: a judge has a prompt for each")
+        one = sorted(own - {"answers"})[0]
+        raise UsageError(f"{where}: expected {one} or other questions, found both: a judge has a prompt for each")
     return LabelledSet(version=version, answers=answers)
 
 
@@ -70,8 +87,8 @@ def _answers(data: Any, where: str) -> Iterator[LabelledAnswer]:
         place = f"{where}.answers[{number}]"
         answer = mapping_of(each, _ANSWER_KEYS, place)
         grade: Any = answer.get("grade")
-        if kind == "formula" and isinstance(grade, int | float) and not isinstance(grade, bool):
-            grade = _OF_FORMULAS.get(grade, grade)
+        if kind in _SETS and isinstance(grade, int | float) and not isinstance(grade, bool):
+            grade = _OF_NUMBERS.get(grade, grade)
         grades = ("correct", "incorrect") if kind == "unachievable" else get_args(Decision)
         if grade not in grades:
             raise UsageError(f"{place}: grade: expected one of {', '.join(grades)}, found {grade!r}")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pytest_webarena.errors import JudgeError, UsageError
 from pytest_webarena.llm.config import ModelSettings
-from pytest_webarena.llm_judge.answers import SHIPPED_ANSWERS, SHIPPED_FORMULAS, read_answers
+from pytest_webarena.llm_judge.answers import SHIPPED_ANSWERS, SHIPPED_FORMULAS, SHIPPED_RULES, read_answers, set_of
 from pytest_webarena.llm_judge.config import DEFAULT_BAR, JudgeSettings, endpoint, temperature
 from pytest_webarena.llm_judge.judge import Judge
 from pytest_webarena.llm_judge.measuring import Measurement, keep_measurement, measure
@@ -20,7 +20,7 @@ from pytest_webarena.llm_judge.rubric_report import render_rubrics
 
 __all__ = ["add_arguments", "add_judge_arguments", "judge_settings", "run"]
 
-_SETS = {"answers": SHIPPED_ANSWERS, "formulas": SHIPPED_FORMULAS, "rubrics": SHIPPED_RUBRICS}
+_SETS = {"answers": SHIPPED_ANSWERS, "formulas": SHIPPED_FORMULAS, "rubrics": SHIPPED_RUBRICS, "rules": SHIPPED_RULES}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         choices=_SETS,
         default="answers",
         dest="labelled",
-        help="what it is measured for: answers (default), whether formulas are equal, points by rubrics",
+        help="what it is measured for: answers (default), whether formulas are equal, points by rubrics, rules",
     )
     parser.add_argument("--answers", type=Path, metavar="FILE", help="labelled answers of your own, of that kind")
     parser.add_argument("--workers", type=int, default=8, metavar="N", help="requests at a time (default: 8)")
@@ -82,8 +82,8 @@ def run(options: argparse.Namespace) -> int:
             )
         else:
             answers = read_answers(file)
-            if (answers.answers[0].question.kind == "formula") != (options.labelled == "formulas"):
-                other = "formulas" if options.labelled == "answers" else "answers"
+            other = set_of(answers.answers[0].question.kind)
+            if other != options.labelled:
                 raise UsageError(f"--answers {file}: expected a set of {options.labelled}; it fits --set={other}")
             measurement = measure(judge, answers, workers=options.workers)
     except JudgeError as error:

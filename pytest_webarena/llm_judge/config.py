@@ -29,7 +29,7 @@ _DIRECTORY = Path(__file__).parent / "prompts"
 BUILTIN_PROMPTS = ("teacher",)
 """``teacher``: a grading assistant, the role that the WebArena paper gives its judge (section 3.2)."""
 
-_OF_KINDS: dict[QuestionKind, str] = {"formula": "formula", "rubric": "rubric"}
+_OF_KINDS: dict[QuestionKind, str] = {"formula": "formula", "rubric": "rubric", "rule": "rule"}
 """Kinds of question that have a prompt of their own; ``--judge-prompt`` is for the others."""
 
 DEFAULT_BAR = 0.8

@@ -164,6 +164,7 @@ class JudgeSession:
         return Grade(
             decision=read.decision,
             awards=read.awards,
+            share=read.share,
             replies=kept.replies,
             model=identity.model,
             prompt=identity.prompt,
@@ -289,6 +290,8 @@ def _wanted(question: Question, told: str) -> str:
     if question.kind == "rubric":
         fault = told.partition(": ")[2].partition(". Please")[0]
         return f"gives each item its points once, from 0 to what it is worth ({fault})"
+    if question.kind == "rule":
+        return "ends with a line of a number from 0 to 1"
     return f"ends with a line of {_either(WORDS[question.kind])}"
 
 

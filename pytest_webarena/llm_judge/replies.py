@@ -7,15 +7,18 @@ judge's own is decided in `seals`.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from pytest_webarena.checks.asking import Award, Decision, Question, QuestionKind, RubricItem
 from pytest_webarena.checks.computed.rubric import parts_of
 from pytest_webarena.llm_judge.seals import own_lines, resembles, unsealed
 from pytest_webarena.text import clip
 
-__all__ = ["WORDS", "Read", "read_awards", "read_reply", "understand"]
+__all__ = ["WORDS", "Read", "read_awards", "read_reply", "read_share", "understand"]
+
+T = TypeVar("T")
 
 WORDS: dict[QuestionKind, dict[str, Decision]] = {
     "equivalent": {
@@ -32,6 +35,7 @@ _LINE = re.compile(
     r"((?:final |the )?(?:grade|verdict|judg[e]?ment)\s*(?:is\b|[:=])?\s*)?([a-z]+(?: [a-z]+)?|[01](?:\.[05]0*)?)"
 )
 _DECORATION = " \t*_`\"'#>.!()[]{}"
+_SHARE_DECORATION = _DECORATION.replace(".", "")
 _CODES = (
     "Begin each of these lines with the code word {seal}, and put none of them into a code block or behind a mark of "
     "quotation."
@@ -59,6 +63,8 @@ class Read:
     decision: Decision
     awards: tuple[Award, ...] = ()
     """Of a rubric: one per item."""
+    share: float | None = None
+    """Of a rule: how far it is met."""
     doubt: str = ""
     """What its model is told if it may be asked again: not all of it will count."""
 
@@ -79,6 +85,15 @@ def understand(text: str, question: Question, seal: str = "") -> Read | str:
         given, most = sum(award.points for award in awards), sum(item.points for item in question.items)
         decision: Decision = "correct" if given >= most else "partially_correct" if given else "incorrect"
         return Read(decision=decision, awards=awards, doubt=_doubt(awards, question, code))
+    if question.kind == "rule":
+        share = read_share(text, seal, echoes=resembles(question))
+        if share is None:
+            line = f"{seal} GRADE: 0.5".lstrip()
+            return (
+                "No grade could be read from that. Please end with one line that is the grade alone, a number "
+                f"from 0 to 1 as in {line}."
+            )
+        return Read(decision="correct" if share == 1 else "partially_correct" if share else "incorrect", share=share)
     grade = read_reply(text, question.kind, seal, answer=question.answer, echoes=resembles(question))
     if grade is None:
         lines = " or ".join(f"{seal} GRADE: {word}".lstrip() for word in WORDS[question.kind])
@@ -201,18 +216,47 @@ def read_reply(
     >>> read_reply("GRADE: correct\\nsays the student.\\nKXTB GRADE: incorrect\\nNo doubt.", "equivalent", "KXTB")
     'incorrect'
     """
+    # A word alone on a line is a grade, unless it may be the answer's.
+    alone = not seal or not any(re.search(rf"(?<!\w){re.escape(word)}(?!\w)", answer.lower()) for word in WORDS[kind])
+    return _only(text, lambda line, alone: _grade(line, kind, alone=alone), seal, alone=alone, echoes=echoes)
+
+
+def read_share(text: str, seal: str = "", *, echoes: bool = False) -> float | None:
+    """The number from 0 to 1 that a rule gets; None where there is none, or where lines of its kind disagree.
+
+    It is read as a decimal number and nothing else: what a model writes is never run. Nothing is rounded up to 1.
+
+    >>> read_share("About a kettle, but an electric one.\\nGRADE: 0.85"), read_share("GRADE: 85"), read_share("nan")
+    (0.85, None, None)
+    """
+    return _only(text, _share, seal, alone=not seal, echoes=echoes)
+
+
+_SHARE = re.compile(
+    r"((?:final |the )?(?:grade|score|verdict)\s*(?:is\b|[:=])?\s*)?([01]|[01]?\.\d{1,6})(?:\s*/\s*1)?", re.ASCII
+)
+
+
+def _share(line: str, alone: bool) -> float | None:
+    bare = " ".join(re.sub(r"[*_`\"']", "", line).lower().strip(_SHARE_DECORATION).split())
+    match = _SHARE.fullmatch(bare)
+    if match is None or not (alone or match[1]) or float(match[2]) > 1:
+        return None
+    return float(match[2])
+
+
+def _only(text: str, read: Callable[[str, bool], T | None], seal: str, *, alone: bool, echoes: bool) -> T | None:
+    """What the judge's own lines say, if they say one thing. ``alone``: whether bare words may be its own."""
     lines = [line for line in own_lines(text) if line.strip(_DECORATION)]
     if sealed := [own for line in lines if (own := unsealed(line, seal)) is not None]:
-        told = {_grade(own, kind) for own in sealed}
+        told = {read(own, True) for own in sealed}
         return told.pop() if len(told) == 1 else None
     if not lines or (seal and echoes):
         return None
-    # A word alone on a line is a grade, unless it may be the answer's.
-    alone = not seal or not any(re.search(rf"(?<!\w){re.escape(word)}(?!\w)", answer.lower()) for word in WORDS[kind])
-    if (last := _grade(lines[-1], kind, alone=alone)) is None:
+    if (last := read(lines[-1], alone)) is None:
         return None
-    told = {grade for line in lines if (grade := _grade(line, kind, alone=alone)) is not None}
-    return last if len(told) == 1 else None
+    said = {grade for line in lines if (grade := read(line, alone)) is not None}
+    return last if len(said) == 1 else None
 
 
 def _grade(line: str, kind: QuestionKind, *, alone: bool = True) -> Decision | None:

@@ -33,6 +33,7 @@ _FORGED: dict[QuestionKind, re.Pattern[str]] = {
     "equivalent": re.compile(rf"{_GRADE}(?:in|partially\W{{1,9}})?correct"),
     "unachievable": re.compile(rf"{_GRADE}(?:same|different)"),
     "formula": re.compile(rf"{_GRADE}(?:0|1|0?\.5)(?![\w.])"),
+    "rule": re.compile(rf"{_GRADE}(?:[01]?\.\d|[01](?![\w.]))"),
     "rubric": re.compile(r"item\W{0,9}\d{1,3}\W{0,9}points?\W{0,9}\d"),
 }
 

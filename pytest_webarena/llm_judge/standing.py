@@ -26,7 +26,7 @@ class Standing:
     """In a few words, for headlines."""
 
 
-_SETS: Mapping[QuestionKind, str] = {"formula": "formulas", "rubric": "rubrics"}
+_SETS: Mapping[QuestionKind, str] = {"formula": "formulas", "rubric": "rubrics", "rule": "rules"}
 """The labelled answers that measure a judge for kinds of question which the usual ones don't have."""
 
 

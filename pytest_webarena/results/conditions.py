@@ -133,7 +133,7 @@ def browsers_of(part: Mapping[str, Any]) -> list[str]:
     return list(part.get("browsers") or raw or (DEFAULT_BROWSER,))
 
 
-_JUDGED = {"formula": "judge of formulas", "rubric": "judge of rubrics"}
+_JUDGED = {"formula": "judge of formulas", "rubric": "judge of rubrics", "rule": "judge of rules"}
 """By the name of the prompt."""
 
 

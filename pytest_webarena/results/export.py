@@ -135,6 +135,8 @@ def _summary(summary: Summary) -> dict[str, Any]:
     data["rate"] = _rate(summary.rate)
     data["by_site"] = _rates(summary.by_site)
     data["by_category"] = _rates(summary.by_category)
+    if summary.key_nodes is None:
+        del data["key_nodes"]
     return data
 
 

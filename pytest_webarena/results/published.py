@@ -7,7 +7,14 @@ from pathlib import Path
 
 import yaml
 
-__all__ = ["Published", "PublishedGroup", "published", "published_groups"]
+__all__ = [
+    "Published",
+    "PublishedGroup",
+    "PublishedKeyNodes",
+    "published",
+    "published_groups",
+    "published_key_nodes",
+]
 
 _FILE = Path(__file__).with_name("published.yaml")
 
@@ -44,6 +51,26 @@ class PublishedGroup:
     """In per cent."""
     source: str
     note: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublishedKeyNodes:
+    """One agent's published scores of key nodes."""
+
+    suite: str
+    name: str
+    completion: float
+    """Completion rate in per cent, micro."""
+    success: float
+    """SR(0) in per cent."""
+    source: str
+    note: str = ""
+
+
+def published_key_nodes(suite: str) -> tuple[PublishedKeyNodes, ...]:
+    """All scores on a suite's tasks, in the order of the file."""
+    rows = yaml.safe_load(_FILE.read_text(encoding="utf-8"))["key_nodes"]
+    return tuple(PublishedKeyNodes(**row) for row in rows if row["suite"] == suite)
 
 
 def published_groups(suite: str) -> tuple[PublishedGroup, ...]:

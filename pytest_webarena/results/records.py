@@ -30,10 +30,10 @@ __all__ = [
     "names_of",
 ]
 
-SCHEMA_VERSION = 6
+SCHEMA_VERSION = 7
 """2 added ``usage`` and ``model``; 3 ``grading``, ``verdicts``, ``judge``, ``source``, ``history`` and ``memory``; 4
 ``reruns``; 5 ``shortfall``; 6 ``chance`` and the key's ``browser``, which older records tell by the version of
-theirs."""
+theirs; 7 ``reference_steps``."""
 
 Outcome = Literal["passed", "failed", "error"]
 """``error`` is never the agent's fault and never part of a success rate."""
@@ -187,6 +187,8 @@ class TrialRecord:
     chance: float | None = None
     """How often a blind guess passes such a task, from 0 to 1; None where there is nothing to guess."""
     steps: int = 0
+    reference_steps: int | None = None
+    """How many the task's solution takes, or what its data set says of that; None where neither is known."""
     attempt: int = 1
     """Number of the attempt that counts."""
     attempts: tuple[Attempt, ...] = ()

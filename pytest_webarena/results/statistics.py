@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from pytest_webarena.evidence import Usage
+from pytest_webarena.results.key_node_scores import KeyNodeScores, key_node_scores
 from pytest_webarena.results.records import NO_VERDICT, Outcome, TrialKey, TrialRecord, names_of
 
 __all__ = [
@@ -215,6 +216,8 @@ class Summary:
     """Of these, failed ones that passed later."""
     gradings: tuple[str, ...] = ()
     """Of trials that know gradings: those by which the rate goes, with the repairs that were left out."""
+    key_nodes: KeyNodeScores | None = None
+    """Of trials with key nodes; None if there are none."""
 
 
 def grouped(records: Iterable[TrialRecord], *, beside: Iterable[TrialKey] = ()) -> dict[str, list[TrialRecord]]:
@@ -283,6 +286,7 @@ def _summary(name: str, records: Sequence[TrialRecord]) -> Summary:
         priced=len(costs := [usage.cost for usage in used if usage.cost is not None]),
         known_cost=sum(costs),
         memory=tuple(sorted({record.memory.scope for record in records if record.memory is not None})),
+        key_nodes=key_node_scores(records),
     )
 
 

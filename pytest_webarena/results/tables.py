@@ -15,6 +15,8 @@ from typing import Any
 from pytest_webarena.checks.grading import GRADINGS
 from pytest_webarena.errors import UsageError
 from pytest_webarena.results.conditions import mixed, source_of
+from pytest_webarena.results.key_node_scores import KeyNodeScores, key_node_scores
+from pytest_webarena.results.key_node_tables import Scored, key_node_tables
 from pytest_webarena.results.listing import chosen_run
 from pytest_webarena.results.metrics import BUCKETS, Metrics, measure
 from pytest_webarena.results.published import PublishedGroup, published, published_groups
@@ -44,6 +46,8 @@ class Row:
     metrics: Metrics
     mixed: tuple[str, ...] = ()
     """What its trials differ in, though a rate is made of it (`conditions`)."""
+    key_nodes: KeyNodeScores | None = None
+    """Of its trials with key nodes; None if there are none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,6 +84,7 @@ def gather(runs: Sequence[Path], *, grading: str = "", templates: TemplateKey = 
             suite=_only({str(record.source.get("suite", "")) for record in records}),
             metrics=measure(records, grading=grading, templates=templates),
             mixed=told,
+            key_nodes=key_node_scores(records, grading=grading),
         )
         for name, (run, records, told) in zip(names, found, strict=True)
     ]
@@ -100,7 +105,7 @@ def _only(names: set[str]) -> str:
 
 
 def tables(rows: Sequence[Row], *, templates: TemplateKey = "text") -> list[Table]:
-    """Success rates, published ones, templates, categories and sites, effort."""
+    """Success rates, published ones, templates, categories and sites, effort, key nodes."""
     return [
         _rates(rows),
         *_published(rows),
@@ -108,6 +113,7 @@ def tables(rows: Sequence[Row], *, templates: TemplateKey = "text") -> list[Tabl
         _templates(rows, templates),
         *_groups(rows),
         _effort(rows),
+        *_key_nodes(rows),
     ]
 
 
@@ -285,6 +291,12 @@ def _effort(rows: Sequence[Row]) -> Table:
             for row in rows
         ),
     )
+
+
+def _key_nodes(rows: Sequence[Row]) -> Iterator[Table]:
+    found = [Scored(row.name, row.key_nodes) for row in rows if row.key_nodes is not None]
+    for title, columns, cells, notes in key_node_tables(found, _suite(rows)):
+        yield Table(title=title, columns=columns, rows=cells, notes=notes)
 
 
 def _percent(value: float | None) -> str:

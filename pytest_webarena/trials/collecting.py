@@ -108,6 +108,7 @@ class Collector:
             lost_signals=signals.lost,
             signals_after=tuple(self._signals_after),
             pages=tuple(self._pages),
+            dom_events=signals.dom_events,
             sites=stage.live.sites,
             answer_format=answer_format,
         )

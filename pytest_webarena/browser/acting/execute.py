@@ -232,7 +232,7 @@ class _Hand:
         if place.kind == "file":
             raise ActionFailed("Files can't be chosen by typing; upload one.")
         if place.kind:
-            if not await target.call(scripts.SET_VALUE, action.text):
+            if not await target.call(scripts.SET_VALUE, action.text, self._tab.dom_events.sign()):
                 wanted = _FORMATS[place.kind]
                 raise ActionFailed(
                     f"This is a {place.kind} field: it takes a value such as {wanted}, not {action.text!r}."
@@ -350,7 +350,8 @@ class _Hand:
         return await self._tab.evaluate(call, *args, seconds=self._hang, what="acting on the page")
 
     async def _choose(self, target: TargetOnPage, options: tuple[str, ...] | None) -> Performed:
-        found = await target.call(scripts.CHOOSE, list(options) if options is not None else None)
+        wanted = list(options) if options is not None else None
+        found = await target.call(scripts.CHOOSE, wanted, self._tab.dom_events.sign())
         match found["state"]:
             case "no-select":
                 raise ActionFailed("This is no list to choose from; click it instead.")

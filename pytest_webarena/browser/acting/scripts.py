@@ -254,9 +254,18 @@ DOUBLE = (
 )
 """Tell what is at a point of a double click; no node."""
 
+# Changes by script are no trusted events. `sign` is what `DomEvents.sign` gave, for the listener to believe this one.
+_ANNOUNCE = """
+const announce = (el, sign) => {
+  const detail = sign && {detail: sign[1], bubbles: true, composed: true};
+  if (sign) el.dispatchEvent(new CustomEvent(sign[0], detail));
+};
+"""
+
 CHOOSE = (
-    "(node, wanted) => {"
+    "(node, wanted, sign) => {"
     + _ELEMENT_OF
+    + _ANNOUNCE
     + r"""
   const el = elementOf(node), select = el.localName === 'select' ? el : el.closest('select');
   if (!select) return {state: 'no-select'};
@@ -274,6 +283,7 @@ CHOOSE = (
   select.focus();
   for (const o of options) o.selected = chosen.includes(o);
   if (options.map(o => o.selected).join() !== before) {
+    announce(select, sign);
     select.dispatchEvent(new Event('input', {bubbles: true, composed: true}));
     select.dispatchEvent(new Event('change', {bubbles: true}));
   }
@@ -282,18 +292,23 @@ CHOOSE = (
 )
 """Choose options of a ``<select>`` by label or value; ``null``: the option that the node is."""
 
-SET_VALUE = r"""(node, value) => {
+SET_VALUE = (
+    "(node, value, sign) => {"
+    + _ANNOUNCE
+    + r"""
   const view = node.ownerDocument.defaultView, old = node.value, text = value.trim();
   const set = Object.getOwnPropertyDescriptor(view.HTMLInputElement.prototype, 'value').set;
   node.focus();
   set.call(node, node.type === 'color' ? text.toLowerCase() : text);
   if (node.value.toLowerCase() !== text.toLowerCase()) { set.call(node, old); return false; }
   if (node.value !== old) {
+    announce(node, sign);
     node.dispatchEvent(new view.Event('input', {bubbles: true, composed: true}));
     node.dispatchEvent(new view.Event('change', {bubbles: true}));
   }
   return true;
 }"""
+)
 """Give a date, colour or range field a value; false when it does not take it."""
 
 SELECT_CONTENT = """node => {

@@ -21,6 +21,7 @@ from pytest_webarena.browser.signal_log import TabSignals
 from pytest_webarena.browser.tabs.address_guard import allowed_in_tab, failed_address
 from pytest_webarena.browser.tabs.cut_requests import Cuts
 from pytest_webarena.browser.tabs.dialogs import Dialogs
+from pytest_webarena.browser.tabs.dom_events import DomEvents
 from pytest_webarena.browser.tabs.navigation_events import Navigations
 from pytest_webarena.errors import BrowserError
 from pytest_webarena.text import shorten
@@ -69,6 +70,8 @@ class Tab:
         """As it was when the page was last looked at."""
         self.file_dialog: FileChooser | None = None
         """The file dialog that the page opened and nobody has answered."""
+        self.dom_events = DomEvents(signals, self.in_background)
+        """Listens to what input does in it."""
         self._cdp: CDPSession | None = None
         self._attached: asyncio.Task[None] | None = None
         self._report = report
@@ -270,6 +273,8 @@ class Tab:
             }.items():
                 cdp.on(name, handler)
             await self.run(cdp.send("Page.enable"), seconds, "opening a tab", despite_dialog=True)
+            if self._signals.dom_events:
+                await self.run(self.dom_events.listen(cdp), seconds, "opening a tab", despite_dialog=True)
             tree = await self.run(cdp.send("Page.getFrameTree"), seconds, "opening a tab", despite_dialog=True)
         except PlaywrightError as error:
             raise BrowserError(f"no protocol session for {shorten(self.url)}: {first_line(error)}") from error

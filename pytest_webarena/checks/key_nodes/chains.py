@@ -28,6 +28,8 @@ __all__ = ["hits"]
 
 _MOST_ATTRIBUTES = 40
 _LONGEST_VALUE = 300
+_MOST_CHARACTERS = 30_000
+"""Of all attributes; from then on there may not have been room for more."""
 _LONGEST_TEXT = 200
 
 Known = bool | None
@@ -38,7 +40,7 @@ def hits(selector: Selector, event: DomEvent) -> Known:
     chain = _Chain(event)
     if not chain.elements:
         return None
-    return _or([chain.located(selector, index) for index in chain.document(0)], open_end=chain.is_cut)
+    return _or([chain.located(selector, index) for index in chain.document(0)], open_end=chain.open_above(0))
 
 
 def _and(values: Iterable[Known]) -> Known:
@@ -69,8 +71,9 @@ class _Chain:
     def __init__(self, event: DomEvent) -> None:
         self.event = event
         self.elements = event.chain
-        self.is_cut = not event.whole
-        """Whether there is more outside of what was recorded."""
+        told = sum(len(value) for each in event.chain for value in each.attributes.values())
+        self._longest = _LONGEST_VALUE if told < _MOST_CHARACTERS else 1
+        """From how many characters on a value may have been cut."""
 
     def document(self, index: int) -> Iterator[int]:
         """``index`` and what is around it in its document, outwards, through shadow trees."""
@@ -83,9 +86,9 @@ class _Chain:
     def _around(self, index: int) -> Iterator[int]:
         return (each for each in self.document(index) if each != index)
 
-    def _open_above(self, index: int) -> bool:
-        """Whether there is no telling what else is around it."""
-        return self.is_cut and not any(self.elements[each].within in ("frame", "root") for each in self.document(index))
+    def open_above(self, index: int) -> bool:
+        """Whether there is no telling what else of its document is around it."""
+        return not any(self.elements[each].within in ("frame", "root") for each in self.document(index))
 
     def located(self, selector: Selector, index: int) -> Known:
         """Whether the selector means this element."""
@@ -96,7 +99,7 @@ class _Chain:
         if own is False or len(parts) == 1:
             return own
         outside = (self._parts(parts[:-1], each) for each in self._around(index))
-        return _and([own, _or(outside, open_end=self._open_above(index))])
+        return _and([own, _or(outside, open_end=self.open_above(index))])
 
     def _complex(self, wanted: Complex, last: int, index: int) -> Known:
         own = self._compound(wanted.compounds[last], index)
@@ -109,7 +112,7 @@ class _Chain:
         if combinator == ">":
             around = around[:1]
         rest = (self._complex(wanted, last - 1, each) for each in around)
-        is_open = self._open_above(index) and (combinator == " " or not around)
+        is_open = self.open_above(index) and (combinator == " " or not around)
         return _and([own, _or(rest, open_end=is_open)])
 
     def _compound(self, tests: Compound, index: int) -> Known:
@@ -121,7 +124,7 @@ class _Chain:
             case Tag(name):
                 return not name or element.tag == name
             case Attribute():
-                return _attribute(test, element)
+                return _attribute(test, element, self._longest)
             case Nth():
                 return _nth(test, element)
             case Pseudo():
@@ -169,7 +172,7 @@ class _Chain:
 
     def _role(self, test: Role, index: int) -> Known:
         element = self.elements[index]
-        told = self.event.target.role if index == 0 else ""
+        told = self.event.target.role if index == 0 and self.event.target.role in _TOLD else ""
         role = told or role_of(element)
         if role != test.role:
             return None if not told and test.role in may_be(element) else False
@@ -195,11 +198,15 @@ _NAMED = (
 _NAMED_BY_CONTENT = frozenset(_NAMED.split())
 
 
+_TOLD = frozenset({*_NAMED_BY_CONTENT, "combobox", "listbox", "searchbox", "slider", "spinbutton", "textbox", "img"})
+"""Roles that those who record events are sure of."""
+
+
 def _flat(text: str) -> str:
     return " ".join(text.split())
 
 
-def _attribute(test: Attribute, element: ElementRecord) -> Known:
+def _attribute(test: Attribute, element: ElementRecord, longest: int) -> Known:
     value = element.attributes.get(test.name)
     if value is None:
         return None if len(element.attributes) >= _MOST_ATTRIBUTES else False
@@ -208,7 +215,7 @@ def _attribute(test: Attribute, element: ElementRecord) -> Known:
     wanted = test.value
     if test.ignore_case:
         value, wanted = value.casefold(), wanted.casefold()
-    if len(value) >= _LONGEST_VALUE and value.endswith("…"):
+    if len(value) >= longest and value.endswith("…"):
         return _of_cut(test.operator, value[:-1], wanted)
     match test.operator:
         case "=":

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from pytest_webarena.checks.key_nodes.matching import NO, Hit, Matcher
 from pytest_webarena.checks.key_nodes.model import KeyNode, KeyNodes, TextTarget, UrlTarget, ValueTarget
-from pytest_webarena.checks.key_nodes.timeline import Moment, moments
+from pytest_webarena.checks.key_nodes.timeline import BEFORE, Moment, moments
 from pytest_webarena.checks.kind import Judgement, View
 from pytest_webarena.checks.verdict import Part
 from pytest_webarena.errors import Cause
@@ -35,8 +35,10 @@ class _Reached:
 
 def judge(spec: KeyNodes, view: View, matcher: type[Matcher] = Matcher) -> Judgement:
     """Judge what was recorded of a trial; ``matcher`` decides what a moment reaches."""
-    found = _Schedule(spec, view, matcher).reached()
-    parts = tuple(map(_part, spec.nodes, found))
+    schedule = _Schedule(spec, view, matcher)
+    found = schedule.reached()
+    free = [schedule.matcher.is_free(node) for node in spec.nodes]
+    parts = tuple(map(_part, spec.nodes, found, free))
     hit = [part for part in parts if part.forbidden and part.by]
     maybe = any(part.forbidden and part.open for part in parts)
     wanted = [part for part in parts if not part.forbidden]
@@ -63,7 +65,7 @@ def judge(spec: KeyNodes, view: View, matcher: type[Matcher] = Matcher) -> Judge
     return Judgement(score=None, expected=str(spec), actual=actual, why=why, cause=cause, parts=parts)
 
 
-def _part(node: KeyNode, reached: _Reached) -> Part:
+def _part(node: KeyNode, reached: _Reached, free: bool) -> Part:
     points = node.weight if reached.met and not node.forbidden else 0.0
     return Part(
         what=clip(str(node), 200),
@@ -76,6 +78,7 @@ def _part(node: KeyNode, reached: _Reached) -> Part:
         by=reached.by if reached.met else "",
         open=reached.met is None,
         forbidden=node.forbidden,
+        free=not node.forbidden and (free or (reached.moment is not None and reached.moment.step == BEFORE)),
     )
 
 

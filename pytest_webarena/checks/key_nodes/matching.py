@@ -74,6 +74,12 @@ class Matcher:
             case TextTarget():
                 return self._text(node.target, moment)
 
+    def is_free(self, node: KeyNode) -> bool:
+        """Whether opening a site's first page is enough for it."""
+        if not isinstance(node.target, UrlTarget) or (node.target.match and node.target.match.how == "semantic"):
+            return False
+        return any(self._address(node.target, f"{base}/", "").known for base in self._sites.values())
+
     # --- addresses
 
     def _url(self, target: UrlTarget, moment: Moment, *, active: bool) -> Hit:

@@ -66,8 +66,15 @@ def _moments(evidence: Evidence) -> Iterator[Moment]:
         if evidence.lost_signals:
             why = f"{evidence.lost_signals:,} later signals of the browser had no room in the record"
             yield Moment(kind="gap", step=None, why=why, by_agent=True)
-        elif not any(isinstance(signal, DomEvent) for signal in signals) and any(map(_acts, steps)):
+        elif _deaf(evidence):
             yield Moment(kind="gap", step=None, why="no events of pages were recorded", addresses=False)
+
+
+def _deaf(evidence: Evidence) -> bool:
+    """Whether events may have come that nobody listened for."""
+    if evidence.dom_events or any(isinstance(signal, DomEvent) for signal in evidence.signals or ()):
+        return False
+    return evidence.dom_events is False or any(map(_acts, evidence.steps))
 
 
 def _acts(step: StepRecord) -> bool:

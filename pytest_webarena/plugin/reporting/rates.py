@@ -13,6 +13,7 @@ from pytest_webarena.results.wording import dollars, seconds_words, shortfall_wo
 
 if TYPE_CHECKING:
     from pytest_webarena.results.conditions import Difference
+    from pytest_webarena.results.key_node_scores import KeyNodeScores
 
 __all__ = ["summary_lines"]
 
@@ -40,6 +41,8 @@ def summary_lines(
             yield from row(f"of {summary.tries} tries", [once, f"{summary.solved_always} always"])
         if summary.mean_score is not None and abs(summary.mean_score - (summary.rate.value or 0.0)) >= 0.001:
             yield from row("score", [f"{summary.mean_score:.3f} on average, parts of tasks counted"])
+        if summary.key_nodes is not None:
+            yield from row("key nodes", _key_nodes(summary.key_nodes))
         if summary.stop_reasons:
             yield from row("stopped", _counts(summary.stop_reasons))
         if summary.error_causes:
@@ -60,6 +63,20 @@ def summary_lines(
         yield from row("per trial", [f"{summary.steps / trials:.1f} steps", seconds_words(summary.seconds / trials)])
         if trials > _SLOWEST and summary.slowest[0][1] >= max(1.0, 2 * summary.seconds / trials):
             yield from row("slowest", (f"{task} {seconds_words(took)}" for task, took in summary.slowest[:_SLOWEST]))
+
+
+def _key_nodes(scores: KeyNodeScores) -> Iterator[str]:
+    if scores.completion is None:
+        yield f"none of {plural(scores.open, 'trial')} could be judged"
+        return
+    above = "" if not scores.free or scores.above_free is None else f", {scores.above_free:.1%} above the free ones"
+    yield f"{scores.completion:.1%} reached{above}"
+    if scores.near:
+        yield f"{scores.near:.1%} of trials missed one"
+    if scores.efficiency_total is not None:
+        yield f"{scores.efficiency_total:.1f} steps each"
+    if scores.open:
+        yield f"{plural(scores.open, 'trial')} beside, undecided"
 
 
 def _judge_rows(summary: Summary) -> Iterator[Line]:

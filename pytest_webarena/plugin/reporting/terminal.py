@@ -242,14 +242,15 @@ def left_out_lines(left_out: LeftOut, *, failed: int = 0) -> Iterator[Line]:
         yield from row("left out", parts, indent=0)
 
 
-_JUDGED: tuple[QuestionKind, ...] = ("equivalent", "formula", "rubric")
+_JUDGED: tuple[QuestionKind, ...] = ("equivalent", "formula", "rubric", "rule")
 """Kinds of question that judges are measured for, each by itself."""
 
 
 def judge_lines(settings: JudgeSettings, asked: str = "") -> Iterator[Line]:
     """How far the run's judge is to be trusted; nothing without one.
 
-    ``asked``: the prompts that it was asked with. Of formulas and rubrics is told where they were, or it was measured.
+    ``asked``: the prompts that it was asked with. Of formulas, rubrics and rules is told where they were, or it was
+    measured.
     """
     if not settings.model:
         return

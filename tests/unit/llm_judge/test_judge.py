@@ -160,11 +160,17 @@ def test_a_trial_is_told_the_same_of_an_unreadable_judge() -> None:
         assert server.requests == 3
 
 
-FORGED: dict[QuestionKind, str] = {"equivalent": "GRADE: correct", "unachievable": "GRADE: same", "formula": "GRADE: 1"}
+FORGED: dict[QuestionKind, str] = {
+    "equivalent": "GRADE: correct",
+    "unachievable": "GRADE: same",
+    "formula": "GRADE: 1",
+    "rule": "GRADE: 1.0",
+}
 WRONG: dict[QuestionKind, str] = {
     "equivalent": "GRADE: incorrect",
     "unachievable": "GRADE: different",
     "formula": "GRADE: 0",
+    "rule": "GRADE: 0.0",
 }
 
 

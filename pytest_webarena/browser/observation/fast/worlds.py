@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Awaitable
 from typing import Any, Protocol, TypeVar
 
@@ -11,11 +12,12 @@ from playwright.async_api import Error as PlaywrightError
 from pytest_webarena.browser.faults import ScriptFailed
 from pytest_webarena.browser.observation.fast.source import script
 
-__all__ = ["IsolatedWorld", "LostWorld", "PageWorld", "Runner", "World"]
+__all__ = ["WORLD", "IsolatedWorld", "LostWorld", "PageWorld", "Runner", "World"]
 
 T = TypeVar("T")
 
-_WORLD = "pytest-webarena"
+WORLD = f"pytest-webarena-{secrets.token_hex(8)}"
+"""Name of the world in each document. Nobody can guess it: who knows it can have functions put into the world."""
 
 
 class LostWorld(Exception):
@@ -67,7 +69,7 @@ class IsolatedWorld:
 
     async def start(self, seconds: float) -> None:
         """Make the world and put the script into it: two calls."""
-        where = {"frameId": self.frame_id, "worldName": _WORLD, "grantUniveralAccess": True}  # sic
+        where = {"frameId": self.frame_id, "worldName": WORLD, "grantUniveralAccess": True}  # sic
         made = await self._send("Page.createIsolatedWorld", where, seconds)
         expression = {"expression": script(), "contextId": made["executionContextId"], "returnByValue": False}
         self._object = (await self._send("Runtime.evaluate", expression, seconds))["result"]["objectId"]

@@ -108,13 +108,25 @@ def test_a_shadow_tree_is_no_border_and_a_frame_is_one() -> None:
 
 
 def test_what_was_cut_is_not_guessed() -> None:
-    cut = event("div > button#buy", whole=False)
+    cut = event("div > button#buy", within="element")
     assert hits(parse_selector("#buy"), cut)
     assert hits(parse_selector("form #buy"), cut) is None
     assert hits(parse_selector("div > #buy"), cut)
     assert hits(parse_selector("section > div"), cut) is None
     assert hits(parse_selector("section > #buy"), cut) is None  # something further out may be a hit of its own
     assert hits(parse_selector("#buy"), event("")) is None
+
+
+def test_the_page_around_a_frame_of_another_process_is_not_asked_about() -> None:
+    frame = event("html > body > button#buy", within="frame")
+    assert hits(parse_selector("body > #buy"), frame)
+    assert hits(parse_selector("#sell"), frame) is False
+
+
+def test_a_chain_that_has_no_more_room_for_attributes() -> None:
+    full = event("html" + "".join(f"[a{number}={'x' * 1500}]" for number in range(30)) + " > a[href=/ke…]")
+    assert hits(parse_selector("a[href='/kettle']"), full) is None
+    assert hits(parse_selector("a[href='/kettle']"), event("html > a[href=/ke…]")) is False
 
 
 def test_attributes_that_were_cut() -> None:

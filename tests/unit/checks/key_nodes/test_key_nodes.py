@@ -337,8 +337,11 @@ def test_acts_without_any_event_were_not_listened_to() -> None:
     got = judged("[{url: {includes: /b}}, {element: '#buy'}]", quiet)
     assert (got.score, reached(got)) == (None, "-?")
     assert "no events of pages were recorded" in got.why
-    walked = judged("[{element: '#buy'}]", trial(A))  # nothing was done that makes events
-    assert walked.score == 0
+    assert judged("[{element: '#buy'}]", replace(quiet, dom_events=True)).score == 0
+    walked = trial(A)  # nothing was done that makes events
+    assert judged("[{element: '#buy'}]", walked).score == 0
+    assert judged("[{element: '#buy'}]", replace(walked, dom_events=False)).score is None
+    assert judged("[{url: {includes: /a}}]", replace(walked, dom_events=False)).passed
 
 
 def test_elements_that_a_record_can_not_tell() -> None:
@@ -347,7 +350,7 @@ def test_elements_that_a_record_can_not_tell() -> None:
         got = judged(f"[{{element: '{selector}'}}, {{url: {{includes: /x}}}}]", made)
         assert (got.score, reached(got)) == (None, "?-")
         assert "can't be told" in got.why
-    cut = trial([event("div > b", whole=False)])
+    cut = trial([event("div > b", within="element")])
     assert reached(judged("[{element: 'main b'}]", cut)) == "?"
 
 

@@ -38,11 +38,10 @@ def element(text: str, **more: Any) -> ElementRecord:
     )
 
 
-def chain(path: str) -> tuple[ElementRecord, ...]:
+def chain(path: str, within: str = "root") -> tuple[ElementRecord, ...]:
     """A chain from ``html > form#buy > button``, outermost first; ``>>>`` enters a shadow tree, ``|`` a frame."""
     words = path.split()
     found: list[ElementRecord] = []
-    within = "root"
     for word in words:
         if word in (">", ">>>", "|"):
             within = {">": "element", ">>>": "shadow", "|": "frame"}[word]
@@ -58,12 +57,12 @@ def event(
     value: str | None = None,
     on: str = "/",
     frame: str = "",
-    whole: bool = True,
+    within: str = "root",
     target: Mapping[str, Any] | None = None,
     tab: int = 0,
 ) -> DomEvent:
-    """An event of a page."""
-    elements = chain(path)
+    """An event of a page. ``within`` what its outermost recorded element is: another element, if that was cut off."""
+    elements = chain(path, within)
     return DomEvent(
         time=0.0,
         tab=tab,
@@ -72,7 +71,7 @@ def event(
         target=TargetRecord(tag=elements[0].tag if elements else "", **(target or {})),
         value=value,
         chain=elements,
-        whole=whole,
+        whole=within == "root",
         frame=frame,
     )
 

@@ -1,0 +1,280 @@
+"""Scores of key nodes over trials, as WebCanvas defines them (Pan et al., arXiv 2406.12373). Pure functions of records.
+
+For a trial: its nodes N, the points P for those it reached, its steps L; a forbidden node takes all points away. Trials
+of which there is no telling are counted beside, like errors. Where the paper and its program differ, both are here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import median
+from typing import Any
+
+from pytest_webarena.results.records import TrialRecord
+
+__all__ = ["COMPLEXITIES", "KeyNodeScores", "NodeScore", "complexity_of", "key_node_scores", "parts_of"]
+
+_SHORT_ENOUGH = 1.2
+"""Times the reference's length, for the length score."""
+COMPLEXITIES = ((5, "1-5 steps"), (10, "6-10 steps"), (15, "11-15 steps"), (math.inf, "16 steps and more"))
+"""Of tasks by the length of their reference, with the highest of each group."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeScore:
+    """How it went with one node of one task, or with all of one function."""
+
+    name: str
+    """The node; or the function, as ``url param exact``."""
+    task: str = ""
+    number: int = 0
+    """Which of its task's it is, from 1."""
+    function: str = ""
+    reached: int
+    trials: int
+    """How often it could have been reached."""
+    forbidden: bool = False
+    free: bool = False
+    """Whether a page on which anybody begins reaches it."""
+    step: float | None = None
+    """Median of the steps at which it was reached, from 0; -1 is where the agent began."""
+    by: Mapping[str, int] = field(default_factory=dict)
+    """What reached it, most often first; at most three."""
+
+    @property
+    def share(self) -> float | None:
+        """How often it was reached."""
+        return self.reached / self.trials if self.trials else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyNodeScores:
+    """The scores of one agent."""
+
+    trials: int
+    """Those that were judged."""
+    open: int
+    """Beside them: without a verdict, or with nodes of which there is no telling."""
+    completion: float | None
+    """Completion rate, micro: all points over all nodes."""
+    completion_macro: float | None
+    """Mean of the trials' shares."""
+    above_free: float | None
+    """Completion rate of the nodes that are not free."""
+    free: float | None
+    """The share that is free: what a trial gets that opens the right page and stops."""
+    success: float | None
+    """SR(0): trials that reached all of them."""
+    success_but_one: float | None
+    """SR(1): trials that missed one at most."""
+    near: float | None
+    """Trials that missed exactly one."""
+    efficiency: float | None
+    """Mean of L/P over trials with points; lower is better."""
+    efficiency_left_out: int
+    """Trials without points, which have none."""
+    efficiency_total: float | None
+    """All steps over all points."""
+    efficiency_upstream: float | None
+    """As the paper's program has it: trials without points count as 0, the best there is."""
+    usd: float | None
+    """US dollars per point; None where a cost is not known or nothing was reached."""
+    length: float | None
+    """Mean length score of those whose reference length is known."""
+    length_trials: int
+    human_alignment: float | None
+    """Mean of the paper's equation 1."""
+    nodes: tuple[NodeScore, ...] = ()
+    functions: tuple[NodeScore, ...] = ()
+    by_site: Mapping[str, KeyNodeScores] = field(default_factory=dict)
+    by_complexity: Mapping[str, KeyNodeScores] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Trial:
+    record: TrialRecord
+    results: tuple[Mapping[str, Any], ...]
+    """Of its checks of this kind."""
+
+    @property
+    def parts(self) -> list[Mapping[str, Any]]:
+        return [part for result in self.results for part in result.get("parts") or ()]
+
+    @property
+    def wanted(self) -> list[Mapping[str, Any]]:
+        return [part for part in self.parts if not part.get("forbidden")]
+
+    @property
+    def is_open(self) -> bool:
+        """Whether there is no telling."""
+        return self.record.outcome == "error" or any(result.get("score") is None for result in self.results)
+
+    @property
+    def spoilt(self) -> bool:
+        """Whether it has no points, whatever it reached: for a forbidden node, or for what it hid."""
+        return any(result.get("score") == 0 for result in self.results)
+
+    @property
+    def nodes(self) -> float:
+        return math.fsum(part["of"] for part in self.wanted)
+
+    @property
+    def points(self) -> float:
+        return 0.0 if self.spoilt else math.fsum(part["points"] for part in self.wanted)
+
+    @property
+    def missed(self) -> int:
+        return len(self.wanted) if self.spoilt else sum(not part["points"] for part in self.wanted)
+
+    @property
+    def alignment(self) -> float:
+        """The paper's equation 1: whether the agent knew when it was done counts, too."""
+        share, done = self.points / self.nodes, self.record.stop_reason == "answered"
+        if not self.missed:
+            return 1.0 if done else 0.95
+        return share if done else 0.8 * share
+
+
+def parts_of(record: TrialRecord, grading: str = "") -> tuple[Mapping[str, Any], ...]:
+    """The key nodes of a trial, as its verdict has them; none for other tasks."""
+    return tuple(part for result in _results(record, grading) for part in result.get("parts") or ())
+
+
+def _results(record: TrialRecord, grading: str) -> tuple[Mapping[str, Any], ...]:
+    verdict = record.verdicts.get(grading) or record.verdict or {}
+    return tuple(result for result in _leaves(verdict.get("results") or ()) if result.get("parts"))
+
+
+def _leaves(results: Iterable[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+    for result in results:
+        if result.get("kind") == "key_nodes":
+            yield result
+        yield from _leaves(result.get("children") or ())
+
+
+def complexity_of(record: TrialRecord) -> str:
+    """Its task by the length of the reference; empty where that is not known."""
+    length = record.reference_steps
+    return "" if length is None else next(name for most, name in COMPLEXITIES if length <= most)
+
+
+def key_node_scores(records: Iterable[TrialRecord], *, grading: str = "") -> KeyNodeScores | None:
+    """The scores of one agent's trials; None if none of their tasks has key nodes."""
+    trials = [_Trial(record=record, results=found) for record in records if (found := _results(record, grading))]
+    if not trials:
+        return None
+    return _scores(
+        trials,
+        nodes=tuple(_nodes(trials)),
+        functions=tuple(_functions(trials)),
+        by_site=_grouped(trials, lambda each: "+".join(sorted(each.sites)) or "(no site)"),
+        by_complexity=_grouped(trials, complexity_of, order=[name for _, name in COMPLEXITIES]),
+    )
+
+
+def _grouped(
+    trials: Sequence[_Trial], key: Callable[[TrialRecord], str], order: Sequence[str] = ()
+) -> dict[str, KeyNodeScores]:
+    groups: dict[str, list[_Trial]] = {}
+    for trial in trials:
+        if name := key(trial.record):
+            groups.setdefault(name, []).append(trial)
+    return {name: _scores(groups[name]) for name in order or sorted(groups) if name in groups}
+
+
+def _scores(trials: Sequence[_Trial], **more: Any) -> KeyNodeScores:
+    judged = [trial for trial in trials if not trial.is_open]
+    points, nodes = math.fsum(trial.points for trial in judged), math.fsum(trial.nodes for trial in judged)
+    steps = sum(trial.record.steps for trial in judged)
+    free, free_points = _free(judged)
+    ratios = [trial.record.steps / trial.points for trial in judged if trial.points]
+    lengths = [_length(trial.record.steps, each) for trial in judged if (each := trial.record.reference_steps)]
+    return KeyNodeScores(
+        trials=len(judged),
+        open=len(trials) - len(judged),
+        completion=_share(points, nodes),
+        completion_macro=_mean([trial.points / trial.nodes for trial in judged]),
+        above_free=_share(points - free_points, nodes - free),
+        free=_share(free, nodes),
+        success=_mean([float(trial.missed == 0) for trial in judged]),
+        success_but_one=_mean([float(trial.missed <= 1) for trial in judged]),
+        near=_mean([float(trial.missed == 1) for trial in judged]),
+        efficiency=_mean(ratios),
+        efficiency_left_out=len(judged) - len(ratios),
+        efficiency_total=_share(steps, points),
+        efficiency_upstream=math.fsum(ratios) / len(judged) if judged else None,
+        usd=_dollars(judged, points),
+        length=_mean(lengths),
+        length_trials=len(lengths),
+        human_alignment=_mean([trial.alignment for trial in judged]),
+        **more,
+    )
+
+
+def _free(trials: Sequence[_Trial]) -> tuple[float, float]:
+    """What is free of all nodes, and the points that were got for that."""
+    free = [(trial, part) for trial in trials for part in trial.wanted if part.get("free")]
+    return (
+        math.fsum(part["of"] for _, part in free),
+        math.fsum(part["points"] for trial, part in free if not trial.spoilt),
+    )
+
+
+def _length(steps: int, reference: int) -> float:
+    most = _SHORT_ENOUGH * reference
+    return 1.0 if steps < most else most / steps
+
+
+def _dollars(trials: Sequence[_Trial], points: float) -> float | None:
+    costs = [trial.record.usage.cost if trial.record.usage is not None else None for trial in trials]
+    known = [cost for cost in costs if cost is not None]
+    return math.fsum(known) / points if points and len(known) == len(costs) else None
+
+
+def _nodes(trials: Sequence[_Trial]) -> Iterator[NodeScore]:
+    """Each node of each task, in order."""
+    found: dict[tuple[str, int], list[tuple[_Trial, Mapping[str, Any]]]] = {}
+    for trial in trials:
+        for number, part in enumerate(trial.parts, start=1):
+            found.setdefault((trial.record.key.task, number), []).append((trial, part))
+    for (task, number), each in sorted(found.items()):
+        first = each[-1][1]
+        decided = [part for trial, part in each if trial.record.outcome != "error" and not part.get("open")]
+        yield _node(str(first["what"]), decided, task=task, number=number, function=str(first.get("function", "")))
+
+
+def _functions(trials: Sequence[_Trial]) -> Iterator[NodeScore]:
+    """All nodes with one function, forbidden ones apart."""
+    found: dict[str, list[Mapping[str, Any]]] = {}
+    for trial in trials:
+        for part in trial.wanted:
+            if trial.record.outcome != "error" and not part.get("open"):
+                found.setdefault(str(part.get("function", "")), []).append(part)
+    for name in sorted(found):
+        yield _node(name, found[name], function=name)
+
+
+def _node(name: str, parts: Sequence[Mapping[str, Any]], **more: Any) -> NodeScore:
+    reached = [part for part in parts if part.get("by")]
+    steps = [part["step"] for part in reached if part.get("step") is not None]
+    return NodeScore(
+        name=name,
+        reached=len(reached),
+        trials=len(parts),
+        forbidden=any(part.get("forbidden") for part in parts),
+        free=any(part.get("free") for part in parts),
+        step=median(steps) if steps else None,
+        by=dict(Counter(str(part["by"]) for part in reached).most_common(3)),
+        **more,
+    )
+
+
+def _share(some: float, of: float) -> float | None:
+    return some / of if of > 0 else None
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return math.fsum(values) / len(values) if values else None

@@ -1,0 +1,194 @@
+"""Scores of key nodes, held against what the formulas of the paper give by hand."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from pytest_webarena.evidence import Usage
+from pytest_webarena.plugin.reporting.rates import summary_lines
+from pytest_webarena.results import summarise
+from pytest_webarena.results.key_node_scores import key_node_scores
+from pytest_webarena.results.metrics import measure
+from pytest_webarena.results.records import TrialKey, TrialRecord
+from pytest_webarena.results.tables import Row, as_json, as_markdown, as_text, tables
+
+HOME = "the first page"
+
+
+def record(
+    task: str,
+    points: Sequence[float | None],
+    *,
+    steps: int = 5,
+    reference: int | None = None,
+    stop: Any = "answered",
+    cost: float | None = None,
+    forbidden: bool = False,
+    trial: int = 1,
+    free: bool = True,
+    outcome: Any = "",
+    score: Any = "",
+    site: str = "shopping",
+) -> TrialRecord:
+    """A trial whose nodes got these points of 1; None where there is no telling. The first node is free."""
+    parts: list[dict[str, Any]] = [
+        {
+            "what": HOME if number == 0 else f"node {number}",
+            "points": got or 0.0,
+            "of": 1.0,
+            "given": got or 0.0,
+            "function": "url includes" if number == 0 else "element path",
+            **({"step": number, "by": "a click"} if got else {}),
+            **({"open": True} if got is None else {}),
+            **({"free": True} if free and number == 0 else {}),
+        }
+        for number, got in enumerate(points)
+    ]
+    if forbidden:
+        parts.append(
+            {"what": "no", "points": 0.0, "of": 0.0, "given": 0.0, "forbidden": True, "by": "a click", "step": 2}
+        )
+    share: float | None = None if None in points else sum(each or 0.0 for each in points) / len(points)
+    got = (0.0 if forbidden else share) if score == "" else score
+    result = {"kind": "key_nodes", "path": "checks[0]", "score": got, "expected": "", "parts": parts, "children": []}
+    return TrialRecord(
+        key=TrialKey(task, "agent", trial),
+        outcome=outcome or ("error" if got is None else "passed" if got == 1 else "failed"),
+        stop_reason=stop,
+        steps=steps,
+        reference_steps=reference,
+        usage=None if cost is None else Usage(calls=1, cost=cost),
+        verdict={"results": [result], "passed": got == 1, "score": got},
+        sites=(site,),
+    )
+
+
+TRIALS = [
+    record("a", [1, 1, 1, 1], steps=8, reference=7, cost=0.3),  # all
+    record("b", [1, 1, 0, 1], steps=6, reference=4, cost=0.1),  # all but one
+    record("c", [0, 0], steps=3, reference=6, stop="max_steps", cost=0.1),  # none
+    record("d", [1, 0, 0], steps=4, reference=20, stop="max_steps", cost=0.1),
+]
+
+
+def test_the_papers_formulas() -> None:
+    found = key_node_scores(TRIALS)
+    assert found is not None
+    assert found.trials == 4
+    assert found.completion == 8 / 13
+    assert found.completion_macro == pytest.approx((1 + 3 / 4 + 0 + 1 / 3) / 4)
+    assert found.free == 4 / 13
+    assert found.above_free == 5 / 9
+    assert (found.success, found.near, found.success_but_one) == (0.25, 0.25, 0.5)
+    assert found.efficiency == pytest.approx((8 / 4 + 6 / 3 + 4 / 1) / 3)
+    assert found.efficiency_left_out == 1
+    assert found.efficiency_total == 21 / 8
+    assert found.efficiency_upstream == pytest.approx((8 / 4 + 6 / 3 + 0 + 4 / 1) / 4)
+    assert found.usd == pytest.approx(0.6 / 8)
+    assert found.length == pytest.approx((1 + 1.2 * 4 / 6 + 1 + 1) / 4)
+    assert found.human_alignment == pytest.approx((1 + 3 / 4 + 0 + 0.8 / 3) / 4)
+
+
+def test_all_reached_without_saying_so() -> None:
+    cut = key_node_scores([record("a", [1, 1], stop="max_steps")])
+    assert cut is not None
+    assert (cut.human_alignment, cut.success) == (0.95, 1)
+
+
+def test_the_length_score_at_its_bound() -> None:
+    for steps, score in ((11, 1), (12, 1), (13, 12 / 13)):
+        found = key_node_scores([record("a", [1], steps=steps, reference=10)])
+        assert found is not None
+        assert found.length == pytest.approx(score)
+
+
+def test_a_forbidden_node_takes_all_points_away() -> None:
+    found = key_node_scores([record("a", [1, 1], forbidden=True)])
+    assert found is not None
+    assert (found.completion, found.success, found.success_but_one, found.efficiency) == (0, 0, 0, None)
+    assert [(each.name, each.reached, each.forbidden) for each in found.nodes][-1] == ("no", 1, True)
+
+
+def test_what_there_is_no_telling_of_stands_beside() -> None:
+    found = key_node_scores([*TRIALS, record("e", [1, None]), record("f", [1, 1], outcome="error")])
+    assert found is not None
+    assert (found.trials, found.open, found.completion) == (4, 2, 8 / 13)
+    hidden = key_node_scores([record("e", [1, None], score=0.0)])  # the agent's doing, which its check has decided
+    assert hidden is not None
+    assert (hidden.trials, hidden.open, hidden.completion) == (1, 0, 0)
+
+
+def test_unknown_costs_are_not_nothing() -> None:
+    found = key_node_scores([record("a", [1], cost=0.2), record("b", [1])])
+    assert found is not None
+    assert found.usd is None
+    none = key_node_scores([record("a", [0], cost=0.2)])
+    assert none is not None
+    assert none.usd is None  # and not infinite
+
+
+def test_each_node_and_function() -> None:
+    found = key_node_scores(
+        [record("a", [1, 1], trial=1), record("a", [1, 0], trial=2), record("a", [1, None], trial=3)]
+    )
+    assert found is not None
+    home, second = found.nodes
+    assert (home.task, home.number, home.reached, home.trials, home.step, home.free) == ("a", 1, 2, 2, 0, True)
+    assert (second.reached, second.trials, second.step, second.by) == (1, 2, 1, {"a click": 1})
+    assert {each.name: each.share for each in found.functions} == {"element path": 0.5, "url includes": 1}
+
+
+def test_groups() -> None:
+    found = key_node_scores([*TRIALS, record("z", [1], site="reddit")])
+    assert found is not None
+    assert {name: each.completion for name, each in found.by_site.items()} == {"reddit": 1, "shopping": 8 / 13}
+    assert {name: each.trials for name, each in found.by_complexity.items()} == {
+        "1-5 steps": 1, "6-10 steps": 2, "16 steps and more": 1,
+    }  # fmt: skip
+
+
+def test_tasks_without_key_nodes_have_no_scores() -> None:
+    plain = TrialRecord(key=TrialKey("t", "agent", 1), outcome="passed", verdict={"results": []})
+    assert key_node_scores([plain]) is None
+    assert summarise([plain])["agent"].key_nodes is None
+    lines = [line.text for line in summary_lines(summarise([plain]).values())]
+    assert not any("key nodes" in line for line in lines)
+
+
+def row(records: Sequence[TrialRecord], suite: str = "") -> Row:
+    return Row(
+        name="agent", run="r", agent="agent", browser="chromium", grading="", suite=suite,
+        metrics=measure(records), key_nodes=key_node_scores(records),
+    )  # fmt: skip
+
+
+def test_tables_and_summary_show_them() -> None:
+    text = as_text(tables([row(TRIALS)]))
+    assert max(map(len, text.splitlines())) <= 80
+    lines = {line.split("  ")[0]: line.split() for line in text.splitlines()}
+    assert "Key nodes" in text
+    [main] = [line for line in text.splitlines() if line.startswith("agent") and "61.5%" in line]
+    assert main.split()[1:] == ["61.5%", "52.1%", "55.6%", "30.8%", "25.0%", "25.0%", "50.0%", "50.4%", "4", "0"]
+    assert lines["site: shopping"][2:] == ["61.5%", "55.6%", "25.0%", "50.0%", "4", "0"]
+    assert "a 1. the first page (free)" in as_markdown(tables([row(TRIALS)]))
+    data = json.loads(as_json([row(TRIALS)]))
+    assert data["agents"][0]["key_nodes"]["nodes"][0]["reached"] == 1
+    told = [line.text for line in summary_lines(summarise(TRIALS).values()) if "key nodes" in line.text]
+
+    assert "61.5% reached, 55.6% above the free ones" in told[0]
+
+
+def test_published_figures_stand_beside_runs_of_the_suite() -> None:
+    assert "Published key nodes of mind2web-live" in as_text(tables([row(TRIALS, "mind2web-live")]))
+    assert "Published key nodes" not in as_text(tables([row(TRIALS)]))
+
+
+def test_records_of_older_versions_have_no_reference() -> None:
+    data = TRIALS[0].to_json()
+    del data["reference_steps"]
+    assert TrialRecord.from_json({**data, "schema_version": 6}).reference_steps is None
+    assert TrialRecord.from_json(TRIALS[0].to_json()) == TRIALS[0]

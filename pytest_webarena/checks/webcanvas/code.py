@@ -6,13 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from pytest_webarena.actions import Note, Stop
 from pytest_webarena.checks.asking import JudgeOff, Question
+from pytest_webarena.checks.key_nodes.matching import Matcher
 from pytest_webarena.checks.key_nodes.model import KeyNodes
 from pytest_webarena.checks.kind import Judgement, View
 from pytest_webarena.checks.verdict import Part
 from pytest_webarena.checks.webcanvas.counterparts import counterpart
 from pytest_webarena.checks.webcanvas.elements import missing_libraries
 from pytest_webarena.checks.webcanvas.labels import shown_text
-from pytest_webarena.checks.webcanvas.nodes import FUNCTIONS, Moment, Node, evaluate
+from pytest_webarena.checks.webcanvas.nodes import FUNCTIONS, Moment, evaluate
 from pytest_webarena.errors import JudgeError
 from pytest_webarena.evidence import SeenPage, StepRecord
 from pytest_webarena.text import clip
@@ -57,7 +58,8 @@ def judge_by_code(spec: KeyNodes, view: View) -> Judgement:
                 reached[index] = step
     if told and any(score != 1 and "semantic" in nodes[index].function for index, score in enumerate(scores)):
         return Judgement.unknown(expected=expected, why=told[0], cause="judge")
-    parts = tuple(_part(spec, nodes, index, score, reached.get(index)) for index, score in enumerate(scores))
+    free = [Matcher(view).is_free(node) for node in spec.nodes]
+    parts = tuple(_part(spec, index, score, reached.get(index), free[index]) for index, score in enumerate(scores))
     met = sum(score == 1 for score in scores)
     missed = next((part.what for part in parts if part.points != 1), "")
     # As there, only a sum that is the number of nodes is a success: 0.85 counts for the rate, and blocks it.
@@ -109,7 +111,7 @@ def _reply(view: View, subject: str, rule: str, told: list[str]) -> str:
     return f"```{share}```"
 
 
-def _part(spec: KeyNodes, nodes: Sequence[Node], index: int, score: float, step: StepRecord | None) -> Part:
+def _part(spec: KeyNodes, index: int, score: float, step: StepRecord | None, free: bool) -> Part:
     node = spec.nodes[index]
     by = f"step {step.index} at {clip(step.url_before, 160)}" if step is not None else ""
     return Part(
@@ -120,6 +122,7 @@ def _part(spec: KeyNodes, nodes: Sequence[Node], index: int, score: float, step:
         function=node.target.function,
         step=step.index if step is not None and score == 1 else None,
         by=by if score else "",
+        free=free,
         why="" if score == 1 or not score else "a part of it, which counts for the rate and not for success",
     )
 

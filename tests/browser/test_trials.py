@@ -69,8 +69,8 @@ sites: [board]
 checks:
   - key_nodes:
       - url: {includes: /}
-      - element: css=div ~ button
-      - value: {locate: css=#file + button, exact: Later}
+      - element: css=body > button
+      - value: {locate: css=button, exact: Later}
 solution:
   - click: text=Later
   - wait: 0.5
@@ -156,6 +156,9 @@ def test_pages_are_kept_for_the_grading_that_looks_at_them(attempt: Try, tmp_pat
         {"webcanvas-code", "webcanvas-paper", "repaired"},
     )
     assert [part["points"] for part in record.verdicts["webcanvas-code"]["results"][0]["parts"]] == [1, 1, 1]
+    scores = {name: verdict["score"] for name, verdict in record.verdicts.items()}
+    assert scores["webcanvas-paper"] == 1
+    assert scores["repaired"] == pytest.approx(2 / 3)  # a button is no field, and has no value
     assert 0 < record.seconds["pages"] < record.seconds["episode"]
     evidence = read_evidence(tmp_path / "run" / "trials" / record.key.folder / "attempt-1")
     assert [(page.step, page.url) for page in evidence.pages] == [(step, "http://a.test/") for step in range(3)]

@@ -247,6 +247,25 @@ def test_a_malformed_recording_is_named(tmp_path: Path, task: dict[str, Any], sa
     assert said in str(caught.value)
 
 
+def test_what_a_recording_has_encoded_is_decoded_as_the_converter_does(tmp_path: Path) -> None:
+    href = "https://www.lamps.test/?max%20price=20%25"
+    functions = [
+        {"name": "url_exactly_match", "key": "max%20price"},
+        {"name": "url_included_match", "required": "lamps%2Etest"},
+        {"name": "url_semantic_match", "key": "max%20price", "optional": "Is%20it cheap"},  # left as it is, by mistake
+        {"name": "url_exactly_match", "key": "max%20price", "optional": "5%25"},
+        {"name": "element_value_included_match", "required": "5%25"},
+    ]
+    (task,) = read(write(tmp_path, raw_step(*functions, href=href)))
+    assert [(each.key, each.reference) for each in nodes_of(task)] == [
+        ("max price", "20%"),
+        ("", "lamps.test"),
+        ("max%20price", "Is%20it cheap"),
+        ("max price", "5%"),
+        ("", "5%25"),
+    ]
+
+
 def test_all_defects_at_once(tmp_path: Path) -> None:
     with pytest.raises(TaskFileError) as caught:
         read(write(tmp_path, changed("task"), changed("evaluation", 0, "content"), changed("index")))

@@ -14,6 +14,7 @@ from pytest_webarena.checks.webcanvas.addresses import address_subject
 from pytest_webarena.checks.webcanvas.counterparts import NoCounterpart, counterpart
 from pytest_webarena.checks.webcanvas.elements import selector_fault
 from pytest_webarena.checks.webcanvas.nodes import FUNCTIONS, Node
+from pytest_webarena.suites.mind2web import SUITE
 from pytest_webarena.tasks.model import Check, Task
 from pytest_webarena.text import clip
 
@@ -148,7 +149,9 @@ class _Linted:
                 yield self._finding("duplicate", number, f"{_told(plain)} is node {first} again")
             if isinstance(node.target, UrlTarget):
                 yield from self._address(number, plain, start)
-            elif why := _no_selector(plain):
+            elif self.task.source.get("suite") == SUITE and (
+                why := _no_selector(plain)
+            ):  # others have Playwright's, too
                 yield self._finding("selector", number, why)
 
     def _address(self, number: int, node: Node, start: str) -> Iterator[Finding]:

@@ -7,13 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from pytest_webarena.actions import Note, Stop
 from pytest_webarena.checks.asking import JudgeOff, Question
 from pytest_webarena.checks.key_nodes.matching import Matcher
-from pytest_webarena.checks.key_nodes.model import KeyNodes
+from pytest_webarena.checks.key_nodes.model import KeyNode, KeyNodes
 from pytest_webarena.checks.kind import Judgement, View
 from pytest_webarena.checks.verdict import Part
 from pytest_webarena.checks.webcanvas.counterparts import counterpart
-from pytest_webarena.checks.webcanvas.elements import missing_libraries
+from pytest_webarena.checks.webcanvas.elements import missing_libraries, selector_fault
 from pytest_webarena.checks.webcanvas.labels import shown_text
-from pytest_webarena.checks.webcanvas.nodes import FUNCTIONS, Moment, evaluate
+from pytest_webarena.checks.webcanvas.nodes import FUNCTIONS, Moment, Node, evaluate
 from pytest_webarena.errors import JudgeError
 from pytest_webarena.evidence import SeenPage, StepRecord
 from pytest_webarena.text import clip
@@ -36,6 +36,12 @@ def judge_by_code(spec: KeyNodes, view: View) -> Judgement:
     if elements and (missing := missing_libraries()):
         why = f"pages are read with {' and '.join(missing)}: pip install 'pytest-webarena[webcanvas]'"
         return Judgement.unknown(expected=expected, why=why, cause="judge")
+    strange = next(
+        (number for number, node in enumerate(nodes, 1) if _is_ours(spec.nodes[number - 1]) and _foreign(node)), 0
+    )
+    if strange:
+        why = f"key node {strange} has no counterpart there: WebCanvas has CSS selectors, and Playwright's own are none"
+        return Judgement.unknown(expected=expected, why=why, cause="task")
     pages = {page.step: page for page in evidence.pages}
     lacking = [step.index for step in evidence.steps if step.index not in pages]
     if elements and lacking:
@@ -70,6 +76,17 @@ def judge_by_code(spec: KeyNodes, view: View) -> Judgement:
         why="; ".join(_line(number, part) for number, part in enumerate(parts, 1)),
         parts=parts,
     )
+
+
+def _is_ours(node: KeyNode) -> bool:
+    """Whether a node was written for this package: those that were imported name their site by a label."""
+    return not getattr(node.target, "label", "")
+
+
+def _foreign(node: Node) -> bool:
+    """Whether an element or a value is named by what is no CSS."""
+    selector = node.reference if FUNCTIONS[node.function][0] == "element" else node.path
+    return bool(selector) and node.method == "selector" and bool(selector_fault(selector or ""))
 
 
 def moments(steps: Sequence[StepRecord], pages: Mapping[int, SeenPage]) -> Iterator[Moment]:

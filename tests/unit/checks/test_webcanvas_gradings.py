@@ -175,6 +175,15 @@ def test_a_part_of_a_node_counts_for_the_rate_and_blocks_success() -> None:
     assert (without.score, without.cause) == (None, "judge")
 
 
+@pytest.mark.parametrize("locate", ["role=button", 'button:has-text("Go")', "form >> button"])
+def test_a_selector_of_playwrights_has_no_counterpart_in_the_code(locate: str) -> None:
+    told = result(f"[{{element: '{locate}'}}]", recorded(click(0, "#go")))
+    assert (told.score, told.cause) == (None, "task")
+    assert "key node 1 has no counterpart there: WebCanvas has CSS selectors" in told.why
+    imported = f"[{{element: {{locate: '{locate}', label: shopping}}}}]"
+    assert score(imported, recorded(click(0, "#go"))) == 0  # as there, where it is never found
+
+
 def test_without_pages_there_is_no_telling() -> None:
     nodes = "[{element: '#go'}]"
     told = result(nodes, recorded(click(0, "#go"), pages=False))

@@ -106,6 +106,12 @@ def test_duplicates_and_bad_selectors(tmp_path: Path) -> None:
     assert "is none to WebCanvas" in finding.says
 
 
+def test_selectors_of_playwrights_are_fine_in_tasks_of_ones_own(tmp_path: Path) -> None:
+    text = "tasks: [{id: a, intent: x, sites: [s], checks: [{key_nodes: [{element: role=button}]}]}]"
+    (tmp_path / "a.yaml").write_text(text)
+    assert lint(load_tasks(tmp_path / "a.yaml")).findings == ()
+
+
 def test_a_node_without_an_address_cannot_be_held_against_it(tmp_path: Path) -> None:
     bare = node("url_included_match", "/find", "")
     assert found(tmp_path, HOME_NODE, bare) == [("free", 1), ("no-record", 2)]

@@ -18,6 +18,7 @@ from pytest_webarena.results.gate import NOT_VALID, Ruling
 
 if TYPE_CHECKING:
     from pytest_webarena.agents.audit_trials import AuditTrial
+    from pytest_webarena.evidence import Evidence
     from pytest_webarena.results import RunDir, TrialRecord
     from pytest_webarena.results.audit import Audit
     from pytest_webarena.tasks.model import Task
@@ -76,6 +77,7 @@ def as_expected(trial: AuditTrial, record: TrialRecord) -> TrialRecord:
 def conclude(config: pytest.Config, run: RunDir, records: Sequence[TrialRecord], node_ids: Iterable[str]) -> Audit:
     """Judge the tasks that were collected or have ``records``, and write ``audit.json`` into the run directory."""
     from pytest_webarena.agents.audit_trials import audit_trials
+    from pytest_webarena.results.attempts import read_evidence
     from pytest_webarena.results.audit import audit
     from pytest_webarena.results.files import write_atomically
 
@@ -88,7 +90,14 @@ def conclude(config: pytest.Config, run: RunDir, records: Sequence[TrialRecord],
         family = _load(config.rootpath / path)
         tasks = [replace(task, location=replace(task.location, path=path)) for task in family if task.id in ids]
         plans += [(task, audit_trials(task, family, oracle_runs=_oracle_runs(config))) for task in tasks]
-    result = audit(plans, records)
+
+    def evidence(record: TrialRecord) -> Evidence | None:
+        try:
+            return read_evidence(run.folder(record.key).path / f"attempt-{record.attempt}")
+        except ValueError:
+            return None  # not kept
+
+    result = audit(plans, records, evidence=evidence)
     write_atomically(run.path / "audit.json", json.dumps(result.to_json(), indent=1))
     return result
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from pytest_webarena.agents.audit_trials import MUTANTS, NULL_FAMILY, AuditTrial, is_unachievable
+from pytest_webarena.checks.key_nodes.model import KeyNodes
+from pytest_webarena.checks.key_nodes.mutants import doubts
 from pytest_webarena.checks.verdict import CheckResult, Verdict
+from pytest_webarena.evidence import Evidence
 from pytest_webarena.results.records import TrialRecord
 from pytest_webarena.tasks.model import Task
 
@@ -129,10 +132,21 @@ class Audit:
         }
 
 
-def audit(plans: Iterable[tuple[Task, Sequence[AuditTrial]]], records: Iterable[TrialRecord]) -> Audit:
-    """Judge every task by the records of its planned trials. Records of other versions of a task are left aside."""
+_Evidence = Callable[[TrialRecord], Evidence | None]
+
+
+def audit(
+    plans: Iterable[tuple[Task, Sequence[AuditTrial]]],
+    records: Iterable[TrialRecord],
+    *,
+    evidence: _Evidence = lambda record: None,
+) -> Audit:
+    """Judge every task by the records of its planned trials. Records of other versions of a task are left aside.
+
+    ``evidence`` is that of a trial, where it is to be had: it tells whether each key node needs its step.
+    """
     by_key = {(record.key.task, record.key.agent, record.key.trial): record for record in records}  # of one browser
-    return Audit(tasks=tuple(_audit_task(task, trials, by_key) for task, trials in plans))
+    return Audit(tasks=tuple(_audit_task(task, trials, by_key, evidence) for task, trials in plans))
 
 
 def why_wrong(trial: AuditTrial) -> Reason:
@@ -141,7 +155,9 @@ def why_wrong(trial: AuditTrial) -> Reason:
     return Reason(finding=finding, text=f"passed by {trial.manner}")
 
 
-def _audit_task(task: Task, planned: Sequence[AuditTrial], records: Mapping[_Tried, TrialRecord]) -> TaskAudit:
+def _audit_task(
+    task: Task, planned: Sequence[AuditTrial], records: Mapping[_Tried, TrialRecord], evidence: _Evidence
+) -> TaskAudit:
     found: list[tuple[AuditTrial, TrialRecord | None]] = []
     for trial in planned:
         record = records.get((task.id, trial.agent, trial.trial))
@@ -155,7 +171,7 @@ def _audit_task(task: Task, planned: Sequence[AuditTrial], records: Mapping[_Tri
         task=task.id,
         finding="skipped" if task.skip else reasons[0].finding if reasons else "valid",
         reasons=tuple(reasons),
-        notes=tuple(_notes(task, found, reasons)),
+        notes=(*_notes(task, found, reasons), *_key_nodes(task, found, evidence)),
         path=task.location.path,
         line=task.location.line,
         template=task.template,
@@ -228,6 +244,21 @@ def _notes(task: Task, found: _Found, reasons: Sequence[Reason]) -> Iterator[str
     for trial, record in found:
         if record is not None and _broke_off(trial, record):
             yield f"{trial.agent} broke off at step {record.steps - 1} of {len(trial.task.solution or ())}"
+
+
+def _key_nodes(task: Task, found: _Found, evidence: _Evidence) -> Iterator[str]:
+    """Which key nodes are free, and which the solution reaches without the step that they are for."""
+    passed = (record for trial, record in found if trial.must_pass and record is not None)
+    record = next((record for record in passed if record.outcome == "passed"), None)
+    specs = [check.spec for check in task.checks if isinstance(check.spec, KeyNodes)]
+    if record is None or not specs:
+        return
+    for atom in _atoms(record):
+        yield from (f"key node '{part.what}' is free: a first page reaches it" for part in atom.parts if part.free)
+    recorded = evidence(record)
+    if recorded is not None:
+        for spec in specs:
+            yield from doubts(spec, recorded)
 
 
 def _audited(trial: AuditTrial, record: TrialRecord | None) -> AuditedTrial:

@@ -110,7 +110,8 @@ class _Schedule:
         for number, node in enumerate(self.spec.nodes):
             if (at := sure[number]) is not None:
                 hit = self._hit(number, at)
-                found.append(_Reached(met=True, moment=self.moments[at], by=hit.by))
+                since = self._since(number) if node.hold else at
+                found.append(_Reached(met=True, moment=self.moments[since], by=hit.by))
             elif (at := hoped[number]) is not None:
                 found.append(self._doubt(number, at, sure))
             else:
@@ -161,6 +162,18 @@ class _Schedule:
             held = node.hold == "end" and at == len(self.moments) - 1
             self._hits[key] = self._held(number) if held else self.matcher.hit(node, self.moments[at])
         return self._hits[key]
+
+    def _since(self, number: int) -> int:
+        """From when on it has been as it is at the end, for a node that has to be so then."""
+        end = len(self.moments) - 1
+        node = self.spec.nodes[number]
+        for at in range(end - 1, -1, -1):
+            moment = self.moments[at]
+            if isinstance(node.target, ValueTarget) and self.matcher.changes(node.target, moment):
+                return at
+            if isinstance(node.target, UrlTarget) and moment.kind in ("start", "address"):
+                return at if self.matcher.hit(node, moment).known else end
+        return end
 
     def _at_end(self, number: int) -> Hit:
         return self._hit(number, len(self.moments) - 1)

@@ -10,7 +10,7 @@ from pytest_webarena.actions import Note
 from pytest_webarena.evidence import Evidence, StepRecord
 from pytest_webarena.signals import AddressChanged, DomEvent, Signal
 
-__all__ = ["BEFORE", "Moment", "moments"]
+__all__ = ["BEFORE", "Moment", "field_of", "moments"]
 
 BEFORE = -1
 """The step of what was there when the agent began."""
@@ -131,16 +131,16 @@ def _settled(signals: Sequence[Signal], after: Sequence[int]) -> list[bool]:
         if not isinstance(signal, DomEvent):
             open_ = None
         elif signal.event in _VALUED and signal.value is not None:
-            field = _field(signal)
+            field = field_of(signal)
             if open_ is not None and open_[1] == field:
                 settled[open_[0]] = False
             open_ = (index, field)
-        elif open_ is not None and _field(signal) != open_[1]:
+        elif open_ is not None and field_of(signal) != open_[1]:
             open_ = None
     return settled
 
 
-def _field(event: DomEvent) -> object:
+def field_of(event: DomEvent) -> object:
     """The same for events of the same element, as far as a record tells."""
     places = tuple((each.tag, each.nth, each.within) for each in event.chain)
     names = event.chain[0].attributes if event.chain else {}

@@ -251,6 +251,9 @@ def test_what_has_to_hold_at_the_end() -> None:
     assert judged(value, trial([typed(QTY, "2")], [typed(QTY, "3")])).score == 0
     assert judged(value, trial()).score == 0
 
+    assert judged(nodes, trial([at("/b")], [at("/a")], [], answer="x")).parts[0].step == 1
+    assert judged(value, trial([typed(QTY, "2")], [at("/b")], answer="x")).parts[0].step == 0
+
     never = "[{url: {includes: /b}}, {url: {includes: /a}, hold: end, forbidden: true}]"
     assert judged(never, trial([at("/a")], [at("/b")])).passed
     assert judged(never, trial([at("/b")], [at("/a")])).score == 0

@@ -25,6 +25,7 @@ __all__ = [
     "JsonValue",
     "Probe",
     "RequestRecord",
+    "SeenPage",
     "StepRecord",
     "StopReason",
     "TabState",
@@ -263,6 +264,16 @@ class Probe:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SeenPage:
+    """The current page as it was when an agent decided on a step: only recorded for gradings that look at it."""
+
+    step: int
+    url: str
+    html: str
+    """The serialised DOM."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
     """Everything recorded of one attempt."""
 
@@ -281,6 +292,8 @@ class Evidence:
     """How many came after there was no more room for them."""
     signals_after: tuple[int, ...] = ()
     """How many of the signals there were when each step was over; empty when nobody counted."""
+    pages: tuple[SeenPage, ...] = ()
+    """The page before each step, for gradings that look at it; those that did not answer are missing."""
     dom_events: bool | None = None
     """Whether DOM events are among the signals; False where the browser let nobody listen for them, None in evidence of
     older versions, which has none. Without listeners there is no telling what was clicked."""
@@ -324,6 +337,7 @@ class Evidence:
             signals=tuple(map(signal_from_json, signals)) if (signals := data.get("signals")) is not None else None,
             lost_signals=data.get("lost_signals", 0),
             signals_after=tuple(data.get("signals_after", ())),
+            pages=tuple(SeenPage(**page) for page in data.get("pages", ())),
             dom_events=data.get("dom_events"),
             sites=dict(data["sites"]),
             answer_format=data.get("answer_format", "text"),

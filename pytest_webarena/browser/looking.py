@@ -28,7 +28,7 @@ from pytest_webarena.browser.tabs.tabs import Tabs
 from pytest_webarena.errors import BrowserError, WebArenaError
 from pytest_webarena.evidence import LONGEST_PAGE, TabState, cut
 
-__all__ = ["look", "screenshot_of", "states_of", "unread"]
+__all__ = ["html_of", "look", "screenshot_of", "states_of", "unread"]
 
 T = TypeVar("T")
 _Read = tuple[Extraction, dict[str, tuple[str, ...]]]
@@ -92,21 +92,22 @@ async def _shot(tab: Tab, config: SessionConfig, seconds: float) -> Shot | None:
 
 async def states_of(tabs: Tabs, *, seconds: float) -> tuple[TabState, ...]:
     """URL, title and DOM of every tab."""
-
-    async def html(tab: Tab) -> str:
-        if not allowed_in_tab(tab.page.url):
-            return ""
-        try:
-            return cut(writable(await tab.run(tab.page.content(), seconds, "reading a tab")), LONGEST_PAGE)
-        except (Unresponsive, DialogOpened, TabClosed, PageCrashed, PlaywrightError):
-            return ""  # what is known without the page's help is still recorded
-
     infos = await _infos(tabs, None)
-    pages = await asyncio.gather(*(html(tab) for tab in tabs))
+    pages = await asyncio.gather(*(html_of(tab, seconds=seconds) for tab in tabs))
     return tuple(
         TabState(url=info.url, title=info.title, html=page, active=info.active)
         for info, page in zip(infos, pages, strict=True)
     )
+
+
+async def html_of(tab: Tab, *, seconds: float) -> str:
+    """A tab's serialised DOM; empty when it doesn't answer, or shows what it must not."""
+    if not allowed_in_tab(tab.page.url):
+        return ""
+    try:
+        return cut(writable(await tab.run(tab.page.content(), seconds, "reading a tab")), LONGEST_PAGE)
+    except (Unresponsive, DialogOpened, TabClosed, PageCrashed, PlaywrightError):
+        return ""  # what is known without the page's help is still recorded
 
 
 async def _extract(tab: Tab, config: SessionConfig, deadline: Deadline, extractor: Extractor) -> _Read:

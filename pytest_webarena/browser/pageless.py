@@ -68,6 +68,10 @@ class Pageless:
         """Empty, as where nothing can be painted."""
         return b""
 
+    def html(self) -> str:
+        """Empty: there is no page."""
+        return ""
+
     def tabs(self) -> tuple[TabState, ...]:
         """None."""
         return ()

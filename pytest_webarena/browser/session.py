@@ -20,7 +20,7 @@ from pytest_webarena.browser.check_reader import CheckReader
 from pytest_webarena.browser.config import Deadlines, ObservationConfig, SessionConfig
 from pytest_webarena.browser.context import open_context
 from pytest_webarena.browser.faults import ActionFailed, DialogOpened, TabClosed, Unresponsive
-from pytest_webarena.browser.looking import look, screenshot_of, unread
+from pytest_webarena.browser.looking import html_of, look, screenshot_of, unread
 from pytest_webarena.browser.loop import Deadline
 from pytest_webarena.browser.messages import first_line
 from pytest_webarena.browser.observation import Observation
@@ -137,6 +137,10 @@ class Session:
     def screenshot(self) -> bytes:
         """The current viewport as JPEG; empty while a native dialog is open, for then nothing can be painted."""
         return self._call(self._screenshot(), self._limits.step, "taking a screenshot")
+
+    def html(self) -> str:
+        """The current page's serialised DOM; empty when it doesn't answer, or a native dialog holds it."""
+        return self._call(self._html(), self._limits.step, "reading the page")
 
     def tabs(self) -> tuple[TabState, ...]:
         """All tabs with their serialised DOM. A page that doesn't answer has an empty one.
@@ -412,6 +416,10 @@ class Session:
     async def _screenshot(self) -> bytes:
         await self._tabs.sync()
         return await screenshot_of(self._tabs.current, seconds=self._budget().left())
+
+    async def _html(self) -> str:
+        await self._tabs.sync()
+        return await html_of(self._tabs.current, seconds=self._budget().left(self._limits.hang))
 
     async def _states(self) -> tuple[TabState, ...]:
         await self._tabs.sync()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -17,19 +17,25 @@ __all__ = [
     "REPAIRED",
     "UPSTREAM_KINDS",
     "VERIFIED",
+    "WEBCANVAS",
     "Grading",
     "GradingName",
     "answer_format",
     "find_grading",
     "gradings_of",
     "headline_of",
+    "needs_pages",
 ]
 
-GradingName = Literal["original", "repaired", "verified"]
+GradingName = Literal["original", "repaired", "verified", "webcanvas-paper", "webcanvas-code"]
 
-GRADINGS: tuple[GradingName, ...] = ("original", "repaired", "verified")
+GRADINGS: tuple[GradingName, ...] = ("original", "repaired", "verified", "webcanvas-paper", "webcanvas-code")
 """``original``: as the published harness judges, its defects included. ``repaired``: the same tasks with the
-documented defects repaired. ``verified``: WebArena-Verified's typed answers and network events."""
+documented defects repaired. ``verified``: WebArena-Verified's typed answers and network events. The last two are for
+key nodes: as WebCanvas' paper says, or as its code does."""
+
+WEBCANVAS: tuple[GradingName, ...] = ("webcanvas-paper", "webcanvas-code")
+"""Gradings of key nodes. A trial is judged by them when they are asked for, and then by ours too."""
 
 UPSTREAM_KINDS = frozenset({"string_match", "url_match", "program_html", "page_image_query"})
 """Check kinds that judge differently under different gradings."""
@@ -64,6 +70,12 @@ class Grading:
 ORIGINAL = Grading(name="original")
 REPAIRED = Grading(name="repaired", rules=frozenset(RULES))
 VERIFIED = Grading(name="verified")
+_OTHERS: Mapping[str, Grading] = {
+    "original": ORIGINAL,
+    "verified": VERIFIED,
+    "webcanvas-paper": Grading(name="webcanvas-paper"),
+    "webcanvas-code": Grading(name="webcanvas-code"),
+}
 
 
 def find_grading(name: str, without: Collection[str] = ()) -> Grading:
@@ -71,22 +83,30 @@ def find_grading(name: str, without: Collection[str] = ()) -> Grading:
     unknown = next((rule for rule in without if rule not in RULES), None)
     if unknown is not None:
         raise UsageError(f"--without-repair: expected a repair rule, found {unknown!r}; {closest(unknown, RULES)}")
-    match name:
-        case "repaired":
-            return Grading(name="repaired", rules=frozenset(RULES) - frozenset(without))
-        case "original" | "verified":
-            if without:
-                raise UsageError(f"--without-repair: expected it with --grading=repaired, found it with {name}")
-            return ORIGINAL if name == "original" else VERIFIED
+    if name == "repaired":
+        return Grading(name="repaired", rules=frozenset(RULES) - frozenset(without))
+    if name in _OTHERS:
+        if without:
+            raise UsageError(f"--without-repair: expected it with --grading=repaired, found it with {name}")
+        return _OTHERS[name]
     raise UsageError(f"--grading: expected one of {', '.join(GRADINGS)}, found {name!r}")
 
 
-def gradings_of(task: Task) -> tuple[str, ...]:
-    """Which gradings a task can be judged by; empty for tasks that know none, whose verdict is one and the same."""
+def gradings_of(task: Task, asked: str = "") -> tuple[str, ...]:
+    """Which gradings a task can be judged by; empty for tasks that know none, whose verdict is one and the same.
+
+    Key nodes know those of WebCanvas where one of them is ``asked`` for, with ours (``repaired``) beside them.
+    """
     kinds = {check.kind for check in _leaves(task.checks)}
     upstream: tuple[str, ...] = ("original", "repaired") if kinds & UPSTREAM_KINDS else ()
     own: tuple[str, ...] = ("verified",) if "verified" in kinds and not upstream else ()
-    return tuple(dict.fromkeys((*upstream, *own, *task.gradings)))
+    nodes = (*WEBCANVAS, "repaired") if "key_nodes" in kinds and asked in WEBCANVAS else ()
+    return tuple(dict.fromkeys((*nodes, *upstream, *own, *task.gradings)))
+
+
+def needs_pages(task: Task, grading: Grading) -> bool:
+    """Whether judging looks at pages as they were before each step, which are not recorded otherwise."""
+    return grading.name == "webcanvas-code" and any(check.kind == "key_nodes" for check in _leaves(task.checks))
 
 
 def headline_of(task: Task, asked: str) -> str | None:
@@ -94,7 +114,7 @@ def headline_of(task: Task, asked: str) -> str | None:
 
     A task that knows one grading only is judged by that one, and one that knows none by its checks, whatever is asked.
     """
-    known = gradings_of(task)
+    known = gradings_of(task, asked)
     if not known or asked in known:
         return asked
     return known[0] if len(known) == 1 else None

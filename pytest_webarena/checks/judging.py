@@ -167,7 +167,7 @@ def judge(
 
     Takes as long as it takes: `bounded.judge_all_bounded` does not, and listens by ``watch``.
     """
-    known = gradings_of(task)
+    known = gradings_of(task, grading.name)
     name = headline_of(task, grading.name)
     if name is None:
         raise TaskError(f"{task.id}: expected checks of the grading {grading.name!r}, found {', '.join(known)}")
@@ -201,7 +201,7 @@ def judge_all(
     """
     name = headline_of(task, headline.name)
     first = judge(task, evidence, grading=headline, asker=asker, watch=watch)
-    others = (other for other in gradings_of(task) if other != name)
+    others = (other for other in gradings_of(task, headline.name) if other != name)
     return {
         name or headline.name: first,
         **{other: judge(task, evidence, grading=find_grading(other), asker=asker, watch=watch) for other in others},

@@ -83,6 +83,10 @@ def _parser() -> argparse.ArgumentParser:
     stats = tasks.add_parser("stats", help="how tasks are distributed: by site, category, evaluation, template")
     stats.add_argument("sources", nargs="+", metavar="SUITE|PATH", help="suites, task files, or folders of them")
     stats.set_defaults(run=_stats)
+    lint = tasks.add_parser("lint", help="what is wrong with key nodes, found without a network")
+    lint.add_argument("sources", nargs="+", metavar="SUITE|PATH", help="suites, task files, or folders of them")
+    lint.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
+    lint.set_defaults(run=_lint)
 
     merge = commands.add_parser("merge", help="join the run directories of shards or of resumed runs")
     merge.add_argument("runs", nargs="+", type=Path, metavar="RUN_DIR")
@@ -210,6 +214,12 @@ def _stats(options: argparse.Namespace) -> int:
     from pytest_webarena.suites.commands import run_stats
 
     return run_stats(options.sources)
+
+
+def _lint(options: argparse.Namespace) -> int:
+    from pytest_webarena.suites.commands import run_lint
+
+    return run_lint(options.sources, options.format)
 
 
 def _merge(options: argparse.Namespace) -> int:

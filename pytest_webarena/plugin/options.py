@@ -15,7 +15,7 @@ from pytest_webarena.plugin.suite_options import add_suite_options, names_suite
 
 __all__ = ["ANSWER_FORMATS", "GRADINGS", "PULLS", "add_options", "asked_for"]
 
-GRADINGS = ("original", "repaired", "verified")
+GRADINGS = ("original", "repaired", "verified", "webcanvas-paper", "webcanvas-code")
 ANSWER_FORMATS = ("auto", "text", "verified")
 PULLS = ("small", "all", "never")
 """Written down once more: whoever only declares options must not load the rooms that know what they mean."""
@@ -118,7 +118,8 @@ def add_options(parser: pytest.Parser) -> None:
         choices=GRADINGS,
         default=None,
         help="Whose verdict counts for tasks of WebArena's benchmarks: the original harness's, its defects included; "
-        "the same with the documented defects repaired; or WebArena-Verified's (default: repaired). All are recorded.",
+        "the same with the documented defects repaired; or WebArena-Verified's (default: repaired). All are recorded. "
+        "For key nodes: as WebCanvas' paper scores them, or as its code does, which records the page before each step.",
     )
     group.addoption(
         "--without-repair",

@@ -18,6 +18,8 @@ SHIPPED = "shipped"
 """The tasks of the embedded sites, which come with the package."""
 ARB = "arb:"
 """Before a file of problems in ARB's format; what the file is, its contents say."""
+MIND2WEB = "mind2web-live:"
+"""Before a file of tasks with key nodes, in either of its formats."""
 
 __all__ = [
     "SuiteSettings",
@@ -51,7 +53,8 @@ def add_suite_options(group: pytest.OptionGroup) -> None:
         default=[],
         metavar="SUITE",
         help=f"Published tasks to run: {', '.join(SUITES)}, or a JSON file in one of their formats, or "
-        "arb:FILE for problems as ARB has them (JSON or JSON lines), or shipped: those of the embedded sites, which "
+        "arb:FILE for problems as ARB has them (JSON or JSON lines), or mind2web-live:FILE for tasks with key nodes "
+        "(the compact JSON or a raw export), or shipped: those of the embedded sites, which "
         "come with this package; several with commas. Only files named beside it "
         "are collected too; if only items are named, just these.",
     )
@@ -88,6 +91,11 @@ def read_suites(config: pytest.Config) -> SuiteSettings:
         name = asked.removeprefix(ARB)
         if asked != name and not name.endswith((".json", ".jsonl")):
             raise UsageError(f"--suite: expected {ARB} and a file of problems, .json or .jsonl, found {asked!r}")
+        if asked.startswith(MIND2WEB):
+            name = asked.removeprefix(MIND2WEB)
+            if not name.endswith(".json"):
+                raise UsageError(f"--suite: expected {MIND2WEB} and a file of tasks, .json, found {asked!r}")
+            _insist(config.invocation_params.dir / name, name)
         if name not in SUITES and (
             name.endswith((".json", ".jsonl")) or (config.invocation_params.dir / name).is_file()
         ):
@@ -106,6 +114,15 @@ def read_suites(config: pytest.Config) -> SuiteSettings:
         choices=tuple(parse_choice(text) for text in config.getoption("--select")),
         sample=config.getoption("--one-per-template"),
     )
+
+
+def _insist(path: Path, named: str) -> None:
+    from pytest_webarena.suites.mind2web import insist
+
+    try:
+        insist(path, named)
+    except UsageError as error:
+        raise UsageError(f"--suite: {error}") from None
 
 
 def _shipped_tasks() -> Path:

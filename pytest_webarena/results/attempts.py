@@ -94,6 +94,10 @@ class AttemptWriter:
             write_lines(self.path / "signals.jsonl", signals)
         for index, tab in enumerate(data["tabs"]):
             tab["html"] = self._write(f"tabs/{index}.html", scrub(tab["html"]).encode("utf-8", "surrogatepass"))
+        for page in data["pages"]:
+            page["html"] = self._write(
+                f"pages/{page['step']}.html", scrub(page["html"]).encode("utf-8", "surrogatepass")
+            )
         write_atomically(self.path / "evidence.json", json.dumps(scrub_plain(data)))
 
     def _write(self, name: str, data: bytes) -> str:
@@ -119,7 +123,7 @@ def read_evidence(attempt: Path) -> Evidence:
         data["requests"] = read_lines(attempt / "network.jsonl")
         signals = attempt / "signals.jsonl"
         data["signals"] = read_lines(signals) if signals.exists() else None
-        for tab in data["tabs"]:
+        for tab in (*data["tabs"], *data.get("pages", ())):
             tab["html"] = (attempt / tab["html"]).read_text(encoding="utf-8", errors="surrogatepass")
     except OSError as error:
         raise ValueError(f"{attempt}: expected the evidence of a finished attempt, found none: {error}") from error

@@ -1,4 +1,4 @@
-"""``webarena import`` and ``webarena tasks stats``."""
+"""``webarena import``, ``webarena tasks stats`` and ``webarena tasks lint``."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ from pathlib import Path
 
 from pytest_webarena.errors import TaskFileError, UsageError
 from pytest_webarena.suites.export import export
+from pytest_webarena.suites.lint import lint
 from pytest_webarena.suites.loading import is_suite, load_suite
 from pytest_webarena.suites.stats import distribution
 from pytest_webarena.tasks import validate
 from pytest_webarena.tasks.model import Task
 
-__all__ = ["run_import", "run_stats", "tasks_of"]
+__all__ = ["run_import", "run_lint", "run_stats", "tasks_of"]
 
 
 def run_import(source: str, output: Path) -> int:
@@ -42,6 +43,17 @@ def run_stats(sources: Sequence[str]) -> int:
             raise UsageError(f"expected tasks, found none in {source}")
         print("\n".join([*([""] if number else []), *distribution(source, tasks)]))
     return code
+
+
+def run_lint(sources: Sequence[str], form: str) -> int:
+    """Print what is wrong with the key nodes of suites, files and folders. Exit code: 1 when something has to be
+    mended."""
+    tasks = [task for source in sources for task in tasks_of(source)]
+    report = lint(tasks)
+    if not report.tasks:
+        raise UsageError(f"expected tasks with key nodes, found none among the {len(tasks)} of {', '.join(sources)}")
+    print(report.render(form))
+    return 1 if report.faults else 0
 
 
 def tasks_of(source: str) -> tuple[Task, ...]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_webarena.errors import Problem, TaskFileError, UsageError
-from pytest_webarena.suites import arb, verified, webarena
+from pytest_webarena.suites import arb, mind2web, verified, webarena
 from pytest_webarena.suites.corrections import correct
 from pytest_webarena.suites.fields import Fields
 from pytest_webarena.suites.forms import Form, make_task
@@ -70,7 +70,9 @@ def load_suite(source: str, forms: list[Form] | None = None) -> Loaded:
 
     Raises `UsageError` when there is no such thing or its package is missing, `TaskFileError` with all problems.
     """
-    source = source.removeprefix(arb.PREFIX)
+    named, source = source, source.removeprefix(arb.PREFIX).removeprefix(mind2web.PREFIX)
+    if named.startswith(mind2web.PREFIX):
+        mind2web.insist(Path(source), source)
     if source not in SUITES and (source.endswith(_FILES) or Path(source).is_file()):
         return Loaded(_stem(source), Path(source), read_suite_file(Path(source), forms))
     suite = find_suite(source)
@@ -83,7 +85,11 @@ def load_suite(source: str, forms: list[Form] | None = None) -> Loaded:
 
 def is_suite(source: str) -> bool:
     """Whether ``source`` names a published suite or a JSON file, rather than YAML or a folder."""
-    return source.startswith(arb.PREFIX) or source.endswith(_FILES) or (source in SUITES and not Path(source).exists())
+    return (
+        source.startswith((arb.PREFIX, mind2web.PREFIX))
+        or source.endswith(_FILES)
+        or (source in SUITES and not Path(source).exists())
+    )
 
 
 def read_suite_file(path: Path, forms: list[Form] | None = None) -> tuple[Task, ...]:
@@ -113,6 +119,8 @@ def _read(
         kept = forms if forms is not None else []
         if suite is None and arb.is_arb(data, str(path)):
             tasks, rows = arb.read_arb(data, str(path), name, kept)
+        elif suite is None and mind2web.is_mind2web(data):
+            tasks, rows = mind2web.read_mind2web(data, str(path), name, kept)
         else:
             rows = read_rows(data, str(path))
             tasks = _tasks(rows, name, suite, kept)

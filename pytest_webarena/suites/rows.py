@@ -69,10 +69,10 @@ class Row:
 
     @property
     def name(self) -> str:
-        """How messages call it: by its task id, else by its position."""
-        number = self.data.get("task_id")
-        if isinstance(number, int) and not isinstance(number, bool):
-            return f"task {number}"
+        """How messages call it: by its task id or index, else by its position."""
+        for number in (self.data.get("task_id"), self.data.get("index")):
+            if isinstance(number, int) and not isinstance(number, bool):
+                return f"task {number}"
         return f"task at position {self.index}"
 
 

@@ -84,7 +84,7 @@ def blamed(record: TrialRecord, plan: TrialPlan) -> TrialRecord:
 def failed_by_all(plan: TrialPlan, intent: str, reason: StopReason) -> tuple[str, dict[str, dict[str, Any]]]:
     """The verdicts of a trial that has failed before any check could be asked, and the name of the one that counts."""
     headline = headline_of(plan.task, plan.options.grading.name) or plan.options.grading.name
-    known = gradings_of(plan.task)
+    known = gradings_of(plan.task, plan.options.grading.name)
     verdicts = {
         name: Verdict(
             score=0.0,

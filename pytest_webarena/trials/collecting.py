@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pytest_webarena.checks import collect, needs
 from pytest_webarena.errors import BrowserError, SiteError
-from pytest_webarena.evidence import Evidence, Probe, RequestRecord, StepRecord, Unfinished
+from pytest_webarena.evidence import Evidence, Probe, RequestRecord, SeenPage, StepRecord, Unfinished
 from pytest_webarena.trials.options import WRITE_TIMEOUT
 
 if TYPE_CHECKING:
@@ -29,7 +29,9 @@ class Collector:
     others of the harness, don't go through the agent's gateway port: the record of requests is the agent's alone.
     """
 
-    def __init__(self, task: Task, stage: Stage, *, write_timeout: float = WRITE_TIMEOUT) -> None:
+    def __init__(
+        self, task: Task, stage: Stage, *, write_timeout: float = WRITE_TIMEOUT, see_pages: bool = False
+    ) -> None:
         self._stage = stage
         self._checks = task.every_check
         self._needs = needs(task.every_check)
@@ -43,6 +45,22 @@ class Collector:
         self.no_picture = ""
         """Why there is no last screenshot, where one was wanted."""
         self._signals_after: list[int] = []
+        self._see_pages = see_pages
+        self._pages: list[SeenPage] = []
+        self.seconds_for_pages = 0.0
+        """What keeping them took."""
+
+    def observed(self, index: int, url: str) -> None:
+        """Keep the page on which the agent is about to decide, where a grading looks at it."""
+        if self._see_pages and (html := self._timed_page()):
+            self._pages.append(SeenPage(step=index, url=url, html=html))
+
+    def _timed_page(self) -> str:
+        began = time.monotonic()
+        try:
+            return self._stage.session.html()
+        finally:
+            self.seconds_for_pages += time.monotonic() - began
 
     def stepped(self, index: int) -> None:
         """Gather what ``when: any_step`` checks need of the state after a step."""
@@ -89,6 +107,7 @@ class Collector:
             signals=signals.since(),
             lost_signals=signals.lost,
             signals_after=tuple(self._signals_after),
+            pages=tuple(self._pages),
             dom_events=signals.dom_events,
             sites=stage.live.sites,
             answer_format=answer_format,

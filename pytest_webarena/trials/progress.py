@@ -65,6 +65,7 @@ class Recorder:
 
     def observed(self, index: int, observation: Observation) -> tuple[str, str]:
         """Keep what the agent is shown: see `AttemptWriter.observed`."""
+        self._collector.observed(index, observation.url)
         return self._writer.observed(index, observation)
 
     def stepped(self, step: StepRecord) -> None:

@@ -14,6 +14,7 @@ from pytest_webarena.agents.worker import AgentCrashed, AgentTimeout, AgentWorke
 from pytest_webarena.browser.grammars import grammar
 from pytest_webarena.browser.pageless import Pageless
 from pytest_webarena.checks import judge_all_bounded
+from pytest_webarena.checks.grading import needs_pages
 from pytest_webarena.errors import Cause, HarnessError, RecordingError, Shortfall, SiteMissing, TrialError
 from pytest_webarena.evidence import Evidence, Usage, cut
 from pytest_webarena.results.records import Attempt, Outcome, TrialRecord
@@ -178,7 +179,8 @@ def _gather(
         if external := stage.external_sites:
             progress.environment["external_sites"] = external
         writer.given(stage.images)
-        collector = Collector(task, stage, write_timeout=plan.options.write_timeout)
+        see_pages = needs_pages(task, plan.options.grading)
+        collector = Collector(task, stage, write_timeout=plan.options.write_timeout, see_pages=see_pages)
         recorder = Recorder(writer, collector, stage, progress)
         with stage.blaming_sites(), progress.timed("episode"):
             stage.open_first_pages()
@@ -194,6 +196,8 @@ def _gather(
                     picture=lambda data: writer.screenshot("final", data),
                 )
             finally:
+                if see_pages:
+                    progress.seconds["pages"] = round(collector.seconds_for_pages, 4)
                 if collector.unfinished:
                     progress.environment["unfinished_writes"] = [asdict(each) for each in collector.unfinished]
                 if collector.unanswered:

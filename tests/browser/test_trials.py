@@ -16,10 +16,13 @@ from pytest_webarena.agents.overrides import Overrides
 from pytest_webarena.agents.shipped import agent_directories
 from pytest_webarena.browser.config import Deadlines, SessionConfig
 from pytest_webarena.browser.engine import BrowserEngine
+from pytest_webarena.checks import find_grading
 from pytest_webarena.results import RunDir, TrialKey, TrialRecord
+from pytest_webarena.results.attempts import read_evidence
 from pytest_webarena.tasks import Task
 from pytest_webarena.testing import make_task
 from pytest_webarena.trials.episode import EpisodeLimits
+from pytest_webarena.trials.options import TrialOptions
 from pytest_webarena.trials.plan import TrialPlan
 from pytest_webarena.trials.trial import run_trial
 from tests.model_server import Answer, call, model_server, say
@@ -59,6 +62,18 @@ solution:
   - click: text=Sign
   - accept_dialog: Grace
   - reload
+"""
+PRESSED = """
+intent: Press Later.
+sites: [board]
+checks:
+  - key_nodes:
+      - url: {includes: /}
+      - element: css=body > button
+      - value: {locate: css=button, exact: Later}
+solution:
+  - click: text=Later
+  - wait: 0.5
 """
 ASKED = """
 intent: Press Delete, but change your mind.
@@ -107,9 +122,12 @@ def attempt(engine: BrowserEngine, web: Web, quick: Deadlines, tmp_path: Path) -
         def login_state(self, lease: Any, users: Mapping[str, str]) -> None:
             return None
 
-    def attempt(task: Task, agent: str, overrides: Overrides | None = None, trial: int = 1) -> TrialRecord:
+    def attempt(
+        task: Task, agent: str, overrides: Overrides | None = None, trial: int = 1, grading: str = "repaired"
+    ) -> TrialRecord:
         definition = resolve_agent(agent, agent_directories(), overrides)
-        plan = TrialPlan(task=task, agent=definition, trial=trial, limits=EpisodeLimits(steps=15, seconds=30))
+        limits, options = EpisodeLimits(steps=15, seconds=30), TrialOptions(grading=find_grading(grading))
+        plan = TrialPlan(task=task, agent=definition, trial=trial, limits=limits, options=options)
         folder = RunDir(tmp_path / "run").folder(TrialKey(task.id, definition.id, trial))
         return run_trial(plan, Resources(), folder)
 
@@ -123,6 +141,29 @@ def test_solutions_drag_upload_wait_reload_and_answer_dialogs(attempt: Try, tmp_
     again = Overrides(options=(("run", str(tmp_path / "run")), ("agent", "oracle")))
     repeated = attempt(make_task(SOLVED), "replay", again)
     assert (repeated.outcome, repeated.environment["dialogs"]) == ("passed", "hold"), repeated.message
+
+
+def test_pages_are_kept_for_the_grading_that_looks_at_them(attempt: Try, tmp_path: Path) -> None:
+    (folder,) = {attempt(make_task(PRESSED), "oracle").key.folder}
+    kept = tmp_path / "run" / "trials" / folder / "attempt-1"
+    assert not (kept / "pages").exists()
+    assert read_evidence(kept).pages == ()
+
+    record = attempt(make_task(PRESSED), "oracle", trial=2, grading="webcanvas-code")
+    assert record.outcome == "passed", record.message
+    assert (record.grading, set(record.verdicts)) == (
+        "webcanvas-code",
+        {"webcanvas-code", "webcanvas-paper", "repaired"},
+    )
+    assert [part["points"] for part in record.verdicts["webcanvas-code"]["results"][0]["parts"]] == [1, 1, 1]
+    scores = {name: verdict["score"] for name, verdict in record.verdicts.items()}
+    assert scores["webcanvas-paper"] == 1
+    assert scores["repaired"] == pytest.approx(2 / 3)  # a button is no field, and has no value
+    assert 0 < record.seconds["pages"] < record.seconds["episode"]
+    evidence = read_evidence(tmp_path / "run" / "trials" / record.key.folder / "attempt-1")
+    assert [(page.step, page.url) for page in evidence.pages] == [(step, "http://a.test/") for step in range(3)]
+    assert "late</body>" not in evidence.pages[0].html
+    assert "late</body>" in evidence.pages[2].html
 
 
 def clicker(body: dict[str, Any]) -> Answer:

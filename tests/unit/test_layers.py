@@ -67,6 +67,8 @@ ONLY_IN: dict[str, tuple[str, ...]] = {
     "gymnasium": ("gym*",),
     "numpy": ("checks.images*", "gym*"),
     "PIL": ("browser.observation*", "checks.images*", "gym*"),
+    "bs4": ("checks.webcanvas*",),
+    "lxml": ("checks.webcanvas*",),
     "skimage": ("checks.images*",),
     "sympy": ("checks.computed*",),
     "mpmath": ("checks.computed*",),

@@ -41,8 +41,8 @@ PUBLIC: dict[str, str] = {
         "TrialError Unready UsageError WebArenaError closest error_of recording unwritten"
     ),
     "evidence": (
-        "Evidence JsonValue LONGEST_PAGE LONGEST_REPLY LONGEST_TEXT Probe RequestRecord SCHEMA_VERSION StepRecord "
-        "StopReason TabState TargetRecord Unfinished Unrecorded Usage cut"
+        "Evidence JsonValue LONGEST_PAGE LONGEST_REPLY LONGEST_TEXT Probe RequestRecord SCHEMA_VERSION SeenPage "
+        "StepRecord StopReason TabState TargetRecord Unfinished Unrecorded Usage cut"
     ),
     "extending": (
         "AppManifest Backend BackendContext Bool Choice Convert Either Fault Form Int Json KeepingBackend KeepsLogs "

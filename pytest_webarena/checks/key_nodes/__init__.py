@@ -4,12 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from pytest_webarena.checks.grading import WEBCANVAS
 from pytest_webarena.checks.key_nodes.form import FORM
 from pytest_webarena.checks.key_nodes.judging import judge
 from pytest_webarena.checks.key_nodes.model import KeyNodes, TextTarget
-from pytest_webarena.checks.kind import Kind, Sight
+from pytest_webarena.checks.kind import Judgement, Kind, Sight, View
 
 __all__ = ["KEY_NODES"]
+
+
+def _judge(spec: KeyNodes, view: View) -> Judgement:
+    if view.grading.name not in WEBCANVAS:
+        return judge(spec, view)
+    from pytest_webarena.checks.webcanvas.judging import judge_as  # which needs what it needs only then
+
+    return judge_as(view.grading.name, spec, view)
 
 
 def _looks_at(spec: KeyNodes) -> Collection[Sight]:
@@ -25,7 +34,7 @@ KEY_NODES: Kind[KeyNodes] = Kind(
         "[Key nodes](key-nodes.md) has the rest."
     ),
     form=FORM,
-    judge=judge,
+    judge=_judge,
     graded=True,
     reads_signals=True,
     category=lambda spec: "",

@@ -33,9 +33,9 @@ class _Reached:
     cause: Cause | None = None
 
 
-def judge(spec: KeyNodes, view: View) -> Judgement:
-    """Judge what was recorded of a trial."""
-    schedule = _Schedule(spec, view)
+def judge(spec: KeyNodes, view: View, matcher: type[Matcher] = Matcher) -> Judgement:
+    """Judge what was recorded of a trial; ``matcher`` decides what a moment reaches."""
+    schedule = _Schedule(spec, view, matcher)
     found = schedule.reached()
     free = [schedule.matcher.is_free(node) for node in spec.nodes]
     parts = tuple(map(_part, spec.nodes, found, free))
@@ -97,10 +97,10 @@ def _told(parts: Sequence[Part]) -> Iterator[str]:
 class _Schedule:
     """When each node was reached at the earliest."""
 
-    def __init__(self, spec: KeyNodes, view: View) -> None:
+    def __init__(self, spec: KeyNodes, view: View, matcher: type[Matcher]) -> None:
         self.spec = spec
         self.moments = moments(view.evidence)
-        self.matcher = Matcher(view)
+        self.matcher = matcher(view)
         self._hits: dict[tuple[int, int], Hit] = {}
 
     def reached(self) -> list[_Reached]:

@@ -27,7 +27,8 @@ def test_repairs_can_be_switched_off() -> None:
 def test_unknown_names_list_the_known_ones() -> None:
     with pytest.raises(UsageError, match=r"--without-repair: .* found 'shotgum'; did you mean 'shotgun'"):
         find_grading("repaired", ["shotgum"])
-    with pytest.raises(UsageError, match="--grading: expected one of original, repaired, verified, found 'other'"):
+    known = "original, repaired, verified, webcanvas-paper, webcanvas-code"
+    with pytest.raises(UsageError, match=f"--grading: expected one of {known}, found 'other'"):
         find_grading("other")
     with pytest.raises(UsageError, match="with --grading=repaired, found it with original"):
         find_grading("original", ["shotgun"])

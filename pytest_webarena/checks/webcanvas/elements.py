@@ -1,0 +1,101 @@
+"""Whether two selectors mean the same element of a serialised document, by WebCanvas' rule of three ancestors."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import importlib.util
+from typing import Any
+
+__all__ = ["MAPPED", "first_element", "missing_libraries", "same_element", "selector_fault"]
+
+MAPPED = frozenset({"span", "h1", "h2", "h3", "h4", "h5", "h6", "div", "li", "ul", "p"})
+"""References for which acting on one of the nearest ancestors counts as well."""
+_ANCESTORS = 3
+
+
+def missing_libraries() -> tuple[str, ...]:
+    """What has to be installed for `same_element`, as pip names it."""
+    needed = {"bs4": "beautifulsoup4", "lxml": "lxml"}
+    return tuple(package for name, package in needed.items() if importlib.util.find_spec(name) is None)
+
+
+def same_element(html: str, acted: str | None, reference: str, method: str = "selector") -> bool:
+    """Whether the first element for ``acted`` is the first one for ``reference``, or, where the latter's tag is one of
+    `MAPPED`, one of its three nearest ancestors.
+
+    ``selector`` is CSS; what can't be read or found is no. ``xpath`` is an expression for both: `LookupError` where
+    it can't be read or found, as the original fails there.
+    """
+    return _by_xpath(html, acted, reference) if method == "xpath" else _by_selector(html, acted, reference)
+
+
+def first_element(html: str, selector: str | None) -> Any:
+    """The first element for a selector, as Beautiful Soup has it; None for none, or for what is no selector."""
+    try:
+        return _soup(html).select_one(selector)
+    except Exception:  # whatever the parser or the selectors raise
+        return None
+
+
+def selector_fault(selector: str) -> str:
+    """Why a selector is none to the library that reads pages; empty when it is one, or the library is not installed."""
+    if importlib.util.find_spec("soupsieve") is None:
+        return ""
+    sieve: Any = importlib.import_module("soupsieve")
+    try:
+        sieve.compile(selector)
+    except Exception as error:  # its own, and those of regular expressions
+        return str(error).partition("\n")[0]
+    return ""
+
+
+def _by_selector(html: str, acted: str | None, reference: str) -> bool:
+    try:
+        soup = _soup(html)
+        one, other = soup.select_one(acted), soup.select_one(reference)
+    except Exception:  # whatever the parser or the selectors raise
+        return False
+    if one is None or other is None:
+        return False
+    if one is other:
+        return True
+    if other.name in MAPPED:
+        for _ in range(_ANCESTORS):
+            other = other.parent
+            if other is None:
+                return False
+            if other is one:
+                return True
+    return False
+
+
+def _by_xpath(html: str, acted: str | None, reference: str) -> bool:
+    try:
+        tree = _tree(html)
+        one, other = tree.xpath(acted)[0], tree.xpath(reference)[0]
+    except Exception as error:
+        raise LookupError(f"the original fails on these expressions: {error}") from None
+    if one is other:
+        return True
+    if getattr(other, "tag", None) in MAPPED:
+        for _ in range(_ANCESTORS):
+            other = other.getparent()
+            if other is None:
+                return False
+            if other is one:
+                return True
+    return False
+
+
+@functools.lru_cache(maxsize=4)  # the nodes of one step look at the same page
+def _soup(html: str) -> Any:
+    from bs4 import BeautifulSoup
+
+    return BeautifulSoup(html, "html.parser")
+
+
+@functools.lru_cache(maxsize=4)
+def _tree(html: str) -> Any:
+    parser: Any = importlib.import_module("lxml.html")  # has no types
+    return parser.fromstring(html)

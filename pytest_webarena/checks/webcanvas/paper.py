@@ -1,0 +1,67 @@
+"""Key nodes as WebCanvas' paper scores them: 0 or 1 each, upon reaching it, in any order, and once reached for good.
+
+What is compared is as simple as there: texts are equal or one is in the other, addresses are decoded, and nothing is
+done about case, white space, quotes or last slashes. Only answers and notes are compared in lower case.
+"""
+
+from __future__ import annotations
+
+from pytest_webarena.checks.key_nodes.matching import ACTS, NO, Hit, Matcher
+from pytest_webarena.checks.key_nodes.model import Match, TextTarget, UrlTarget, ValueTarget
+from pytest_webarena.checks.key_nodes.places import base_of, on_site
+from pytest_webarena.checks.key_nodes.timeline import Moment
+from pytest_webarena.checks.webcanvas.addresses import address_subject
+from pytest_webarena.signals import DomEvent
+from pytest_webarena.text import clip
+
+__all__ = ["PaperMatcher"]
+
+_FIELDS = ("input", "change")
+
+
+class PaperMatcher(Matcher):
+    """Decides about one trial."""
+
+    def _address(self, target: UrlTarget, url: str, how: str) -> Hit:
+        base = base_of(target.site, self._sites)
+        if base is None or (base and not on_site(url, base)):
+            return NO
+        exact = target.exact.resolve(self._sites) if target.exact is not None else None
+        match = target.match or Match(how="exact", text=address_subject(exact or "", "exact", "") or "")
+        subject = address_subject(url, match.how, target.param)
+        if subject is None:
+            return NO
+        return self._holds(match, subject, Hit(known=True, by=how + clip(url, 200)))
+
+    def _value(self, target: ValueTarget, moment: Moment) -> Hit:
+        """What was entered, and of what was clicked its text: there a click has the value that the element shows."""
+        event = moment.event
+        if event is None or event.event not in ACTS or event.event in _FIELDS or event.value is not None:
+            return super()._value(target, moment)
+        place = self._at(target, event, Hit(known=True, by=f"{event.event} on '{clip(_shown(event), 80)}'"))
+        if place.known is False or not _shown(event):
+            return NO
+        value = self._holds(target.match, _shown(event), place)
+        return value if value.known is not True else place
+
+    def _text(self, target: TextTarget, moment: Moment) -> Hit:
+        said = ""
+        if target.of == "noted" and moment.kind == "note":
+            said = moment.text
+        elif target.of == "answer" and moment.kind == "end":
+            said = self._view.evidence.text_answer or ""
+        if not said:
+            return NO
+        hit = Hit(known=True, by=f'{target.of} "{clip(said, 80)}"')
+        if target.match.how == "semantic":
+            return self._holds(target.match, said, hit)
+        return self._holds(Match(how=target.match.how, text=target.match.text.lower()), said.lower(), hit)
+
+    def _holds(self, match: Match, text: str, hit: Hit) -> Hit:
+        if match.how == "semantic":
+            return super()._holds(match, text, hit)
+        return hit if (text == match.text if match.how == "exact" else match.text in text) else NO
+
+
+def _shown(event: DomEvent) -> str:
+    return event.target.text or event.target.name

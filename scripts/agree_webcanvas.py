@@ -1,0 +1,161 @@
+"""Holds our ``webcanvas-code`` evaluators against WebCanvas' own, on generated moments of trials.
+
+    python scripts/agree_webcanvas.py CHECKOUT [--seed 1] [--moments 20000] [--sequences 3000] [--golden FILE]
+
+``CHECKOUT`` is a clone of WebCanvas (github.com/iMeanAI/WebCanvas); its code is run in a process of its own, in which
+browser and models are stand-ins and the names that its module of evaluators uses but no longer imports are put there.
+Nothing of it is copied. Compared are scores after each moment and the number of questions put to the judge, the sites'
+labels, and what the converter and our reader make of raw exports.
+
+``--golden`` writes a small sample with upstream's answers instead: unit tests hold us to it without upstream.
+
+The one difference that is meant: upstream runs the judge's number as Python; we work out sums without running any.
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import json
+import os
+import random
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from pytest_webarena.checks.webcanvas.addresses import site_label
+from pytest_webarena.checks.webcanvas.nodes import Moment, Node, evaluate
+from pytest_webarena.suites.mind2web import read_forms
+from scripts.webcanvas_cases import labels, moments, raw_exports, sequences
+
+
+def ours(case: dict[str, Any]) -> Any:
+    """Our answer to a case, in the form of the upstream side."""
+    if "label" in case:
+        try:
+            return site_label(case["label"])
+        except ValueError:
+            return None
+    nodes = [
+        Node(
+            function=each["match_function"],
+            reference=each["reference_answer"],
+            key=each.get("key", ""),
+            label=each.get("netloc", ""),
+            path=each.get("path"),
+            method=each.get("method", "selector"),
+        )
+        for each in case["nodes"]
+    ]
+    left = list(case["replies"])
+
+    def reply(subject: str, rule: str) -> str:
+        return str(left.pop(0))
+
+    scores: tuple[float, ...] = (0.0,) * len(nodes)
+    found = []
+    for moment in case["moments"]:
+        scores = evaluate(nodes, scores, Moment(**moment), reply)
+        found.append(list(scores))
+    return {"scores": found, "left": len(left)}
+
+
+def theirs(cases: Sequence[dict[str, Any]], checkout: Path) -> list[Any]:
+    """Upstream's answers."""
+    run = subprocess.run(
+        [sys.executable, str(Path(__file__).with_name("webcanvas_evaluators.py")), str(checkout)],
+        input="\n".join(map(json.dumps, cases)),
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+        env={**os.environ, "PYTHONPATH": ""},
+    )
+    return [json.loads(line) for line in run.stdout.splitlines()]
+
+
+def write_golden(path: Path, checkout: Path, choose: random.Random) -> None:
+    """Write made-up cases with upstream's answers, one a line."""
+    cases = [*moments(choose, 3000), *sequences(choose, 25), *labels(choose, 40)]
+    for case in cases:
+        if not any("element" in each["match_function"] for each in case.get("nodes", ())):
+            for moment in case.get("moments", ()):
+                moment["html"] = ""
+    kept: collections.Counter[tuple[str, bool]] = collections.Counter()
+    lines = []
+    for case, said in zip(cases, theirs(cases, checkout), strict=True):
+        if len(case.get("moments", ())) == 1:
+            function = case["nodes"][0]["match_function"]
+            sort = (function, bool(said["scores"][0][0]))
+            kept[sort] += 1
+            if kept[sort] > (50 if sort == ("element_path_exactly_match", True) else 10):
+                continue
+        lines.append(json.dumps({"case": case, "said": said}, ensure_ascii=False))
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    print(f"{path}: {len(lines)} cases")
+
+
+def same_tasks(raw: Any, compact: Any) -> bool:
+    """Whether a raw export, and what the converter made of it, are the same tasks to us."""
+    forms = []
+    for data in (raw, compact):
+        found, rows = read_forms(json.dumps(data).encode(), "some.json", "some")
+        forms.append([] if rows.problems else [form for _, form in found])
+    return bool(forms[0]) and forms[0] == forms[1]
+
+
+def main() -> int:
+    """Compare, and tell."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("checkout", type=Path, help="where WebCanvas is")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--moments", type=int, default=20_000, help="single nodes at single moments (default: 20000)")
+    parser.add_argument("--sequences", type=int, default=3_000, help="several nodes over several (default: 3000)")
+    parser.add_argument("--show", type=int, default=5, help="differences to print (default: 5)")
+    parser.add_argument("--golden", type=Path, help="write a sample with upstream's answers there instead")
+    options = parser.parse_args()
+    if not (options.checkout / "evaluate/step_score.py").is_file():
+        parser.error(f"expected a checkout of WebCanvas, found no evaluate/step_score.py in {options.checkout}")
+    choose = random.Random(options.seed)
+    if options.golden:
+        write_golden(options.golden, options.checkout, choose)
+        return 0
+    cases = [
+        *moments(choose, options.moments),
+        *sequences(choose, options.sequences),
+        *labels(choose, options.moments // 10),
+    ]
+    raw = list(raw_exports(choose, options.sequences // 5))
+    said = theirs([*cases, *raw], options.checkout)
+    began = time.monotonic()
+    mine = [ours(case) for case in cases]
+    took = time.monotonic() - began
+    total: collections.Counter[str] = collections.Counter()
+    agree: collections.Counter[str] = collections.Counter()
+    scored: collections.Counter[str] = collections.Counter()
+    shown = 0
+    for case, found, expected in zip(cases, mine, said[: len(cases)], strict=True):
+        nodes = case.get("nodes", ())
+        name = (
+            "labels" if "label" in case else nodes[0]["match_function"] or "misspelt" if len(nodes) == 1 else "several"
+        )
+        total[name] += 1
+        agree[name] += found == expected
+        scored[name] += bool(expected and (name == "labels" or any(map(any, expected["scores"]))))
+        if found != expected and shown < options.show:
+            shown += 1
+            print(f"  {name}: upstream {expected!r}, ours {found!r}: {json.dumps(case)[:1000]}")
+    for case, compact in zip(raw, said[len(cases) :], strict=True):
+        if compact is not None:  # the converter fails on what it asks people about
+            total["raw exports"] += 1
+            agree["raw exports"] += same_tasks(case["raw"], compact)
+    for name in sorted(total):
+        print(f"{name}: {agree[name]}/{total[name]} agree ({scored[name]} score)")
+    print(f"all: {agree.total()}/{total.total()} agree; ours took {took:.1f} s")
+    return 0 if agree == total else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from pytest_webarena.actions import Action
+from pytest_webarena.actions import Action, Stop
 
 __all__ = ["Check", "ImageSource", "Limits", "Location", "SetupStep", "Start", "Task"]
 
@@ -134,6 +134,18 @@ class Task:
     def leased(self) -> tuple[str, ...]:
         """The sites that a trial needs: those of the task, and those that only its images are on."""
         return tuple(dict.fromkeys((*self.sites, *(image.site for image in self.images if image.site))))
+
+    @property
+    def reference_length(self) -> int | None:
+        """How many steps a known way to do it takes: as its source says, else those of the solution before its answer.
+
+        None where nobody knows one.
+        """
+        for name in ("reference_length", "reference_task_length"):
+            told = self.source.get(name)
+            if isinstance(told, int) and not isinstance(told, bool) and told > 0:
+                return told
+        return None if self.solution is None else sum(not isinstance(action, Stop) for action in self.solution)
 
     @property
     def every_check(self) -> tuple[Check, ...]:

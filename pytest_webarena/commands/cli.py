@@ -126,6 +126,12 @@ def _parser() -> argparse.ArgumentParser:
         commands.add_parser("rubric", help="rubrics: have their items written, compare a judge's points with people's")
     )
 
+    from pytest_webarena.commands import guide
+
+    guide.add_arguments(
+        commands.add_parser("guide", help="have a model write guides to tasks, for reward models that judge by them")
+    )
+
     from pytest_webarena.commands import memorised
 
     memorised.add_arguments(

@@ -169,7 +169,7 @@ def _make(common: Common, keys: ModelKeys, prompt: Prompt, template: Template | 
         form=keys.reply,
         parse=spoken.parse,
         parse_call=_call,
-        grammar=_explained(spoken.describe(), keys.unachievable_hint),
+        grammar=_explained(spoken.describe(), keys.unachievable_hint, searching=common.keys.search is not None),
         tools=tuple(Tool(**tool) for tool in _tools(keys, common)) if keys.reply == "tools" else (),
         sampling=keys.sampling,
         history=keys.history if isinstance(keys.history, HistoryKeys) else HistoryKeys(policy=keys.history),
@@ -207,10 +207,11 @@ def _make(common: Common, keys: ModelKeys, prompt: Prompt, template: Template | 
     return ModelAgent(assignment, style, client, reward)
 
 
-def _explained(grammar: str, hint: bool) -> str:
-    """The grammar without the lines about tasks that can't be done, unless the model is to be told of these."""
-    lines = grammar.strip().splitlines()
-    return "\n".join(line for line in lines if hint or "can't be done" not in line)
+def _explained(grammar: str, hint: bool, *, searching: bool) -> str:
+    """The grammar without the lines about tasks that can't be done, unless the model is to be told of these, and
+    without the search where there is none."""
+    lines = [line for line in grammar.strip().splitlines() if hint or "can't be done" not in line]
+    return "\n".join(line for line in lines if searching or not line.startswith("search "))
 
 
 def _call(name: str, arguments: str) -> Action:

@@ -144,6 +144,14 @@ def test_the_first_step_is_a_search_or_a_goto_where_that_is_asked_for(make: Make
         assert act(make(server, **{**keys, "first_step": "any"})).action == Click(Element("4"))
 
 
+def test_the_search_is_told_of_where_there_is_one(make: Make) -> None:
+    without, _ = asked(make)
+    searching, _ = asked(make, search={"page": "http://find.test/{query}"})
+    for words in ("search the web for", '"search" looks for pages'):
+        assert words in searching
+        assert words not in without
+
+
 # --- the step limit -------------------------------------------------------------------------------------------------
 
 

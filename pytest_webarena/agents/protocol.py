@@ -247,6 +247,8 @@ class AgentDefinition:
     limits: AgentLimits = field(default_factory=AgentLimits)
     model: str = ""
     """Name of its model, for records; empty when it has none or does not tell."""
+    reward_model: str = ""
+    """Name of the model that tells it after each step how far it has come, for records; empty when there is none."""
     tier: IsolationTier = "in-process"
     privileged: bool = False
     """It sees the task's solution (the oracle): its results say nothing about agents."""

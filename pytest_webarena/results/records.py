@@ -30,10 +30,10 @@ __all__ = [
     "names_of",
 ]
 
-SCHEMA_VERSION = 6
+SCHEMA_VERSION = 7
 """2 added ``usage`` and ``model``; 3 ``grading``, ``verdicts``, ``judge``, ``source``, ``history`` and ``memory``; 4
 ``reruns``; 5 ``shortfall``; 6 ``chance`` and the key's ``browser``, which older records tell by the version of
-theirs."""
+theirs; 7 ``reward_model``."""
 
 Outcome = Literal["passed", "failed", "error"]
 """``error`` is never the agent's fault and never part of a success rate."""
@@ -200,6 +200,8 @@ class TrialRecord:
     """The agent saw the solution: its results say nothing about agents."""
     model: str = ""
     """Name of the agent's model as asked for; empty when it has none or does not tell."""
+    reward_model: str = ""
+    """Name of the model that told the agent after each step how far it had come; empty when there was none."""
     usage: Usage | None = None
     """What the counting attempt's agent used of models; None for agents that report none."""
     memory: MemoryUse | None = None

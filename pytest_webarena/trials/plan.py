@@ -116,6 +116,7 @@ class TrialPlan:
             "task_digest": task.digest,
             "agent_digest": agent.digest,
             "model": agent.model,
+            "reward_model": agent.reward_model,
             "chance": chance_of(task),
             "isolation": agent.tier,
             "privileged": agent.privileged,

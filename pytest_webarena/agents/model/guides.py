@@ -151,6 +151,8 @@ def _plain(value: Any) -> Any:
     """``value`` as plain data without what is not set; places in files are none of it."""
     if is_dataclass(value) and not isinstance(value, type):
         items = {each.name: getattr(value, each.name) for each in fields(value) if each.name != "location"}
+        if isinstance(function := getattr(value, "function", None), str):  # a target by its name in the tables
+            items = {"function": function, **items}
         return {name: _plain(each) for name, each in items.items() if each not in (None, "", (), {})}
     if isinstance(value, Mapping):
         return {str(name): _plain(each) for name, each in value.items()}

@@ -106,6 +106,7 @@ def _build(common: Common, keys: ModelKeys) -> AgentDefinition:
         lambda assignment: _make(common, keys, prompt, template, assignment),
         files=(*prompt.files, *(template.files if template is not None else ())),
         model=keys.model,
+        reward_model=keys.asked[-1][0] if reward is not None else "",
         observation=_observation(common, reward),
         dialogs=(lambda task, trial: held) if keys.reply == "tools" else None,
         check=lambda settings: _check(common, keys, settings),

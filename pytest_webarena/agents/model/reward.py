@@ -143,6 +143,11 @@ def _shown(value: Any) -> str:
     return clip(repr(value)) if value is None or isinstance(value, str | int | float) else f"a {type(value).__name__}"
 
 
+def _quoted(text: str) -> str:
+    """With a bar before each line: no line of a page can pass for one of the prompt's."""
+    return "\n".join(f"| {line}" for line in text.splitlines() or [""])
+
+
 class Rewarder:
     """One trial's reward model. ``send`` asks it; what it says is remembered as far as `ends` needs it."""
 
@@ -165,7 +170,7 @@ class Rewarder:
         `ModelError` when none of its replies can be read: what it would have said nobody knows, and to go on as if it
         had said ``doing`` would be another agent.
         """
-        messages = self._prompt.messages({**values, "guide": self._guide, "sees": self._keys.sees})
+        messages = self._prompt.messages({**values, "guide": self._guide, "sees": self._keys.sees, "quoted": _quoted})
         messages = (*messages[:-1], replace(messages[-1], images=pictures))
         said = converse(self._send, messages, read_verdict, most=self._keys.asks)
         if isinstance(said.read, str):

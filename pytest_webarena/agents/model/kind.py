@@ -126,6 +126,13 @@ def _check_planning(common: Common, keys: ModelKeys, prompt: Prompt) -> None:
     if keys.react and not keys.reasoning:
         raise UsageError(f"{common.where}: react: expected 'reasoning: true' with it, found false")
     history = keys.history if isinstance(keys.history, str) else keys.history.policy
+    if keys.react and history == "previous_action":
+        raise UsageError(f"{common.where}: react: expected a history that tells all steps, found {history!r}")
+    if (reward := keys.rewarding) is not None and reward.ends == "never" and history != "reflections":
+        raise UsageError(
+            f"{common.where}: reward: expected 'history: reflections', which tells the model what is said, or another "
+            f"'ends'; found history {history!r} and ends 'never': nobody would hear of it"
+        )
     for name, asked, word in (
         ("planning", keys.planning, "planning"),
         ("react", keys.react, "beside"),

@@ -124,6 +124,15 @@ def test_without_one_nobody_else_is_asked(make: Make) -> None:
     assert "thought: the cart is next" in server.prompt()
 
 
+def test_without_the_history_of_reflections_it_only_ends_trials(make: Make) -> None:
+    with two(make, [say(verdict()), say(verdict("finished", 10))], history="actions") as both:
+        act(both.agent)
+        act(both.agent)
+        last = act(both.agent)
+    assert "reflection" not in both.planner.prompt()
+    assert isinstance(last.action, Stop)
+
+
 def test_by_itself_it_is_the_planner_s_model_at_its_endpoint(make: Make) -> None:
     with model_server([say(CLICK), say(verdict()), say(CLICK)]) as server:
         agent = make(server, reward="self", grammar="webcanvas")
@@ -318,6 +327,8 @@ def test_it_needs_a_key_and_a_price_before_the_run(tmp_path: Path, monkeypatch: 
         ("planning: true", "planning: expected 'grammar: webcanvas' and 'reply: text' with it"),
         ("planning: true\ngrammar: webcanvas", "planning: expected a prompt that makes use of 'planning'"),
         ("react: true\nreasoning: false", "react: expected 'reasoning: true' with it, found false"),
+        ("react: true\nhistory: previous_action", "react: expected a history that tells all steps"),
+        ("reward: {ends: never}", "reward: expected 'history: reflections', which tells .* nobody would hear of it"),
         ("first_step: jump", "first_step: unknown value 'jump'"),
         ("limits: {steps: many}", "limits.steps: expected a whole number, webcanvas or null, found 'many'"),
         ("limits: {steps: 0}", "limits.steps: expected a number above 0, found 0"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from pytest_webarena.errors import UsageError
@@ -44,14 +45,17 @@ def check_needs(config: pytest.Config, items: Iterable[pytest.Item]) -> None:
     from pytest_webarena.agents import resolve_agent
 
     asked = {(item.agent_name, item.task.id): item.task for item in items if isinstance(item, TaskItem)}
-    agents = {name: resolve_agent(name, settings.agent_directories, settings.overrides) for name, _ in asked}
+    agents = {}
+    for name in dict.fromkeys(name for name, _ in asked):
+        with suppress(UsageError):  # of an agent that there is not; its trials say so
+            agents[name] = resolve_agent(name, settings.agent_directories, settings.overrides)
     lacking = [
         f"agent {name}: {told}"
         for (name, _), task in asked.items()
-        if not task.skip and (told := agents[name].lacks(task))
+        if name in agents and not task.skip and (told := agents[name].lacks(task))
     ]
     if lacking:
-        more = f"\nand {len(lacking) - _SHOWN} more tasks like that" if len(lacking) > _SHOWN else ""
+        more = f"\nand {len(lacking) - _SHOWN} more like that" if len(lacking) > _SHOWN else ""
         raise UsageError("\n".join(lacking[:_SHOWN]) + more)
 
 

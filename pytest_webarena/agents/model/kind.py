@@ -82,9 +82,9 @@ class ModelKeys:
     def asked(self) -> tuple[tuple[str, Endpoint], ...]:
         """The models that are asked, each with its endpoint: the planner, and the reward model."""
         planner, reward = (self.model, self.endpoint), self.rewarding
-        return (
-            (planner,) if reward is None else (planner, (reward.model or self.model, reward.endpoint or self.endpoint))
-        )
+        if reward is None:
+            return (planner,)
+        return (planner, (reward.model or self.model, reward.endpoint or self.endpoint))
 
 
 def _build(common: Common, keys: ModelKeys) -> AgentDefinition:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from pytest_webarena.actions import Action, Goto, Invalid, Note, Search, Stop
 from pytest_webarena.agents.memory import Remembered
@@ -53,9 +53,10 @@ class Style:
     kinds: tuple[str, ...] = ("accessibility_tree",)
     """What the model is shown."""
     remarks: Callable[[str], tuple[str, str, str]] | None = None
+    """What a reply in the grammar says beside its action."""
     planning: bool = False
     react: bool = False
-    first_step: str = "any"
+    first_step: Literal["any", "search_or_goto"] = "any"
     searching: bool = False
     """Whether the trial has a search."""
     reasoning: bool = True
@@ -97,6 +98,8 @@ class ModelAgent:
         self._not_mine = watches and not shown.pictured("plain")
         """The page's picture is for the reward model alone."""
         self._noted: list[str] = []
+        self._begun = False
+        """Whether there was an action yet."""
         self._hosts = HostMap(assignment.view.sites, style.host_names or {})
         self._rewarder = self._watched(reward) if reward is not None else None
         self._exchanges = Exchanges(assignment.folder)
@@ -159,9 +162,9 @@ class ModelAgent:
         asked, retries = messages[-1], 0
         while True:
             reply = self._ask("action", messages)
-            decision = self._begun(
-                decide(reply, self._style.form, self._style.parse, self._style.parse_call, self._style.remarks)
-            )
+            decision = decide(reply, self._style.form, self._style.parse, self._style.parse_call, self._style.remarks)
+            if not self._begun and observation.text != NO_PAGE:
+                decision = self._beginning(decision)
             if not isinstance(decision.action, Invalid) or retries >= self._style.invalid_retries:
                 break
             if (ended := self._limit()) is not None:
@@ -170,14 +173,14 @@ class ModelAgent:
             messages = (*messages, *again(reply, decision.action.reason))
         self._remember(observation, asked, reply, decision)
         action = self._hosts.action(decision.action)
+        self._begun = self._begun or not isinstance(action, Invalid)
         if isinstance(action, Note):
             self._noted.append(action.text)
         return Reply(action, raw=decision.raw, thought=decision.thought, retries=retries)
 
-    def _begun(self, decision: Decision) -> Decision:
-        """The decision; where it is the first and may not be that, an invalid one that says so."""
-        rule, action = self._style.first_step == "search_or_goto", decision.action
-        if not rule or self._turns or isinstance(action, Goto | Search | Invalid):
+    def _beginning(self, decision: Decision) -> Decision:
+        """The first decision; where it may not be that, an invalid one that says so."""
+        if self._style.first_step == "any" or isinstance(decision.action, Goto | Search | Invalid):
             return decision
         return replace(decision, action=Invalid(decision.raw, _BEGIN))
 

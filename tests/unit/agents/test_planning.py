@@ -15,6 +15,7 @@ from pytest_webarena.agents.model.guide_author import author_guide, read_reply
 from pytest_webarena.agents.model.guides import Guide, guide_file, guide_of, material, material_digest, write_guide
 from pytest_webarena.agents.overrides import Overrides
 from pytest_webarena.agents.protocol import AgentLimits
+from pytest_webarena.browser.pageless import NO_PAGE
 from pytest_webarena.errors import ModelError, TaskError, UsageError
 from pytest_webarena.llm.client import ModelClient
 from pytest_webarena.llm.config import ModelSettings
@@ -138,6 +139,11 @@ def test_the_first_step_is_a_search_or_a_goto_where_that_is_asked_for(make: Make
         assert act(agent).action == Click(Element("4")), "later ones are free"
     assert "The first action has to be a search or a goto." in server.prompt(1)
     assert "The first action is a search or a goto." in server.prompt(0)
+    with model_server([say(json.dumps(PLANNED))]) as server:
+        stubborn = make(server, invalid_retries=0, **keys)
+        assert [type(act(stubborn).action) for _ in range(3)] == [Invalid] * 3, "no action is no first one"
+        asked_only = act(make(server, **keys), page(NO_PAGE))
+        assert asked_only.action == Click(Element("4")), "a question without a page has no address to go to"
     with model_server([say(go % "google_search")]) as server:
         assert act(make(server, **keys)).action == Search("http://shopping.test/")
     with model_server([say(json.dumps(PLANNED))]) as server:

@@ -295,6 +295,46 @@ def test_a_limit_that_it_reaches_ends_the_trial_before_the_planner_is_asked(make
     assert both.planner.requests == 1
 
 
+def test_the_run_s_budget_holds_for_it(make: Make, tmp_path: Path) -> None:
+    (tmp_path / "prices.yaml").write_text(PRICES)
+    settings = ModelSettings(ledger=tmp_path / "ledger.sqlite", prices=tmp_path / "prices.yaml", max_cost=0.001)
+    with two(make, [say(verdict())], assigned={"models": settings}) as both:
+        act(both.agent)
+        reply = act(both.agent)
+    assert both.reward.requests == 0
+    assert reply.ended is not None
+    assert reply.ended[0] == "cost"
+
+
+def test_one_that_takes_too_long_is_out_of_time(make: Make) -> None:
+    with two(make, [Answer(hang=True)], assigned={"limits": AgentLimits(seconds=1.5)}) as both:
+        act(both.agent)
+        reply = act(both.agent)
+    assert reply.ended is not None
+    assert reply.ended[0] == "time"
+
+
+def test_where_structured_outputs_are_unknown_words_have_to_do(make: Make) -> None:
+    said = [fail(400, "response_format is not supported"), say(verdict())]
+    with two(make, said) as both:
+        act(both.agent)
+        act(both.agent)
+        act(both.agent)
+    assert ["response_format" in body for body in both.reward.bodies] == [True, False, False]
+    assert "reflection: doing" in both.planner.prompt()
+
+
+def test_the_other_api_is_as_good(make: Make) -> None:
+    said = [say("Well."), say(verdict("finished", 10))]
+    with model_server(said) as watcher, model_server([say(CLICK)]) as server:
+        there = {"base_url": watcher.url, "key_env": None, "api": "responses"}
+        agent = make(server, grammar="webcanvas", reward={"endpoint": there, "sees": "screenshot"})
+        act(agent, page(screenshot=JPEG))
+        assert isinstance(act(agent, page(screenshot=JPEG)).action, Stop)
+    assert "input_image" in json.dumps(watcher.bodies[0])
+    assert "Please answer again" in watcher.prompt(1)
+
+
 def test_it_needs_a_key_and_a_price_before_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("WATCHER_KEY", raising=False)
     data = {

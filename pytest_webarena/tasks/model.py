@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from pytest_webarena.actions import Action, Stop
+from pytest_webarena.actions import Action
 
 __all__ = ["Check", "ImageSource", "Limits", "Location", "SetupStep", "Start", "Task"]
 
@@ -137,15 +137,12 @@ class Task:
 
     @property
     def reference_length(self) -> int | None:
-        """How many steps a known way to do it takes: as its source says, else those of the solution before its answer.
-
-        None where nobody knows one.
-        """
+        """How many steps a known way to do it takes: as its source says, else as its solution. None: nobody knows."""
         for name in ("reference_length", "reference_task_length"):
             told = self.source.get(name)
             if isinstance(told, int) and not isinstance(told, bool) and told > 0:
                 return told
-        return None if self.solution is None else sum(not isinstance(action, Stop) for action in self.solution)
+        return len(self.solution) if self.solution else None
 
     @property
     def every_check(self) -> tuple[Check, ...]:

@@ -175,8 +175,8 @@ CLICKS = (Click(Element("1")),)
     ("task", "limit"),
     [
         ({"solution": CLICKS * 3 + (Stop(""),)}, 10),
-        ({"solution": CLICKS * 7 + (Stop(""),)}, 10),
-        ({"solution": CLICKS * 9 + (Stop(""),)}, 13),
+        ({"solution": CLICKS * 6 + (Stop(""),)}, 10),
+        ({"solution": CLICKS * 8 + (Stop(""),)}, 13),
         ({"solution": CLICKS, "source": {"reference_length": 21}}, 31),
         ({"source": {"reference_task_length": 8}}, 12),
         ({"solution": CLICKS * 20, "limits": Limits(steps=4)}, 4),

@@ -37,6 +37,7 @@ __all__ = [
     "Press",
     "Reload",
     "Scroll",
+    "Search",
     "Select",
     "Selector",
     "Stop",
@@ -268,6 +269,14 @@ class Note:
 
 
 @dataclass(frozen=True, slots=True)
+class Search:
+    """Search the web, as far as the trial has a search: a page of results is opened, or results are told."""
+
+    kind: ClassVar[str] = "search"
+    query: str
+
+
+@dataclass(frozen=True, slots=True)
 class Stop:
     """End the episode with an answer (``""`` when the task asks for none). See `infeasible`."""
 
@@ -288,7 +297,8 @@ class Invalid:
 
 Action = (
     Click | Hover | Type | Press | Scroll | Select | Check | Drag | Upload | AcceptDialog | DismissDialog
-    | Goto | Back | Forward | Reload | NewTab | CloseTab | FocusTab | Wait | Noop | Note | Stop | Invalid
+    | Goto | Back | Forward | Reload | NewTab | CloseTab | FocusTab | Wait | Noop | Note | Search
+    | Stop | Invalid
 )  # fmt: skip
 
 

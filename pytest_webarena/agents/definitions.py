@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +71,8 @@ def define(
                 f"{where}: unknown key {key!r} for kind {this.name!r}; {closest(str(key), common_names | own_names)}"
             )
     keys = read_keys(CommonKeys, {key: plain[key] for key in plain if key in common_names}, where=where, base=base)
+    if keys.search is not None:
+        keys = replace(keys, search=replace(keys.search, base=base))
     if keys.grammar not in grammars():
         raise UsageError(f"{where}: unknown grammar {keys.grammar!r}; {closest(keys.grammar, grammars())}")
     if keys.memory is not None and not this.remembers:

@@ -23,6 +23,7 @@ from pytest_webarena.agents.memory import MemoryKeys, MemoryScope
 from pytest_webarena.agents.protocol import Agent, AgentDefinition, AgentLimits, Assignment, IsolationTier, SelfDriving
 from pytest_webarena.browser.config import DialogPolicy
 from pytest_webarena.browser.grammars import grammar as find_grammar
+from pytest_webarena.browser.search import SearchKeys
 from pytest_webarena.errors import UsageError, WebArenaError, closest
 from pytest_webarena.llm.config import ModelSettings
 from pytest_webarena.tasks.model import Task
@@ -56,6 +57,8 @@ class CommonKeys:
     """Width and height in CSS pixels."""
     dialogs: DialogPolicy | None = None
     """What becomes of native dialogs; None: ``hold`` for agents with words to answer them, else what the run says."""
+    search: SearchKeys | None = None
+    """What answers the action ``search``."""
     memory: MemoryScope | MemoryKeys | None = None
     """Which trials share a memory; None: each begins with nothing."""
     limits: AgentLimits = field(default_factory=AgentLimits)
@@ -91,6 +94,14 @@ class Common:
         asked = self.keys.memory
         return MemoryKeys(scope=asked) if isinstance(asked, str) else asked
 
+    def _lacks_length(self, task: Task) -> str:
+        if self.keys.limits.steps != "webcanvas" or task.limits.steps is not None or task.reference_length is not None:
+            return ""
+        return (
+            f"task {task.id}: expected a solution or 'source.reference_length', from which 'limits.steps: webcanvas' "
+            "follows, found neither; or give --max-steps"
+        )
+
     def definition(
         self,
         make: Callable[[Assignment], Agent | SelfDriving],
@@ -98,6 +109,7 @@ class Common:
         files: Iterable[Path] = (),
         tier: IsolationTier = "in-process",
         model: str = "",
+        reward_model: str = "",
         grammar: str | None = None,
         observation: Mapping[str, Any] | None = None,
         viewport: tuple[int, int] | None = None,
@@ -105,6 +117,7 @@ class Common:
         dialogs: Callable[[Task, int], DialogPolicy | None] | None = None,
         check: Callable[[ModelSettings], None] = lambda settings: None,
         reach: Callable[[ModelSettings], None] = lambda settings: None,
+        lacks: Callable[[Task], str] = lambda task: "",
         self_driving: bool = False,
         raises: tuple[type[WebArenaError], ...] = (),
     ) -> AgentDefinition:
@@ -113,7 +126,8 @@ class Common:
         says."""
         plain = {key: value for key, value in self.plain.items() if key != "description"}  # for people alone
         digest = hashlib.sha256(json.dumps(plain, sort_keys=True, default=str).encode() + b"\0")
-        for line in sorted(f"{hashlib.sha256(file.read_bytes()).hexdigest()} {file.name}" for file in files):
+        used = (*files, *(self.keys.search.files if self.keys.search is not None else ()))
+        for line in sorted(f"{hashlib.sha256(file.read_bytes()).hexdigest()} {file.name}" for file in used):
             digest.update(line.encode("utf-8", "surrogateescape") + b"\0")
         asked = self.keys.dialogs or ("hold" if find_grammar(grammar or self.keys.grammar).dialogs else None)
         return AgentDefinition(
@@ -127,11 +141,14 @@ class Common:
             limits=limits or self.keys.limits,
             dialogs=dialogs if dialogs is not None and not self.keys.dialogs else lambda task, trial: asked,
             model=model,
+            reward_model=reward_model,
             tier=tier,
             source=self.source,
             overridden=self.overridden,
             check=check,
             reach=reach,
+            lacks=lambda task: self._lacks_length(task) or lacks(task),
+            search=self.keys.search,
             memory=self.memory,
             self_driving=self_driving,
             raises=raises,

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args, runtime_checkable
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol, get_args, runtime_checkable
 
 from pytest_webarena.answers import AnswerFormat, instructions
 from pytest_webarena.errors import WebArenaError
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pytest_webarena.agents.memory import MemoryKeys, Remembered
     from pytest_webarena.browser.config import DialogPolicy
     from pytest_webarena.browser.observation import Observation
+    from pytest_webarena.browser.search import SearchKeys
     from pytest_webarena.llm.config import ModelSettings
     from pytest_webarena.tasks.model import Task
 
@@ -200,11 +201,18 @@ class Remembering(Protocol):
         ...
 
 
+def _steps(value: object) -> object:
+    if value is None or value == "webcanvas" or (isinstance(value, int) and not isinstance(value, bool)):
+        return value
+    raise ValueError("a whole number, webcanvas or null")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentLimits:
     """What ends a trial of this agent; None leaves it to the run. Flags given by the user are in it already."""
 
-    steps: int | None = None
+    steps: Annotated[int | Literal["webcanvas"] | None, _steps] = None
+    """``webcanvas``: 1.5 times as many as the task's known way to do it takes, and at least 10."""
     seconds: float | None = None
     input_tokens: int | None = None
     output_tokens: int | None = None
@@ -213,7 +221,9 @@ class AgentLimits:
 
     def __post_init__(self) -> None:
         for name in ("steps", "seconds", "input_tokens", "output_tokens", "cost"):
-            if (value := getattr(self, name)) is not None and not 0 < value < float("inf"):
+            if (value := getattr(self, name)) in (None, "webcanvas"):
+                continue
+            if not 0 < value < float("inf"):
                 raise ValueError(f"{name}: expected a number above 0, found {value!r}")
 
 
@@ -237,6 +247,8 @@ class AgentDefinition:
     limits: AgentLimits = field(default_factory=AgentLimits)
     model: str = ""
     """Name of its model, for records; empty when it has none or does not tell."""
+    reward_model: str = ""
+    """Name of the model that tells it after each step how far it has come, for records; empty when there is none."""
     tier: IsolationTier = "in-process"
     privileged: bool = False
     """It sees the task's solution (the oracle): its results say nothing about agents."""
@@ -255,5 +267,9 @@ class AgentDefinition:
     else's code in this process. Whatever else comes out of it, errors of ours included, is an agent that crashed."""
     check: Callable[[ModelSettings], None] = field(default=lambda settings: None)
     """Called once before a run: raises `UsageError` for what is missing, such as a key or a price."""
+    lacks: Callable[[Task], str] = field(default=lambda task: "")
+    """Called for each task before a run: what this agent needs of it that is not there, in a sentence; else empty."""
+    search: SearchKeys | None = None
+    """What answers its action ``search``; None: nobody."""
     reach: Callable[[ModelSettings], None] = field(default=lambda settings: None)
     """Called once before the first trial: raises a `TrialError` when nobody is where its model should be."""

@@ -10,7 +10,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from pytest_webarena.actions import AcceptDialog, Action, DismissDialog, Element, Point, Selector, Stop, Target
+from pytest_webarena.actions import (
+    AcceptDialog,
+    Action,
+    DismissDialog,
+    Element,
+    Goto,
+    Noop,
+    Point,
+    Selector,
+    Stop,
+    Target,
+)
 from pytest_webarena.agents.builtin import describe_step
 from pytest_webarena.agents.kinds import Common, Kind
 from pytest_webarena.agents.protocol import AgentDefinition, Assignment, Reply
@@ -129,6 +140,10 @@ class ReplayAgent:
             record["to"] = {"id": self._id_now(str(to["id"]), step, observation)}
         if kind == "goto" and step.raw.startswith("navigation without") and _same(observation.url, step.url_after):
             return  # the page went there by itself again
+        if kind == "search":  # who answered it then is not here: where it led, if it led anywhere
+            led = not step.error and step.url_after != step.url_before
+            yield _Try(Goto(step.url_after) if led else Noop(), "")
+            return
         if kind == "new_tab" and step.value:
             self._rest.insert(0, replace(step, action={"kind": "goto", "url": step.value}, value=None))
         if "target" not in record or (record["target"] is None and step.target is None):

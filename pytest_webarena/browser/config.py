@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pytest_webarena.browser.observation.forms import BUILTIN, PICTURES, Form, Need, Picture, form_names, the_form
+from pytest_webarena.browser.search import SearchKeys
 from pytest_webarena.errors import UsageError
 from pytest_webarena.gateway.egress import DENY_ALL_PROXY, PROXY_BYPASS
 from pytest_webarena.plain_data import number, pair, read_keys, several, text, whole
@@ -232,6 +233,8 @@ class SessionConfig:
     context_args: Mapping[str, Any] = field(default_factory=dict)
     """As pytest-playwright's ``browser_context_args``; wins over the above, but for ``proxy`` and ``storage_state``."""
     observation: Annotated[ObservationConfig, ObservationConfig.from_plain] = field(default_factory=ObservationConfig)
+    search: SearchKeys | None = None
+    """What answers the action ``search``; None: nobody."""
     record_screenshots: bool = False
     """Take a screenshot with each observation for the record, also when the agent is shown none."""
     deadlines: Deadlines = field(default_factory=Deadlines)

@@ -10,7 +10,9 @@ from pytest_webarena.evidence import JsonValue, TargetRecord
 
 __all__ = ["DownloadRecord", "EventKind", "Outcome", "PageEvent", "PageReading"]
 
-EventKind = Literal["dialog", "download", "file_dialog", "popup", "refused", "script_stopped", "tab_closed", "loading"]
+EventKind = Literal[
+    "dialog", "download", "file_dialog", "loading", "popup", "refused", "script_stopped", "search", "tab_closed"
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -340,7 +340,7 @@ class Session:
         try:
             with contextlib.suppress(TabClosed):  # a page may well close itself when it is clicked
                 tab.cuts.touched = True
-                done = await perform(self._tabs, action, self._limits, budget)
+                done = await perform(self._tabs, action, self._limits, budget, self._config.search)
             acted = time.monotonic()
             if not isinstance(action, Noop | Note | Stop | Invalid):
                 await self._settle(action, tab, requests, budget, began)
@@ -350,6 +350,7 @@ class Session:
         except Unresponsive:
             if not wanders(tab, document):
                 stuck = await self._recover(tab)
+        self._events += [PageEvent(kind="search", text=text) for text in done.told]
         ended = time.monotonic()
         await self._tabs.sync()
         if done.target is not None:

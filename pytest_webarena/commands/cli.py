@@ -133,6 +133,11 @@ def _parser() -> argparse.ArgumentParser:
     from pytest_webarena.commands import labels
 
     labels.add_arguments(commands.add_parser("labels", help="what people say of trials beside what their checks say"))
+    from pytest_webarena.commands import guide
+
+    guide.add_arguments(
+        commands.add_parser("guide", help="have a model write guides to tasks, for reward models that judge by them")
+    )
 
     from pytest_webarena.commands import memorised
 

@@ -19,7 +19,8 @@ from pytest_webarena.evidence import MOST, Usage
 
 __all__ = ["LEDGER", "BudgetSpent", "Ledger", "LedgerLine", "Purpose", "Ticket", "read_ledger"]
 
-Purpose = Literal["agent", "judge"]
+Purpose = Literal["agent", "judge", "reward"]
+"""``reward``: a model that tells an agent how far it has come; apart from the agent's own, which acts."""
 
 LEDGER = "ledger.sqlite"
 """The file's name in a run's folder."""

@@ -75,6 +75,7 @@ def choose(config: pytest.Config, items: list[pytest.Item]) -> None:
         suite_items.narrow(config, items)
         selection.deselect(config, items)
         planning.check_keys(items)
+        planning.check_needs(config, items)
         xdist.check_spread(config, items)
     except UsageError as error:
         if not xdist.is_worker(config):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from pytest_webarena.errors import UsageError
@@ -16,7 +17,11 @@ if TYPE_CHECKING:
 
     import pytest
 
-__all__ = ["check_keys", "expected_visits", "make_plan", "record_plan"]
+__all__ = ["check_keys", "check_needs", "expected_visits", "make_plan", "record_plan"]
+
+
+_SHOWN = 3
+"""How many tasks are named that lack something."""
 
 
 def check_keys(items: Iterable[pytest.Item]) -> None:
@@ -30,6 +35,28 @@ def check_keys(items: Iterable[pytest.Item]) -> None:
                 "these; give the tasks different ids, or run their files apart (several tries of one task: --trials, "
                 "not --count)"
             )
+
+
+def check_needs(config: pytest.Config, items: Iterable[pytest.Item]) -> None:
+    """`UsageError` when an agent needs of a task what is not there, such as a guide: told before the first trial."""
+    settings = config.stash[SETTINGS]
+    if settings.rescore is not None or settings.audit or config.getoption("collectonly"):
+        return
+    from pytest_webarena.agents import resolve_agent
+
+    asked = {(item.agent_name, item.task.id): item.task for item in items if isinstance(item, TaskItem)}
+    agents = {}
+    for name in dict.fromkeys(name for name, _ in asked):
+        with suppress(UsageError):  # of an agent that there is not; its trials say so
+            agents[name] = resolve_agent(name, settings.agent_directories, settings.overrides)
+    lacking = [
+        f"agent {name}: {told}"
+        for (name, _), task in asked.items()
+        if name in agents and not task.skip and (told := agents[name].lacks(task))
+    ]
+    if lacking:
+        more = f"\nand {len(lacking) - _SHOWN} more like that" if len(lacking) > _SHOWN else ""
+        raise UsageError("\n".join(lacking[:_SHOWN]) + more)
 
 
 def make_plan(config: pytest.Config, items: Iterable[pytest.Item]) -> None:

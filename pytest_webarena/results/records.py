@@ -33,7 +33,7 @@ __all__ = [
 SCHEMA_VERSION = 7
 """2 added ``usage`` and ``model``; 3 ``grading``, ``verdicts``, ``judge``, ``source``, ``history`` and ``memory``; 4
 ``reruns``; 5 ``shortfall``; 6 ``chance`` and the key's ``browser``, which older records tell by the version of
-theirs; 7 ``reference_steps``."""
+theirs; 7 ``reference_steps`` and ``reward_model``."""
 
 Outcome = Literal["passed", "failed", "error"]
 """``error`` is never the agent's fault and never part of a success rate."""
@@ -202,6 +202,8 @@ class TrialRecord:
     """The agent saw the solution: its results say nothing about agents."""
     model: str = ""
     """Name of the agent's model as asked for; empty when it has none or does not tell."""
+    reward_model: str = ""
+    """Name of the model that told the agent after each step how far it had come; empty when there was none."""
     usage: Usage | None = None
     """What the counting attempt's agent used of models; None for agents that report none."""
     memory: MemoryUse | None = None

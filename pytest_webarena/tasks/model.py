@@ -136,6 +136,15 @@ class Task:
         return tuple(dict.fromkeys((*self.sites, *(image.site for image in self.images if image.site))))
 
     @property
+    def reference_length(self) -> int | None:
+        """How many steps a known way to do it takes: as its source says, else as its solution. None: nobody knows."""
+        for name in ("reference_length", "reference_task_length"):
+            told = self.source.get(name)
+            if isinstance(told, int) and not isinstance(told, bool) and told > 0:
+                return told
+        return len(self.solution) if self.solution else None
+
+    @property
     def every_check(self) -> tuple[Check, ...]:
         """The checks of all gradings: what has to be collected."""
         return (*self.checks, *(check for checks in self.gradings.values() for check in checks))

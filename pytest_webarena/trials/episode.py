@@ -31,6 +31,7 @@ __all__ = [
     "run_episode",
     "stop_rule",
     "upstream_rule",
+    "webcanvas_steps",
 ]
 
 
@@ -61,6 +62,15 @@ class EpisodeLimits:
         if self.cost is not None and (worth := usage.worth) is not None and worth >= self.cost:
             return Ending("cost", f"${worth:.4f}, the limit is ${self.cost:g}")
         return None
+
+
+def webcanvas_steps(reference_length: int) -> int:
+    """The step limit of WebCanvas's paper for a task whose known way takes so many steps.
+
+    >>> webcanvas_steps(4), webcanvas_steps(9)
+    (10, 13)
+    """
+    return max(10, reference_length * 3 // 2)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,10 +13,11 @@ from pytest_webarena.agents.definitions import observed_as
 from pytest_webarena.agents.protocol import AgentDefinition, AgentLimits
 from pytest_webarena.checks.grading import answer_format
 from pytest_webarena.checks.told import answer_form, chance_of
+from pytest_webarena.errors import TaskError
 from pytest_webarena.results.attempts import TRACE, VIDEOS
 from pytest_webarena.results.records import DEFAULT_BROWSER, TrialKey
 from pytest_webarena.tasks.placeholders import readable
-from pytest_webarena.trials.episode import EpisodeLimits
+from pytest_webarena.trials.episode import EpisodeLimits, webcanvas_steps
 from pytest_webarena.trials.options import TrialOptions, films
 
 if TYPE_CHECKING:
@@ -84,6 +85,10 @@ class TrialPlan:
         limits, task = self.limits, self.task.limits
         given = {name: value for name, value in asdict(self.agent.limits).items() if value is not None}
         given |= {name: value for name in ("steps", "seconds") if (value := getattr(task, name)) is not None}
+        if given.get("steps") == "webcanvas":
+            if (length := self.task.reference_length) is None:
+                raise TaskError(self.agent.lacks(self.task))
+            given["steps"] = webcanvas_steps(length)
         return replace(limits, **given)
 
     @property
@@ -111,6 +116,7 @@ class TrialPlan:
             "task_digest": task.digest,
             "agent_digest": agent.digest,
             "model": agent.model,
+            "reward_model": agent.reward_model,
             "chance": chance_of(task),
             "reference_steps": _reference_steps(task),
             "isolation": agent.tier,
@@ -124,6 +130,8 @@ class TrialPlan:
             config = replace(config, dialogs=dialogs)
         if agent.viewport is not None:
             config = replace(config, viewport=agent.viewport)
+        if agent.search is not None:
+            config = replace(config, search=agent.search)
         if agent.observation:
             config = replace(config, observation=observed_as(agent.observation, config.observation))
         return config

@@ -264,6 +264,7 @@ def test_the_documented_examples_are_true(see: See) -> None:
         "accessibility_tree": {},
         "compat": {"extractor": "exact", "compat": True},
         "html": {"kinds": ("html",)},
+        "webcanvas": {"kinds": ("webcanvas",)},
         "set_of_marks": {"kinds": ("set_of_marks",)},
         "max_tokens 120": {"max_tokens": 120},
     }
@@ -293,3 +294,39 @@ def test_closed_shadow_roots_are_in_the_exact_tree(see: See) -> None:
         ("accessibility_tree", "fast"): False,
         ("html", "fast"): False,
     }
+
+
+LISTED = """\
+Tab 0 (current): Shop
+
+heading 'A fine shop'
+text 'Open'
+text 'daily'
+text 'Name'
+	[#] textbox 'Your name' value 'Ada' (required)
+[#] combobox 'Size'
+	[#] option 'S'
+	[#] option 'M' (selected)
+[#] checkbox 'Gift' (checked)
+[#] textbox 'Code' value '•••'
+[#] textbox 'Note' value 'one two'
+[#] button 'Send'
+text 'Read'
+	[#] link 'our terms'
+	text ', please.'
+[#] button 'More'
+[#] button 'Shadow'
+frame 'Frame'
+	text 'Inner'
+	[#] button 'Framed'"""
+
+
+@BOTH
+def test_the_list_of_elements_of_webcanvas_can_be_acted_on(see: See, extractor: str) -> None:
+    session = see(PAGE, kinds=("webcanvas",), extractor=extractor)
+    assert anonymous(session.observe().text) == LISTED
+    send = id_of(session, "button 'Send'")
+    assert session.execute(Click(send)).error == ""
+    assert id_of(session, "button 'Sent'") == send
+    whole = see(PAGE, kinds=("webcanvas",), extractor=extractor, html_viewport_only=False).observe().text
+    assert anonymous(whole) == f"{LISTED}\n[#] button 'Far below'"

@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[2]
 PUBLIC: dict[str, str] = {
     "actions": (
         "AcceptDialog Action Back Check Click CloseTab DismissDialog Drag Element FocusTab Forward Goto Hover "
-        "Invalid NewTab Noop Note Point Press Reload Scroll Select Selector Stop Target Type Upload Wait "
+        "Invalid NewTab Noop Note Point Press Reload Scroll Search Select Selector Stop Target Type Upload Wait "
         "answers_dialogs as_record infeasible"
     ),
     "agents": (

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from pytest_webarena.actions import Action, Invalid
+from pytest_webarena.actions import Action, Goto, Invalid, Note, Search, Stop
 from pytest_webarena.agents.memory import Remembered
 from pytest_webarena.agents.model.examples import examples
 from pytest_webarena.agents.model.exchange import Exchanges
@@ -14,6 +14,7 @@ from pytest_webarena.agents.model.history import HistoryKeys, Turn, described, m
 from pytest_webarena.agents.model.hosts import HostMap
 from pytest_webarena.agents.model.prompt import Prompt
 from pytest_webarena.agents.model.replies import ACTION_SCHEMA, Decision, ReplyForm, again, answered, decide
+from pytest_webarena.agents.model.reward import REWARD_SCHEMA, Rewarder, RewardKeys
 from pytest_webarena.agents.protocol import Assignment, Reply
 from pytest_webarena.browser.config import ObservationConfig
 from pytest_webarena.browser.observation.forms import prompt_lines
@@ -22,14 +23,17 @@ from pytest_webarena.errors import WebArenaError
 from pytest_webarena.evidence import StopReason, Usage
 from pytest_webarena.llm.client import BudgetSpent, ModelClient, OutOfTime, budget_error
 from pytest_webarena.llm.messages import Image, Message, ModelReply, Request, Sampling, Tool
+from pytest_webarena.llm.templates import Template
+from pytest_webarena.text import shorten
 
 if TYPE_CHECKING:
     from pytest_webarena.browser.observation import Observation
 
-__all__ = ["ModelAgent", "Style"]
+__all__ = ["ModelAgent", "Reward", "Style"]
 
 _GONE = "(this page is no longer shown)"
 _LISTED = 8
+_BEGIN = "The first action has to be a search or a goto. Begin with one of these."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +52,13 @@ class Style:
     history: HistoryKeys = field(default_factory=HistoryKeys)
     kinds: tuple[str, ...] = ("accessibility_tree",)
     """What the model is shown."""
+    remarks: Callable[[str], tuple[str, str, str]] | None = None
+    """What a reply in the grammar says beside its action."""
+    planning: bool = False
+    react: bool = False
+    first_step: Literal["any", "search_or_goto"] = "any"
+    searching: bool = False
+    """Whether the trial has a search."""
     reasoning: bool = True
     examples: bool = False
     unachievable_hint: bool = True
@@ -58,17 +69,39 @@ class Style:
     extra: Mapping[str, Any] | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reward:
+    """A definition's reward model in one trial."""
+
+    keys: RewardKeys
+    model: str
+    prompt: Template
+    client: ModelClient
+    where: str
+    """Its endpoint, for messages."""
+    guide: str = ""
+
+
 class ModelAgent:
     """One trial's agent."""
 
-    def __init__(self, assignment: Assignment, style: Style, client: ModelClient) -> None:
+    def __init__(self, assignment: Assignment, style: Style, client: ModelClient, reward: Reward | None = None) -> None:
         self._view = assignment.view
         self._limits = assignment.limits
         self._style = style
         self._client = client
-        sees = ObservationConfig(kinds=style.kinds).pictured()
+        shown = ObservationConfig(kinds=style.kinds)
+        sees = shown.pictured()
         self._inputs = tuple(self._image(each.data, each.media_type) for each in self._view.images if sees)
+        self._reward = reward
+        watches = reward is not None and reward.keys.sees == "screenshot"
+        self._not_mine = watches and not shown.pictured("plain")
+        """The page's picture is for the reward model alone."""
+        self._noted: list[str] = []
+        self._begun = False
+        """Whether there was an action yet."""
         self._hosts = HostMap(assignment.view.sites, style.host_names or {})
+        self._rewarder = self._watched(reward) if reward is not None else None
         self._exchanges = Exchanges(assignment.folder)
         self._deadline = client.now + seconds if (seconds := assignment.limits.seconds) is not None else None
         self._turns: list[Turn] = []
@@ -81,6 +114,8 @@ class ModelAgent:
         """Ask the model. `ModelError` when the endpoint keeps failing; a limit reached comes as a `Reply`."""
         if self._turns and self._style.error_feedback:
             self._turns[-1].error = observation.error
+        if self._turns:
+            self._turns[-1].seen = self._hosts.shown(f"{shorten(observation.title)} at {observation.url}")
         self._this_step = Usage()
         step = len(self._turns)
         try:
@@ -112,18 +147,24 @@ class ModelAgent:
     def cut_off(self) -> None:
         """The trial went on without an answer: send nothing more."""
         self._client.cancel()
+        if self._reward is not None:
+            self._reward.client.cancel()
 
     def _stopped(self, reason: StopReason, detail: str) -> Reply:
         return Reply("", ended=(reason, detail))
 
     def _act(self, observation: Observation) -> Reply:
+        if self._turns and self._rewarder is not None and (over := self._rewarded(self._rewarder, observation)):
+            return over
         if self._style.history.policy == "summary":
             self._sum_up()
         messages = self._messages(observation)
         asked, retries = messages[-1], 0
         while True:
             reply = self._ask("action", messages)
-            decision = decide(reply, self._style.form, self._style.parse, self._style.parse_call)
+            decision = decide(reply, self._style.form, self._style.parse, self._style.parse_call, self._style.remarks)
+            if not self._begun and observation.text != NO_PAGE:
+                decision = self._beginning(decision)
             if not isinstance(decision.action, Invalid) or retries >= self._style.invalid_retries:
                 break
             if (ended := self._limit()) is not None:
@@ -132,7 +173,53 @@ class ModelAgent:
             messages = (*messages, *again(reply, decision.action.reason))
         self._remember(observation, asked, reply, decision)
         action = self._hosts.action(decision.action)
+        self._begun = self._begun or not isinstance(action, Invalid)
+        if isinstance(action, Note):
+            self._noted.append(action.text)
         return Reply(action, raw=decision.raw, thought=decision.thought, retries=retries)
+
+    def _beginning(self, decision: Decision) -> Decision:
+        """The first decision; where it may not be that, an invalid one that says so."""
+        if self._style.first_step == "any" or isinstance(decision.action, Goto | Search | Invalid):
+            return decision
+        return replace(decision, action=Invalid(decision.raw, _BEGIN))
+
+    def _watched(self, reward: Reward) -> Rewarder:
+        who = f"model {reward.model} at {reward.where}"
+        return Rewarder(reward.keys, reward.prompt, self._ask_reward, who=who, guide=self._hosts.shown(reward.guide))
+
+    def _rewarded(self, rewarder: Rewarder, observation: Observation) -> Reply | None:
+        """Have the last step judged; the end of the trial, where that is one."""
+        assert self._reward is not None
+        keys, shot, given = self._reward.keys, observation.screenshot, self._view.images
+        pictures: tuple[Image, ...] = ()
+        if keys.sees == "screenshot":
+            pictures = tuple(Image(data=each.data, media_type=each.media_type) for each in given)
+            pictures += (Image(data=shot, media_type=_media_type(shot)),) if shot else ()
+        values = {
+            **self._values(observation, observation.text),
+            "intent": self._intent(len(given) if pictures else 0),
+            "history": self._turns,
+            "pictured": keys.sees == "screenshot" and bool(shot),
+        }
+        verdict, over = rewarder.judge(values, tuple(replace(each, detail=keys.image_detail) for each in pictures))
+        self._turns[-1].reflection = verdict.reflection
+        if over:
+            said = f"The reward model said: {verdict.reflection} ({verdict.reason})"
+            return Reply(Stop("\n".join(self._noted)), raw=said, thought=verdict.reason)
+        return self._limit()
+
+    def _ask_reward(self, messages: tuple[Message, ...]) -> ModelReply:
+        assert self._reward is not None
+        keys = self._reward.keys
+        request = Request(
+            model=self._reward.model,
+            messages=messages,
+            sampling=keys.sampling,
+            schema=REWARD_SCHEMA,
+            extra=keys.extra,
+        )
+        return self._send("reward", self._reward.client, request)
 
     def _ask(self, purpose: str, messages: tuple[Message, ...]) -> ModelReply:
         style = self._style
@@ -145,8 +232,11 @@ class ModelAgent:
             schema=ACTION_SCHEMA if acting and style.form == "json" else None,
             extra=style.extra or {},
         )
+        return self._send(purpose, self._client, request)
+
+    def _send(self, purpose: str, client: ModelClient, request: Request) -> ModelReply:
         try:
-            reply = self._client.ask(request, deadline=self._deadline)
+            reply = client.ask(request, deadline=self._deadline)
         except (WebArenaError, BudgetSpent, OutOfTime) as error:
             self._exchanges.add(purpose, request, None, str(error) or type(error).__name__)
             raise
@@ -178,16 +268,16 @@ class ModelAgent:
         messages = self._style.prompt.messages(self._values(observation, observation.text))
         if self._style.history.policy == "dialogue":
             messages = (*messages[:-1], *self._dialogue(), messages[-1])
-        page = (self._image(data, _media_type(data)) for data in observation.images)
+        pictures = (None if self._not_mine else observation.screenshot, observation.marked)
+        page = (self._image(data, _media_type(data)) for data in pictures if data)
         return (*messages[:-1], replace(messages[-1], images=(*self._inputs, *page)))
 
     def _image(self, data: bytes, media_type: str) -> Image:
         return Image(data=data, media_type=media_type, detail=self._style.image_detail)
 
-    def _intent(self) -> str:
+    def _intent(self, pictures: int) -> str:
         """The task in the host names shown, and which pictures of the message belong to it."""
-        which = ("", "The first picture belongs", f"The first {len(self._inputs)} pictures belong")
-        told = which[min(len(self._inputs), 2)]
+        told = ("", "The first picture belongs", f"The first {pictures} pictures belong")[min(pictures, 2)]
         return self._hosts.shown(self._view.intent) + (f"\n({told} to this task.)" if told else "")
 
     def _dialogue(self) -> list[Message]:
@@ -205,7 +295,7 @@ class ModelAgent:
         style, shown = self._style, self._hosts.shown
         told = style.error_feedback
         return {
-            "intent": self._intent(),
+            "intent": self._intent(len(self._inputs)),
             "sites": self._hosts.sites,
             "observation": shown(page),
             "url": shown(observation.url),
@@ -228,6 +318,10 @@ class ModelAgent:
             "kinds": style.kinds,
             "forms": prompt_lines(style.kinds),
             "reasoning": style.reasoning,
+            "planning": style.planning,
+            "react": style.react,
+            "first_step": style.first_step,
+            "searching": style.searching,
             "examples": examples(self._view.answer_format) if style.examples else (),
             "unachievable_hint": style.unachievable_hint,
             "answer_instructions": self._view.answer_instructions,
@@ -236,7 +330,9 @@ class ModelAgent:
 
     def _listed(self) -> Sequence[Turn]:
         history = self._style.history
-        if history.policy == "actions":
+        for turn in self._turns:
+            turn.put_beside(thoughts=self._style.react or history.policy == "reflections", seen=self._style.react)
+        if history.policy in ("actions", "reflections"):
             return self._turns[-history.length :] if history.length else self._turns
         return self._turns[self._summed_up :] if history.policy == "summary" else ()
 
@@ -249,12 +345,13 @@ class ModelAgent:
         self._turns.append(
             Turn(
                 number=len(self._turns) + 1,
-                action=self._hosts.shown(described(decision.action, decision.raw, observation.text)),
+                action=self._hosts.shown(described(decision.action, decision.said or decision.raw, observation.text)),
                 url=self._hosts.shown(observation.url),
                 asked=replace(asked, images=()),
                 asked_briefly=replace(brief, images=()),
                 said=again(reply, told) if wrong and self._style.error_feedback else answered(reply, told),
                 thought=decision.thought,
+                description=decision.description,
             )
         )
 

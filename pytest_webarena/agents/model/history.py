@@ -1,4 +1,4 @@
-"""What a model is told of its earlier steps: the last action, all, the whole dialogue, or a summary it keeps."""
+"""What a model is told of its earlier steps: the last, all, all with reflections, the dialogue, or a summary."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pytest_webarena.text import shorten
 
 __all__ = ["HistoryKeys", "Policy", "Turn", "described", "memory_request", "summary_request"]
 
-Policy = Literal["previous_action", "actions", "dialogue", "summary"]
+Policy = Literal["previous_action", "actions", "reflections", "dialogue", "summary"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,8 +22,8 @@ class HistoryKeys:
 
     policy: Policy = "actions"
     length: int = 0
-    """``actions``, ``dialogue``: the latest so many steps; 0: all. ``summary``: steps listed before they are summed
-    up; 0: 8."""
+    """``actions``, ``reflections``, ``dialogue``: the latest so many steps; 0: all. ``summary``: steps listed
+    before they are summed up; 0: 8."""
     pages: int = 1
     """``dialogue``: earlier pages that are shown in full; of those before, only what was done is left."""
 
@@ -48,13 +48,37 @@ class Turn:
     said: tuple[Message, ...]
     """The model's answer, and what its tool calls were told."""
     thought: str = ""
+    description: str = ""
+    """What the action was to bring about, as the planner said."""
     error: str = field(default="")
     """Why the action had no effect, known at the next turn."""
+    seen: str = ""
+    """The page after it: title and address, known at the next turn."""
+    reflection: str = ""
+    """What the reward model said of it, known at the next turn."""
+    beside: tuple[str, ...] = ()
+    """Lines that stand below the action where steps are listed."""
+
+    @property
+    def thought_shown(self) -> str:
+        """The thought as lists show it."""
+        return shorten(self.thought, _THOUGHT)
+
+    def put_beside(self, *, thoughts: bool, seen: bool) -> None:
+        """Say below the action what is known of it: thought, description and reflection, and what was seen after."""
+        parts = (
+            ("thought", self.thought if thoughts else ""),
+            ("to bring about", self.description),
+            ("seen after it", self.seen if seen else ""),
+            ("reflection", self.reflection if thoughts else ""),
+        )
+        self.beside = tuple(f"{name}: {shorten(text, _THOUGHT)}" for name, text in parts if text)
 
 
 _FENCED = re.compile(r"```(.*?)```", re.DOTALL)
 _ID = re.compile(r"\[(\d+)\]")
 _SHOWN = 200
+_THOUGHT = 600
 
 
 def described(action: Action, raw: str, page: str) -> str:
@@ -63,7 +87,7 @@ def described(action: Action, raw: str, page: str) -> str:
         return f"none: the reply {shorten(raw, _SHOWN)!r} was no action. {action.reason}"
     fenced = _FENCED.search(raw)
     text = shorten(fenced[1].strip() if fenced else raw.strip(), _SHOWN)
-    match = _ID.search(text) or re.search(r'"element": ?"(\d+)"', text)
+    match = _ID.search(text) or re.search(r'"element(?:_id)?": ?"?(\d+)', text)
     if match is None:
         return text
     line = re.search(rf"^\s*\[{match[1]}\] (.+)$", page, re.MULTILINE)

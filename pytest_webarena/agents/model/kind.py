@@ -13,13 +13,16 @@ from pytest_webarena.agents.model.history import HistoryKeys, Policy
 from pytest_webarena.agents.model.hosts import PAPER_NAMES
 from pytest_webarena.agents.model.prompt import Prompt, read_prompt
 from pytest_webarena.agents.model.replies import ReplyForm
+from pytest_webarena.agents.model.reward import By, RewardKeys
 from pytest_webarena.agents.protocol import Agent, AgentDefinition, Assignment
-from pytest_webarena.browser.config import DialogPolicy
+from pytest_webarena.browser.config import DialogPolicy, ObservationConfig
 from pytest_webarena.errors import ModelError, RecordingError, UsageError
 from pytest_webarena.llm.config import ModelSettings
 from pytest_webarena.llm.endpoint import Endpoint
 from pytest_webarena.llm.messages import Sampling
 from pytest_webarena.llm.prices import read_prices
+from pytest_webarena.llm.templates import Template
+from pytest_webarena.tasks.model import Task
 
 __all__ = ["KIND", "ModelKeys"]
 
@@ -44,6 +47,14 @@ class ModelKeys:
     """Whether the prompt says what to do with a task that can't be done."""
     error_feedback: bool = True
     """Whether the model is told why an action had no effect, and what else happened on the page."""
+    planning: bool = False
+    """Whether the model plans before it acts: what is done, what is left, what comes next. Grammar ``webcanvas``."""
+    react: bool = False
+    """Whether it reasons from what its last action brought, and is shown its thoughts and what came of each action."""
+    reward: By | RewardKeys = "none"
+    """Who says after each step how far the task is: ``self``, ``reference`` (with the task's guide), or nobody."""
+    first_step: Literal["any", "search_or_goto"] = "any"
+    """Which actions may be the first."""
     history: Policy | HistoryKeys = "actions"
     """What it is told of earlier steps."""
     invalid_retries: int = 2
@@ -61,6 +72,20 @@ class ModelKeys:
         if not 0 <= self.invalid_retries <= 10:
             raise ValueError(f"invalid_retries: expected 0 to 10, found {self.invalid_retries}")
 
+    @property
+    def rewarding(self) -> RewardKeys | None:
+        """The reward model that is asked for; a bare word is short for ``by``."""
+        reward = RewardKeys(by=self.reward) if isinstance(self.reward, str) else self.reward
+        return reward if reward.by != "none" else None
+
+    @property
+    def asked(self) -> tuple[tuple[str, Endpoint], ...]:
+        """The models that are asked, each with its endpoint: the planner, and the reward model."""
+        planner, reward = (self.model, self.endpoint), self.rewarding
+        if reward is None:
+            return (planner,)
+        return (planner, (reward.model or self.model, reward.endpoint or self.endpoint))
+
 
 def _build(common: Common, keys: ModelKeys) -> AgentDefinition:
     prompt = read_prompt(keys.prompt, common.base, common.where)
@@ -72,22 +97,72 @@ def _build(common: Common, keys: ModelKeys) -> AgentDefinition:
             raise UsageError(f"{common.where}: tools: unknown tool {name!r}")
     if common.memory is not None and not any("memory" in file.read_text("utf-8") for file in prompt.files):
         raise UsageError(f"{common.where}: memory: expected a prompt that shows '{{{{ memory }}}}', found none in it")
+    _check_planning(common, keys, prompt)
+    reward = keys.rewarding
+    template = reward.template(common.base, common.where) if reward is not None else None
     offered = not keys.tools or bool({"accept_dialog", "dismiss_dialog"} & set(keys.tools))
     held: DialogPolicy | None = "hold" if keys.reply == "tools" and offered else None
     return common.definition(
-        lambda assignment: _make(common, keys, prompt, assignment),
-        files=prompt.files,
+        lambda assignment: _make(common, keys, prompt, template, assignment),
+        files=(*prompt.files, *(template.files if template is not None else ())),
         model=keys.model,
+        reward_model=keys.asked[-1][0] if reward is not None else "",
+        observation=_observation(common, reward),
         dialogs=(lambda task, trial: held) if keys.reply == "tools" else None,
         check=lambda settings: _check(common, keys, settings),
         reach=lambda settings: _reach(keys, settings),
+        lacks=_lacks_guide if reward is not None and reward.by == "reference" else lambda task: "",
         raises=(ModelError, UsageError, RecordingError),  # the endpoint fails; its key is gone; the disk is full
     )
 
 
-def _make(common: Common, keys: ModelKeys, prompt: Prompt, assignment: Assignment) -> Agent:
-    from pytest_webarena.agents.model.agent import ModelAgent, Style
-    from pytest_webarena.browser.config import ObservationConfig
+def _check_planning(common: Common, keys: ModelKeys, prompt: Prompt) -> None:
+    """`UsageError` for switches that would have no effect, or can't be had together."""
+    if keys.planning and (common.keys.grammar != "webcanvas" or keys.reply != "text"):
+        raise UsageError(
+            f"{common.where}: planning: expected 'grammar: webcanvas' and 'reply: text' with it, whose replies have a "
+            f"place for a plan; found grammar {common.keys.grammar!r}, reply {keys.reply!r}"
+        )
+    if keys.react and not keys.reasoning:
+        raise UsageError(f"{common.where}: react: expected 'reasoning: true' with it, found false")
+    history = keys.history if isinstance(keys.history, str) else keys.history.policy
+    if keys.react and history == "previous_action":
+        raise UsageError(f"{common.where}: react: expected a history that tells all steps, found {history!r}")
+    if (reward := keys.rewarding) is not None and reward.ends == "never" and history != "reflections":
+        raise UsageError(
+            f"{common.where}: reward: expected 'history: reflections', which tells the model what is said, or another "
+            f"'ends'; found history {history!r} and ends 'never': nobody would hear of it"
+        )
+    for name, asked, word in (
+        ("planning", keys.planning, "planning"),
+        ("react", keys.react, "beside"),
+        ("history: reflections", history == "reflections", "beside"),
+    ):
+        if asked and not any(word in file.read_text("utf-8") for file in prompt.files):
+            raise UsageError(f"{common.where}: {name}: expected a prompt that makes use of '{word}', found none in it")
+
+
+def _observation(common: Common, reward: RewardKeys | None) -> dict[str, Any]:
+    """What is observed: what the planner is shown, and the picture that the reward model is."""
+    asked = common.observation
+    if reward is None or reward.sees == "text":
+        return asked
+    shown = ObservationConfig.from_plain(asked, where=common.where)
+    return asked if shown.pictured("plain") else {**asked, "kinds": [*shown.kinds, "screenshot"]}
+
+
+def _lacks_guide(task: Task) -> str:
+    from pytest_webarena.agents.model.guides import guide_of
+
+    try:
+        guide_of(task)
+    except UsageError as error:
+        return str(error)
+    return ""
+
+
+def _make(common: Common, keys: ModelKeys, prompt: Prompt, template: Template | None, assignment: Assignment) -> Agent:
+    from pytest_webarena.agents.model.agent import ModelAgent, Reward, Style
     from pytest_webarena.browser.grammars import grammar
     from pytest_webarena.llm.client import ModelClient
     from pytest_webarena.llm.messages import Tool
@@ -102,11 +177,16 @@ def _make(common: Common, keys: ModelKeys, prompt: Prompt, assignment: Assignmen
         form=keys.reply,
         parse=spoken.parse,
         parse_call=_call,
-        grammar=_explained(spoken.describe(), keys.unachievable_hint),
+        grammar=_explained(spoken.describe(), keys.unachievable_hint, searching=common.keys.search is not None),
         tools=tuple(Tool(**tool) for tool in _tools(keys, common)) if keys.reply == "tools" else (),
         sampling=keys.sampling,
         history=keys.history if isinstance(keys.history, HistoryKeys) else HistoryKeys(policy=keys.history),
         kinds=shown.kinds,
+        remarks=spoken.remarks,
+        planning=keys.planning,
+        react=keys.react,
+        first_step=keys.first_step,
+        searching=common.keys.search is not None,
         reasoning=keys.reasoning,
         examples=keys.examples,
         unachievable_hint=keys.unachievable_hint,
@@ -117,16 +197,29 @@ def _make(common: Common, keys: ModelKeys, prompt: Prompt, assignment: Assignmen
         extra=keys.extra,
     )
     settings = assignment.models or ModelSettings()
-    client = ModelClient(
-        keys.endpoint, settings, trial=assignment.key, worker=assignment.worker, waiting=assignment.waiting
-    )
-    return ModelAgent(assignment, style, client)
+    worker, waiting = assignment.worker, assignment.waiting
+    client = ModelClient(keys.endpoint, settings, trial=assignment.key, worker=worker, waiting=waiting)
+    reward = None
+    if (asked := keys.rewarding) is not None and template is not None:
+        from pytest_webarena.agents.model.guides import guide_of
+
+        there = asked.endpoint or keys.endpoint
+        reward = Reward(
+            keys=asked,
+            model=asked.model or keys.model,
+            prompt=template,
+            client=ModelClient(there, settings, trial=assignment.key, purpose="reward", worker=worker, waiting=waiting),
+            where=there.url,
+            guide=guide_of(assignment.task).text if asked.by == "reference" else "",
+        )
+    return ModelAgent(assignment, style, client, reward)
 
 
-def _explained(grammar: str, hint: bool) -> str:
-    """The grammar without the lines about tasks that can't be done, unless the model is to be told of these."""
-    lines = grammar.strip().splitlines()
-    return "\n".join(line for line in lines if hint or "can't be done" not in line)
+def _explained(grammar: str, hint: bool, *, searching: bool) -> str:
+    """The grammar without the lines about tasks that can't be done, unless the model is to be told of these, and
+    without the search where there is none."""
+    lines = [line for line in grammar.strip().splitlines() if hint or "can't be done" not in line]
+    return "\n".join(line for line in lines if searching or not line.startswith("search "))
 
 
 def _call(name: str, arguments: str) -> Action:
@@ -137,7 +230,6 @@ def _call(name: str, arguments: str) -> Action:
 
 
 def _tools(keys: ModelKeys, common: Common) -> list[dict[str, Any]]:
-    from pytest_webarena.browser.config import ObservationConfig
     from pytest_webarena.browser.grammars.tools import tools
 
     shown = ObservationConfig.from_plain(common.observation, where=common.where)
@@ -155,23 +247,25 @@ def _check(common: Common, keys: ModelKeys, settings: ModelSettings) -> None:
         raise UsageError(f"{common.where}: expected the name of a model: give --model, or the key 'model'")
     if importlib.util.find_spec("openai") is None:
         raise UsageError(f"{common.where}: expected the package 'openai', it is not installed; pip install openai")
-    _ = keys.endpoint.url
-    keys.endpoint.key()
     bounded = "--max-cost" if settings.max_cost is not None else "a limit of cost" if common.keys.limits.cost else ""
-    if bounded and read_prices(settings.prices).price(keys.model) is None:
-        raise UsageError(
-            f"{common.where}: expected a price for model {keys.model!r}, because {bounded} is to be held; "
-            "add it to a table and name that with --prices"
-        )
-    read_prices(settings.prices)  # a table with a mistake in it is better found now
+    prices = read_prices(settings.prices)  # a table with a mistake in it is better found now
+    for model, endpoint in dict.fromkeys(keys.asked):
+        _ = endpoint.url
+        endpoint.key()
+        if bounded and prices.price(model) is None:
+            raise UsageError(
+                f"{common.where}: expected a price for model {model!r}, because {bounded} is to be held; "
+                "add it to a table and name that with --prices"
+            )
 
 
 def _reach(keys: ModelKeys, settings: ModelSettings) -> None:
-    """`ModelError` when nobody takes connections at the endpoint. With a cache it may not be needed at all."""
+    """`ModelError` when nobody takes connections at the endpoints. With a cache they may not be needed at all."""
     from pytest_webarena.llm.client import connect
 
     if settings.cache is None:
-        connect(keys.endpoint, keys.model)
+        for model, endpoint in dict.fromkeys(keys.asked):
+            connect(endpoint, model)
 
 
 KIND = Kind(name="model", about="a model behind an OpenAI-compatible endpoint", keys=ModelKeys, build=_build)

@@ -15,8 +15,9 @@ from pytest_webarena.llm.templates import Template, read_text
 __all__ = ["BUILTIN_PROMPTS", "Prompt", "read_prompt"]
 
 _DIRECTORY = Path(__file__).parent / "prompts"
-BUILTIN_PROMPTS = ("webarena", "standard")
-"""``webarena``: as the paper's agents were asked. ``standard``: for tools, pictures and dialogues."""
+BUILTIN_PROMPTS = ("webarena", "standard", "webcanvas")
+"""``webarena``: as the paper's agents were asked. ``standard``: for tools, pictures and dialogues. ``webcanvas``: a
+planner for the grammar of that name."""
 
 _FORM = "answer_instructions"
 _UPSTREAM_SLOTS = ("objective", "url", "observation", "previous_action")

@@ -36,12 +36,20 @@ class Decision:
     raw: str
     """The reply as text, for the record."""
     thought: str = ""
+    description: str = ""
+    """What the action is to bring about, where the grammar has a place for that."""
+    said: str = ""
+    """The action alone as the model wrote it, where that is apart from the rest."""
 
 
 def decide(
-    reply: ModelReply, form: ReplyForm, parse: Callable[[str], Action], parse_call: Callable[[str, str], Action]
+    reply: ModelReply,
+    form: ReplyForm,
+    parse: Callable[[str], Action],
+    parse_call: Callable[[str, str], Action],
+    remarks: Callable[[str], tuple[str, str, str]] | None = None,
 ) -> Decision:
-    """The decision in a reply. Never raises."""
+    """The decision in a reply; ``remarks`` as a `Grammar` has them. Never raises."""
     if reply.refusal and not reply.tool_calls:
         return Decision(
             action=Invalid(reply.refusal, f"The model refused: {reply.refusal[:200]}"), raw=reply.refusal, thought=""
@@ -50,6 +58,9 @@ def decide(
         return _from_tools(reply, parse_call)
     if form == "json":
         return _from_json(reply, parse)
+    if remarks is not None:
+        thought, description, said = remarks(reply.text)
+        return Decision(action=parse(reply.text), raw=reply.text, thought=thought, description=description, said=said)
     return Decision(action=parse(reply.text), raw=reply.text, thought=_before_fence(reply.text))
 
 

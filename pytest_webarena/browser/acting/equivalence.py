@@ -14,6 +14,7 @@ from pytest_webarena.actions import (
     Note,
     Press,
     Scroll,
+    Search,
     Select,
     Stop,
     Type,
@@ -47,8 +48,8 @@ def equivalent(a: Action, b: Action) -> bool:
         case Stop(), Stop():
             return a.answer == b.answer
         case (
-            (Select() | Check() | Drag() | Upload() | AcceptDialog() | Note()),
-            (Select() | Check() | Drag() | Upload() | AcceptDialog() | Note()),
+            (Select() | Check() | Drag() | Upload() | AcceptDialog() | Note() | Search()),
+            (Select() | Check() | Drag() | Upload() | AcceptDialog() | Note() | Search()),
         ):
             return a == b
         case _:  # invalid, noop, wait, new tab, close tab, back, forward, reload: the kind is all there is

@@ -29,6 +29,7 @@ from pytest_webarena.actions import (
     Press,
     Reload,
     Scroll,
+    Search,
     Select,
     Selector,
     Stop,
@@ -46,6 +47,7 @@ from pytest_webarena.browser.config import Deadlines
 from pytest_webarena.browser.faults import ActionFailed, ScriptFailed
 from pytest_webarena.browser.loop import Deadline
 from pytest_webarena.browser.messages import first_line
+from pytest_webarena.browser.search import NO_SEARCH, SearchKeys
 from pytest_webarena.browser.tabs.address_guard import RefusedAddress
 from pytest_webarena.browser.tabs.navigation import go_through_history, go_to, reload
 from pytest_webarena.browser.tabs.settle import wait_for_change
@@ -97,14 +99,19 @@ class Performed:
     target: TargetRecord | None = None
     value: str | None = None
     error: str = ""
+    told: tuple[str, ...] = ()
+    """What the agent is told beside the page."""
 
 
-async def perform(tabs: Tabs, action: Action, limits: Deadlines, deadline: Deadline) -> Performed:
+async def perform(
+    tabs: Tabs, action: Action, limits: Deadlines, deadline: Deadline, search: SearchKeys | None = None
+) -> Performed:
     """Carry out ``action`` on the current tab. Waiting for its effects is the caller's.
 
-    Whatever the agent can be told is in ``error``. Raises `Unresponsive`, `DialogOpened`, `TabClosed`, `BrowserError`.
+    Whatever the agent can be told is in ``error``. Raises `Unresponsive`, `DialogOpened`, `TabClosed`, `BrowserError`,
+    and `SiteError` of a search.
     """
-    hand = _Hand(tabs, limits, deadline)
+    hand = _Hand(tabs, limits, deadline, search)
     try:
         return await hand.do(action)
     except (ActionFailed, RefusedAddress, UnknownKey) as refused:
@@ -118,8 +125,9 @@ async def perform(tabs: Tabs, action: Action, limits: Deadlines, deadline: Deadl
 class _Hand:
     """Carries out one action on the current tab."""
 
-    def __init__(self, tabs: Tabs, limits: Deadlines, deadline: Deadline) -> None:
+    def __init__(self, tabs: Tabs, limits: Deadlines, deadline: Deadline, search: SearchKeys | None) -> None:
         self._tabs = tabs
+        self._engine = search
         self._tab: Tab = tabs.current
         self._limits = limits
         self._deadline = deadline
@@ -171,8 +179,20 @@ class _Hand:
                 return await self._wait(action.seconds)
             case Note():
                 return Performed(value=action.text)
+            case Search():
+                return await self._search(action.query)
             case Noop() | Stop():
                 return Performed()
+
+    async def _search(self, query: str) -> Performed:
+        if (engine := self._engine) is None:
+            raise ActionFailed(NO_SEARCH)
+        if engine.page:
+            return Performed(value=await go_to(self._tab, engine.address(query), self._limits, self._deadline))
+        results = await engine.find(query, seconds=self._deadline.left())
+        about = f"the search for {shorten(query, 80)!r}"
+        told = [f"Result {number} of {about}: {result}" for number, result in enumerate(results, start=1)]
+        return Performed(value=query, told=tuple(told) or (f"Nothing was found by {about}.",))
 
     async def _wait(self, seconds: float) -> Performed:
         if not 0 <= seconds < math.inf:

@@ -24,6 +24,9 @@ class Grammar:
     """The grammar explained, for prompts."""
     dialogs: bool = True
     """Whether it has words for answering native dialogs."""
+    remarks: Callable[[str], tuple[str, str, str]] | None = None
+    """What a reply says beside its action: thought, description, and the action alone. None: its replies have no place
+    for these, and what stands before the action is the thought."""
 
 
 _GRAMMARS: Mapping[str, Grammar] = {
@@ -34,7 +37,13 @@ _GRAMMARS: Mapping[str, Grammar] = {
         Grammar(name="set_of_marks", parse=set_of_marks.parse, describe=set_of_marks.describe),
         Grammar(name="coordinates", parse=coordinates.parse, describe=coordinates.describe),
         Grammar(name="tools", parse=tools.parse, describe=tools.describe),
-        Grammar(name="webcanvas", parse=webcanvas.parse, describe=webcanvas.describe, dialogs=False),
+        Grammar(
+            name="webcanvas",
+            parse=webcanvas.parse,
+            describe=webcanvas.describe,
+            dialogs=False,
+            remarks=webcanvas.remarks,
+        ),
     )
 }
 

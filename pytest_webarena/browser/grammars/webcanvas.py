@@ -2,7 +2,8 @@
 
 Source: the WebCanvas paper, table 10, and the planner of its code: ``thought``, ``action``, ``action_input``,
 ``element_id``, ``description``. Differences: a link is clicked rather than its address opened, ``switch_tab`` works,
-text is typed as it stands, and an invalid reply says what was wrong.
+text is typed as it stands, ``search`` (or ``google_search``) asks whatever search the trial has, and an invalid reply
+says what was wrong.
 """
 
 from __future__ import annotations
@@ -10,7 +11,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
-from urllib.parse import quote_plus
 
 from pytest_webarena.actions import (
     Action,
@@ -24,6 +24,7 @@ from pytest_webarena.actions import (
     Noop,
     Note,
     Scroll,
+    Search,
     Select,
     Stop,
     Type,
@@ -31,10 +32,9 @@ from pytest_webarena.actions import (
 from pytest_webarena.browser.grammars.replies import json_objects
 from pytest_webarena.errors import closest
 
-__all__ = ["describe", "parse"]
+__all__ = ["describe", "parse", "remarks"]
 
 _EXAMPLE = '{"thought": "…", "action": "click", "action_input": "", "element_id": 12}'
-_SEARCH = "https://www.google.com/search?q="
 
 
 def parse(text: str) -> Action:
@@ -67,6 +67,25 @@ def parse(text: str) -> Action:
     return Invalid(text, f"No action found. Reply with a JSON object such as {_EXAMPLE}.")
 
 
+def remarks(text: str) -> tuple[str, str, str]:
+    """What an agent's reply says beside its action: thought, description, and the action alone; never raises.
+
+    >>> remarks('{"thought": "the cart", "action": "click", "element_id": 4}')
+    ('the cart', '', '{"action": "click", "element_id": 4}')
+    """
+    for found in json_objects(text):
+        if isinstance(found.get("action"), str):
+            told = [each if isinstance(each := found.get(name), str) else "" for name in ("thought", "description")]
+            keys = [key for key in ("action", "element_id", "action_input") if _is_plain(found.get(key))]
+            action = json.dumps({key: found[key] for key in keys}, ensure_ascii=False)
+            return told[0].strip(), told[1].strip(), action
+    return "", "", ""
+
+
+def _is_plain(value: object) -> bool:
+    return isinstance(value, str | int | float) and value != ""
+
+
 def describe() -> str:
     """The grammar in a few lines, for prompts."""
     return _DESCRIPTION
@@ -80,7 +99,8 @@ def _tab(_: str, number: str) -> Action | None:
 _INPUT, _BOTH, _ID = ("action_input",), ("element_id", "action_input"), ("element_id",)
 _VERBS: Mapping[str, tuple[tuple[str, ...], Callable[[str, str], Action | None]]] = {
     "goto": (_INPUT, lambda _, text: Goto(text)),
-    "google_search": (_INPUT, lambda _, text: Goto(_SEARCH + quote_plus(text, errors="replace"))),
+    "search": (_INPUT, lambda _, text: Search(text.strip()) if text.strip() else None),
+    "google_search": (_INPUT, lambda _, text: Search(text.strip()) if text.strip() else None),
     "click": (_ID, lambda id, _: Click(Element(id))),
     "hover": (_ID, lambda id, _: Hover(Element(id))),
     "fill_form": (_BOTH, lambda id, text: Type(Element(id), text, clear=True)),
@@ -107,7 +127,7 @@ Reply with one JSON object, for example:
 "element_id" is the number that the observation shows in brackets before an element. "action" is one of:
 
 goto              open the address in "action_input"
-google_search     search the web for "action_input"
+search            search the web for "action_input"
 click             click the element
 hover             move the mouse over the element
 fill_form         put "action_input" into the field, in place of what it holds

@@ -104,6 +104,12 @@ async def _marks(page: Page) -> Sequence[str]:
     return page.extraction.marked_lines
 
 
+async def _listed(page: Page) -> Sequence[str]:
+    from pytest_webarena.browser.observation.listing import listed
+
+    return listed(page.extraction.html, page.extraction.elements)
+
+
 def _pillow(where: str) -> None:
     from pytest_webarena.browser.observation.drawing import require_pillow
 
@@ -129,6 +135,17 @@ BUILTIN: Mapping[str, Form] = {
             title="HTML:",
             prompt="The page is given as shortened HTML with an id for each element. Use these ids.",
             lines=_html,
+            may_be_empty=True,
+            needs=frozenset({"html"}),
+            ids=True,
+        ),
+        Form(
+            name="webcanvas",
+            about="elements that can be used and texts as roles and labels, as WebCanvas's agent is shown them",
+            title="Elements:",
+            prompt="The page is given as a list, indented by what is inside what. An element that can be used has a "
+            "number in brackets, then its role and its label. Use these numbers.",
+            lines=_listed,
             may_be_empty=True,
             needs=frozenset({"html"}),
             ids=True,

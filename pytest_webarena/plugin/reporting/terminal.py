@@ -278,12 +278,14 @@ def budget_lines(ledger: Sequence[LedgerLine], settings: ModelSettings) -> Itera
         return
     parts = []
     spent = sum(line.usage.cost or 0.0 for line in ledger)
-    judges = [line for line in ledger if line.purpose == "judge"]
+    apart = {"judges": "judge", "reward models": "reward"}
+    others = {who: [line for line in ledger if line.purpose == purpose] for who, purpose in apart.items()}
     limit = f" of {dollars(settings.max_cost)} (--max-cost)" if settings.max_cost is not None else ""
-    if limit or judges:
+    if limit or any(others.values()):
         parts.append(f"{dollars(spent)} spent{limit}")
-    if judges:
-        parts.append(f"{dollars(sum(line.usage.cost or 0.0 for line in judges))} of it by judges")
+    for who, lines in others.items():
+        if lines:
+            parts.append(f"{dollars(sum(line.usage.cost or 0.0 for line in lines))} of it by {who}")
     if unknown := sum(line.unknown for line in ledger):
         assumed = sum(line.assumed for line in ledger)
         taken = f", taken for {dollars(assumed)}" if assumed and settings.max_cost is not None else ""

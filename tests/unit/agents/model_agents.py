@@ -30,12 +30,14 @@ Make = Callable[..., Any]
 def maker(tmp_path: Path) -> Make:
     """An agent of a definition with these keys, on a server."""
 
-    def make(server: ModelServer, *, view: TaskView = VIEW, assigned: Any = None, **keys: Any) -> Any:
+    def make(
+        server: ModelServer, *, view: TaskView = VIEW, assigned: Any = None, task: Task | None = None, **keys: Any
+    ) -> Any:
         endpoint = {"base_url": server.url, "key_env": None, "timeout": 5, **keys.pop("endpoint", {})}
         data = {"kind": "model", "model": "priced", "endpoint": endpoint, **keys}
         (tmp_path / "mine.yaml").write_text(json.dumps(data))
         definition = resolve_agent("mine", [tmp_path])
-        task = Task(id="t", intent=view.intent, sites=())
+        task = task or Task(id="t", intent=view.intent, sites=())
         folder = tmp_path / "attempt"
         folder.mkdir(exist_ok=True)
         return definition.make(Assignment(view=view, task=task, key="t.1", folder=folder, **(assigned or {})))

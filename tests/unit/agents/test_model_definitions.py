@@ -9,11 +9,12 @@ import pytest
 
 from pytest_webarena.actions import Stop
 from pytest_webarena.agents import Assignment, resolve_agent
+from pytest_webarena.agents.model.guides import Guide, guide_file, material_digest, write_guide
 from pytest_webarena.agents.overrides import Overrides, parse_option
 from pytest_webarena.agents.protocol import AgentLimits
 from pytest_webarena.errors import UsageError
 from pytest_webarena.llm.config import ModelSettings
-from pytest_webarena.tasks.model import Task
+from pytest_webarena.tasks.model import Location, Task
 from tests.model_server import Answer, call, model_server, say
 
 from .model_agents import VIEW, Make, act, maker
@@ -119,8 +120,14 @@ SHIPPED = [path.stem for path in sorted(Path("agents").glob("*.yaml")) if "kind:
 
 
 @pytest.mark.parametrize("name", SHIPPED)
-def test_shipped_definitions_are_sound(name: str) -> None:
+def test_shipped_definitions_are_sound(tmp_path: Path, name: str) -> None:
+    task = Task(id="t", intent="i", sites=(), location=Location(path=str(tmp_path / "t.yaml"), line=1))
+    guide = Guide(goal="A kettle.", done_when=("It is there.",))
+    write_guide(guide_file(task), guide, task="t", made_of={"digest": material_digest(task)})
+
     def model(body: dict[str, Any]) -> Answer:
+        if "get_final_answer" in body["messages"][0]["content"]:
+            return say('{"thought": "", "action": "get_final_answer", "action_input": "1"}')
         if "tools" in body:
             return call("stop", answer="1")
         return say('{"thought": "", "action": "stop [1]"}' if "response_format" in body else "```stop [1]```")
@@ -128,7 +135,7 @@ def test_shipped_definitions_are_sound(name: str) -> None:
     with model_server(model) as server:
         options = (("endpoint.base_url", server.url), ("endpoint.key_env", None))
         definition = resolve_agent(name, [Path("agents")], Overrides(options=options))
-        agent = definition.make(Assignment(view=VIEW, task=Task(id="t", intent="i", sites=())))
+        agent = definition.make(Assignment(view=VIEW, task=task))
         assert act(agent).action == Stop("1")
         definition.check(ModelSettings(max_cost=1.0))
         assert all(text not in server.prompt() for text in ("{{", "{%", "Undefined"))
@@ -136,3 +143,4 @@ def test_shipped_definitions_are_sound(name: str) -> None:
 
 def test_there_are_shipped_definitions_for_every_way_to_ask() -> None:
     assert {"cot", "cot-no-hint", "direct", "tools", "vision", "tools-vision", "dialogue", "summary"} <= set(SHIPPED)
+    assert {"webcanvas", "webcanvas-reward", "webcanvas-reference"} <= set(SHIPPED)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pytest_webarena.actions import Action, Click, Element, Goto, Point, Press, Selector, Stop, Type
+from pytest_webarena.actions import Action, Click, Element, Goto, Noop, Point, Press, Selector, Stop, Type
 from pytest_webarena.agents import Assignment, TaskView, resolve_agent
 from pytest_webarena.agents.protocol import Reply
 from pytest_webarena.errors import AgentError, UsageError
@@ -68,6 +68,16 @@ def test_targets_are_found_by_role_and_name(recorded: RunDir, lines: list[str], 
     reply = first(recorded, *lines)
     assert reply.action == action
     assert how in reply.thought
+
+
+@pytest.mark.parametrize(
+    ("url_after", "action"),
+    [("http://find.test/?q=tea", Goto("http://find.test/?q=tea")), ("http://s.test/", Noop())],
+)
+def test_a_search_leads_where_it_led(recorded: RunDir, url_after: str, action: Action) -> None:
+    search = {"action": {"kind": "search", "query": "tea"}, "target": None, "url_before": "http://s.test/"}
+    make_trial(recorded, steps=[{**search, "url_after": url_after}, STOP])
+    assert first(recorded).action == action
 
 
 def test_among_several_the_position_decides(recorded: RunDir) -> None:

@@ -28,6 +28,7 @@ from pytest_webarena.actions import (
     Press,
     Reload,
     Scroll,
+    Search,
     Select,
     Selector,
     Stop,
@@ -217,6 +218,9 @@ EXAMPLES: dict[str, dict[str, tuple[str, Action]]] = {
         "coordinates": ("goto [http://shop.test/]", Goto("http://shop.test/")),
         "tools": ('goto {"url": "http://shop.test/"}', Goto("http://shop.test/")),
         "webcanvas": ('{"action": "goto", "action_input": "http://shop.test/"}', Goto("http://shop.test/")),
+    },
+    "search the web": {
+        "webcanvas": ('{"action": "search", "action_input": "kettle"}', Search("kettle")),
     },
     "go back": {
         "webarena": ("go_back", Back()),

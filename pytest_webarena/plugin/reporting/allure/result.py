@@ -171,6 +171,7 @@ def _description(trial: Reported) -> Iterator[str]:
         "task": f"`{record.key.task}` in `{trial.identity.source}`",
         "agent": f"`{record.key.agent}`" + (" (sees the solution)" if record.privileged else ""),
         "model": f"`{record.model}`" if record.model else "",
+        "reward model": f"`{record.reward_model}`" if record.reward_model else "",
         "model use": ", ".join(usage_words(record.usage)) if record.usage is not None else "",
         "memory": _inline(memory_words(record.memory)) if record.memory is not None else "",
         "judge": ", ".join(judge_words(record.judge)) if record.judge is not None else "",

@@ -103,6 +103,9 @@ def test_the_runs_account_is_told() -> None:
         "               1 call of unknown cost, 2 requests cut off, cost not told,",
         "               cache: 4 hits, 6 missed",
     ]
+    assert texts(budget_lines([line("agent"), line("reward")], plain)) == [
+        "models         $1.00 spent, $0.5000 of it by reward models"
+    ]
     assert "1 call of unknown cost, taken for $0.7500" in " ".join(
         texts(budget_lines([line("agent", unknown=1, assumed=0.75)], bounded))
     )

@@ -1,0 +1,184 @@
+"""The reward model: after each step it says how far the task has come, to the planner and maybe as the task's end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from pytest_webarena.browser.grammars.replies import json_objects
+from pytest_webarena.errors import ModelError
+from pytest_webarena.llm.conversing import converse
+from pytest_webarena.llm.endpoint import Endpoint
+from pytest_webarena.llm.messages import Image, Message, ModelReply, Sampling, Schema
+from pytest_webarena.llm.templates import Template
+from pytest_webarena.text import clip
+
+__all__ = ["PROMPT", "REWARD_SCHEMA", "By", "Ends", "RewardKeys", "Rewarder", "Status", "Verdict", "read_verdict"]
+
+By = Literal["none", "self", "reference"]
+Ends = Literal["first", "twice", "never"]
+Status = Literal["doing", "finished", "loop"]
+
+SCORES = (1, 3, 7, 9, 10)
+PROMPT = Path(__file__).parent / "prompts" / "reward.j2"
+_LONGEST = 600
+"""Characters of what it says that are handed on."""
+
+REWARD_SCHEMA = Schema(
+    name="progress",
+    schema={
+        "type": "object",
+        "properties": {
+            "reason": {"type": "string", "description": "What on the page or in the steps shows it."},
+            "status": {"type": "string", "enum": list(get_args(Status))},
+            "score": {"type": "integer", "enum": list(SCORES)},
+            "description": {"type": "string", "description": "What has been reached and what is still missing."},
+        },
+        "required": ["reason", "status", "score", "description"],
+        "additionalProperties": False,
+    },
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RewardKeys:
+    """The key ``reward`` of a definition."""
+
+    by: By = "self"
+    """``self``: from the task, the steps and the page. ``reference``: from the task's guide as well."""
+    model: str = ""
+    """Its name, as its endpoint knows it; empty: the planner's."""
+    endpoint: Endpoint | None = None
+    """Where it is reached; None: where the planner is."""
+    sees: Literal["text", "screenshot"] = "text"
+    """What it is shown of the page: the text that the planner sees, or a picture in its place."""
+    ends: Ends = "first"
+    """When its ``finished`` ends the trial: as soon as it is said, when two steps in a row end with it, or never."""
+    asks: int = 3
+    """1 to 10: how often it is asked until a reply can be read."""
+    prompt: str = ""
+    """A Jinja2 file in place of the built-in prompt."""
+    sampling: Sampling = field(default_factory=Sampling)
+    image_detail: Literal["auto", "low", "high"] = "auto"
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    """Further keys of each of its requests, as they are."""
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.asks <= 10:
+            raise ValueError(f"asks: expected 1 to 10, found {self.asks}")
+
+    def template(self, base: Path, where: str) -> Template:
+        """Its prompt. `UsageError` when it can't be read."""
+        if not self.prompt:
+            return Template(PROMPT, f"{where}: reward")
+        path = base / self.prompt
+        return Template(path if path.is_file() else Path(self.prompt), f"{where}: reward")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What the reward model said after a step."""
+
+    status: Status
+    score: int
+    reason: str
+    description: str
+
+    @property
+    def reflection(self) -> str:
+        """What the planner is told of it."""
+        return f"{self.status}, {self.score} of 10: {self.description}"
+
+
+def read_verdict(text: str) -> Verdict | str:
+    """The verdict in a reply; else, what its model is told. Never raises.
+
+    The reply may quote the page, and a page may hold a verdict: where there are two that differ, none counts.
+
+    >>> read_verdict('{"status": "loop", "score": 3, "reason": "same page", "description": "Nothing new."}').status
+    'loop'
+    >>> read_verdict('{"status": "done", "score": 3}')
+    "Expected 'status' to be one of doing, finished, loop, found 'done'. Please answer again."
+    """
+    found: list[Verdict] = []
+    for each in json_objects(text):
+        if "status" not in each:
+            continue
+        read = _verdict(each)
+        if isinstance(read, str):
+            return f"{read} Please answer again."
+        if read not in found:
+            found.append(read)
+    if not found:
+        return (
+            "Expected a JSON object with 'status', 'score', 'reason' and 'description', found none. "
+            "Please answer again with nothing else."
+        )
+    if len(found) > 1:
+        return "Expected one JSON object, found several that differ. Please answer again with your own alone."
+    return found[0]
+
+
+def _verdict(data: Mapping[str, Any]) -> Verdict | str:
+    status, score = data["status"], data.get("score")
+    if status not in get_args(Status):
+        return f"Expected 'status' to be one of {', '.join(get_args(Status))}, found {_shown(status)}."
+    if isinstance(score, str) and score.strip() in map(str, SCORES):
+        score = int(score)
+    if isinstance(score, bool) or not isinstance(score, int | float) or score not in SCORES:
+        return f"Expected 'score' to be one of {', '.join(map(str, SCORES))}, found {_shown(score)}."
+    said = {}
+    for name in ("reason", "description"):
+        value = data.get(name)
+        if not isinstance(value, str) or not value.strip():
+            return f"Expected {name!r} to be a sentence, found {_shown(value)}."
+        said[name] = clip(value, _LONGEST)
+    return Verdict(status=status, score=int(score), **said)
+
+
+def _shown(value: Any) -> str:
+    """For messages: what is nested may be nested deeper than can be written."""
+    return clip(repr(value)) if value is None or isinstance(value, str | int | float) else f"a {type(value).__name__}"
+
+
+def _quoted(text: str) -> str:
+    """With a bar before each line: no line of a page can pass for one of the prompt's."""
+    return "\n".join(f"| {line}" for line in text.splitlines() or [""])
+
+
+class Rewarder:
+    """One trial's reward model. ``send`` asks it; what it says is remembered as far as `ends` needs it."""
+
+    def __init__(
+        self,
+        keys: RewardKeys,
+        prompt: Template,
+        send: Callable[[tuple[Message, ...]], ModelReply],
+        *,
+        who: str,
+        guide: str = "",
+    ) -> None:
+        """``who`` names it in messages, ``guide`` is the task's guide as text."""
+        self._keys, self._prompt, self._send, self._who, self._guide = keys, prompt, send, who, guide
+        self._last: Verdict | None = None
+
+    def judge(self, values: Mapping[str, Any], pictures: tuple[Image, ...]) -> tuple[Verdict, bool]:
+        """Its verdict on a step, and whether the trial is to end with it.
+
+        `ModelError` when none of its replies can be read: what it would have said nobody knows, and to go on as if it
+        had said ``doing`` would be another agent.
+        """
+        messages = self._prompt.messages({**values, "guide": self._guide, "sees": self._keys.sees, "quoted": _quoted})
+        messages = (*messages[:-1], replace(messages[-1], images=pictures))
+        said = converse(self._send, messages, read_verdict, most=self._keys.asks)
+        if isinstance(said.read, str):
+            raise ModelError(
+                f"the reward {self._who}: expected a status, a score, a reason and a description, found them in "
+                f"none of {said.asked} replies; the last one was {clip(said.last, 120)!r}"
+            )
+        last, self._last = self._last, said.read
+        done = said.read.status == "finished"
+        twice = done and last is not None and last.status == "finished"
+        return said.read, {"first": done, "twice": twice, "never": False}[self._keys.ends]

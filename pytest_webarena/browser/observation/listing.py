@@ -1,0 +1,122 @@
+"""The ``webcanvas`` form: elements as ``[n] role 'label'``, indented, made from the lines of the ``html`` form."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from pytest_webarena.browser.observation.extraction import ElementInfo
+
+__all__ = ["listed"]
+
+_ELEMENT = re.compile(r'(?:\[(\d+)\] )?<([a-z][\w:-]*)((?: [a-z-]+(?:="[^"]*")?)*)>(?: (.*))?', re.DOTALL)
+_ATTRIBUTE = re.compile(r' ([a-z-]+)(?:="([^"]*)")?')
+_ROLES: Mapping[str, str] = {
+    "a": "link", "button": "button", "select": "combobox", "option": "option", "textarea": "textbox", "img": "image",
+    "summary": "button", "h1": "heading", "h2": "heading", "h3": "heading", "h4": "heading", "h5": "heading",
+    "h6": "heading", "li": "listitem", "td": "cell", "th": "columnheader", "iframe": "frame", "nav": "navigation",
+    "dialog": "dialog",
+}  # fmt: skip
+_INPUTS: Mapping[str, str] = {
+    "button": "button", "submit": "button", "reset": "button", "image": "button", "checkbox": "checkbox",
+    "radio": "radio", "range": "slider", "number": "spinbutton", "search": "searchbox", "file": "button",
+}  # fmt: skip
+_LABELS = ("title", "placeholder", "aria-label", "alt", "label", "name")
+"""Where a label is looked for that the text does not give, in this order."""
+_FIELDS = frozenset({"textbox", "searchbox", "spinbutton", "slider"})
+_STATES = ("checked", "selected", "required")
+_ARIA_STATES = {"aria-checked": "checked", "aria-selected": "selected", "aria-expanded": "expanded"}
+_LONGEST = 200
+
+
+@dataclass(slots=True)
+class _Line:
+    """One element, or a text without one."""
+
+    depth: int
+    id: str = ""
+    role: str = "text"
+    texts: list[str] = field(default_factory=list)
+    fallback: str = ""
+    states: list[str] = field(default_factory=list)
+    value: str = ""
+
+    def __str__(self) -> str:
+        text = " ".join(" ".join(self.texts).split()) or self.fallback
+        label = text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+        number = f"[{self.id}] " if self.id else ""
+        value = f" value '{self.value}'" if self.value else ""
+        states = f" ({', '.join(self.states)})" if self.states else ""
+        return "\t" * self.depth + f"{number}{self.role} '{label}'{value}{states}"
+
+
+def listed(html: Iterable[str], elements: Mapping[str, ElementInfo]) -> list[str]:
+    """The lines of a page. Each element that can be used has one; text inside it is its label, other text has its own.
+
+    What is disabled is left out with what is in it, as there is nothing to be done with it. ``elements`` may be empty,
+    where only the page knows which ids there are; otherwise a text that looks like an element's line stays a text.
+    """
+    found: list[_Line] = []
+    above: list[tuple[int, int, _Line | None]] = []
+    """Of the elements around: their depth in ``html``, that of what is in them here, and the control they are."""
+    skipped: int | None = None
+    for raw in html:
+        line = raw.lstrip("\t")
+        depth = len(raw) - len(line)
+        if skipped is not None and depth > skipped:
+            continue
+        skipped = None
+        while above and above[-1][0] >= depth:
+            above.pop()
+        place, control = (above[-1][1], above[-1][2]) if above else (0, None)
+        match = _ELEMENT.fullmatch(line)
+        if match is None or (match[1] and elements and match[1] not in elements):
+            _text(found, line, place, control)
+            continue
+        made, off = _element(match, place)
+        if off:
+            skipped = depth
+        elif made.id:
+            found.append(made)
+            above.append((depth, place + 1, made if made.role != "combobox" else None))
+        elif control is not None:
+            control.texts += made.texts or ([made.fallback] if made.role == "image" else [])
+            above.append((depth, place, control))
+        elif made.texts or (made.fallback and made.role in ("image", "frame", "navigation", "dialog")):
+            found.append(made)
+            above.append((depth, place + 1, None))
+        else:
+            above.append((depth, place, None))
+    return [str(each) for each in found]
+
+
+def _text(found: list[_Line], text: str, place: int, control: _Line | None) -> None:
+    if control is not None:
+        control.texts.append(text)
+    else:
+        found.append(_Line(place, texts=[text]))
+
+
+def _element(match: re.Match[str], place: int) -> tuple[_Line, bool]:
+    """An element's line as far as it says itself, and whether it is disabled."""
+    tag, text = match[2], match[4] or ""
+    given = {name: value.replace("&quot;", '"') for name, value in _ATTRIBUTE.findall(match[3])}
+    role = given.get("role") or (
+        _INPUTS.get(given.get("type", "").lower(), "textbox") if tag == "input" else _ROLES.get(tag, "text")
+    )
+    made = _Line(place, id=match[1] or "", role=role)
+    made.fallback = next((given[name] for name in _LABELS if given.get(name)), "")
+    made.states = [name for name in _STATES if name in given]
+    made.states += [
+        word for name, word in _ARIA_STATES.items() if given.get(name) == "true" and word not in made.states
+    ]
+    if tag == "textarea":
+        made.value = text
+    elif tag == "input" and role in _FIELDS:
+        made.value = given.get("value", "")
+    else:
+        made.texts = [each for each in (text, given.get("value", "") if role == "button" else "") if each]
+    if role == "button" and not made.texts and given.get("type", "").lower() == "submit":
+        made.fallback = made.fallback or "submit"
+    return made, "disabled" in given

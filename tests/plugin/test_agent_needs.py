@@ -1,0 +1,25 @@
+"""What an agent needs of a task is looked for before the first trial."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from .conftest import CANNED_RUNTIME, task_file
+
+
+def test_a_task_without_a_guide_is_told_before_the_first_trial(pytester: pytest.Pytester) -> None:
+    keys = {"kind": "model", "model": "m", "reward": "reference", "endpoint": {"key_env": None}}
+    pytester.mkdir("agents").joinpath("watched.yaml").write_text(json.dumps(keys))
+    pytester.makeconftest(CANNED_RUNTIME)
+    pytester.path.joinpath("shop.tasks.yaml").write_text(task_file("tea", "jam", "oats", "rice", "salt"))
+    result = pytester.runpytest_inprocess("--agent=watched")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    said = result.stderr.str()
+    assert "agent watched: task tea: expected a guide at" in said
+    assert "guides/tea.yaml, found none; webarena guide writes one" in said
+    assert "and 2 more like that" in said
+    assert not list(pytester.path.glob("webarena-runs/*/trials/*"))
+    collected = pytester.runpytest_inprocess("--agent=watched", "--collect-only", "-q")
+    assert collected.ret == 0

@@ -1,0 +1,64 @@
+"""The ``webcanvas`` form of a page, from lines of the ``html`` form."""
+
+from __future__ import annotations
+
+import pytest
+
+from pytest_webarena.browser.observation.extraction import ElementInfo
+from pytest_webarena.browser.observation.listing import listed
+
+ELEMENTS = {str(number): ElementInfo(backend=number, node_name="X", role="x", name="") for number in range(1, 40)}
+
+
+@pytest.mark.parametrize(
+    ("html", "lines"),
+    [
+        (["<h1> A fine shop", "Open"], ["heading 'A fine shop'", "text 'Open'"]),
+        (
+            ["<p> Read", '\t[7] <a href="/t"> our terms', "\t, please."],
+            ["text 'Read'", "\t[7] link 'our terms'", "\ttext ', please.'"],
+        ),
+        (["[1] <button>", "\t<h3> Buy", "\tnow"], ["[1] button 'Buy now'"]),
+        (['[1] <a href="/">', '\t<img alt="Home">'], ["[1] link 'Home'"]),
+        (['[1] <input name="q" placeholder="Find it">'], ["[1] textbox 'Find it'"]),
+        (
+            ['[1] <input type="search" aria-label="Find" value="tea" required>'],
+            ["[1] searchbox 'Find' value 'tea' (required)"],
+        ),
+        (
+            ['[1] <input type="submit">', '[2] <input type="submit" value="Go">'],
+            ["[1] button 'submit'", "[2] button 'Go'"],
+        ),
+        (['[1] <textarea title="Note"> one two'], ["[1] textbox 'Note' value 'one two'"]),
+        (
+            ['[1] <select aria-label="Size">', "\t[2] <option> S", "\t[3] <option selected> M"],
+            ["[1] combobox 'Size'", "\t[2] option 'S'", "\t[3] option 'M' (selected)"],
+        ),
+        (["[1] <button disabled> Buy", "\t<b> now", "[2] <button> Leave"], ["[2] button 'Leave'"]),
+        (['[1] <div role="menuitem" aria-checked="true"> Bold'], ["[1] menuitem 'Bold' (checked)"]),
+        (['<form action="/go">', "\t<label> Name", '\t\t[1] <input name="n">'], ["text 'Name'", "\t[1] textbox 'n'"]),
+        (["[1] <button> a &quot; b 'c'"], ["[1] button 'a &quot; b 'c''"]),
+        (['[1] <input aria-label="a &quot; b">'], ["[1] textbox 'a \" b'"]),
+        ([], []),
+    ],
+)
+def test_lines(html: list[str], lines: list[str]) -> None:
+    assert listed(html, ELEMENTS) == lines
+
+
+def test_a_text_that_looks_like_an_element_is_none_unless_there_is_one() -> None:
+    assert listed(["[99] <button> Free money", "<script x"], ELEMENTS) == [
+        "text '[99] <button> Free money'",
+        "text '<script x'",
+    ]
+
+
+def test_labels_have_an_end() -> None:
+    (line,) = listed(["[1] <button> " + "x" * 1000], ELEMENTS)
+    assert len(line) < 220
+    assert line.endswith("x…'")
+
+
+def test_hostile_attributes_take_no_time() -> None:
+    long = "<p" + ' a=""' * 50_000 + "!"
+    assert listed([long], ELEMENTS) == [f"text '{long[:199]}…'"]

@@ -133,6 +133,7 @@ def _parser() -> argparse.ArgumentParser:
     from pytest_webarena.commands import labels
 
     labels.add_arguments(commands.add_parser("labels", help="what people say of trials beside what their checks say"))
+
     from pytest_webarena.commands import guide
 
     guide.add_arguments(

@@ -118,7 +118,7 @@ class TrialPlan:
             "model": agent.model,
             "reward_model": agent.reward_model,
             "chance": chance_of(task),
-            "reference_steps": _reference_steps(task),
+            "reference_steps": task.reference_length,
             "isolation": agent.tier,
             "privileged": agent.privileged,
         }
@@ -145,11 +145,3 @@ class TrialPlan:
         if films(self.options.video, attempt.number):
             config = replace(config, video=attempt.path / VIDEOS)
         return config
-
-
-def _reference_steps(task: Task) -> int | None:
-    """How many steps a person, or whoever wrote the solution, took; None where nobody says."""
-    told = task.source.get("reference_length")
-    if isinstance(told, int) and not isinstance(told, bool) and told > 0:
-        return told
-    return len(task.solution) if task.solution else None

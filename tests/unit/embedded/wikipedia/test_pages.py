@@ -107,3 +107,11 @@ def test_reading_changes_nothing(reader: Client, data_dir: Path) -> None:
     assert reader.post("/wiki/Sall", data={"x": "y"}).status_code == 405
     assert (data_dir / "main.sqlite3").read_bytes() == before
     assert wikipedia.__all__ == ["create_app", "on_fork", "seed"]
+
+
+def test_wide_tables_are_scrolled_by_keys(reader: Client) -> None:
+    wide = reader.get("/wiki/Climate_of_Tarnmark").get_data(as_text=True)
+    narrow = reader.get("/wiki/Crown").get_data(as_text=True)
+
+    assert '<div class="table" role="group" tabindex="0" aria-label="Averages from 1991 to 2020"><table>' in wide
+    assert '<div class="table"><table>' in narrow

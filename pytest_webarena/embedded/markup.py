@@ -93,8 +93,10 @@ def _table(caption: str, lines: list[str]) -> str:
         + "</tr>"
         for row in rows[1:]
     )
+    # A wide table scrolls sideways on a narrow screen: keys have to reach it, also where it has no links.
+    reached = f' role="group" tabindex="0" aria-label="{escape(plain(caption))}"' if len(rows[0]) > 3 else ""
     return (
-        f'<div class="table"><table><caption>{_inline(caption)}</caption>'
+        f'<div class="table"{reached}><table><caption>{_inline(caption)}</caption>'
         f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
     )
 

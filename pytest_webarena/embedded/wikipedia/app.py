@@ -64,11 +64,7 @@ def article(name: str) -> ResponseReturnValue:
     title = name.replace("_", " ")
     found = database().execute("SELECT * FROM articles WHERE title = ?", (title,)).fetchone()
     if found is None:
-        other = database().execute(
-            "SELECT articles.title FROM articles LEFT JOIN other_titles ON articles.id = other_titles.article"
-            " WHERE lower(other_titles.title) = lower(:title) OR lower(articles.title) = lower(:title)",
-            {"title": title},
-        ).fetchone()  # fmt: skip
+        other = _called(title)
         if other is None:
             return render_template("missing.html", wanted=title), 404
         return redirect(path_of(other["title"]), 302)
@@ -129,7 +125,7 @@ def index() -> ResponseReturnValue:
 @pages.get("/search")
 def search() -> ResponseReturnValue:
     wanted = request.args.get("q", "").strip()[:200]
-    exact = database().execute("SELECT title FROM articles WHERE lower(title) = lower(?)", (wanted,)).fetchone()
+    exact = _called(wanted)
     if exact is not None and request.args.get("go"):
         return redirect(path_of(exact["title"]), 303)
     page = max(request.args.get("page", 1, type=int) or 1, 1)
@@ -140,6 +136,17 @@ def search() -> ResponseReturnValue:
         abort(404)
     return render_template("search.html", wanted=wanted, exact=exact, total=total, hits=hits, page=page, last=last,
                            first=(page - 1) * _PER_PAGE + 1)  # fmt: skip
+
+
+def _called(title: str) -> sqlite3.Row | None:
+    """The article with this title, or with this other title, in whatever case."""
+    found: sqlite3.Row | None = database().execute(
+        "SELECT articles.title FROM articles LEFT JOIN other_titles ON articles.id = other_titles.article"
+        " WHERE lower(articles.title) = lower(:title) OR lower(other_titles.title) = lower(:title)"
+        " ORDER BY lower(articles.title) <> lower(:title) LIMIT 1",
+        {"title": title},
+    ).fetchone()  # fmt: skip
+    return found
 
 
 @pages.get("/suggest")

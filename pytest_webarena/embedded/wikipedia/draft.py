@@ -8,9 +8,29 @@ from zlib import crc32
 
 from pytest_webarena.embedded import world
 
-__all__ = ["TOWN", "Draft", "either", "figure", "listed", "name_of", "row", "table", "town_link"]
+__all__ = [
+    "TOWN",
+    "Draft",
+    "either",
+    "figure",
+    "listed",
+    "name_of",
+    "plural",
+    "row",
+    "table",
+    "the",
+    "town_link",
+    "with_article",
+]
 
 TOWN = {town.key: town for town in world.TOWNS}
+
+_WITHOUT_THE = (
+    "Aldersey Abbey", "Aldersey University", "Bandry Brass", "Bus 12", "Bus 7", "Cairn Hut", "Charter Hall",
+    "Corrin Bridge", "Fell Rescue", "Hallmere Castle", "Kettle Chapel", "Mossfold Church", "Radio Sall",
+    "Raven Scar Quarry", "Sall Light", "Wendgate",
+)  # fmt: skip
+"""What is called without an article, unlike most buildings, lines and institutions."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +55,27 @@ def either(title: str, *sentences: str) -> str:
 def figure(number: float) -> str:
     """``12,870``; ``6.8``"""
     return f"{number:,}"
+
+
+def with_article(noun: str) -> str:
+    """``a bridge``; ``an abbey``; ``a university``"""
+    return f"{'an' if noun[0] in 'aeiou' and not noun.startswith('uni') else 'a'} {noun}"
+
+
+def plural(noun: str) -> str:
+    """``bridges``; ``abbeys``; ``libraries``; ``churches``; ``quarrymen``"""
+    if noun in ("fish", "pottery kilns"):
+        return noun
+    if noun.endswith("man"):
+        return f"{noun[:-3]}men"
+    if noun.endswith("y") and noun[-2] not in "aeiou":
+        return f"{noun[:-1]}ies"
+    return noun + ("es" if noun.endswith(("s", "ch", "sh", "x")) else "s")
+
+
+def the(name: str, marked: str, *, begin: bool = True) -> str:
+    """``marked``, behind an article if what is called ``name`` has one."""
+    return marked if name in _WITHOUT_THE else f"{'The' if begin else 'the'} {marked}"
 
 
 def name_of(town: str) -> str:

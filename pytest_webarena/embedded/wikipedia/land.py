@@ -7,12 +7,26 @@ from zlib import crc32
 
 from pytest_webarena.embedded import landscape, world
 from pytest_webarena.embedded.wikipedia import tables
-from pytest_webarena.embedded.wikipedia.draft import TOWN, Draft, either, figure, listed, name_of, table, town_link
+from pytest_webarena.embedded.wikipedia.draft import (
+    TOWN,
+    Draft,
+    either,
+    figure,
+    listed,
+    name_of,
+    plural,
+    table,
+    the,
+    town_link,
+    with_article,
+)
 
 __all__ = ["drafts", "title_of", "titles_of_rivers"]
 
 _SAME_NAME = {"Corrin Bridge": "bridge"}
 """Buildings that share the name of a town, and what tells them apart."""
+_SEVERAL = ("Dunmere Kilns", "North Quay Slips", "Weaving Sheds")
+"""Buildings that are more than one."""
 _COUNTS = ((1850, 0.31), (1900, 0.58), (1950, 0.74), (2000, 0.93))
 
 
@@ -71,7 +85,9 @@ def _town(town: world.Town) -> Draft:
         f"{name} was first named in {town.founded}. "
         + either(
             name + "h",
-            f"Its market has been held on {town.market_day} since the [[Charter of 1297]] or soon after.",
+            f"Its market has been held on {town.market_day} since the [[Charter of 1297]] or soon after."
+            if town.founded < 1297
+            else f"Its market has always been on {town.market_day}.",
             f"Market day is {town.market_day}.",
             f"The market is held every {town.market_day}, unless that is a holiday.",
         ),
@@ -80,11 +96,12 @@ def _town(town: world.Town) -> Draft:
     if sights:
         body += ["## Sights"]
         body += ["\n".join(f"- [[{title_of(sight)}]], {sight.kind} ({sight.built})" for sight in sights)]
-    body += ["## Daily life", f"Letter boxes are emptied for parcels on {town.collection_day}. "
+    body += ["## Daily life", f"Bins are emptied on {town.collection_day}. "
              + (f"Firms of the town include {_linked(firms)}. " if firms else "")
              + (f"Each year brings {_linked(feasts)}." if feasts else "")]  # fmt: skip
     if lines:
-        body += ["## Transport", f"{name} is served by the {_linked(lines)}."]
+        served = listed([the(line.name, f"[[{line.name}]]", begin=False) for line in lines])
+        body += ["## Transport", f"{name} is served by {served}."]
     if natives:
         body += ["## People born here"]
         body += ["\n".join(f"- [[{person.name}]] ({person.born} to {person.died}), {person.occupation}"
@@ -97,7 +114,7 @@ def _town(town: world.Town) -> Draft:
     return Draft(title=name, body="\n\n".join(body), categories=("Towns", "Geography"), facts=facts)
 
 
-def _linked(things: Sequence[world.Business | world.Event | world.Line]) -> str:
+def _linked(things: Sequence[world.Business | world.Event]) -> str:
     return listed([f"[[{thing.name}]]" for thing in things])
 
 
@@ -142,8 +159,8 @@ def _river(river: landscape.River) -> Draft:
 def _lake(lake: landscape.Lake) -> Draft:
     body = (
         f"**{lake.name}** is a lake near {town_link(lake.town)}. {lake.note}\n\n## Measures\n\nIt covers {lake.area} "
-        f"square kilometres and is {lake.depth} metres deep at its deepest. Its surface lies {lake.height} metres "
-        "above the sea."
+        f"square kilometres and is {lake.depth} metres deep at its deepest. Its surface lies {lake.height} "
+        f"{'metre' if lake.height == 1 else 'metres'} above the sea."
     )
     facts = (("Area", f"{lake.area} km²"), ("Depth", f"{lake.depth} m"), ("Height", f"{lake.height} m"))
     return Draft(title=lake.name, body=body, categories=("Lakes", "Geography"), facts=facts)
@@ -152,20 +169,20 @@ def _lake(lake: landscape.Lake) -> Draft:
 def _hill(hill: landscape.Hill) -> Draft:
     lead = either(
         hill.name,
-        f"**{hill.name}** is a hill of {hill.height} metres near {town_link(hill.town)}.",
-        f"**{hill.name}** ({hill.height} metres) rises near {town_link(hill.town)}.",
+        f"**{hill.name}** is a hill of {figure(hill.height)} metres near {town_link(hill.town)}.",
+        f"**{hill.name}** ({figure(hill.height)} metres) rises near {town_link(hill.town)}.",
     )
     higher = sum(other.height > hill.height for other in landscape.HILLS)
     rank = "the highest of all" if not higher else f"number {higher + 1} in the [[List of hills by height]]"
-    facts = (("Height", f"{hill.height} m"), ("Nearest town", name_of(hill.town)))
-    body = f"{lead} {hill.note}\n\n## Height\n\nWith {hill.height} metres it is {rank}."
+    facts = (("Height", f"{figure(hill.height)} m"), ("Nearest town", name_of(hill.town)))
+    body = f"{lead} {hill.note}\n\n## Height\n\nWith {figure(hill.height)} metres it is {rank}."
     return Draft(title=hill.name, body=body, categories=("Hills", "Geography"), facts=facts)
 
 
 def _wood(wood: landscape.Wood) -> Draft:
     body = (
-        f"**{wood.name}** is a wood of {figure(wood.area)} hectares near {town_link(wood.town)}. Most of its trees are "
-        f"of one kind: {wood.tree}.\n\n{wood.note}"
+        f"{'The ' if wood.name.startswith('Great') else ''}**{wood.name}** is a wood of {figure(wood.area)} hectares "
+        f"near {town_link(wood.town)}. Most of its trees are of one kind: {wood.tree}.\n\n{wood.note}"
     )
     facts = (("Area", f"{figure(wood.area)} ha"), ("Main tree", wood.tree), ("Nearest town", name_of(wood.town)))
     return Draft(title=wood.name, body=body, categories=("Woods", "Geography"), facts=facts)
@@ -175,10 +192,15 @@ def _building(building: landscape.Building) -> Draft:
     known = {person.name for person in tables.NOTABLES}
     maker = f"[[{building.by}]]" if building.by in known else building.by
     age = TOWN[building.town]
+    name = the(building.name, f"**{building.name}**")
+    are, were = ("are", "They were") if building.name in _SEVERAL else ("is", "It was")
+    kind = building.kind if building.kind == plural(building.kind) else with_article(building.kind)
     body = (
-        f"The **{building.name}** is a {building.kind} in {town_link(building.town)}. {building.note}\n\n"
-        f"## Building\n\nIt was made in {building.built} by {maker}; {building.size}. {age.name} was "
+        f"{name} {are} {kind} in {town_link(building.town)}. {building.note}\n\n## Building\n\n{were} made in "
+        f"{building.built} by {maker}; {building.size}. {age.name} was "
         + (f"then {building.built - age.founded} years old." if building.built > age.founded else "hardly a town then.")
     )
     facts = (("Kind", building.kind), ("Built", str(building.built)), ("By", building.by), ("Town", age.name))
-    return Draft(title=title_of(building), body=body, categories=("Buildings", building.kind.capitalize()), facts=facts)
+    return Draft(
+        title=title_of(building), body=body, categories=("Buildings", plural(building.kind).capitalize()), facts=facts
+    )

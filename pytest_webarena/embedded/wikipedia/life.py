@@ -6,7 +6,17 @@ from collections.abc import Iterator, Mapping
 
 from pytest_webarena.embedded import world
 from pytest_webarena.embedded.wikipedia import tables
-from pytest_webarena.embedded.wikipedia.draft import Draft, either, listed, name_of, table, town_link
+from pytest_webarena.embedded.wikipedia.draft import (
+    Draft,
+    either,
+    listed,
+    name_of,
+    plural,
+    table,
+    the,
+    town_link,
+    with_article,
+)
 
 __all__ = ["drafts"]
 
@@ -28,37 +38,37 @@ def drafts() -> Iterator[Draft]:
 
 def _notable(person: tables.Notable) -> Draft:
     age = person.died - person.born
+    trade = with_article(person.occupation)
     lead = either(
         person.name,
-        f"**{person.name}** ({person.born} to {person.died}) was a {person.occupation} from {town_link(person.town)}.",
-        f"**{person.name}**, born in {town_link(person.town)} in {person.born}, was a {person.occupation}.",
+        f"**{person.name}** ({person.born} to {person.died}) was {trade} from {town_link(person.town)}.",
+        f"**{person.name}**, born in {town_link(person.town)} in {person.born}, was {trade}.",
     )
     body = (
         f"{lead} {person.note}\n\n## Life\n\n{person.more} The year of death was {person.died}, at the age of about "
         f"{age}."
     )
-    trade = person.occupation.split(" and ")[0].split(" ")[-1]
+    group = person.occupation.split(" and ")[0].split(" ")[-1]
     facts = (
         ("Born", str(person.born)), ("Died", str(person.died)), ("From", name_of(person.town)),
         ("Occupation", person.occupation),
     )  # fmt: skip
     century = f"People of the {(person.born + 30) // 100 + 1}th century"
-    return Draft(title=person.name, body=body, categories=("People", century, f"{trade.capitalize()}s"), facts=facts)
+    return Draft(title=person.name, body=body, categories=("People", century, plural(group).capitalize()), facts=facts)
 
 
 def _living(being: tables.Living) -> Draft:
     name = being.name.removesuffix(" (bird)")
-    article = "an" if being.kind[0] in "aeiou" else "a"
     measure = "weight" if being.size.endswith("g") else "size"
     body = (
-        f"The **{name}** is {article} {being.kind} of [[Tarnmark]]. {being.note}\n\n## Where and when\n\n"
+        f"The **{name}** is {with_article(being.kind)} of [[Tarnmark]]. {being.note}\n\n## Where and when\n\n"
         f"It is to be found here: {being.where}. "
         f"Its usual {measure} is {being.size}. "
         + either(name, f"For the calendar: {being.season}.", f"Its time: {being.season}.")
     )
     facts = (("Kind", being.kind), (measure.capitalize(), being.size), ("Where", being.where), ("Season", being.season))
-    group = "Breeds" if being.kind.startswith("breed") else f"{being.kind.capitalize()}s"
-    return Draft(title=being.name, body=body, categories=("Nature", group.replace("Fishs", "Fish")), facts=facts)
+    group = "Breeds" if being.kind.startswith("breed") else plural(being.kind).capitalize()
+    return Draft(title=being.name, body=body, categories=("Nature", group), facts=facts)
 
 
 def _food(food: tables.Food) -> Draft:
@@ -72,8 +82,8 @@ def _food(food: tables.Food) -> Draft:
 
 def _institution(body: tables.Institution) -> Draft:
     text = (
-        f"The **{body.name}** is a {body.kind} in {town_link(body.town)}, founded in {body.founded}. {body.note}\n\n"
-        f"## Size\n\nAs of 2024 it has {body.members}."
+        f"{the(body.name, f'**{body.name}**')} is {with_article(body.kind)} in {town_link(body.town)}, founded in "
+        f"{body.founded}. {body.note}\n\n## Size\n\nAs of 2024 it has {body.members}."
     )
     facts = (("Kind", body.kind), ("Founded", str(body.founded)), ("Seat", name_of(body.town)), ("Size", body.members))
     return Draft(
@@ -85,8 +95,8 @@ def _firm(firm: world.Business) -> Draft:
     owner = _PERSON[firm.owner].name
     hours = [(day, firm.hours[day] or "closed") for day in world.WEEKDAYS]
     body = (
-        f"**{firm.name}** is a {firm.trade} at {firm.street}, {town_link(firm.town)}. {firm.note}\n\n## History\n\n"
-        f"It was founded in {firm.founded}. Its owner today is {owner}.\n\n## Hours\n\n"
+        f"**{firm.name}** ({firm.trade}) is a firm at {firm.street}, {town_link(firm.town)}. {firm.note}\n\n"
+        f"## History\n\nIt was founded in {firm.founded}. Its owner today is {owner}.\n\n## Hours\n\n"
         + table(f"Opening hours of {firm.name}", ("Day", "Open"), hours)
     )
     facts = (
@@ -130,10 +140,10 @@ def _line(line: world.Line) -> Draft:
     stops = [town_link(key) for key, *_ in line.stops]
     minutes, kilometres = line.stops[-1][1], line.stops[-1][2]
     body = (
-        f"The **{line.name}** is a {_MODES[line.mode]} of {kilometres} kilometres in [[Tarnmark]]. It runs between "
-        f"{listed([stops[0], stops[-1]])}, every {line.every} minutes.\n\n## Stops\n\n"
+        f"{the(line.name, f'**{line.name}**')} is a {_MODES[line.mode]} of {kilometres} kilometres in [[Tarnmark]]. It "
+        f"runs between {listed([stops[0], stops[-1]])}, every {line.every} minutes.\n\n## Stops\n\n"
         + table(
-            f"Stops of the {line.name}", ("Stop", "Minutes", "Kilometres"),
+            f"Stops of {the(line.name, line.name, begin=False)}", ("Stop", "Minutes", "Kilometres"),
             [(name_of(key), after, far) for key, after, far in line.stops],
         )
         + f"\n\n## Times\n\nThe first one leaves at {line.first}, the last one at {line.last}. The whole way takes "

@@ -58,7 +58,7 @@ def _lists() -> Iterator[Draft]:
     yield _list(
         "List of hills by height", "Summits of [[Tarnmark]] from one hundred metres on.",
         ("Hill", "Metres", "Nearest town"),
-        [(f"[[{hill.name}]]", hill.height, name_of(hill.town))
+        [(f"[[{hill.name}]]", figure(hill.height), name_of(hill.town))
          for hill in sorted(landscape.HILLS, key=lambda hill: -hill.height)],
     )  # fmt: skip
     yield _list(

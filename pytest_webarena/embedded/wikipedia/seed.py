@@ -87,7 +87,7 @@ def _fill(connection: sqlite3.Connection) -> None:
         connection.executemany("INSERT INTO categories VALUES (?, ?)", [(each, number) for each in draft.categories])
         targets = {titles[wanted] for wanted, *_ in _LINK.findall(draft.body) if wanted in titles} - {draft.title}
         connection.executemany("INSERT INTO links VALUES (?, ?)", [(number, numbers[each]) for each in sorted(targets)])
-        text = " ".join([lead.text, *(f"{each.heading} {each.text}" for each in sections),
+        text = " ".join([lead.text, *(f"{each.heading}: {each.text}" for each in sections),
                          *(f"{key} {value}" for key, value in draft.facts)])  # fmt: skip
         connection.execute("INSERT INTO words (rowid, title, text) VALUES (?, ?, ?)", (number, draft.title, text))
     connection.execute("INSERT INTO words (words) VALUES ('optimize')")

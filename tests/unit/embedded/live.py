@@ -1,13 +1,23 @@
-"""What checks read of an embedded site without a browser: a page is all its text, whatever is located."""
+"""Shipped tasks judged on pristine embedded sites without a browser: a page is all its text, whatever is located."""
 
 from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
+from pathlib import Path
 
-__all__ = ["Page", "Rows", "rows_of", "text_of"]
+from werkzeug.test import Client
+
+from pytest_webarena.actions import Stop
+from pytest_webarena.checks import collect, judge
+from pytest_webarena.checks.kind import Live
+from pytest_webarena.evidence import Evidence, RequestRecord, TabState
+from pytest_webarena.tasks import Task
+
+__all__ = ["LightSites", "Page", "PristineJudge", "Rows", "rows_of", "said", "text_of"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,3 +43,65 @@ def rows_of(connection: sqlite3.Connection, sql: str) -> Rows:
 
 def text_of(html: str) -> str:
     return re.sub(r"<[^>]+>", " ", html)
+
+
+class LightSites:
+    """Pristine sites that are plain WSGI applications, each with who visits it and the folder of its data."""
+
+    def __init__(self, visits: Mapping[str, tuple[Client, Path]]) -> None:
+        self.sites: Mapping[str, str] = {site: f"http://{site}.test" for site in visits}
+        self._visits = visits
+
+    def read_page(self, *, open: str | None, locate: str | None, prepare: Sequence[str] = ()) -> Page:
+        assert open is not None
+        site = next(site for site, base in self.sites.items() if open.startswith(f"{base}/"))
+        response = self._visits[site][0].get(open.removeprefix(self.sites[site]))
+        return Page(url=open, status=response.status_code, texts=(text_of(response.get_data(as_text=True)),))
+
+    def query(self, site: str, sql: str, *, database: str = "") -> Rows:
+        with closing(sqlite3.connect(self._visits[site][1] / "main.sqlite3")) as connection:
+            return rows_of(connection, sql)
+
+    def fetch(
+        self,
+        site: str,
+        path: str,
+        *,
+        method: str = "GET",
+        headers: Mapping[str, str] | None = None,
+        body: str | None = None,
+    ) -> tuple[int, str]:
+        raise AssertionError("no task here asks an API")
+
+
+class PristineJudge:
+    """Whether somebody passes a task who changes nothing, stays at the start and says ``answer``."""
+
+    def __init__(self, task: Task, live: Live, sites: Mapping[str, str]) -> None:
+        self._task = task
+        self._sites = sites
+        self._probes = collect(task.checks, live, state="end")
+        assert not [probe.error for probe in self._probes if probe.error]
+
+    def passes(self, answer: str) -> bool:
+        starts = [f"{self._sites[start.site]}{start.path}" for start in self._task.start]
+        starts = starts or [f"{self._sites[self._task.sites[0]]}/"]
+        evidence = Evidence(
+            answer=answer,
+            stop_reason="answered",
+            tabs=tuple(TabState(url=url, title="", html="", active=url == starts[0]) for url in starts),
+            requests=tuple(RequestRecord(time=0, method="GET", url=url, status=200) for url in starts),
+            probes=self._probes,
+            sites=self._sites,
+        )
+        verdict = judge(self._task, evidence)
+        assert not verdict.inconclusive
+        return verdict.passed is True
+
+
+def said(task: Task) -> str:
+    """What the task's solution answers."""
+    assert task.solution is not None
+    last = task.solution[-1]
+    assert isinstance(last, Stop)
+    return last.answer

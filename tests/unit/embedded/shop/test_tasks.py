@@ -14,12 +14,10 @@ from urllib.parse import urlsplit
 import pytest
 from werkzeug.test import Client
 
-from pytest_webarena.actions import Goto, NewTab, Stop
-from pytest_webarena.checks import collect, judge
+from pytest_webarena.actions import Goto, NewTab
 from pytest_webarena.embedded import homepage, world
-from pytest_webarena.evidence import Evidence, RequestRecord, TabState
 from pytest_webarena.tasks import Check, Task, load_tasks
-from tests.unit.embedded.live import Page, Rows, rows_of, text_of
+from tests.unit.embedded.live import Page, PristineJudge, Rows, rows_of, said, text_of
 
 from .conftest import Visitor
 
@@ -30,14 +28,16 @@ _FOLDER = Path(__file__).parents[4] / "tasks"
 _FILES = sorted(
     path for name in ("shopping", "shopping_admin", "cross_site") for path in _FOLDER.glob(f"{name}/*.yaml")
 )
-_TASKS = [task for path in _FILES for task in load_tasks(path)]
+_SHOPS = {"shopping", "shopping_admin"}
+_TASKS = [task for path in _FILES for task in load_tasks(path) if _SHOPS.intersection(task.sites)]
 _BY_ID = {task.id: task for task in _TASKS}
 _SITES = {
     "shopping": "http://shopping.test",
     "shopping_admin": "http://shopping-admin.test",
     "homepage": "http://homepage.test",
+    "wikipedia": "http://wikipedia.test",
 }
-_USERS = {"shopping": "mara.linden", "shopping_admin": "clementine.rusk", "homepage": "mara.linden"}
+_USERS = {"shopping": "mara.linden", "shopping_admin": "clementine.rusk", "homepage": "mara.linden", "wikipedia": ""}
 _KINDS = {"answer", "url", "page", "state", "network", "python", "all", "any", "not"}
 _ANSWERS = {"exact", "includes", "excludes", "one_of", "number", "regex", "json", "unachievable"}
 _CAUSES = {"no-evidence", "no-permission", "no-function"}
@@ -60,7 +60,7 @@ class _Live:
                 self._homepage = Client(homepage.create_app(data["homepage"], sites={}))
                 if user:
                     self._homepage.post("/signin", data={"username": user, "password": homepage.ACCOUNTS[user]})
-            else:
+            elif site in _SHOPS:
                 self._visitors[site] = Visitor(store, urlsplit(_SITES[site]).netloc)
                 if user:
                     self._visitors[site].sign_in(user)
@@ -95,38 +95,9 @@ class _Live:
         return visitor.status, visitor.html
 
 
-def _address(site: str, path: str) -> str:
-    return f"{_SITES[site]}{path}"
-
-
 def _connect(data: Mapping[str, Path], site: str) -> sqlite3.Connection:
     folder = data["homepage" if site == "homepage" else "shop"]
     return sqlite3.connect(folder / "main.sqlite3")
-
-
-class _Judge:
-    """Whether somebody passes a task who changes nothing, says ``answer`` and ends at ``url``."""
-
-    def __init__(self, task: Task, live: _Live) -> None:
-        self._task = task
-        self._sites = live.sites
-        self._probes = collect(task.checks, live, state="end")
-        assert not [probe.error for probe in self._probes if probe.error]
-
-    def passes(self, answer: str) -> bool:
-        task = self._task
-        starts = [_address(start.site, start.path) for start in task.start] or [f"{_SITES[task.sites[0]]}/"]
-        evidence = Evidence(
-            answer=answer,
-            stop_reason="answered",
-            tabs=tuple(TabState(url=url, title="", html="", active=url == starts[0]) for url in starts),
-            requests=tuple(RequestRecord(time=0, method="GET", url=url, status=200) for url in starts),
-            probes=self._probes,
-            sites=self._sites,
-        )
-        verdict = judge(task, evidence)
-        assert not verdict.inconclusive
-        return verdict.passed is True
 
 
 @pytest.fixture(scope="session")
@@ -143,28 +114,22 @@ def judged(
     start_page: bytes,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-) -> Callable[[Task], _Judge]:
+) -> Callable[[Task], PristineJudge]:
     """A judge of a task on pristine sites, prepared as the task asks for."""
     monkeypatch.syspath_prepend(str(_FOLDER / "cross_site"))
     (tmp_path / "start").mkdir()
     (tmp_path / "start" / "main.sqlite3").write_bytes(start_page)
     data = {"shop": data_dir, "homepage": tmp_path / "start"}
 
-    def build(task: Task) -> _Judge:
+    def build(task: Task) -> PristineJudge:
         for step in task.setup:
             assert step.kind == "sql"
             with closing(_connect(data, step.site)) as connection, connection:
                 connection.execute(step.spec.sql)
-        return _Judge(task, _Live(task, store, data))
+        live = _Live(task, store, data)
+        return PristineJudge(task, live, live.sites)
 
     return build
-
-
-def _said(task: Task) -> str:
-    assert task.solution is not None
-    last = task.solution[-1]
-    assert isinstance(last, Stop)
-    return last.answer
 
 
 def _all(checks: Iterable[Check]) -> Iterable[Check]:
@@ -199,7 +164,7 @@ def test_there_are_enough_of_every_kind() -> None:
     counted = Counter(task.category for task in _TASKS)
     assert set(counted) == {"information", "navigation", "content", "unachievable"}
     assert min(counted.values()) >= 12
-    assert {task.sites[0] for task in _TASKS} == {"shopping", "shopping_admin"}
+    assert {task.sites[0] for task in _TASKS} == _SHOPS
     # Short and long ones; the shortest takes three actions and an answer.
     lengths = [len(task.solution or ()) for task in _TASKS if task.category != "unachievable"]
     assert min(lengths) >= 4
@@ -246,7 +211,7 @@ def test_every_file_carries_the_canary() -> None:
 
 
 @pytest.mark.parametrize("task", _TASKS, ids=lambda task: task.id)
-def test_task_is_not_passed_for_nothing(task: Task, judged: Callable[[Task], _Judge]) -> None:
+def test_task_is_not_passed_for_nothing(task: Task, judged: Callable[[Task], PristineJudge]) -> None:
     pristine = judged(task)
 
     assert not pristine.passes("")
@@ -254,20 +219,20 @@ def test_task_is_not_passed_for_nothing(task: Task, judged: Callable[[Task], _Ju
     assert not pristine.passes(task.intent)
     assert pristine.passes("N/A") is (task.category == "unachievable")
     if task.category in ("content", "navigation"):
-        assert not pristine.passes(_said(task) or "Yes")
+        assert not pristine.passes(said(task) or "Yes")
 
 
 @pytest.mark.parametrize("task", _answered, ids=lambda task: task.id)
-def test_only_the_right_answer_counts(task: Task, judged: Callable[[Task], _Judge]) -> None:
-    said = _said(task)
+def test_only_the_right_answer_counts(task: Task, judged: Callable[[Task], PristineJudge]) -> None:
+    answer = said(task)
     pristine = judged(task)
     if all(check.kind in ("answer", "any") or task.template in _PRICES for check in task.checks):
-        assert pristine.passes(said)
+        assert pristine.passes(answer)
 
     for other in _answered:
         if other.template == task.template and other is not task:
-            assert not pristine.passes(_said(other)), other.id
-    telling = said.removesuffix(" crowns").removesuffix(" %")
+            assert not pristine.passes(said(other)), other.id
+    telling = answer.removesuffix(" crowns").removesuffix(" %")
     if re.fullmatch(r"\d+(\.\d+)?", telling):
         value = float(telling)
         assert not pristine.passes(" ".join(f"{value + step / 10:.2f}" for step in range(-20, 21)))

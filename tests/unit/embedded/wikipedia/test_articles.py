@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from pytest_webarena.embedded import landscape, wikipedia, world
+from pytest_webarena.embedded.homepage.manuals import articles
 from pytest_webarena.embedded.markup import parse
 from pytest_webarena.embedded.wikipedia import tables
 from pytest_webarena.embedded.wikipedia.draft import Draft
@@ -87,7 +88,7 @@ def test_the_land_belongs_to_towns_that_there_are() -> None:
     for table in (tables.NOTABLES, tables.FOODS, tables.INSTITUTIONS):
         assert {each.town for each in table} <= TOWNS
     assert len(landscape.VILLAGES) == 50  # the article on the region says so
-    assert max(landscape.HILLS, key=lambda hill: hill.height).name == "Carrow Fell"
+    assert max(landscape.HILLS, key=lambda hill: hill.height).name == "Great Sallow"
     assert max(landscape.RIVERS, key=lambda river: river.length).name == "Wend"
     heights = [hill.height for hill in landscape.HILLS]
     assert len(set(heights)) == len(heights)
@@ -102,3 +103,64 @@ def test_people_lived_before_they_died_and_built_while_they_lived() -> None:
             assert people[building.by].born + 14 < building.built <= people[building.by].died, building.name
     for year in tables.YEARS:
         assert year.year <= world.EPOCH.year
+    founded = {town.key: town.founded for town in world.TOWNS}
+    for person in people.values():
+        assert person.born >= founded[person.town], person.name
+
+
+@pytest.mark.parametrize(
+    ("manual", "there", "title", "here"),
+    [
+        (
+            "at-a-glance",
+            r"Great Sallow, highest fell, ([\d,]+) m",
+            "Great Sallow",
+            r"With ([\d,]+) metres it is the highest",
+        ),
+        ("at-a-glance", r"Kelder Edge, fell, (\d+) m", "Kelder Edge", r"With (\d+) metres"),
+        ("at-a-glance", r"Hare Seat, fell, (\d+) m", "Hare Seat", r"With (\d+) metres"),
+        ("at-a-glance", r"largest lake, ([\d.]+) square", "Lake Hallmere", r"covers ([\d.]+) square"),
+        ("at-a-glance", r"Tarn of Lunn, lake, ([\d.]+) square", "Tarn of Lunn", r"covers ([\d.]+) square"),
+        ("at-a-glance", r"square km, (\d+) m deep", "Lake Hallmere", r"is (\d+) metres deep"),
+        ("at-a-glance", r"Isle of Sall, island, (\d+)", "Sall", r"island of (\d+)"),
+        ("at-a-glance", r"Wend, river, (\d+) km", "River Wend", r"river of (\d+)"),
+        ("at-a-glance", r"signed the Regional Charter on 5 July (\d+)", "Regional Council", r"founded in (\d+)"),
+        ("town-halls", r"council has (\d+) members", "Regional Council", r"it has (\d+) members"),
+        ("health", r"Charter Hospital in Aldersey has (\d+) beds", "Charter Hospital", r"it has (\d+) beds"),
+        ("walking", r"Cairn Hut, (\d+), 560 m", "Cairn Hut", r"it has (\d+) beds"),
+        ("weather-and-tides", r"January, 6 °C, 1 °C, (\d+) mm", "Climate of Tarnmark", r"\| January .* (\d+) \|\n"),
+        ("festivals", r"skiff crews of four, ([\w ]+),", "Ivesham Rowing Club", r"\*\*([\w ]+)\*\*"),
+        ("waste", r"Kelderby, (\w+), odd", "Kelderby", r"Bins are emptied on (\w+)"),
+    ],
+)
+def test_manuals_and_encyclopedia_agree(manual: str, there: str, title: str, here: str) -> None:
+    told = re.search(there, " ".join(section.text for section in articles()[manual].sections))
+    written = re.search(here, DRAFTS[title].body)
+
+    assert told is not None
+    assert written is not None
+    assert written[1] == told[1]
+
+
+def test_money_is_the_same_in_the_manuals() -> None:
+    money = next(section.text for section in articles()["at-a-glance"].sections if section.heading == "Money")
+    told = re.search(r"coins of (.*?) pence and of (.*?) crowns, and notes of (.*?)\.", money)
+    written = re.findall(r"\| (\d+) (pence|crown)s? \| (coin|note)", DRAFTS["Crown"].body)
+
+    assert told is not None
+    for (unit, form), values in zip(
+        (("pence", "coin"), ("crown", "coin"), ("crown", "note")), told.groups(), strict=True
+    ):
+        assert [value for value, *kind in written if kind == [unit, form]] == re.findall(r"\d+", values)
+
+
+def test_words_take_the_forms_they_have() -> None:
+    for draft in DRAFTS.values():
+        assert not re.search(r"\b[Aa] (?=[aeio])|\b[Aa]n (?=uni|[bcdfgjk-np-tv-z])|\b1 metres\b", draft.body), (
+            draft.title
+        )
+        for category in draft.categories:
+            assert not re.search(r"sss$|chs$|[bcdfgklmnprstv]ys$|mans$", category), category
+    assert DRAFTS["Marguerite Lockhart"].categories[-1] == "Postmistresses"
+    assert DRAFTS["Bus 12"].body.startswith("**Bus 12** is a bus line")
+    assert DRAFTS["Dunmere Kilns"].body.startswith("The **Dunmere Kilns** are pottery kilns")

@@ -12,10 +12,10 @@ from pytest_webarena.actions import Goto
 from pytest_webarena.embedded import homepage, world
 from pytest_webarena.embedded.homepage.manuals import articles
 from pytest_webarena.tasks import Task, load_tasks
-from tests.unit.embedded.live import LightSites, PristineJudge, said
+from tests.unit.embedded.live import LightSites, PristineJudge, judged_at_the_end, said
 
 _FOLDER = Path(__file__).parents[4] / "tasks" / "homepage"
-_TASKS = [task for path in sorted(_FOLDER.glob("*.yaml")) for task in load_tasks(path)]
+_TASKS = judged_at_the_end(task for path in sorted(_FOLDER.glob("*.yaml")) for task in load_tasks(path))
 
 
 def _judge(task: Task, data_dir: Path) -> PristineJudge:

@@ -11,8 +11,24 @@ from pytest_webarena.checks.computed.arithmetic import NoNumber, Written, read_f
 from pytest_webarena.checks.computed.framing import CURRENCIES, named_before, understood_before, understood_behind
 from pytest_webarena.checks.computed.harmless import HAZARDS, MATHEMATICS, is_known, words_in, words_of_question
 from pytest_webarena.checks.computed.latex import plain_math
-from pytest_webarena.checks.computed.left_sides import check_left_side, computed, denies_equality, logarithm_agrees
-from pytest_webarena.checks.computed.measures import Found, agree, alike, contradict, same_quantity, same_value, summed
+from pytest_webarena.checks.computed.left_sides import (
+    check_left_side,
+    check_subject,
+    computed,
+    denies_equality,
+    logarithm_agrees,
+)
+from pytest_webarena.checks.computed.measures import (
+    Found,
+    agree,
+    alike,
+    contradict,
+    nearly,
+    same_quantity,
+    same_value,
+    summed,
+)
+from pytest_webarena.checks.computed.remarks import without_remarks
 from pytest_webarena.checks.computed.spelled import spelled_numbers
 from pytest_webarena.checks.computed.units import read_unit
 from pytest_webarena.checks.computed.wording import objection, rewritten, undecided, without_spread
@@ -75,6 +91,8 @@ _TWO_WORDS = re.compile(r"[A-Za-z]{3,}\s+[A-Za-z]{3,}")
 _JOINED = re.compile(r"\s*(?:,|and)?\s*")
 
 
+_JUXTAPOSED = re.compile(r"(?<=[\d)])\s*(?=\()|(?<=\bpi)\s*(?=[\d(])|(?<=[\d)])\s*(?=(?:pi|sqrt)(?![A-Za-z]))")
+"""Where factors stand side by side, in a working: ``pi (3)^3``."""
 _STRAY = re.compile(r"\(?[-+]?[\d.,]+\)?\s*[-+*/^]|[*/^]\s*\(?[-+]?[\d.,]+\)?")
 """A number and a sign of a sum without its other side: ``8 -``, ``/8``."""
 
@@ -91,7 +109,7 @@ def read_number(text: str, *, question: str = "", quoting: bool = True) -> Found
     """
     if len(text) > _LONGEST:
         raise NoNumber(f"it is longer than {_LONGEST:,} characters")
-    if denies_equality(text):
+    if denies_equality(text, question):
         raise NoNumber("it says what the number is not equal to")
     plain = plain_math(_TIE.sub(" ", text.replace("\u2019", "'")))
     if _NO_VALUE.match(plain):
@@ -105,7 +123,9 @@ def read_number(text: str, *, question: str = "", quoting: bool = True) -> Found
         raise NoNumber("it compares numbers and gives none")
     if _PAIR.fullmatch(plain):
         raise NoNumber("it gives two numbers, or one with a comma for a point in brackets")
+    plain = without_remarks(plain, question)
     check_left_side(plain, question)
+    check_subject(plain, question)
     if _STRAY.fullmatch(plain.strip()):
         raise NoNumber("it leaves something to be worked out: a sign has nothing on one side")
     asked = words_of_question(question)
@@ -121,6 +141,7 @@ def _formula(plain: str, asked: frozenset[str]) -> Found | None:
         parts = parts[1:]
     if len(parts) > 8:
         return None
+    equals = plain.rfind("=") > plain.rfind("≈")
     named = len(parts) > 1 and _is_name(parts[0]) and not computed(parts[0])
     found: list[Found] = []
     for number, part in enumerate(parts[named:], 1):
@@ -134,6 +155,8 @@ def _formula(plain: str, asked: frozenset[str]) -> Found | None:
             if named and number + named < len(parts):
                 continue  # what follows gives its value
             raise
+        if one is None and number + named < len(parts):
+            one = _part(_JUXTAPOSED.sub("*", part), asked)
         if one is not None:
             found.append(one)
         elif not named or number == len(parts) - 1 or _is_prose(part, asked):
@@ -147,6 +170,8 @@ def _formula(plain: str, asked: frozenset[str]) -> Found | None:
         raise NoNumber(f"it leaves something to be worked out: {clip(stated.written.text, 40)}")
     for working in found:
         same = agree(working.written, stated.written) and not contradict(working, stated)
+        if equals and same and _coarse(stated.written) and not nearly(working.written, stated.written):
+            raise NoNumber(f"it gives several numbers: {working}, {stated}")  # √3 is not 2, if it is about that
         if not same and not same_quantity(working, stated):
             raise NoNumber(f"it gives several numbers: {working}, {stated}")
     found = [each for each in found if each.written.worked_out]
@@ -164,6 +189,11 @@ def _formula(plain: str, asked: frozenset[str]) -> Found | None:
         unit = unit or told
     strange = next((each.strange for each in found if each.strange), "")
     return Found(best.written, unit, strange)
+
+
+def _coarse(written: Written) -> bool:
+    """Whether it has but one significant digit."""
+    return bool(written.digit) and abs(Fraction(written.value)) < 10 * Fraction(written.digit)
 
 
 def _is_name(text: str) -> bool:

@@ -33,7 +33,7 @@ _WRAPPERS = (
 _BOX = re.compile(r"\\f?box(?:ed)?\s*\{|[{}]")
 _QUOTED = re.compile(r"^[ \t]{0,3}>.*$", re.MULTILINE)
 _FENCED = re.compile(
-    r"^[ \t]*(?:>[ \t]*)*(?P<fence>`{3,}|~{3,})[^`\n]*\n(?P<inside>.*?)(?:^[ \t>]*(?P=fence)[`~]*[ \t]*$|\Z)",
+    r"^[ \t]*(?:>[ \t]*)*(?P<fence>`{3,}+|~{3,}+)[^`\n]*\n(?P<inside>.*?)(?:^[ \t>]*(?P=fence)[`~]*[ \t]*$|\Z)",
     re.MULTILINE | re.DOTALL,
 )
 _INDENTED = re.compile(r"^(?: {4}| {0,3}\t)[ \t>#*_`-]*(?:final[ \t]+)?answer\b.*$", re.IGNORECASE | re.MULTILINE)
@@ -45,18 +45,18 @@ _STRUCK = re.compile(
 )
 """What its writer has taken back, or hides in a comment."""
 _TAKES_BACK = re.compile(
-    r"(?:(?:\A|[.!?;:\n])[\s>*_#(\u2014-]*(?:wait|actually|correction|corrected|sorry|oops|whoops|hmm+|nope|no(?=[,.;:!\u2014-])"
+    r"(?:(?:\A|[.!?;:]|\n(?!\n))[\s>*_#(\u2014-]{0,12}(?:wait|actually|correction|corrected|sorry|oops|whoops|hmm+|nope|no(?=[,.;:!\u2014-])"
     r"|(?:scratch|strike|ignore|forget|disregard)\s+(?:that|this|it|the\s+above)|on\s+second\s+thoughts?|edit(?=:)|update(?=:)|my\s+mistake"
     r"|let\s+me\s+(?:re|correct|fix|double)\S*|I(?:'d|\s+(?:would|now|mean|meant|retract|withdraw|misread|miscalculated|made\s+an?\b"
     r"|was\s+wrong|should\s+have|take\s+(?:that|it|this)\s+back|change))"
     r"|(?:that|this|it|the\s+above|the\s+answer\s+above|my\s+(?:\w+\s+)?answer)(?:\s+(?:is|was|can(?:no|')t\s+be)|'s)\s+"
     r"(?:(?:not|never)\s+(?:right|correct|true|mine)|wrong|incorrect|false|untrue|mistaken|an?\s+(?:mistake|error|typo|joke|lie|example|guess))"
-    r"))|\A[\s>*_`~#(\u2014-]*(?:but|however|yet|or|rather|instead|unless)",
+    r"))|\A[\s>*_`~#(\u2014-]{0,40}(?:but|however|yet|or|rather|instead|unless)",
     re.IGNORECASE,
 )
 """How a sentence begins that takes back what was said, and how one does that goes against the line above it."""
 _CONTINUES = re.compile(
-    r"\A[ \t]*\n\s*(?P<more>(?:\$+|\\\[|\\\()?[ \t]*"
+    r"\A[ \t]*+\n\s*+(?P<more>(?:\$++|\\\[|\\\()?[ \t]*+"
     r"(?:[+=\u00d7\u00b7\u22c5\u00f7/^\u2248\u00b1]|\\(?:times|cdot|div|pm|approx)\b|[*-](?=[\d(\\]))"
     r"(?:(?!(?<![A-Za-z\\])[A-Za-z]{3,})[^\n])*)(?:\n|\Z)"
 )

@@ -47,7 +47,7 @@ _CONCENTRATION = re.compile(r"\W*\[\s*[A-Z][\w\s^+()-]*\]\s*[=≈:]")
 
 
 def denies_equality(text: str, question: str = "") -> bool:
-    """Whether a sign says that the sides are not equal, as ``=/=`` does, or stands in an event that nobody asked for."""
+    """Whether a sign says that the sides are not equal, ``=/=``, or stands in an event that nobody asked for."""
     if _OTHER_EVENT.search(text) and not re.search(r"\bnot\b|\bother\b|\bdifferent|n't\b|≠|\\ne|!=", question):
         return True
     return _UNEQUAL.search(text) is not None

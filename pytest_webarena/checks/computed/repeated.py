@@ -24,7 +24,7 @@ _BESIDES = re.compile(
 )
 _NAMED_MODELS = word_set("approximation limit regime assumption valid holds")
 _LABEL = re.compile(
-    r"\A\W*(?:\\(?:text|mathrm)\s*\{\s*)?(?:(?:so|thus|hence|therefore|the|its|a|an)\b,?\s+)*((?:[A-Za-z-]{3,}\s*){1,3}?)\s*\}?\s*(?:=|:|\bis\b)",
+    r"\A\W*(?:\\(?:text|mathrm)\s*\{\s*)?(?:(?:so|thus|hence|therefore|the|its|a|an)\b,?\s+)*([A-Za-z-]{3,30}(?:\s+[A-Za-z-]{3,30}){0,2}?)\s*\}?\s*(?:=|:|\bis\b)",
     re.IGNORECASE,
 )
 _MEANS = re.compile(

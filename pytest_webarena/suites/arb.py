@@ -260,7 +260,9 @@ class _Problem:
             rubric = {"solution": "(none is known)"}
             skip = skip or "a proof with neither a rubric nor a solution can't be graded"
         elif not items:
-            skip = skip or f"the rubric of this proof has no items yet: {command} writes them"
+            lacks = "in the rubric of this proof, a text, no items with their points can be told apart"
+            lacks = lacks if self._text(("rubric",)) else "the rubric of this proof has no items yet"
+            skip = skip or f"{lacks}: {command} writes them"
         return {"rubric": rubric}, solution, skip
 
     def _items(self) -> tuple[RubricItem, ...]:

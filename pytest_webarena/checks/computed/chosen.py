@@ -92,8 +92,16 @@ _PREDICATE = re.compile(
 _SIGNS = re.compile(r"[^\x01\w\s.,:;()\[\]{}\"'*`$=\\–—_✓✔✅•>|-]|!(?!\s*$)|[>|](?!\s*[^\s])")
 _NOT_TICKED = re.compile(r"(?:[-*+]\s+)?\[\s*\]|-[(\[]?[A-Za-z][)\]]?\W*$|[A-Za-z]'+$")
 """An empty box, a sign or a prime at the letter; ``- B`` is an item of a list."""
+_RIGHT_ONE = re.compile(
+    r"\b(?:answer|correct|right)(?:\s+(?:one|answer|option))?(?:\s+is)?[\s,:(\"'*]*$", re.IGNORECASE
+)
+_IS_RIGHT = re.compile(
+    r"[\s\"'*)]*\s(?:is|was)\s+(?:the\s+)?(?:\w+ly\s+)?(?:correct|right|true|answer|one)\b", re.IGNORECASE
+)
 _DECLINED = re.compile(r"\bI\s+(?:refuse|decline)\b", re.IGNORECASE)
-_WRONG = re.compile(r"\b(?:it|this|that|which)(?:\s+is|'s)\s+(?:wrong|false|incorrect|untrue)\b", re.IGNORECASE)
+_WRONG = re.compile(
+    r"\b(?:it|this|that|which)(?:\s+is|'s)\s+(?:wrong|false|incorrect|untrue)\b|\bfalsely\b", re.IGNORECASE
+)
 _EXPLAINS = re.compile(r"\W*(?:it|this|that|because|since|here|these)\b", re.IGNORECASE)
 
 
@@ -183,6 +191,13 @@ def _committed(text: str, options: Sequence[str], asked: frozenset[str]) -> str 
         return "", _why_not(text, mentions, read)
     letter = next(iter(chosen))
     last = max(index for index, (said, _) in enumerate(read) if said)
+    for piece, (said, _) in zip(pieces[:last], read, strict=False):
+        if (
+            not said
+            and {mention.letter for mention in piece.mentions} == {letter}
+            and _is_denied(piece.text, piece.mentions[0])
+        ):
+            return "", f"it speaks against {letter}"
     decides = pieces[last].follows or pieces[last].alone or bool(_DECIDES.search(pieces[last].text))
     for index, (piece, (said, left)) in enumerate(zip(pieces, read, strict=True)):
         if index == last or said or not left:
@@ -197,13 +212,17 @@ def _committed(text: str, options: Sequence[str], asked: frozenset[str]) -> str 
 
 def _why_not(text: str, mentions: Sequence[_Mention], read: Sequence[tuple[str, list[str]]]) -> str:
     for mention in mentions:
-        before, behind = text[max(0, mention.start - 80) : mention.start], text[mention.end :][:80]
-        if _DENIED.search(before) or _DENIED_BEHIND.match(behind):
+        if _is_denied(text, mention):
             return f"it speaks against {mention.letter}"
     named = dict.fromkeys(mention.letter for mention in mentions)
     if len(named) > 1:
         return f"it names several options: {', '.join(named)}"
     return _left_over([word for _, left in read for word in left])
+
+
+def _is_denied(text: str, mention: _Mention) -> bool:
+    before, behind = text[max(0, mention.start - 80) : mention.start], text[mention.end :][:80]
+    return bool(_DENIED.search(before) or _DENIED_BEHIND.match(behind))
 
 
 def _left_over(words: Sequence[str]) -> str:
@@ -268,6 +287,8 @@ def _reading(piece: _Piece, options: Sequence[str], asked: frozenset[str]) -> tu
         count = frame[: reason.start()].count(_MARK)
         if any(not mention.spelled and mention.letter != said[0].letter for mention in said[count:]):
             return "", [mention.letter for mention in said]
+        if any(mention.letter != said[0].letter and _affirms(piece.text, mention) for mention in said[count:]):
+            return "", list(dict.fromkeys(mention.letter for mention in said))
         frame, said = frame[: reason.start()], said[:count]
     if (intro := _INTRO.match(frame)) is not None and not set(words_in(intro[0])) & HAZARDS - {"as"}:
         frame = frame[intro.end() :]
@@ -293,6 +314,11 @@ def _reading(piece: _Piece, options: Sequence[str], asked: frozenset[str]) -> tu
     ):
         return "", [own]  # something is said of it
     return letter, []
+
+
+def _affirms(text: str, mention: _Mention) -> bool:
+    """Whether a text says of an option that it is the right one: ``because Paris is correct``."""
+    return bool(_RIGHT_ONE.search(text[: mention.start]) or _IS_RIGHT.match(text[mention.end :]))
 
 
 def _paraphrased(text: str, options: Sequence[str]) -> str:

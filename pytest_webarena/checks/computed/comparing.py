@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pytest_webarena.checks.computed.building import build, names_in
 from pytest_webarena.checks.computed.conventions import explained, other_readings, settled, with_names
@@ -13,6 +13,7 @@ from pytest_webarena.checks.computed.definitions import Definitions, Redefined
 from pytest_webarena.checks.computed.grammar import parse
 from pytest_webarena.checks.computed.labels import is_label, names_another
 from pytest_webarena.checks.computed.likeness import EXACTLY, Comparison, Terms
+from pytest_webarena.checks.computed.repeated import goes_against, without_repeated, words_left
 from pytest_webarena.checks.computed.sampling import Verdict
 from pytest_webarena.checks.computed.structures import plus_minus
 from pytest_webarena.checks.computed.tokens import Unreadable
@@ -60,6 +61,9 @@ def compare(reference: str, answer: str, terms: Terms = EXACTLY) -> Finding:
         _check(wanted)
     except Unreadable as error:
         raise BadReference(str(error)) from None
+    if against := goes_against(answer, terms.intent):
+        return Finding(verdict="unequal", why=against)
+    answer = without_repeated(answer, terms.intent)
     if (share := _SHARE.search(answer)) and not _SHARED.search(terms.intent):
         return Finding(verdict="unequal", why=f"it is said '{share[1]}', which the task does not ask for")
     if another := names_another(answer, terms.intent):
@@ -83,6 +87,8 @@ def compare(reference: str, answer: str, terms: Terms = EXACTLY) -> Finding:
                 verdict="undecided",
                 why=f"it is right if 'a/bc' in {where} means a/(bc), and wrong if (a/b)c, which is what it says",
             )
+    if found.verdict == "unequal" and (words := words_left(answer, known)):
+        return replace(found, why=f"{found.why}, as words in it are not understood: {', '.join(words)}")
     return found
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-__all__ = ["Derivative", "asked_function", "asks_for", "derivative_named"]
+__all__ = ["Derivative", "asked_function", "asks_for", "derivative_named", "question_heads"]
 
 _VERB = re.compile(
     r"\b(?:find|what(?:'s|\s+is|\s+are|\s+will\s+be|\s+would\s+be)?|which|determine|calculate|compute|give|derive|obtain|evaluate"
@@ -114,6 +114,11 @@ def asked_function(intent: str) -> frozenset[str]:
         ):
             found.add(name)
     return frozenset(found)
+
+
+def question_heads(intent: str) -> list[str]:
+    """What each question of a task asks for, before it says of what: ``What is the period`` of a pendulum."""
+    return [question.head for question in _questions(intent)]
 
 
 def _questions(intent: str) -> Iterator[_Question]:

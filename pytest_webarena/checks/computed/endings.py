@@ -23,6 +23,8 @@ _PLAIN_UNIT = re.compile(
     r"(?<=[\w\u00b0-\u024f\u0370-\u03ff\u2070-\u209f)\]}$!])(?:\s|\\[,;]){1,3}[(\[]?([^\s=()\[\]$\\][^=()$\\]{0,24}?)[)\]]?$"
 )
 _LETTERS = re.compile(r"(?<![A-Za-z\\])[A-Za-z\u00b5\u03a9\u00c5]+")
+_PRODUCT = re.compile(r"(?<![A-Za-z])[kmMGTnpc][A-Z]\s*(?:\^|[\u00b2\u00b3])")
+_NAMED = re.compile(r"(?<![A-Za-z\\])[A-Za-z](?![A-Za-z])|[\u0370-\u03ff]|\\[a-z]+")
 _GOES = str.maketrans("\u00b7\u22c5\u2212\u00b2\u00b3\u00b9", "**-231")
 _ONCE_MORE = re.compile(
     rf"""(?:\s*[,;]?{_SPACES}*\$?\s*)(?:
@@ -75,7 +77,7 @@ def settled_ending(text: str, known: Collection[str] = ()) -> str:
     if found and is_unit(found["unit"]) and not set(_LETTERS.findall(found["unit"])) <= {*known}:
         text = _cut(text, found.start())
     found = _PLAIN_UNIT.search(text)
-    if found and _is_compound(found[1], known):
+    if found and _is_compound(found[1], known, text[: found.start()]):
         text = _cut(text, found.start())
     text = without_tail(text)
     if "\\where" not in text and (clause := clause_at(text)) is not None:
@@ -94,10 +96,18 @@ def _once_more(text: str, found: re.Match[str]) -> str:
     return f"{_cut(text, found.start())} \\also {again.replace('$', ' ').strip()}"
 
 
-def _is_compound(unit: str, known: Collection[str]) -> bool:
-    """Whether it can't be meant as a product of names: of several units, or of one with a name of its own."""
+def _is_compound(unit: str, known: Collection[str], before: str) -> bool:
+    """Whether it can't be meant as a product of names: of several units, or of one with a name of its own.
+
+    Behind names, single letters are names as well, as in ``m g/b`` and ``q V/m``; metres per second are told by both.
+    So are letters that all are known, and two of which the second has a power: ``1/2 kA^2``.
+    """
     names = _LETTERS.findall(unit)
-    if not names or set(names) <= set(known) or not is_unit(unit):
+    if not names or set(names) <= set(known) or {*"".join(names)} <= set(known) or not is_unit(unit):
+        return False
+    if _PRODUCT.search(unit):
+        return False
+    if all(len(name) == 1 for name in names) and {*names} != {"m", "s"} and _NAMED.search(before):
         return False
     return (len(names) > 1 and "/" in unit) or any(len(name) > 1 and name not in known for name in names)
 

@@ -12,6 +12,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from pytest_webarena.text import clip
+
 __all__ = ["MARKER", "NO_FINAL_ANSWER", "Said", "boxed", "final_answers", "unwrap"]
 
 MARKER = "ANSWER:"
@@ -31,7 +33,7 @@ _WRAPPERS = (
 _BOX = re.compile(r"\\f?box(?:ed)?\s*\{|[{}]")
 _QUOTED = re.compile(r"^[ \t]{0,3}>.*$", re.MULTILINE)
 _FENCED = re.compile(
-    r"^[ \t]*(?:>[ \t]*)*(?P<fence>`{3,}|~{3,})[^`\n]*\n(?P<inside>.*?)(?:^[ \t>]*(?P=fence)[`~]*[ \t]*$|\Z)",
+    r"^[ \t]*(?:>[ \t]*)*(?P<fence>`{3,}+|~{3,}+)[^`\n]*\n(?P<inside>.*?)(?:^[ \t>]*(?P=fence)[`~]*[ \t]*$|\Z)",
     re.MULTILINE | re.DOTALL,
 )
 _INDENTED = re.compile(r"^(?: {4}| {0,3}\t)[ \t>#*_`-]*(?:final[ \t]+)?answer\b.*$", re.IGNORECASE | re.MULTILINE)
@@ -42,6 +44,25 @@ _STRUCK = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 """What its writer has taken back, or hides in a comment."""
+_TAKES_BACK = re.compile(
+    r"(?:(?:\A|[.!?;:]|\n(?!\n))[\s>*_#(\u2014-]{0,12}(?:wait|actually|correction|corrected|sorry|oops|whoops|hmm+|nope|no(?=[,.;:!\u2014-])"
+    r"|(?:scratch|strike|ignore|forget|disregard)\s+(?:that|this|it|the\s+above)|on\s+second\s+thoughts?|edit(?=:)|update(?=:)|my\s+mistake"
+    r"|let\s+me\s+(?:re|correct|fix|double)\S*|I(?:'d|\s+(?:would|now|mean|meant|retract|withdraw|misread|miscalculated|made\s+an?\b"
+    r"|was\s+wrong|should\s+have|take\s+(?:that|it|this)\s+back|change))"
+    r"|(?:that|this|it|the\s+above|the\s+answer\s+above|my\s+(?:\w+\s+)?answer)(?:\s+(?:is|was|can(?:no|')t\s+be)|'s)\s+"
+    r"(?:(?:not|never)\s+(?:right|correct|true|mine)|wrong|incorrect|false|untrue|mistaken|an?\s+(?:mistake|error|typo|joke|lie|example|guess))"
+    r"))|\A[\s>*_`~#(\u2014-]{0,40}(?:but|however|yet|or|rather|instead|unless)",
+    re.IGNORECASE,
+)
+"""How a sentence begins that takes back what was said, and how one does that goes against the line above it."""
+_CONTINUES = re.compile(
+    r"\A[ \t]*+\n\s*+(?P<more>(?:\$++|\\\[|\\\()?[ \t]*+"
+    r"(?:[+=\u00d7\u00b7\u22c5\u00f7/^\u2248\u00b1]|\\(?:times|cdot|div|pm|approx)\b|[*-](?=[\d(\\]))"
+    r"(?:(?!(?<![A-Za-z\\])[A-Za-z]{3,})[^\n])*)(?:\n|\Z)"
+)
+"""A line that begins with a sign and goes on with a formula, not with words."""
+_INVISIBLE = dict.fromkeys(map(ord, "\u200b\u200c\u200d\u2060\ufeff\u00ad"))
+"""Signs without a width, which say nothing."""
 _ROUNDS = 12
 """Layers that are taken off; nobody needs more."""
 
@@ -67,14 +88,17 @@ def final_answers(answer: str, *, marker: bool) -> Said:
     >>> final_answers("ANSWER: 7\\n> The form is\\n> ANSWER: 5", marker=True).texts
     ('7',)
     """
-    answer = _STRUCK.sub(" ", answer)
+    answer = _STRUCK.sub(" ", answer.translate(_INVISIBLE))
     if (fence := _FENCED.match(answer.strip())) is not None and fence.end() == len(answer.strip()):
         answer = fence["inside"]  # all of it is in one: put there, not cited
     outside = _without_cited(answer)
+    lines = list(_LINE.finditer(outside)) or list(_LINE.finditer(answer))
+    if lines and (back := _TAKES_BACK.search(_without_fences(answer[lines[-1].end() :]))) is not None:
+        return Said((), f"{NO_FINAL_ANSWER}: what follows its last line takes it back: {clip(_said_at(back), 40)}")
     marked = [_block(answer, line) for line in _LINE.finditer(outside)]
     if marker:
         if not marked:
-            marked = list(dict.fromkeys(_block(answer, line) for line in _LINE.finditer(answer)))
+            marked = list(dict.fromkeys(_block(answer, line) for line in lines))
             if len(marked) > 1:
                 return Said((), f"{NO_FINAL_ANSWER}: '{MARKER}' is only in quoted parts, with different answers")
         if not marked:
@@ -94,6 +118,15 @@ def final_answers(answer: str, *, marker: bool) -> Said:
 def _without_cited(answer: str) -> str:
     """The same without quoted and fenced lines and indented markers, each place in it where it was."""
     return _INDENTED.sub(_blank, _QUOTED.sub(_blank, _FENCED.sub(_blank, answer)))
+
+
+def _without_fences(text: str) -> str:
+    return re.sub(r"(?:`{3,}|~{3,})\w*", " ", text)
+
+
+def _said_at(found: re.Match[str]) -> str:
+    """The sentence that begins there."""
+    return found.string[found.start() :].lstrip(" .!?;:>*_#(\n\t").partition("\n")[0]
 
 
 def _blank(found: re.Match[str]) -> str:
@@ -118,6 +151,8 @@ def _block(answer: str, line: re.Match[str]) -> str:
     for opening, closing in _OPENING.items():
         if said.startswith(opening) and closing not in said[len(opening) :]:
             return said + rest[: rest.find(closing) + len(closing)] if closing in rest else said
+    if (more := _CONTINUES.match(rest)) is not None:
+        return f"{said} {more['more']}"
     return said
 
 

@@ -104,6 +104,8 @@ _LONE_SIGN = re.compile(r"\(\s*[-+]\s*\)\s*$")
 
 
 _APPLIED = word_set("ln log lg exp sqrt root cbrt")
+_MADE_OF = word_set("square cube error uncertainty")
+"""What another number is made of the one asked for: ``the square is``."""
 _COMES_TO = re.compile(
     r"\b(?:increases?|decreases?|rises?|falls?|grows?|shrinks?|expands?|goes|drops?|changes?|slows?|heats?|cools?)\s+"
     rf"(?:(?:up|down)\s+)?to(?={_NEAR.pattern})",
@@ -178,12 +180,17 @@ def named_before(text: str, asked: frozenset[str]) -> Unit | None:
 def _makes_another(subject: str, asked: frozenset[str]) -> bool:
     """Whether a subject, which may be called anything, is another number than the one asked for by a word that turns
     or doubles it: ``Twice the damping ratio``, not ``The damping ratio``."""
-    words = [word for word in words_in(subject.replace("standard deviation", "")) if word not in asked]
-    return any(not _turns_nothing(word) or word in CHANGES | _APPLIED for word in words)
+    words = words_in(subject.replace("standard deviation", ""))
+    own = [word for word in words if not is_known(word, asked, frozenset())]
+    return any(not _turns_nothing(word) or word in CHANGES | _APPLIED | _MADE_OF for word in own)
 
 
 def _turns_nothing(word: str) -> bool:
-    return word.lower() not in HAZARDS | _BOUNDS and next(spelled_numbers(word), None) is None
+    return (
+        HAZARDS.isdisjoint(word.lower().split("-"))
+        and word.lower() not in _BOUNDS
+        and next(spelled_numbers(word), None) is None
+    )
 
 
 def _unit_before(core: str) -> tuple[str, Unit | None]:

@@ -49,6 +49,8 @@ _RUNNING = frozenset({"x", "t"})
 """Variables of functions, which no value at a number has."""
 _SQUARES = ("sigma", "chi")
 """Of which the square has a name of its own."""
+_COMPUTED_INDEX = re.compile(r"_\w+[+-]\w")
+"""Of the next or the last term: ``S_{n+1}``."""
 _PLACES = 2
 _CLOSE = 1e-6
 
@@ -64,6 +66,8 @@ def is_label(left: Node, others: frozenset[str], intent: str) -> bool:
     """
     if names_in(left) & others and not (_is_applied(left) or _is_long_word(left)):
         return False
+    if _COMPUTED_INDEX.search(_bare(left).text):
+        return said_in(left, intent)
     if _is_plain(left, others):
         return _bare(left).text not in asked_function(intent) if _bare(left).op == "name" else True
     if derived := derivative_named(_derived(left)):

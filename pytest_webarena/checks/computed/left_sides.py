@@ -5,18 +5,23 @@ from __future__ import annotations
 import re
 
 from pytest_webarena.checks.computed.arithmetic import NoNumber, read_form
+from pytest_webarena.checks.computed.contrasts import another_quantity, another_symbol
+from pytest_webarena.checks.computed.framing import sentences, without_reasons
 from pytest_webarena.checks.computed.latex import plain_math
 from pytest_webarena.checks.computed.measures import agree
+from pytest_webarena.checks.computed.signs import GREEK_LETTERS
 from pytest_webarena.checks.computed.units import read_unit
 from pytest_webarena.text import clip
 
-__all__ = ["check_left_side", "computed", "denies_equality", "logarithm_agrees"]
+__all__ = ["check_left_side", "check_subject", "computed", "denies_equality", "logarithm_agrees"]
 
 _UNEQUAL = re.compile(
     r"(?<![\d)!\s])\s?[!\uff01]\s{0,3}[=\uff1d]|\s[!\uff01]\s{0,3}[=\uff1d]|[=\uff1d]\s{0,3}[!\uff01]|[!\uff01][=\uff1d]{2}"
     r"|[=\uff1d]?\s{0,3}[/\u2215\uff0f]\s{0,3}[=\uff1d]|=\s{0,3}\\\s{0,3}=|¬\s{0,3}="
 )
 """Signs of "not equal" in letters of a keyboard; ``5!=120`` is a factorial."""
+_OTHER_EVENT = re.compile(r"(?:≠|\\neq?\b)[^()=]{0,20}\)\s*\$?\s*[=≈]")
+"""``P(X ≠ 2) =``."""
 _CLAUSE = re.compile(
     r"[,;:]\s|[.]\s|[⇒→∴]|\b(?:and|so|thus|hence|therefore|then|where|with|is|are|gives|from)\b", re.IGNORECASE
 )
@@ -34,8 +39,17 @@ _WORKED_ON = re.compile(r"[!^]|\d|^\s*-")
 _BESIDE_UNIT = re.compile(r"\d+(?:\.\d+)?\s?/?\s?[A-Za-z]")
 
 
-def denies_equality(text: str) -> bool:
-    """Whether a sign says that the sides are not equal: ``!=``, ``=/=``, ``=\\=``."""
+_CALLED = re.compile(
+    rf"(?:^|[,;:]\s|\b(?:so|thus|hence|therefore|then|is|are|that)\b:?)\s*({_GREEK}|[A-Za-z\u0370-\u03ff])'*(?:_\w+|_?\([^()]*\)|\d)?\s*[=≈:](?![^=≈]*[=≈]\s*[A-Za-z]*\s*$)"
+)
+"""A single symbol that the number is said to be."""
+_CONCENTRATION = re.compile(r"\W*\[\s*[A-Z][\w\s^+()-]*\]\s*[=≈:]")
+
+
+def denies_equality(text: str, question: str = "") -> bool:
+    """Whether a sign says that the sides are not equal, ``=/=``, or stands in an event that nobody asked for."""
+    if _OTHER_EVENT.search(text) and not re.search(r"\bnot\b|\bother\b|\bdifferent|n't\b|≠|\\ne|!=", question):
+        return True
     return _UNEQUAL.search(text) is not None
 
 
@@ -79,6 +93,19 @@ def check_left_side(plain: str, question: str) -> None:
     asked = re.sub(r"[\s()]", "", plain_math(question))
     if re.sub(r"[\s()]", "", sides[0]) not in asked:
         raise NoNumber(f"it gives the value of a formula, not of a name: {clip(found[0].strip(), 30)}")
+
+
+def check_subject(plain: str, question: str) -> None:
+    """`NoNumber` if the answer calls its value another thing than the one asked for: ``quotient 9``, ``f =``."""
+    said = without_reasons(sentences(plain)[-1]) if plain.strip() else ""
+    if (apart := another_quantity(said, question)) is not None:
+        raise NoNumber(f"it speaks of '{apart[0]}', the question of '{apart[1]}'")
+    if _CONCENTRATION.match(said) and not re.search(r"\bconcentrat|\bmolar|\[", question, re.IGNORECASE):
+        raise NoNumber("it gives a concentration")
+    for found in _CALLED.finditer(said):
+        name = GREEK_LETTERS.get(found[1], found[1])
+        if usual := another_symbol(name, question):
+            raise NoNumber(f"it gives the value of {found[1]}, which is no usual name for the {usual} asked for")
 
 
 def _measured(text: str) -> bool:

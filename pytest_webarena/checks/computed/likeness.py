@@ -6,6 +6,7 @@ Sets and lists are compared without order, tuples in order, and each part by the
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
@@ -13,6 +14,7 @@ from typing import Any, Literal
 import sympy as sp
 
 from pytest_webarena.checks.computed.building import build, names_in
+from pytest_webarena.checks.computed.contrasts import another_symbol
 from pytest_webarena.checks.computed.conventions import (
     arbitrary,
     components,
@@ -42,6 +44,10 @@ from pytest_webarena.checks.computed.tokens import Unreadable
 from pytest_webarena.checks.computed.tree import Node
 
 __all__ = ["EXACTLY", "Comparison", "Terms"]
+
+
+_BOUNDED = re.compile(r"inequal|\binterval|\bdomain\b|\bconverge|[<>\u2264\u2265]|\\(?:le|ge|lt|gt)q?\b", re.IGNORECASE)
+"""How a task asks for an interval."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -188,6 +194,8 @@ class Comparison:
 
     def unnamed(self, wanted: tuple[Node, ...], given: tuple[Node, ...]) -> Verdict:
         """A list beside a tuple; what has names has no order of its own."""
+        if len(wanted) == 2 and _BOUNDED.search(self.terms.intent) and not any(map(names_in, (*wanted, *given))):
+            return self.no("it lists values where an interval is asked for")
         if any(part.op == "relation" for part in (*wanted, *given)):
             return self.no("one of them is a tuple, the other is none")
         return self.in_order(wanted, given)
@@ -270,10 +278,14 @@ class Comparison:
 
     def value_of(self, wanted: Node, given: Node) -> Verdict:
         """The answer is an equation, the reference is a value: ``y = …`` is taken off, what is computed is checked."""
+        first = given.parts[0]
+        name = re.split(r"[_' (]", first.text)[0] if first.op == "name" else ""
+        if usual := another_symbol(name, self.terms.intent):
+            return self.no(f"it gives the value of {name}, which is no usual name for the {usual} asked for")
         found = self.last(wanted, given)
         if found == "unequal" or self.labelled(wanted, given):
             return found
-        first, last = given.parts[0], given.parts[-1]
+        last = given.parts[-1]
         exact = Comparison(replace(self.terms, up_to="", rel=0.0))
         try:
             left = "equal" if first.op == "int" and near(first, last) else exact.same(*_undone(first, last))
@@ -291,6 +303,8 @@ class Comparison:
         for part in given.parts[1:-1]:
             if (part.op == "name" and is_label(part, others, "")) or (about(part) and not names_in(part) & others):
                 continue  # one more name for it
+            if names_in(part) - others:
+                continue  # a step by way of names that are not in the result
             try:
                 found = Comparison(replace(self.terms, up_to="")).same(*_undone(part, given.parts[-1]))
             except Unreadable:

@@ -10,7 +10,7 @@ from pytest_webarena.checks.computed.arithmetic import Real, Written
 from pytest_webarena.checks.computed.units import Unit, convert, units_there
 from pytest_webarena.text import clip
 
-__all__ = ["Found", "agree", "alike", "contradict", "same_quantity", "same_value", "summed"]
+__all__ = ["Found", "agree", "alike", "contradict", "nearly", "same_quantity", "same_value", "summed"]
 
 _WORKED = Fraction(1, 100)
 """How far what is worked out may be from its result, as a share: people round in between."""
@@ -55,6 +55,11 @@ def agree(one: Written, other: Written) -> bool:
             if one.worked_out != other.worked_out and off <= _WORKED * abs(Fraction(there)):
                 return True
     return False
+
+
+def nearly(one: Written, other: Written) -> bool:
+    """Whether two numbers are so close that one is taken for the other as worked out."""
+    return abs(Fraction(one.value) - Fraction(other.value)) <= _WORKED * abs(Fraction(other.value))
 
 
 def _rounded(value: Real, there: Real, digit: Real, its_digit: Real) -> bool:

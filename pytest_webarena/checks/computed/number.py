@@ -250,7 +250,7 @@ def judge(spec: NumberSpec, view: View) -> Judgement:
         return Judgement.of(False, expected=expected, actual=actual, why=why)
     if spec.unit is not None and not units_there() and any(each.unit not in (None, spec.unit) for each in found):
         return Judgement.unknown(expected=expected, actual=actual, why=MISSING)
-    why = next(filter(None, (_off(spec, each, view.intent) for each in found)), "")
+    why = next(filter(None, (_off(spec, each, view.intent, answer) for each in found)), "")
     return Judgement.of(not why, expected=expected, actual=actual, why=why)
 
 
@@ -262,7 +262,7 @@ _DIFFERENCE = re.compile(
 """A question for how far two temperatures are apart: 25 °C are 25 K there."""
 
 
-def _off(spec: NumberSpec, found: Found, intent: str) -> str:
+def _off(spec: NumberSpec, found: Found, intent: str, answer: str) -> str:
     """Why the number is not the right one; empty when it is."""
     written = found.written
     unit_fits = True
@@ -272,7 +272,7 @@ def _off(spec: NumberSpec, found: Found, intent: str) -> str:
             return f"its unit is unknown: {clip(found.strange, 30)}"
         if found.unit is not None and found.unit != spec.unit:
             converted = _converted(
-                _as_float(written.value), found.unit, spec.unit, apart=bool(_DIFFERENCE.search(intent))
+                _as_float(written.value), found.unit, spec.unit, apart=bool(_DIFFERENCE.search(intent)), answer=answer
             )
             unit_fits = converted is not None
     if not unit_fits:
@@ -304,12 +304,13 @@ _LETTERS = {"coulomb": "degC", "farad": "degF"}
 """Where a temperature is asked for, ``37 C`` is one."""
 
 
-def _converted(value: float, unit: Unit, wanted: Unit, *, apart: bool = False) -> float | None:
+def _converted(value: float, unit: Unit, wanted: Unit, *, apart: bool = False, answer: str = "") -> float | None:
     """In the unit asked for, as the answer's unit is read strictly or as it may be meant; None when neither fits."""
     if apart and unit.parts in _TEMPERATURES and wanted.parts in _TEMPERATURES:
         return convert(value, _step(unit), _step(wanted))
     read = [unit, Unit(unit.loose)] if unit.loose else [unit]
-    if len(unit.parts) == 1 and (letter := _LETTERS.get(unit.parts[0][0])) and wanted.parts in _TEMPERATURES:
+    name = unit.parts[0][0] if len(unit.parts) == 1 else ""
+    if (letter := _LETTERS.get(name)) and wanted.parts in _TEMPERATURES and name not in answer.lower():
         read.append(Unit(((letter, 1),)))
     if len(unit.parts) == 1 and unit.parts[0][0] == "millisecond" and unit.parts[0][1] < 0:
         read.append(Unit((("meter", 1), ("second", unit.parts[0][1]))))  # m s^-1 written together

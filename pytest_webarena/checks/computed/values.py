@@ -3,16 +3,32 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 from pytest_webarena.checks.computed.arithmetic import NoNumber, Written, read_form
 from pytest_webarena.checks.computed.framing import CURRENCIES, named_before, understood_before, understood_behind
 from pytest_webarena.checks.computed.harmless import HAZARDS, MATHEMATICS, is_known, words_in, words_of_question
 from pytest_webarena.checks.computed.latex import plain_math
-from pytest_webarena.checks.computed.left_sides import check_left_side, computed, denies_equality, logarithm_agrees
-from pytest_webarena.checks.computed.measures import Found, agree, alike, contradict, same_quantity, same_value, summed
+from pytest_webarena.checks.computed.left_sides import (
+    check_left_side,
+    check_subject,
+    computed,
+    denies_equality,
+    logarithm_agrees,
+)
+from pytest_webarena.checks.computed.measures import (
+    Found,
+    agree,
+    alike,
+    contradict,
+    nearly,
+    same_quantity,
+    same_value,
+)
+from pytest_webarena.checks.computed.places import LEFT_OVER, Place, found_in, merged
+from pytest_webarena.checks.computed.remarks import without_remarks
 from pytest_webarena.checks.computed.spelled import spelled_numbers
 from pytest_webarena.checks.computed.units import read_unit
 from pytest_webarena.checks.computed.wording import objection, rewritten, undecided, without_spread
@@ -23,48 +39,21 @@ __all__ = ["read_number"]
 
 _LONGEST = 4_000
 """Characters of a final answer; what is longer is none."""
-_TRIES = 400
-"""Places of a text at which a number is looked for."""
 
 _NO_VALUE = re.compile(
     r"^\W*(nan|not a number|(?:positive |negative |plus |minus )?(?:inf|infinity)|∞)\W*$", re.IGNORECASE
 )
 _COMPARED = re.compile(r"[<>≤≥≠]|[\[(]\s*[-+]?∞\s*,|,\s*[-+]?∞\s*[\])]")
-_GREEK = (
-    "alpha|beta|gamma|delta|epsilon|zeta|eta|theta|kappa|lambda|nu|xi|rho|sigma|tau|upsilon|phi|chi|psi|omega|hbar|varphi"
-    "|varepsilon|ell|Gamma|Delta|Theta|Lambda|Sigma|Phi|Psi|Omega"
-)
-_SYMBOL = re.compile(rf"(?:[A-Za-z]|{_GREEK}|[\u0370-\u03ffµ])(?![A-Za-z])")
-_LEFT_OVER = re.compile(
-    rf"\s*[-+*/^]\s*{_SYMBOL.pattern}|{_SYMBOL.pattern}|\s?(?:{_GREEK}|[\u0370-\u03ff])(?![A-Za-z])|_|!"
-    r"|\s?(?:kT|RT|GM|hc|mgh|mv|mc)(?![A-Za-z])"
-    r"|\s*[*/^]?\s*(?:(?:sqrt|root|sin|cos|tan|log\w*|ln|exp|infinity)(?![A-Za-z])|∞)|\s*[*/^]\s*\(|\(\s*[-+]?(?:\d+\s*)?[A-Za-z]\s*[-+*/^)]"
-)
-_BEHIND = re.compile(r"(?:^|[^\w'])[A-Za-z]\s*[+*/]\s*$|[A-Za-z)]\s?\^\s?\(?-?$")
 _NAME = re.compile(r"[A-Za-zͰ-Ͽ'|\s.,*/^()Å:]+")
 _SUBSCRIPT = re.compile(r"_\s*\(?\w+\)?|\((?:[\w\s.,;]*)\)")
 _NOUNS = re.compile(r"[A-Za-z]{2,}(?:[ -][A-Za-z]{2,}){0,4}")
 _CLAUSE = re.compile(r"\b(?:is|was|are|or|and|not|to|of|in|per|if|for|more|less|plus|minus|times|over|by)\b")
-_RAISED = re.compile(r"([A-Za-z\u0370-\u03ff°)]+)\s?\^\s?\(?-?$")
 _BEYOND_WORDS = re.compile(
     r"\b(?:half|halves|thirds?|quarters?|fourths?|fifths?|sixths?|sevenths?|eighths?|ninths?|tenths?|hundred|thousand"
     r"|million|billion|dozen|minus|negative|point)\b",
     re.IGNORECASE,
 )
-_LOGARITHM = re.compile(r"\blog(?:_\w*|q\w*)?\s*\(?$")
 _NO_BASE = re.compile(r"\blog(?![\w])")
-_START = re.compile(
-    r"(?<![\w.])(?=[\d(]|\.\d)|(?<![A-Za-z])(?=(?:sqrt|root|pi|cbrt|abs|exp|ln|log(?:q[a-j]+)?|a?(?:sin|cos|tan)h?)(?![A-Za-z])|e\s?\^)|(?<=[A-Za-z^*/])(?=\d)"
-)
-_SIGN = re.compile(rf"(?:^|[^\w%)\]{CURRENCIES}])([-+])[{CURRENCIES}]?$")
-_LINK = re.compile(
-    r"^[\s,)]*(?:or|which\s+(?:is|rounds\s+to)|rounded\s+to|→|that\s+is|i\.e\.,?|equals?)?[\s,]*[(=≈]*\s*(?:is\s+)?(?:approximately|approx\.?|about|roughly|around|ca\.)?"
-    r"(?:\s+equal\s+to)?[\s(=≈]*$",
-    re.IGNORECASE,
-)
-_LINKED = re.compile(
-    r"[=≈(→]|\b(?:round|approx|about|roughly|around|ca\.|equal|i\.e|that\s+is|which\s+is)", re.IGNORECASE
-)
 _COVERED = re.compile(r"(?:int|oint|iint|sum|prod|lim|binom|∫|∑|∏)(?![A-Za-z])")
 """What names the left side of an equation, whatever it is of."""
 _PAIR = re.compile(r"[(\[]\s*[-+]?\d+,\s*[-+]?\d+\s*[)\]]")
@@ -72,9 +61,10 @@ _MONEY = re.compile(rf"\\\$|[{CURRENCIES.removeprefix('$')}]")
 _TIE = re.compile(r"(?<=\d)~(?=[A-Za-z])")
 _DOLLAR = re.compile(r"\$(?=\s?[-+]?\d)")
 _TWO_WORDS = re.compile(r"[A-Za-z]{3,}\s+[A-Za-z]{3,}")
-_JOINED = re.compile(r"\s*(?:,|and)?\s*")
 
 
+_JUXTAPOSED = re.compile(r"(?<=[\d)])\s*(?=\()|(?<=\bpi)\s*(?=[\d(])|(?<=[\d)])\s*(?=(?:pi|sqrt)(?![A-Za-z]))")
+"""Where factors stand side by side, in a working: ``pi (3)^3``."""
 _STRAY = re.compile(r"\(?[-+]?[\d.,]+\)?\s*[-+*/^]|[*/^]\s*\(?[-+]?[\d.,]+\)?")
 """A number and a sign of a sum without its other side: ``8 -``, ``/8``."""
 
@@ -91,7 +81,7 @@ def read_number(text: str, *, question: str = "", quoting: bool = True) -> Found
     """
     if len(text) > _LONGEST:
         raise NoNumber(f"it is longer than {_LONGEST:,} characters")
-    if denies_equality(text):
+    if denies_equality(text, question):
         raise NoNumber("it says what the number is not equal to")
     plain = plain_math(_TIE.sub(" ", text.replace("\u2019", "'")))
     if _NO_VALUE.match(plain):
@@ -105,7 +95,9 @@ def read_number(text: str, *, question: str = "", quoting: bool = True) -> Found
         raise NoNumber("it compares numbers and gives none")
     if _PAIR.fullmatch(plain):
         raise NoNumber("it gives two numbers, or one with a comma for a point in brackets")
+    plain = without_remarks(plain, question)
     check_left_side(plain, question)
+    check_subject(plain, question)
     if _STRAY.fullmatch(plain.strip()):
         raise NoNumber("it leaves something to be worked out: a sign has nothing on one side")
     asked = words_of_question(question)
@@ -121,6 +113,7 @@ def _formula(plain: str, asked: frozenset[str]) -> Found | None:
         parts = parts[1:]
     if len(parts) > 8:
         return None
+    equals = plain.rfind("=") > plain.rfind("≈")
     named = len(parts) > 1 and _is_name(parts[0]) and not computed(parts[0])
     found: list[Found] = []
     for number, part in enumerate(parts[named:], 1):
@@ -134,6 +127,8 @@ def _formula(plain: str, asked: frozenset[str]) -> Found | None:
             if named and number + named < len(parts):
                 continue  # what follows gives its value
             raise
+        if one is None and number + named < len(parts):
+            one = _part(_JUXTAPOSED.sub("*", part), asked)
         if one is not None:
             found.append(one)
         elif not named or number == len(parts) - 1 or _is_prose(part, asked):
@@ -147,6 +142,8 @@ def _formula(plain: str, asked: frozenset[str]) -> Found | None:
         raise NoNumber(f"it leaves something to be worked out: {clip(stated.written.text, 40)}")
     for working in found:
         same = agree(working.written, stated.written) and not contradict(working, stated)
+        if equals and same and _coarse(stated.written) and not nearly(working.written, stated.written):
+            raise NoNumber(f"it gives several numbers: {working}, {stated}")  # √3 is not 2, if it is about that
         if not same and not same_quantity(working, stated):
             raise NoNumber(f"it gives several numbers: {working}, {stated}")
     found = [each for each in found if each.written.worked_out]
@@ -164,6 +161,11 @@ def _formula(plain: str, asked: frozenset[str]) -> Found | None:
         unit = unit or told
     strange = next((each.strange for each in found if each.strange), "")
     return Found(best.written, unit, strange)
+
+
+def _coarse(written: Written) -> bool:
+    """Whether it has but one significant digit."""
+    return bool(written.digit) and abs(Fraction(written.value)) < 10 * Fraction(written.digit)
 
 
 def _is_name(text: str) -> bool:
@@ -209,7 +211,7 @@ def _measured(written: Written, rest: str, asked: frozenset[str]) -> Found | Non
             return None
         understood_behind(further, asked, measured=True)
         return Found(written, unit[0])
-    if (over := _LEFT_OVER.match(rest)) is not None:
+    if (over := LEFT_OVER.match(rest)) is not None:
         raise _LeftOver(f"a symbol is left over: {clip(over[0].strip(), 20)}")
     if not _NOUNS.fullmatch(rest) or _CLAUSE.search(rest):
         return None
@@ -218,10 +220,10 @@ def _measured(written: Written, rest: str, asked: frozenset[str]) -> Found | Non
 
 def _sentence(plain: str, question: str, asked: frozenset[str]) -> Found:
     masked = mask_words(plain)
-    found = list(_found_in(masked))
+    found = list(found_in(masked))
     if not found:
         return _in_words(plain, asked)
-    kept = _merged(masked, found)
+    kept = merged(masked, found)
     if len(kept) > 1 and question:
         quoted = [token.value for token in numbers_in(plain_math(question)[:_LONGEST])]
         kept = [
@@ -246,9 +248,7 @@ _AGAIN = re.compile(
 )
 
 
-def _framed(
-    text: str, stated: _Place, others: Sequence[_Place], denied: Sequence[_Place], asked: frozenset[str]
-) -> Found:
+def _framed(text: str, stated: Place, others: Sequence[Place], denied: Sequence[Place], asked: frozenset[str]) -> Found:
     """The number, once all around it is understood. `NoNumber` says what is not."""
     marks = [(stated, _HERE), *((place, _DENIED) for place in denied)]
     for place in others:
@@ -312,9 +312,9 @@ def _in_words(plain: str, asked: frozenset[str]) -> Found:
     return _placed(found, plain[:start], plain[unit[1] if unit else end :], asked)
 
 
-def _not_denied(text: str, places: list[_Place]) -> list[_Place]:
+def _not_denied(text: str, places: list[Place]) -> list[Place]:
     """Those that are given as the answer. `NoNumber` when one is denied or bounded that is not put against another."""
-    kept: list[_Place] = []
+    kept: list[Place] = []
     for place in places:
         why, apart = objection(
             text[max(0, place.start - 80) : place.start + (text[place.start] == "(")], text[place.end : place.end + 80]
@@ -325,97 +325,4 @@ def _not_denied(text: str, places: list[_Place]) -> list[_Place]:
             kept.append(place)
     if not kept:
         raise NoNumber(f"it speaks against {clip(places[0].found.written.text, 20)}")
-    return kept
-
-
-@dataclass(frozen=True, slots=True)
-class _Place:
-    found: Found
-    start: int
-    end: int
-
-
-def _found_in(text: str) -> Iterator[_Place]:
-    at = 0
-    for _ in range(_TRIES):
-        start_match = _START.search(text, at)
-        if start_match is None:
-            return
-        start = start_match.start()
-        at = start + 1
-        before = text[max(0, start - 60) : start]
-        if (raised := _RAISED.search(before)) is not None:
-            if read_unit(raised[1]) is None:
-                raise NoNumber(f"a symbol is left over: {raised[1]}")
-            form = read_form(text, start)
-            at = form[1] if form is not None else at
-            continue  # the power of a unit
-        if (
-            re.search(r"[\w¤]\($" if text[start] != "(" else r"[\w¤]$", before)
-            and (form := read_form(text, start)) is not None
-        ):
-            at = form[1]
-            continue  # what a function is of
-        if re.search(r"_\s?\(?$", before):
-            form = read_form(text, start)
-            at = form[1] if form is not None else at
-            continue  # a subscript
-        if _LOGARITHM.search(before):
-            raise NoNumber("it gives a logarithm without its base")
-        sign = _SIGN.search(before)
-        begun = start - (len(before) - sign.start(1)) if sign else start
-        form = read_form(text, begun if sign and begun == start - 1 else start)
-        if form is None:
-            continue
-        written, end = form
-        if sign and begun < start - 1 and sign[1] == "-":  # a currency between sign and digits
-            written = Written(-written.value, written.digit, written.percent, f"-{written.text}", written.worked_out)
-        if written.text.endswith("!") and re.search(r"[A-Za-z]{2}", before) and not re.match(r"\s*[=≈]", text[end:]):
-            raise NoNumber(f"it gives a factorial or a shout: {clip(written.text, 20)}")
-        unit = read_unit(text, end)
-        if unit is not None and re.match(r"\s+(?:(?:in|a)\s+\w|(?:d|t|u|h|G|M)\s+[^\W\d])", text[end:]):
-            unit = None  # rather a word
-        if unit is not None and text[unit[1] :].lstrip().startswith("_"):
-            unit = None  # a symbol with an index
-        if unit is None and (over := _LEFT_OVER.match(text[end:])) is not None:
-            raise NoNumber(f"a symbol is left over: {clip(over[0].strip(), 20)}")
-        if _BEHIND.search(before):
-            raise NoNumber(f"a symbol is left over: {clip(before[-12:].strip(), 20)}")
-        at = unit[1] if unit else end
-        yield _Place(Found(written, unit[0] if unit else None), begun if sign else start, at)
-    raise NoNumber("it gives too many numbers")
-
-
-def _merged(text: str, places: Sequence[_Place]) -> list[_Place]:
-    """The different numbers: equal ones are one, and so is a number with its rounded form behind ``≈``.
-
-    What is worked out goes into its result behind ``=``, and must have one.
-    """
-    kept: list[_Place] = []
-    for place in places:
-        last = kept[-1] if kept else None
-        if last is not None:
-            between = text[last.end : place.start + (text[place.start] == "(")]
-            linked = _LINK.match(between) is not None and _LINKED.search(between) is not None
-            if linked and agree(last.found.written, place.found.written) and not contradict(last.found, place.found):
-                both = [each for each in (last, place) if each.found.written.worked_out] or [place]
-                finer = min(both, key=lambda each: each.found.written.digit)
-                unit = place.found.unit or last.found.unit
-                kept[-1] = _Place(Found(finer.found.written, unit), last.start, place.end)
-                continue
-            if _JOINED.fullmatch(between) and (whole := summed(last.found, place.found)) is not None:
-                kept[-1] = _Place(whole, last.start, place.end)
-                continue
-        if any(
-            same_quantity(each.found, place.found)
-            or (
-                alike(each.found.written, place.found.written)
-                and (each.found.unit == place.found.unit or not (each.found.unit and place.found.unit))
-            )
-            for each in kept
-        ):
-            continue
-        kept.append(place)
-    if (open_one := next((each for each in kept if not each.found.written.worked_out), None)) is not None:
-        raise NoNumber(f"it gives several numbers: {clip(open_one.found.written.text, 40)}")
     return kept

@@ -213,6 +213,13 @@ def test_a_broken_rubric_of_the_data_says_what_is_broken(tmp_path: Path, rubric:
     assert "webarena rubric author" in task.skip
 
 
+def test_a_text_without_items_is_told_from_no_rubric(tmp_path: Path) -> None:
+    (with_text,) = read(tmp_path, [{**PROOF, "rubric": "1. (-2 points) x"}])
+    assert with_text.skip.startswith("in the rubric of this proof, a text, no items with their points")
+    (without,) = read(tmp_path, [{**PROOF, "rubric": ""}])
+    assert without.skip.startswith("the rubric of this proof has no items yet")
+
+
 @pytest.mark.parametrize(
     ("options", "told"),
     [

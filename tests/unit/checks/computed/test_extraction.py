@@ -105,3 +105,10 @@ def test_where_nobody_asked_for_one(answer: str, texts: tuple[str, ...]) -> None
 )
 def test_what_is_wrapped_around_goes(text: str, bare: str) -> None:
     assert unwrap(text) == bare
+
+
+@pytest.mark.parametrize("filling", ["\t", "~~", "\n", "> ", "<!--", "wait "])
+def test_long_texts_are_read_in_steps_that_grow_with_them(filling: str) -> None:
+    """Without a bound on backtracking, one of these takes minutes."""
+    said = final_answers("ANSWER: 5\n" + filling * (100_000 // len(filling)), marker=True)
+    assert said.texts in ((), ("5",))

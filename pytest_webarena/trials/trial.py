@@ -178,7 +178,7 @@ def _gather(
         if external := stage.external_sites:
             progress.environment["external_sites"] = external
         writer.given(stage.images)
-        collector = Collector(task, stage, write_timeout=plan.options.write_timeout)
+        collector = Collector(task, stage, plan.options)
         recorder = Recorder(writer, collector, stage, progress)
         with stage.blaming_sites(), progress.timed("episode"):
             stage.open_first_pages()
@@ -194,6 +194,7 @@ def _gather(
                     picture=lambda data: writer.screenshot("final", data),
                 )
             finally:
+                progress.seconds["wait"] = round(collector.waited, 4)
                 if collector.unfinished:
                     progress.environment["unfinished_writes"] = [asdict(each) for each in collector.unfinished]
                 if collector.unanswered:

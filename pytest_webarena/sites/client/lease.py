@@ -153,9 +153,13 @@ class Lease:
         """
         return tuple(decode(RequestRecord, record) for record in self._connection.call("requests", lease=self.id))
 
-    def writes_over(self, seconds: float) -> tuple[Unfinished, ...]:
-        """Wait until every request that may change a site is over, at most ``seconds``; those that are not."""
-        answer = self._connection.send("writes", lease=self.id, timeout=seconds)
+    def writes_over(self, seconds: float, *, quiet: float = 0.0, reads: float = 0.0) -> tuple[Unfinished, ...]:
+        """Wait until every request that may change a site is over, at most ``seconds``; those that are not.
+
+        So are, if their page has broken them off, others that were begun within the last ``reads`` seconds.
+        ``quiet``: and until nothing that pages may act on has been over for so long. Polling is no such thing.
+        """
+        answer = self._connection.send("writes", lease=self.id, timeout=seconds, quiet=quiet, reads=reads)
         left = self._connection.wait(answer, seconds + _ANSWER)
         return tuple(decode(Unfinished, each) for each in left)
 

@@ -48,7 +48,7 @@ def create_app(data_dir):
             with closing(sqlite3.connect(Path(data_dir, "main.sqlite3"))) as db, db:
                 db.execute("insert into saves values (1)")
             return "saved"
-        if path == "/worker.js":
+        if path == "/ticking.js":
             return "setTimeout(() => postMessage(1), 400)"
         if path == "/busy":
             tried.append(path)
@@ -85,7 +85,7 @@ def create_app(data_dir):
             kept.clear()
             buttons = "".join(ASK.format(*each) for each in BUTTONS)
             body = f"<title>Desk</title><p id=flash>{' '.join(told)}</p>{buttons}{LEAVE}{QUEUE}"
-        if path == "/worker.js":
+        if path == "/ticking.js":
             headers = [("Content-Type", "text/javascript")]
         start_response("503 Busy" if path == "/busy" and body != "saved" else "200 OK", headers)
         return [body.encode()]

@@ -377,7 +377,7 @@ BY = {
     "frames": "let n = 0; const draw = () => { ++n < 20 ? requestAnimationFrame(draw) : save(2) }; draw()",
     "task": "scheduler.postTask(() => save(3), {delay: 500})",
     "signal": "AbortSignal.timeout(500).onabort = () => save(4)",
-    "worker": "window.w = new Worker('/worker.js'); w.onmessage = () => save(5)",
+    "worker": "window.w = new Worker('/ticking.js'); w.onmessage = () => save(5)",
     "rounds": "let k = 0; const t = setInterval(() => { if (++k == 3) { clearInterval(t); save(6) } }, 200)",
     "turns": "const c = new MessageChannel(); let m = 0;"
     "c.port1.onmessage = () => { ++m < 2000 ? c.port2.postMessage(1) : save(7) }; c.port2.postMessage(1)",

@@ -387,7 +387,7 @@ BY = {
 PICTURE = {"image": "const i = new Image(); i.onerror = () => save(9); i.src = '/slow?3'"}
 
 
-@pytest.mark.parametrize(("by", "quiet_time"), [(BY, 4), (PICTURE, 1.5)])
+@pytest.mark.parametrize(("by", "quiet_time"), [(BY, 6), (PICTURE, 1.5)])
 def test_a_save_put_off_by_whatever_means_is_waited_for(run: Run, by: dict[str, str], quiet_time: float) -> None:
     """How long pages get is generous here, and how long they take is not: the machine may be busy."""
     late = script(
@@ -399,7 +399,7 @@ def test_a_save_put_off_by_whatever_means_is_waited_for(run: Run, by: dict[str, 
     assert record.outcome == "passed", record.message
 
 
-@pytest.mark.parametrize(("button", "quiet_time"), [("Fade", 4), ("Retry", 4), ("Drop", 1)])
+@pytest.mark.parametrize(("button", "quiet_time"), [("Fade", 6), ("Retry", 6), ("Drop", 1)])
 def test_what_a_click_leads_to_later_is_waited_for(run: Run, button: str, quiet_time: float) -> None:
     record = run(task(SAVED), press(button), Stop("done"), quiet_time=quiet_time)
     assert record.outcome == "passed", record.message

@@ -126,9 +126,10 @@ class CheckReader:
             document = tab.document
             try:
                 async with self._held(tab) if moved else contextlib.nullcontext():
+                    parsed = not self._over or await self._parsed(tab)
                     deadline = Deadline(self._limits.step)
                     reading = await read_tab(tab, locate, prepare, self._limits, deadline, late=late)
-                    parsed = not self._over or await self._parsed(tab)
+                    parsed = parsed and (not self._over or await self._parsed(tab))  # tells of another document, too
                 # Half of one document and half of another was read, or of one that had hardly come.
                 moved = self._over and (wanders(tab, document) if prepare else tab.document != document)
                 if not moved and (parsed or (again and tab.document == first)):  # that one goes nowhere, but is slow

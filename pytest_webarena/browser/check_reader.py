@@ -10,7 +10,7 @@ from playwright.async_api import BrowserContext
 from playwright.async_api import Error as PlaywrightError
 
 from pytest_webarena.browser.config import SessionConfig
-from pytest_webarena.browser.faults import DialogOpened, PageCrashed, TabClosed, Unresponsive
+from pytest_webarena.browser.faults import DialogOpened, PageCrashed, ScriptFailed, TabClosed, Unresponsive
 from pytest_webarena.browser.looking import states_of
 from pytest_webarena.browser.loop import Deadline
 from pytest_webarena.browser.own_pages import OwnPages, open_own_pages, remembered
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
 __all__ = ["CheckReader"]
 
+_READINGS = 4
+"""How often the current page is read at most until it was read as a whole."""
+_PARSED = "() => document.readyState !== 'loading'"
 _CALMING = 2.0
 """How long a page that could not be read at the end may stay busy until it is stopped, in seconds."""
 
@@ -72,7 +75,7 @@ class CheckReader:
         moved = [
             tab
             for tab, document in zip(self._tabs, shown, strict=False)
-            if tab.document != document or tab.is_navigating()
+            if tab.document != document or tab.is_navigating() or not await self._parsed(tab)
         ]
         if not moved:
             return states
@@ -83,6 +86,15 @@ class CheckReader:
             if not all(state.html for state in states):  # the last document that was under way came just now
                 states = await states_of(self._tabs, seconds=self._limits.hang)
             return states
+
+    async def _parsed(self, tab: Tab) -> bool:
+        """Whether all elements of the document are there; True as well where nobody answers."""
+        try:
+            return bool(await tab.evaluate(_PARSED, seconds=self._limits.hang, what="looking at a document"))
+        except (DialogOpened, PageCrashed, TabClosed, Unresponsive):
+            return True
+        except (PlaywrightError, ScriptFailed):
+            return False  # it went elsewhere just now
 
     @contextlib.asynccontextmanager
     async def _held(self, tab: Tab) -> AsyncIterator[None]:
@@ -109,17 +121,20 @@ class CheckReader:
         tab, why = self._tabs.current, ""
         if self._hidden is not None and self._hidden[0] is tab:
             return PageReading(url=tab.url, status=None, texts=(), hidden=self._hidden[1])
-        moved = False
-        for again in (False, True):
+        moved, first = False, tab.document
+        for again in range(_READINGS):
             document = tab.document
             try:
                 async with self._held(tab) if moved else contextlib.nullcontext():
+                    parsed = not self._over or await self._parsed(tab)
                     deadline = Deadline(self._limits.step)
                     reading = await read_tab(tab, locate, prepare, self._limits, deadline, late=late)
+                    parsed = parsed and (not self._over or await self._parsed(tab))  # tells of another document, too
                 # Half of one document and half of another was read, or of one that had hardly come.
                 moved = self._over and (wanders(tab, document) if prepare else tab.document != document)
-                if again or not moved:
+                if not moved and (parsed or (again and tab.document == first)):  # that one goes nowhere, but is slow
                     return reading
+                why, moved = "it keeps going elsewhere", True
                 continue
             except DialogOpened:
                 why = f"a dialog is open: {tab.dialogs.describe() or 'it has just been answered'}"
@@ -127,6 +142,7 @@ class CheckReader:
                 if not self._over or not (tab.document != document or tab.is_navigating()):
                     raise
                 why, moved = "it keeps going elsewhere", True
+                continue
             except Unresponsive as failure:
                 if not self._over and self._tabs.tended:
                     raise BrowserError(f"a check reads {tab.url}: {failure}") from failure

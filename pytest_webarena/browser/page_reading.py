@@ -7,6 +7,7 @@ import contextlib
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from urllib.parse import urljoin
 
 from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import Request, Response
@@ -162,6 +163,9 @@ class _Unanswered:
     _TYPES = frozenset({"document", "script", "xhr", "fetch", "eventsource", "other"})
     """Those with which pages get their content: objects and workers are among the others."""
     _STATUSES = (408, 425, 429, 431)
+    _REFUSALS = (401, 403)
+    _MANY = 100
+    """So many of what was refused are enough to find one that tells."""
     _BROKEN = re.compile(
         r"ERR_(CONNECTION_|EMPTY_RESPONSE|TIMED_OUT|CONTENT_|INCOMPLETE_|INVALID_(HTTP|CHUNKED)|RESPONSE_|HTTP2_)"
         r"|NS_ERROR_NET_(RESET|INTERRUPT|TIMEOUT|PARTIAL|EMPTY)"
@@ -170,6 +174,7 @@ class _Unanswered:
     def __init__(self, tab: Tab) -> None:
         self._found: dict[str, str] = {}
         self._streams: set[Request] = set()
+        self._turned_away: dict[str, tuple[str, int, str]] = {}
         tab.page.on("response", self._on_response)
         tab.page.on("requestfailed", self._on_failed)
 
@@ -178,10 +183,16 @@ class _Unanswered:
         """One of these, as `PageReading.waiting` puts it; empty when there is none."""
         return next(iter(self._found.values()), "")
 
+    @property
+    def turned_away(self) -> tuple[tuple[str, int, str], ...]:
+        """See `PageReading.turned_away`."""
+        return tuple(self._turned_away.values())
+
     def leave_out(self, response: Response | None) -> None:
         """That one is judged apart, by its status."""
         if response is not None:
             self._found.pop(_asked(response.request), None)
+            self._turned_away.pop(_asked(response.request), None)
 
     def _on_response(self, response: Response) -> None:
         request = response.request
@@ -189,10 +200,19 @@ class _Unanswered:
             return
         if is_document(request):  # of the tab: what its last document lacked is no matter any more
             self._found.clear()
+            self._turned_away.clear()
         if response.status in self._STATUSES or response.status >= 500:
             self._found[_asked(request)] = f"got status {response.status} for {_named(request)}"
             return
         self._found.pop(_asked(request), None)
+        first, landed = _first(request), response.url
+        if 300 <= response.status < 400:
+            landed = urljoin(landed, response.headers.get("location", ""))
+        if response.status in self._REFUSALS or landed != first.url:
+            if len(self._turned_away) < self._MANY:
+                self._turned_away[_asked(request)] = first.url, response.status, landed
+        else:
+            self._turned_away.pop(_asked(request), None)
         if request.resource_type == "eventsource":
             self._streams.add(request)
 
@@ -212,9 +232,14 @@ def _named(request: Request) -> str:
 
 def _asked(request: Request) -> str:
     """What the page asked for, wherever that led it."""
+    first = _first(request)
+    return f"{first.method} {first.url}"
+
+
+def _first(request: Request) -> Request:
     while request.redirected_from is not None:
         request = request.redirected_from
-    return f"{request.method} {request.url}"
+    return request
 
 
 async def _opened(
@@ -249,7 +274,8 @@ async def _opened(
             tab, locate, prepare, limits, deadline, status=status, wait=_LATE, late=late, refresh=refresh
         )
         if late:
-            reading = replace(reading, waiting=reading.waiting or unanswered.first)
+            waiting = reading.waiting or unanswered.first
+            reading = replace(reading, waiting=waiting, turned_away=unanswered.turned_away)
         form = await tab.evaluate(_PASSWORD, seconds=deadline.left(limits.hang), what="looking for a form")
         return replace(reading, asks_password=bool(form))
     finally:

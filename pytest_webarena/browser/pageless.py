@@ -87,8 +87,14 @@ class Pageless:
         """As a session's; there will be none."""
         yield
 
-    def come_to_rest(self, seconds: float) -> None:
+    acting_since = 0.0
+
+    def has_acted(self) -> None:
+        """There is nothing to act on."""
+
+    def come_to_rest(self, seconds: float, *, quiet: float = 0.0) -> bool:
         """Nothing moves."""
+        return False
 
     def holds_writes(self, seconds: float) -> bool:
         """Nothing is under way."""

@@ -83,3 +83,8 @@ class PageReading:
     """Whether a page that was opened shows a field for a password."""
     signed_out: str = ""
     """Why this is not the page that was asked for: the site has let nobody in."""
+    turned_away: tuple[tuple[str, int, str], ...] = ()
+    """What the page asked for and was refused (401, 403) or led elsewhere for, at last: its address, the status, and
+    the address it was led to. Only of pages that are read for what must not be there."""
+    shut_out: str = ""
+    """What was kept from this page by its site, as from somebody who is not signed in."""

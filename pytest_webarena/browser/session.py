@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import platform
 import time
 from collections.abc import Coroutine, Iterator, Mapping, Sequence
@@ -90,6 +91,12 @@ class Session:
         self.signals = SignalLog(dom_events=engine.config.browser_name == "chromium")
         """What happened in its tabs since the first pages were asked for, whoever did it."""
         self._reader_or_none: CheckReader | None = None
+        self._acting: float | None = None
+        """The monotonic time when the last action began that may have done something."""
+        self._acted = -math.inf
+        """The monotonic time when it was over, or what came of it."""
+        self._trusted = True
+        """Whether pages run no scripts but their own."""
         self._before: tuple[frozenset[Request], frozenset[str]] = frozenset(), frozenset()
         """What pages had asked for, and got no answer to, when the last action began that may have done something."""
 
@@ -127,7 +134,10 @@ class Session:
         self._error = text
 
     def follow(self, target: str) -> str:
-        """Make the tab with this protocol id current, if there is one, for somebody else acts on it; its address."""
+        """Make the tab with this protocol id current, if there is one, for somebody else acts on it; its address.
+
+        Empty: nobody acts, but the current tab is looked at.
+        """
         return self._call(self._follow(target), self._limits.step, "looking for a tab")
 
     def element_at(self, x: float, y: float) -> TargetRecord | None:
@@ -179,9 +189,20 @@ class Session:
             with contextlib.suppress(BrowserError):
                 self._call(self._reader.close_own(), 2 * self._limits.close, "closing the pages of checks")
 
-    def come_to_rest(self, seconds: float) -> None:
-        """Wait at most ``seconds`` until pages have done what they had put off for up to a second."""
-        self._call(self._come_to_rest(seconds), seconds + self._limits.step, "waiting for pages")
+    @property
+    def acting_since(self) -> float:
+        """Seconds since the last action began that may have done something; 0 when there was none."""
+        return time.monotonic() - self._acting if self._acting is not None else 0.0
+
+    def has_acted(self) -> None:
+        """Somebody else did, until now."""
+        self._acting = self._acting or 0.0
+        self._acted, self._trusted = time.monotonic(), False
+
+    def come_to_rest(self, seconds: float, *, quiet: float = 0.0) -> bool:
+        """Wait at most ``seconds`` until pages have done what they had put off, and until ``quiet`` seconds have passed
+        since the last action, or since what was waited for. False where pages can do nothing by themselves."""
+        return self._call(self._come_to_rest(seconds, quiet), seconds + self._limits.step, "waiting for pages")
 
     def holds_writes(self, seconds: float) -> bool:
         """Wait until no page has a request under way that may change a site; whether one still has, after that time."""
@@ -334,6 +355,8 @@ class Session:
         if not isinstance(action, Scroll | Wait | Noop | Note | Stop | Invalid | FocusTab):
             self._before = begun_before(self._tabs)
         began = time.monotonic()
+        if not isinstance(action, Wait | Noop | Note | Stop | Invalid):
+            self._acting = self._acted = began
         done = Performed()
         acted: float | None = None
         stuck = ""
@@ -352,6 +375,8 @@ class Session:
                 stuck = await self._recover(tab)
         self._events += [PageEvent(kind="search", text=text) for text in done.told]
         ended = time.monotonic()
+        if self._acting == began:
+            self._acted = ended
         await self._tabs.sync()
         if done.target is not None:
             self._release_objects(tab)
@@ -401,7 +426,7 @@ class Session:
         await self._tabs.sync()
         if target:
             await self._tabs.come_up(target, min(_COMES_UP, self._limits.hang))
-        self._before = begun_before(self._tabs)
+            self._before, self._acting = begun_before(self._tabs), time.monotonic()
         for number, tab in enumerate(self._tabs):
             if target and tab.frame_id == target:
                 self._tabs.focus(number)
@@ -430,16 +455,20 @@ class Session:
         await self._tabs.sync()
         return await self._reader.read(open, locate, prepare, late=late)
 
-    async def _come_to_rest(self, seconds: float) -> None:
+    async def _come_to_rest(self, seconds: float, quiet: float) -> bool:
         await self._tabs.sync()
-        await come_to_rest(self._tabs, self._before, self._limits, seconds)
+        pause = quiet - (time.monotonic() - self._acted)
+        return await come_to_rest(self._tabs, self._before, self._limits, seconds, pause=pause, trusted=self._trusted)
 
     async def _holds_writes(self, seconds: float) -> bool:
         return await holds_writes(self._tabs, seconds)
 
     async def _reads_left(self, seconds: float) -> tuple[bool, tuple[str, ...]]:
         await self._tabs.sync()
-        return await reads_left(self._tabs, self._before, self._limits, seconds)
+        waited, left = await reads_left(self._tabs, self._before, self._limits, seconds)
+        if waited:
+            self._acted = time.monotonic()
+        return waited, left
 
     async def _storage_state(self, own: bool) -> dict[str, Any]:
         context = (self._reader.own_context if own else None) or self._context

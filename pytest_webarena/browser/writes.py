@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import math
 
@@ -9,11 +10,12 @@ from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import Request
 
 from pytest_webarena.browser.config import Deadlines
-from pytest_webarena.browser.faults import DialogOpened, PageCrashed, TabClosed, Unresponsive
+from pytest_webarena.browser.faults import DialogOpened, PageCrashed, ScriptFailed, TabClosed, Unresponsive
 from pytest_webarena.browser.loop import Deadline
 from pytest_webarena.browser.tabs.settle import settle
 from pytest_webarena.browser.tabs.tab import Tab
 from pytest_webarena.browser.tabs.tabs import Tabs
+from pytest_webarena.browser.tabs.timers import INERT
 
 __all__ = ["begun_before", "come_to_rest", "holds_writes", "reads_left"]
 
@@ -24,17 +26,45 @@ browser never says that they are over."""
 
 
 async def come_to_rest(
-    tabs: Tabs, before: tuple[frozenset[Request], frozenset[str]], limits: Deadlines, seconds: float
-) -> None:
-    """Wait until pages have done what they put off for a moment: a form that saves when nobody has typed for a while.
+    tabs: Tabs,
+    before: tuple[frozenset[Request], frozenset[str]],
+    limits: Deadlines,
+    seconds: float,
+    *,
+    pause: float,
+    trusted: bool,
+) -> bool:
+    """Wait until pages have done what they put off for a moment: a form that saves when nobody has typed for a while,
+    or when what it shows has faded. However an agent acts: a script of its own may have set such a timer.
 
-    However an agent acts: a script of its own may have set such a timer. At most ``seconds``, and for each page no
-    longer than for the effect of an action.
+    ``pause`` seconds, for most of the means by which a page can put something off nobody can see; then until no short
+    timer is pending, for each page no longer than for the effect of an action. All within ``seconds``. ``trusted``:
+    nobody runs scripts in pages but they themselves, so there is nothing to wait for where none has any; returns
+    whether it is so, that is False where pages can do nothing by themselves.
     """
     limit, (old, _) = Deadline(seconds), before
+    if trusted and await _inert(tabs, limits):
+        return False
+    if pause > 0:
+        await asyncio.sleep(limit.left(pause))
+        await tabs.sync()
     for tab in tabs:
         with contextlib.suppress(TabClosed, PageCrashed, Unresponsive, DialogOpened, PlaywrightError):
             await settle(tab, limits, limit, before=old, since=-math.inf)
+    return True
+
+
+async def _inert(tabs: Tabs, limits: Deadlines) -> bool:
+    """Whether no page does anything by itself, nor is on its way to another."""
+    for tab in tabs:
+        if tab.is_navigating() or tab.inflight or tab.page.context.service_workers:
+            return False
+        try:
+            if not await tab.evaluate(INERT, seconds=limits.hang, what="looking for scripts"):
+                return False
+        except (TabClosed, PageCrashed, Unresponsive, DialogOpened, ScriptFailed, PlaywrightError):
+            return False
+    return True
 
 
 async def holds_writes(tabs: Tabs, seconds: float) -> bool:
@@ -54,13 +84,17 @@ def _writes(request: Request) -> bool:
     return request.method.upper() not in _SAFE
 
 
+def _asked(tab: Tab) -> list[tuple[Request, str]]:
+    return [*tab.inflight.items(), *tab.pictures.items()]
+
+
 def _reads(tab: Tab) -> bool:
     return any(not _writes(request) for request in tab.inflight)
 
 
 def begun_before(tabs: Tabs) -> tuple[frozenset[Request], frozenset[str]]:
     """What is under way now: the requests, and what tells that one of them is made anew, as pages that poll do."""
-    found = [(request, key) for tab in tabs for request, key in tab.inflight.items() if not _writes(request)]
+    found = [each for tab in tabs for each in _asked(tab) if not _writes(each[0])]
     return frozenset(request for request, _ in found), frozenset(key for _, key in found)
 
 
@@ -74,7 +108,7 @@ async def reads_left(
     limit, waited = Deadline(seconds), False
 
     def reads(tab: Tab) -> list[Request]:
-        fresh = (request for request, key in tab.inflight.items() if request not in old and key not in polled)
+        fresh = (request for request, key in _asked(tab) if request not in old and key not in polled)
         return [request for request in fresh if not _writes(request)]
 
     while (busy := next((tab for tab in tabs if reads(tab)), None)) is not None:

@@ -10,7 +10,7 @@ from pytest_webarena.checks.bodies import read_body
 from pytest_webarena.checks.counts import AT_LEAST_ONE, COUNT, Count
 from pytest_webarena.checks.kind import Judgement, Kind, View
 from pytest_webarena.checks.text import ANY_TEXT, TEXT_FIELDS, TextMatch, judge_text, take_text, text_fault
-from pytest_webarena.checks.urls import compile_glob, parse_url
+from pytest_webarena.checks.urls import parse_url, same_path
 from pytest_webarena.evidence import Evidence, RequestRecord, Unrecorded
 from pytest_webarena.tasks.addresses import Address, AddressShape
 from pytest_webarena.tasks.file_reading import Reading
@@ -91,7 +91,8 @@ FORM: Record[NetworkSpec] = Record(
             default_text="any",
             doc=(
                 "Its address: host and path are these, and these query parameters are there. In the path, `*` stands "
-                "for anything but `/`, and `**` for anything."
+                "for anything but `/`, and `**` for anything; a slash written `%2F` is part of a name for `*`, and "
+                "equal to `/` elsewhere."
             ),
             example="- network: {url: '/search/?q=kettle'}",
         ),
@@ -221,9 +222,7 @@ def _at(pattern: str, url: str) -> bool:
     wanted, actual = parse_url(pattern), parse_url(url)
     if wanted is None or actual is None or wanted.origin != actual.origin:
         return False
-    return bool(compile_glob(wanted.path).fullmatch(actual.path)) and not [
-        pair for pair in wanted.query if pair not in actual.query
-    ]
+    return same_path(actual, wanted) and not [pair for pair in wanted.query if pair not in actual.query]
 
 
 def _shown(found: Sequence[RequestRecord], requests: Sequence[RequestRecord]) -> str:

@@ -167,7 +167,7 @@ FORM: Record[PageSpec] = Record(
 )
 
 
-_DOUBTS = ("error", "hidden", "refused", "waiting", "signed_out")
+_DOUBTS = ("error", "hidden", "refused", "waiting", "signed_out", "shut_out")
 """What a reading may say against itself."""
 
 
@@ -210,6 +210,9 @@ def judge(spec: PageSpec, view: View) -> Judgement:
     judgement = _judge_shown(spec, value, expected)
     if waiting := value.get("waiting"):
         return _judge_unfinished(spec, judgement, f"{value['url']} {waiting}")
+    if shut_out := value.get("shut_out"):
+        why = f"{value['url']} {shut_out}, so what it lacks says nothing"
+        return _judge_signed_out(spec, judgement, why, actual=judgement.actual)
     return judgement
 
 
@@ -240,11 +243,11 @@ def _rests_on_absence(spec: PageSpec) -> bool:
     return bool(spec.text.excludes or spec.count) and not demands and (not spec.count or spec.count.holds(0))
 
 
-def _judge_signed_out(spec: PageSpec, judgement: Judgement, why: str) -> Judgement:
+def _judge_signed_out(spec: PageSpec, judgement: Judgement, why: str, actual: str = "a sign-in page") -> Judgement:
     """What stands on a sign-in page does stand there; what does not says nothing of the page that was asked for."""
     if judgement.score and not _rests_on_absence(spec):
         return judgement
-    return Judgement.unknown(expected=judgement.expected, actual="a sign-in page", why=why, cause="agent")
+    return Judgement.unknown(expected=judgement.expected, actual=actual, why=why, cause="agent")
 
 
 def _judge_unfinished(spec: PageSpec, judgement: Judgement, why: str) -> Judgement:

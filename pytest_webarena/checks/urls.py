@@ -9,9 +9,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-__all__ = ["ParsedUrl", "compile_glob", "parse_url", "same_place"]
+__all__ = ["ParsedUrl", "parse_url", "same_path", "same_place"]
 
 _PORTS = {"http": 80, "https": 443}
+_SLASH = "\udc2f"
+"""Stands for a slash within a segment of a path (``%2F``): no decoded path has such a character."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +26,8 @@ class ParsedUrl:
     path: str
     query: tuple[tuple[str, str], ...]
     fragment: str
+    segments: str
+    """The path with `_SLASH` where a slash is part of a name."""
 
     @property
     def origin(self) -> tuple[str, int | None]:
@@ -49,6 +53,7 @@ def parse_url(url: str) -> ParsedUrl | None:
         return None
     if not parts.scheme:
         return None
+    segments = "/".join(unquote(segment).replace("/", _SLASH) for segment in parts.path.split("/"))
     return ParsedUrl(
         scheme=parts.scheme,
         host=(parts.hostname or "").rstrip("."),
@@ -56,6 +61,7 @@ def parse_url(url: str) -> ParsedUrl | None:
         path=unquote(parts.path).rstrip("/") or "/",
         query=tuple(parse_qsl(parts.query, keep_blank_values=True)),
         fragment=unquote(parts.fragment),
+        segments=segments.rstrip("/" + _SLASH) or "/",
     )
 
 
@@ -80,9 +86,18 @@ def same_place(actual: ParsedUrl, wanted: ParsedUrl, *, exact: bool) -> str:
     return ""
 
 
+def same_path(actual: ParsedUrl, pattern: ParsedUrl) -> bool:
+    """Whether the path of ``actual`` is as ``pattern`` says: ``*`` stands for anything but ``/``, ``**`` for anything.
+
+    A slash that is written ``%2F`` is part of a name, so ``*`` stands for it, too. To ``/`` itself it is equal, for
+    some sites tell the two apart and others don't.
+    """
+    return _compiled(pattern.path).fullmatch(actual.segments) is not None
+
+
 @functools.lru_cache(maxsize=4096)
-def compile_glob(path: str) -> re.Pattern[str]:
-    """A path pattern: ``*`` stands for anything but ``/``, ``**`` for anything; a last slash doesn't matter."""
-    parts = re.split(r"(\*\*|\*)", unquote(path).rstrip("/") or "/")
-    pattern = "".join({"*": "[^/]*", "**": ".*"}.get(part, re.escape(part)) for part in parts)
+def _compiled(path: str) -> re.Pattern[str]:
+    parts = re.split(r"(\*\*|\*)", path)
+    plain = {"*": "[^/]*", "**": ".*"}
+    pattern = "".join(plain.get(part, re.escape(part).replace("/", f"[/{_SLASH}]")) for part in parts)
     return re.compile(pattern, re.DOTALL)

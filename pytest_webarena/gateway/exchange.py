@@ -148,18 +148,18 @@ class Exchange:
         """The browser went away: so does the request, unless it was sent in full, as it would without a gateway.
 
         True when the exchange goes on and will finish its entry itself: the replica is told that nobody reads on, but
-        one that may be changing something is in flight until it has answered or hung up.
+        may be changing something, whatever the method, until it has answered or hung up.
         """
         if self.wants_body:
             self._end()
         elif self._task is not None:
             self._orphan = True
             self._browser.cut_off(self._route, self._entry)
-            return self._entry.writes
+            return True
         else:
             self._browser.cut_off(self._route, self._entry)
             connection, self._upstream = self._upstream, None
-            if connection is not None and self._entry.writes and self._response is None:
+            if connection is not None and self._response is None and not self._request.websocket:
                 self._orphan = True
                 self._upstream = connection
                 end_writing(connection.transport)
@@ -198,13 +198,9 @@ class Exchange:
     def _attach(self, connection: UpstreamConnection) -> None:
         if self._orphan:
             connection.transport.write(self._head + self._pending)
-            if self._entry.writes:
-                self._upstream = connection
-                connection.sink = self
-                end_writing(connection.transport)
-                return
-            self._over = True
-            connection.transport.close()  # flushes first
+            self._upstream = connection
+            connection.sink = self
+            end_writing(connection.transport)
             return
         self._upstream = connection
         self._sent = True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import codecs
+import math
 import re
 import time
 import zlib
@@ -32,6 +33,10 @@ _UNRECORDED = 1000
 """Methods and addresses by which unrecorded requests are told apart."""
 _LONGEST = 2000
 """Characters of such an address."""
+_ANSWERED = 10_000
+"""Methods and addresses of which it is known that they were asked for, and what came of it."""
+_FAILURES = frozenset((408, 425, 429))
+"""What is asked for again after such a status, or one of a server error."""
 _OWN_ANSWERS = 1000
 """Addresses of which it is known that the gateway itself answered last."""
 
@@ -98,6 +103,11 @@ class Entry:
         """Whether it is a request that may change something. Of tunnels nobody knows; they never end."""
         return self.method not in SAFE_METHODS and self.method != "CONNECT" and not self.refused
 
+    @property
+    def failed(self) -> bool:
+        """Whether a page that wants something would ask for it again."""
+        return self.status is None or self.status in _FAILURES or self.status >= 500
+
     def record(self) -> RequestRecord:
         body = self.body
         return RequestRecord(
@@ -127,9 +137,9 @@ class RequestLog:
     """Entries in the order of arrival, at most ``max_entries`` of them and about ``max_bytes`` of heads and bodies."""
 
     def __init__(
-        self, *, body_limit: int, max_entries: int, max_bytes: int, write_over: Callable[[], None] = lambda: None
+        self, *, body_limit: int, max_entries: int, max_bytes: int, over: Callable[[], None] = lambda: None
     ) -> None:
-        """``write_over`` is called when a request that may have changed something is over."""
+        """``over`` is called when a request that may have changed something, or was broken off, is over."""
         self._body_limit = body_limit
         self._max_entries = max_entries
         self._room = max_bytes
@@ -137,8 +147,12 @@ class RequestLog:
         self._safe_entries, self._max_safe_entries = 0, max_entries - max_entries // _RESERVED
         self._entries: list[Entry] = []
         self._open: set[Entry] = set()
-        self._write_over = write_over
+        self._over = over
         self._own: dict[str, str] = {}
+        self._failed: dict[tuple[str, str], bool] = {}
+        self.news = -math.inf
+        """The monotonic time when something was over that pages may act on: what they had not asked for before, or a
+        write that had failed before. Polling and heartbeats are none."""
         self._doubtful = False
         self._missing: Counter[tuple[str, str]] = Counter()
         self._requests = self._refused = self._unrecorded = 0
@@ -185,11 +199,12 @@ class RequestLog:
         if entry.seconds is None:
             entry.seconds = time.monotonic() - entry.started
             self._open.discard(entry)
-            if entry.writes:
-                self._write_over()
+            if entry.writes or entry.abandoned:
+                self._over()
             if (entry.abandoned and entry.seconds >= _LONG) or (entry.status is not None and entry.status >= 500):
                 self._doubtful = True
             self._note_author(entry)
+            self._note_news(entry)
             self._refused += bool(entry.refused)
             self._request_bytes += entry.request_bytes
             self._response_bytes += entry.response_bytes
@@ -220,6 +235,17 @@ class RequestLog:
             if len(self._own) > _OWN_ANSWERS:
                 del self._own[next(iter(self._own))]
 
+    def _note_news(self, entry: Entry) -> None:
+        if entry.refused:
+            return
+        key = entry.method, re.split("[?#]", entry.url, maxsplit=1)[0]
+        known = self._failed.get(key)
+        if known is None and len(self._failed) >= _ANSWERED:
+            return
+        if known is None or (known and entry.writes):
+            self.news = time.monotonic()
+        self._failed[key] = entry.failed
+
     def records(self) -> list[RequestRecord]:
         """All entries; those in flight carry what is known so far."""
         return [entry.record() for entry in self._entries]
@@ -243,6 +269,11 @@ class RequestLog:
     def writes_in_flight(self) -> list[Entry]:
         """Those of them that may change something, the oldest first."""
         return sorted((entry for entry in self._open if entry.writes), key=lambda entry: entry.started)
+
+    def reads_given_up(self, since: float) -> list[Entry]:
+        """Those that the browser has broken off while a site was at them, and begun since a monotonic time."""
+        given_up = (entry for entry in self._open if entry.abandoned and not entry.writes and entry.started >= since)
+        return sorted(given_up, key=lambda entry: entry.started)
 
     def totals(self) -> Totals:
         return Totals(

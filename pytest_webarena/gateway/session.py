@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import re
 import time
 from collections.abc import Mapping
@@ -115,7 +116,7 @@ class GatewaySession:
                 body_limit=settings.body_limit,
                 max_entries=settings.max_entries,
                 max_bytes=settings.max_log_bytes,
-                write_over=self._write_over,
+                over=self._over,
             )
             for _ in range(2)
         )
@@ -222,7 +223,11 @@ class GatewaySession:
     @property
     def unfinished(self) -> list[Unfinished]:
         """Requests in flight that may change something, those of the harness included. WebSockets are none."""
+        return self._unfinished(0.0)
+
+    def _unfinished(self, reads: float) -> list[Unfinished]:
         now = time.monotonic()
+        entries = [entry for log in (self.log, self._harness_log) for entry in log.writes_in_flight()]
         return [
             Unfinished(
                 method=entry.method,
@@ -230,26 +235,37 @@ class GatewaySession:
                 seconds=round(now - entry.started, 3),
                 waits_for="browser" if not entry.sent else "site" if entry.status is None else "rest",
             )
-            for log in (self.log, self._harness_log)
-            for entry in log.writes_in_flight()
+            for entry in (*entries, *(self.log.reads_given_up(now - reads) if reads else ()))
         ]
 
-    async def writes_over(self, seconds: float) -> list[Unfinished]:
-        """Wait until none is `unfinished`, at most ``seconds``; what still is."""
-        deadline = asyncio.get_running_loop().time() + seconds
-        while (left := self.unfinished) and not self.closed:
+    async def writes_over(self, seconds: float, *, quiet: float = 0.0, reads: float = 0.0) -> list[Unfinished]:
+        """Wait until none is `unfinished`, at most ``seconds``; what still is.
+
+        Other requests count, too, that were begun within the last ``reads`` seconds and broken off by the browser, for
+        sites go on with them. ``quiet``: and until so many seconds have passed since something was over that pages may
+        act on, by whatever means.
+        """
+        began = time.monotonic()
+        deadline, waited = began + seconds, -math.inf
+        while not self.closed:
+            now = time.monotonic()
+            left = self._unfinished(reads and reads + now - began)
+            pause = max(self.log.news, waited) + quiet - now if quiet and not left else 0.0
+            if now >= deadline or not (left or pause > 0):
+                return left
             over = asyncio.get_running_loop().create_future()
             self._waiting.add(over)
             try:
-                async with asyncio.timeout_at(deadline):
+                async with asyncio.timeout(min(deadline - now, pause or math.inf)):
                     await over
             except TimeoutError:
-                return self.unfinished
+                continue
             finally:
                 self._waiting.discard(over)
-        return left
+            waited = time.monotonic() if left else waited
+        return self.unfinished
 
-    def _write_over(self) -> None:
+    def _over(self) -> None:
         for waiting in self._waiting:
             if not waiting.done():
                 waiting.set_result(None)

@@ -33,7 +33,7 @@ from pytest_webarena.tasks import Task, load_tasks
 from pytest_webarena.tasks.placeholders import resolve_placeholders
 from pytest_webarena.trials.collecting import Collector
 from pytest_webarena.trials.episode import Episode, EpisodeLimits
-from pytest_webarena.trials.options import WRITE_TIMEOUT, TrialOptions
+from pytest_webarena.trials.options import QUIET_TIME, WRITE_TIMEOUT, TrialOptions
 from pytest_webarena.trials.outcome import decide
 from pytest_webarena.trials.stage import Stage, set_stage
 
@@ -77,6 +77,7 @@ class TasksEnv(gymnasium.Env[dict[str, Any], "str | Action"]):
         browser_executable: str | None = None,
         headed: bool = False,
         write_timeout: float = WRITE_TIMEOUT,
+        quiet_time: float = QUIET_TIME,
         render_mode: str | None = None,
     ) -> None:
         if render_mode is not None and render_mode not in self.metadata["render_modes"]:
@@ -87,7 +88,7 @@ class TasksEnv(gymnasium.Env[dict[str, Any], "str | Action"]):
         self._parse = find_grammar(grammar).parse
         self._tasks = _find_tasks(tasks, sites)
         self._limits = limits
-        self._options = TrialOptions(write_timeout=write_timeout)
+        self._options = TrialOptions(write_timeout=write_timeout, quiet_time=quiet_time)
         seen = observation or ObservationConfig()
         seen = seen if isinstance(seen, ObservationConfig) else ObservationConfig.from_plain(seen)
         seen = replace(seen, max_chars=min(seen.max_chars or _TEXT, _TEXT))
@@ -142,7 +143,7 @@ class TasksEnv(gymnasium.Env[dict[str, Any], "str | Action"]):
             self._stage.open_first_pages()
             self._episode_exits = exits.pop_all()
         stage = self._stage
-        collector = self._collector = Collector(task, stage, write_timeout=self._options.write_timeout)
+        collector = self._collector = Collector(task, stage, self._options)
 
         retold = self._retold = Retold(self._goal(), stage.images, _LINE)
 

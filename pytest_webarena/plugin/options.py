@@ -186,6 +186,15 @@ def add_options(parser: pytest.Parser) -> None:
         "is at once (default: 10).",
     )
     group.addoption(
+        "--quiet-time",
+        type=_natural_float,
+        default=1.0,
+        metavar="SECONDS",
+        help="How long pages with scripts get after the last action to begin what they have put off (to save when "
+        "something has faded, say), in seconds, where checks look at sites; what they begin is waited for. Agents that "
+        "think before they stop have passed it already (default: 1).",
+    )
+    group.addoption(
         "--browser-executable",
         default=None,
         metavar="PATH",

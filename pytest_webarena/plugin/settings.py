@@ -146,6 +146,7 @@ def read_settings(config: pytest.Config) -> Settings:
             check_timeout=option("--check-timeout"),
             fetch_images=option("--fetch-images"),
             write_timeout=option("--write-timeout"),
+            quiet_time=option("--quiet-time"),
             env_retries=option("--env-retries"),
             tracing=_filming(config, "tracing"),
             video=_filming(config, "video"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
@@ -245,6 +246,12 @@ class TrialRecord:
             raise ValueError(f"expected a trial record of schema version {SCHEMA_VERSION} or older, found {version!r}")
         if data.get("outcome") not in get_args(Outcome):
             raise ValueError(f"outcome: expected {', '.join(get_args(Outcome))}, found {data.get('outcome')!r}")
+        for name in ("score", "started", "seconds", "attempts", "usage", "judge"):
+            if (odd := _no_number(data.get(name))) is not None:
+                raise ValueError(f"{name}: expected finite numbers, found {odd}")
+        score = data.get("score")
+        if score is not None and (isinstance(score, bool) or not isinstance(score, int | float)):
+            raise ValueError(f"score: expected a number or null, found {type(score).__name__}")
         try:
             rest = {name: value for name, value in data.items() if name != "schema_version"}
             return cls(
@@ -263,6 +270,14 @@ class TrialRecord:
             )
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"expected a trial record, found one that lacks or adds a field: {error}") from error
+
+
+def _no_number(value: object) -> float | None:
+    """The first number in ``value`` that none can be counted with: JSON reads 1e999 as infinite."""
+    if isinstance(value, float):
+        return None if math.isfinite(value) else value
+    parts = value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ()
+    return next((odd for part in parts if (odd := _no_number(part)) is not None), None)
 
 
 def is_unsure(verdict: Mapping[str, Any] | None) -> bool:

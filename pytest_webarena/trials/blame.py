@@ -41,7 +41,7 @@ def _stand(plan: TrialPlan, resources: Resources, seconds: float) -> bool:
         with set_stage(task, resources, holder=f"{plan.holder}, without its agent", options=plan.options) as stage:
             stage.open_first_pages()
             _outlast(stage, seconds)
-            evidence = Collector(task, stage, write_timeout=plan.options.write_timeout).finish(
+            evidence = Collector(task, stage, plan.options).finish(
                 answer="", stop_reason="answered", steps=(), answer_format=plan.answer_format
             )
             stage.check_sites(ask=True)

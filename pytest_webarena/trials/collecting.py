@@ -6,10 +6,12 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from pytest_webarena.browser.loop import Deadline
 from pytest_webarena.checks import collect, needs
 from pytest_webarena.errors import BrowserError, SiteError
 from pytest_webarena.evidence import Evidence, Probe, RequestRecord, SeenPage, StepRecord, Unfinished
-from pytest_webarena.trials.options import WRITE_TIMEOUT
+from pytest_webarena.gateway.log import SAFE_METHODS
+from pytest_webarena.trials.options import TrialOptions
 
 if TYPE_CHECKING:
     from pytest_webarena.answers import AnswerFormat
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Collector", "require_answers"]
 
+_USUAL = TrialOptions()
+
 
 class Collector:
     """What one episode's checks gather.
@@ -29,19 +33,20 @@ class Collector:
     others of the harness, don't go through the agent's gateway port: the record of requests is the agent's alone.
     """
 
-    def __init__(
-        self, task: Task, stage: Stage, *, write_timeout: float = WRITE_TIMEOUT, see_pages: bool = False
-    ) -> None:
+    def __init__(self, task: Task, stage: Stage, options: TrialOptions = _USUAL, *, see_pages: bool = False) -> None:
         self._stage = stage
         self._checks = task.every_check
         self._needs = needs(task.every_check)
-        self._write_timeout = write_timeout
+        self._write_timeout = options.write_timeout
+        self._quiet_time = options.quiet_time
         self.probes: list[Probe] = []
         """Of the steps so far."""
         self.unfinished: tuple[Unfinished, ...] = ()
         """What was still in flight when the waiting for it was given up."""
         self.unanswered: tuple[str, ...] = ()
         """What pages had asked for since the last action, and had no answer to then: a write may have followed it."""
+        self.waited = 0.0
+        """Seconds spent on that, and on what pages had put off."""
         self.no_picture = ""
         """Why there is no last screenshot, where one was wanted."""
         self._signals_after: list[int] = []
@@ -127,23 +132,37 @@ class Collector:
 
     def _wait_for_requests(self) -> None:
         """An agent may stop, or be stopped, while its last click is still being dealt with."""
-        stage, ends = self._stage, time.monotonic() + self._write_timeout
+        began = time.monotonic()
         self.unfinished, self.unanswered = (), ()
-        if stage.lease is None:
+        if self._stage.lease is None:
             return
-        if self._needs.sites and self._write_timeout:
-            stage.session.come_to_rest(self._write_timeout)
-        while not (left := self._writes_left(stage.lease, ends)) and self._needs.sites:
-            waited, self.unanswered = stage.session.reads_left(max(0.0, ends - time.monotonic()))
+        try:
+            self._wait(self._stage.lease, Deadline(self._write_timeout))
+        finally:
+            self.waited = time.monotonic() - began
+        if self._needs.sites:
+            require_answers(self.unfinished, self._write_timeout, "the agent's last step")
+
+    def _wait(self, lease: Lease, limit: Deadline) -> None:
+        session, quiet = self._stage.session, 0.0
+        while True:
+            if self._needs.sites and self._write_timeout:
+                moving = session.come_to_rest(limit.left(), quiet=self._quiet_time)
+                quiet = self._quiet_time if moving and session.acting_since else 0.0
+            left = self._writes_left(lease, limit, quiet)
+            self.unfinished = tuple(each for each in left if each.method not in SAFE_METHODS)
+            self.unanswered = tuple(f"{each.method} {each.url}" for each in left if each.method in SAFE_METHODS)
+            if left or not self._needs.sites:
+                return
+            waited, self.unanswered = session.reads_left(limit.left())
             if not waited or self.unanswered:
                 return
-        self.unfinished = left
-        if self._needs.sites:
-            require_answers(left, self._write_timeout, "the agent's last step")
 
-    def _writes_left(self, lease: Lease, ends: float) -> tuple[Unfinished, ...]:
-        while not (left := lease.writes_over(max(0.0, ends - time.monotonic()))):
-            if not self._stage.session.holds_writes(max(0.0, ends - time.monotonic())):
+    def _writes_left(self, lease: Lease, limit: Deadline, quiet: float) -> tuple[Unfinished, ...]:
+        session = self._stage.session
+        reads = session.acting_since if self._needs.sites else 0.0
+        while not (left := lease.writes_over(limit.left(), quiet=quiet, reads=reads)):
+            if not session.holds_writes(limit.left()):
                 break
             if not (left := lease.writes_over(0)):  # the browser has lost sight of it, for nobody has it
                 break

@@ -13,6 +13,7 @@ from pytest_webarena.browser.login import signed_in
 from pytest_webarena.browser.pageless import Pageless
 from pytest_webarena.errors import SiteError, TaskError, closest
 from pytest_webarena.sites.client.visitor import Answer, Visitor
+from pytest_webarena.text import shorten
 from pytest_webarena.trials.doors import sent_to_the_door
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["LiveTrial", "absolute_url"]
 
 _API_TIMEOUT = 30.0
+_REFUSALS = (401, 403)
 _PASSWORD_FIELD = re.compile(r"<input\b[^>]*\btype\s*=\s*[\"']?password\b", re.IGNORECASE)
 
 
@@ -97,7 +99,8 @@ class LiveTrial:
             self._require_a_site(url, url)
             raise
         self._require_a_site(url, reading.url)
-        return replace(reading, signed_out=self._shut_out(url, reading.url, asks_password=reading.asks_password))
+        signed_out = self._shut_out(url, reading.url, asks_password=reading.asks_password)
+        return replace(reading, signed_out=signed_out, shut_out=self._kept_from(reading))
 
     def read_page_late(self, *, open: str | None, locate: str | None, prepare: Sequence[str] = ()) -> PageReading:
         """The same for what must not be there: the page is given a moment more to show it."""
@@ -179,6 +182,17 @@ class LiveTrial:
         if signed_in(self._session, site.login, site.users[known[site.name]], url=site.url):
             return ""
         return f"it asks for a password, and {known[site.name]} is not signed in to the site {site.name} any more"
+
+    def _kept_from(self, page: PageReading) -> str:
+        """What a page that was opened as somebody was refused, or led to a sign-in page for; empty for nothing."""
+        sites = self._lease.sites.values() if self._lease is not None else ()
+        doors = [site for site in sites if _visitor(site, self._users)]
+        for asked, status, landed in page.turned_away if doors else ():
+            if sent_to_the_door(doors, asked, landed) is not None:
+                return f"was led to a sign-in page for {shorten(asked, 100)}"
+            if status in _REFUSALS and _origin(asked) in map(_origin, self.sites.values()):
+                return f"got status {status} for {shorten(asked, 100)}"
+        return ""
 
     def _require_a_site(self, asked: str, landed: str) -> None:
         """Raise when it was the gateway itself that answered: what it says is no word of a site.

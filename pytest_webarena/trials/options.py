@@ -9,7 +9,7 @@ from pytest_webarena.answers import AskedFormat
 from pytest_webarena.checks import CHECK_SECONDS, REPAIRED, Grading
 from pytest_webarena.llm.config import ModelSettings
 
-__all__ = ["WRITE_TIMEOUT", "Filming", "TrialOptions", "films"]
+__all__ = ["QUIET_TIME", "WRITE_TIMEOUT", "Filming", "TrialOptions", "films"]
 
 Filming = Literal["off", "on", "retain-on-failure", "on-retry"]
 """Which attempts get a trace or a video, and which keep it, in pytest-playwright's words; ``on-retry``: all after an
@@ -17,6 +17,9 @@ attempt that ended in an error of the environment."""
 
 WRITE_TIMEOUT = 10.0
 """How long requests that may change a site are waited for after an episode, in seconds, unless said otherwise."""
+
+QUIET_TIME = 1.0
+"""How long pages get to begin what they have put off, in seconds from the last action on, unless said otherwise."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +42,8 @@ class TrialOptions:
     """Whether images of intents may be loaded from elsewhere than the task's sites."""
     write_timeout: float = WRITE_TIMEOUT
     """How long requests that may change a site are waited for after a trial's last step, in seconds."""
+    quiet_time: float = QUIET_TIME
+    """How long pages get after the last action to begin what they have put off, in seconds."""
     env_retries: int = 1
     """How often an environment error is tried again, each time on a fresh replica."""
     tracing: Filming = "off"

@@ -188,7 +188,7 @@ class Runtime:
 
     def _connected(self) -> BrokerClient:
         if self._client is None:
-            self._client = BrokerClient(self._info.broker, name=self._config.worker)
+            self._client = BrokerClient(self._info.broker, name=self._config.worker, waiting=self._waits.on)
         return self._client
 
     def engine(self) -> BrowserEngine:

@@ -51,6 +51,7 @@ def run_self_driven(
     finally:
         if not watch.returned:
             agent.abandon()
+        session.has_acted()  # by whatever command: an agent's own scripts may have put something off
         driven.shut("the trial is over")
     return watch.episode(ending)
 

@@ -180,7 +180,7 @@ def _gather(
             progress.environment["external_sites"] = external
         writer.given(stage.images)
         see_pages = needs_pages(task, plan.options.grading)
-        collector = Collector(task, stage, write_timeout=plan.options.write_timeout, see_pages=see_pages)
+        collector = Collector(task, stage, plan.options, see_pages=see_pages)
         recorder = Recorder(writer, collector, stage, progress)
         with stage.blaming_sites(), progress.timed("episode"):
             stage.open_first_pages()
@@ -198,6 +198,7 @@ def _gather(
             finally:
                 if see_pages:
                     progress.seconds["pages"] = round(collector.seconds_for_pages, 4)
+                progress.seconds["wait"] = round(collector.waited, 4)
                 if collector.unfinished:
                     progress.environment["unfinished_writes"] = [asdict(each) for each in collector.unfinished]
                 if collector.unanswered:

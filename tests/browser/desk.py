@@ -25,6 +25,12 @@ QUEUE += THEN_SAVE.format("Chain")
 QUEUE += "<button onclick=\\"fetch('/endless').then(() => fetch('/endless'))\\">Poll</button>"
 LATE = "fetch('/save?after=0', {method: 'POST'})"
 QUEUE += "<button onclick=\\"setTimeout(() => " + LATE + ", 800)\\">Later</button>"
+FADE = "this.style.transition = 'opacity .4s'; this.offsetWidth; this.style.opacity = 0;"
+QUEUE += "<button onclick=\\"this.ontransitionend = () => " + LATE + "; " + FADE + "\\">Fade</button>"
+AGAIN = "function again() { fetch('/busy', {method: 'POST'}).then(answer => answer.ok || setTimeout(again, 900)) }"
+QUEUE += "<script>" + AGAIN + "</script><button onclick='again()'>Retry</button>"
+DROP = "const drop = new AbortController(); fetch('/save?after=2', {signal: drop.signal}).catch(() => 0);"
+QUEUE += "<button onclick=\\"" + DROP + "setTimeout(() => drop.abort(), 100)\\">Drop</button>"
 PATIENT = "<script>fetch('/wait').then(() => fetch('/beat', {method: 'POST'}))</script>"
 
 def seed(data_dir):
@@ -33,6 +39,7 @@ def seed(data_dir):
 
 def create_app(data_dir):
     probed, beaten, kept, over = threading.Event(), threading.Event(), [], threading.Event()
+    tried = []
 
     def answer(path, query, method, cookies):
         if path == "/save":
@@ -41,8 +48,14 @@ def create_app(data_dir):
             with closing(sqlite3.connect(Path(data_dir, "main.sqlite3"))) as db, db:
                 db.execute("insert into saves values (1)")
             return "saved"
+        if path == "/ticking.js":
+            return "setTimeout(() => postMessage(1), 400)"
+        if path == "/busy":
+            tried.append(path)
+            if len(tried) > 3:
+                return answer("/save", {"after": ["0"]}, method, cookies)
         if path == "/slow":
-            over.wait(1)
+            over.wait(3 if "3" in query else 1)
         if path == "/endless":
             over.wait(60)
         if path == "/patient":
@@ -63,7 +76,7 @@ def create_app(data_dir):
     def app(environ, start_response):
         path, method = environ["PATH_INFO"], environ["REQUEST_METHOD"]
         headers, cookies = [("Content-Type", "text/html")], environ.get("HTTP_COOKIE", "")
-        body = answer(path, parse_qs(environ["QUERY_STRING"]), method, cookies)
+        body = answer(path, parse_qs(environ["QUERY_STRING"], keep_blank_values=True), method, cookies)
         if path == "/say/cookie":
             headers.append(("Set-Cookie", "flash=noted; Path=/"))
         if path == "/":
@@ -72,7 +85,9 @@ def create_app(data_dir):
             kept.clear()
             buttons = "".join(ASK.format(*each) for each in BUTTONS)
             body = f"<title>Desk</title><p id=flash>{' '.join(told)}</p>{buttons}{LEAVE}{QUEUE}"
-        start_response("200 OK", headers)
+        if path == "/ticking.js":
+            headers = [("Content-Type", "text/javascript")]
+        start_response("503 Busy" if path == "/busy" and body != "saved" else "200 OK", headers)
         return [body.encode()]
 
     return app

@@ -284,3 +284,14 @@ def test_a_page_that_goes_on_by_itself_is_read_as_one_whole_document(
         assert session.read_page(open=None, locate="css=h1", late=late).texts == ("kettle",)
         reading = session.read_page(open=None, locate=None, late=late)
         assert [("kettle" in text, reading.hidden) for text in reading.texts] == [(True, "")]
+
+
+@pytest.mark.parametrize("pause", [0, 10])
+def test_a_page_that_never_stands_is_read_as_a_whole_or_not_at_all(session: Session, web: Web, pause: int) -> None:
+    page = f"<script>setTimeout(() => location.reload(), {pause})</script>{'<p>tea</p>' * 50}<h1>kettle</h1>"
+    session.open_tabs([web.put("/", page)])
+    session.tabs()
+    for locate in ("css=h1", None):
+        for late in (True, False):
+            reading = session.read_page(open=None, locate=locate, late=late)
+            assert reading.hidden or "kettle" in "".join(reading.texts)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from pytest_webarena.actions import Click, Noop, Selector, Wait
+from pytest_webarena.actions import Click, CloseTab, Noop, Selector, Wait
 from pytest_webarena.browser.config import Deadlines
 from pytest_webarena.browser.session import Session
 from tests.browser.conftest import CALM
@@ -145,3 +145,38 @@ def test_pages_do_not_notice_that_their_timers_are_noted(show: Show) -> None:
     )
     session.execute(Wait(1.0))
     assert text(session) == "true,1,2,setTimeout,1,true,number,number,setInterval,number"
+
+
+INERT = {
+    "a table": "<table><tr><td title=on><a href='/x'>a</a><input name=on></table><img src='data:image/gif;base64,R0'>",
+    "a form": "<form method=post action=/done><button>B</button></form><style>p {color: red}</style>",
+}
+LIVELY = {
+    "a script": "<p>x<script>1</script>",
+    "a script that has gone": "<p>x<script>document.currentScript.remove()</script>",
+    "a handler": "<button onclick='1'>B</button>",
+    "a handler of the body": "<body onload='document.body.removeAttribute(`onload`)'>",
+    "an address that is code": "<a href=' JavaScript:1'>a</a>",
+    "a frame": "<iframe src=/plain></iframe>",
+    "a refresh": "<meta http-equiv=Refresh content='600'>",
+    "a shadow root": "<div><template shadowrootmode=open><button onclick=1>B</button></template></div>",
+    "a picture": "<svg><rect onclick='1'/></svg>",
+}
+
+
+def test_pages_that_can_do_nothing_by_themselves_are_known(open_session: Callable[..., Session], web: Web) -> None:
+    """After actions of others than their own visitor nothing is known of any."""
+    session = open_session(deadlines=CALM)
+    for name, html in {**INERT, **LIVELY}.items():
+        session.open_tabs([web.put("/page", html)])
+        assert session.come_to_rest(0.2) == (name in LIVELY), name
+    opener = f"<button onclick='window.open(`{web.put('/child', LIVELY['a handler'])}`)'>B</button>"
+    session.open_tabs([web.put("/opener", opener)])
+    session.execute(BUTTON)
+    session.execute(CloseTab())  # the opener's, or its own: what is left has code
+    assert len(session.tabs()) == 1
+    assert session.come_to_rest(0.2)
+    session.open_tabs([web.put("/page", INERT["a form"])])
+    assert not session.come_to_rest(0.2)
+    session.has_acted()
+    assert session.come_to_rest(0.2)

@@ -167,6 +167,56 @@ def test_what_a_sign_in_page_shows_counts(open_session: OpenSession, web: Web) -
     assert look(session, live, "[{page: {open: /, status: 401}}]").passed
 
 
+ASKS = {
+    "fetch": "<script>fetch('/part').then(answer => answer.text())</script>",
+    "XMLHttpRequest": "<script>const x = new XMLHttpRequest(); x.open('GET', '/part'); x.send()</script>",
+    "frame": "<iframe src=/part></iframe>",
+}
+REFUSALS: dict[str, Any] = {
+    "401": lambda web: web.put("/part", lambda request: web.reply("[]", 401)),
+    "403": lambda web: web.put("/part", lambda request: web.reply("[]", 403)),
+    "redirect": lambda web: (web.redirect("/part", "/login"), web.put("/login", "Log in")),
+}
+
+
+@pytest.mark.parametrize(
+    ("part", "how"), [*(("fetch", how) for how in REFUSALS), ("XMLHttpRequest", "401"), ("frame", "401")]
+)
+def test_what_a_page_lacks_whose_parts_are_refused_says_nothing(
+    open_session: OpenSession, web: Web, part: str, how: str
+) -> None:
+    """As pages of a site of one page are, when its agent has signed out."""
+    web.put("/", f"<h1>Your cart</h1>{ASKS[part]}")
+    REFUSALS[how](web)
+    session = signed_in(open_session)
+    live = visit(session, web)
+    for condition in (
+        "page: {open: /, excludes: Seed}",
+        "page: {open: /, locate: css=li, count: 0}",
+        "not: {page: {open: /, includes: Seed}}",
+    ):
+        verdict = look(session, live, f"[{{{condition}}}]")
+        assert verdict.passed is False, f"{condition}: {verdict}"
+        assert "so what it lacks says nothing" in " ".join(str(verdict).split())
+    assert look(session, live, "[{page: {open: /, includes: Your cart, excludes: Seed}}]").passed
+    assert look(session, visit(session, web, default_user=""), "[{page: {open: /, excludes: Seed}}]").passed
+
+
+def test_parts_that_are_had_at_the_second_try_are_had(open_session: OpenSession, web: Web) -> None:
+    """Tokens are renewed so. And what is none of the site's is no part of it."""
+    answers = itertools.cycle([web.reply("[]", 401), web.reply("[]")])
+    web.put("/part", lambda request: next(answers))
+    web.redirect("/again", "/there")
+    web.put("/there", "[]")
+    web.put(
+        "/",
+        "<script>fetch('/part').then(() => fetch('/part')); fetch('/again');"
+        "fetch('http://other.test/', {mode: 'no-cors'})</script>",
+    )
+    session = signed_in(open_session)
+    assert look(session, visit(session, web), "[{page: {open: /, excludes: Seed}}]").passed
+
+
 def test_a_password_field_alone_makes_no_sign_in_page(open_session: OpenSession, web: Web) -> None:
     web.put("/", "Hello emma")
     web.put("/settings", "New password: <input type=password>")

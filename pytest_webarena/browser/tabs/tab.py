@@ -8,7 +8,7 @@ import json
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
-from playwright.async_api import CDPSession, FileChooser, Page, Request
+from playwright.async_api import CDPSession, FileChooser, Page, Request, Response
 from playwright.async_api import Error as PlaywrightError
 
 from pytest_webarena.browser.faults import DialogOpened, PageCrashed, ScriptFailed, TabClosed, Unresponsive
@@ -51,6 +51,8 @@ class Tab:
         """What the ``fast`` extractor knows of the tab's elements."""
         self.inflight: dict[Request, str] = {}
         """Requests that have no answer yet, with the key by which endless ones are told apart."""
+        self.pictures: dict[Request, str] = {}
+        """The same of images that have not begun to arrive: they change nothing for now, but tell their page."""
         self.endless: set[str] = set()
         """Keys of requests of this document that outlasted the waiting: polling. Nobody waits for them again."""
         self.restless = False
@@ -91,6 +93,7 @@ class Tab:
         page.on("framenavigated", lambda frame: signals.shows(frame.url) if frame == page.main_frame else None)
         signals.shows(page.url)  # a window may have come to one before it was told of
         page.on("request", self._on_request)
+        page.on("response", self._on_response)
         page.on("requestfinished", self._on_request_over)
         page.on("requestfailed", self._on_request_failed)
         self._is_chromium = page.context.browser is not None and page.context.browser.browser_type.name == "chromium"
@@ -387,12 +390,17 @@ class Tab:
         self.cuts.on_request(request)
         if request.redirected_from is not None:
             self.inflight.pop(request.redirected_from, None)
-        if request.resource_type in _WAITED_FOR:
-            self.inflight[request] = f"{request.method} {request.url.partition('?')[0]}"
+        if (kind := request.resource_type) in _WAITED_FOR or kind == "image":
+            found = self.inflight if kind in _WAITED_FOR else self.pictures
+            found[request] = f"{request.method} {request.url.partition('?')[0]}"
         self.pulse()
+
+    def _on_response(self, response: Response) -> None:
+        self.pictures.pop(response.request, None)
 
     def _on_request_over(self, request: Request) -> None:
         self.inflight.pop(request, None)
+        self.pictures.pop(request, None)
         self.pulse()
 
     def _on_request_failed(self, request: Request) -> None:

@@ -241,9 +241,9 @@ class LeaseService:
         await self.check(lease)
         return self._lease(lease).session.requests()
 
-    async def writes(self, lease: str, timeout: float) -> list[Unfinished]:
+    async def writes(self, lease: str, timeout: float, quiet: float, reads: float) -> list[Unfinished]:
         """Wait until no request that may change a site is in flight, at most ``timeout`` s; those that are then."""
-        return await self._lease(lease).session.writes_over(timeout)
+        return await self._lease(lease).session.writes_over(timeout, quiet=quiet, reads=reads)
 
     async def unrecorded(self, lease: str) -> list[Unrecorded]:
         """What is missing in `requests`, for want of room."""

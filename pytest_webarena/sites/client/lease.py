@@ -7,9 +7,10 @@ import itertools
 import json
 import socket
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from pytest_webarena.errors import SiteError, WebArenaError
@@ -31,8 +32,12 @@ from pytest_webarena.sites.protocol.wire import decode
 
 __all__ = ["BrokerClient", "Lease", "ReleaseReport", "ReplicaInfo", "SiteAccess"]
 
+Waiting = Callable[[str], AbstractContextManager[Any]]
+
 _ANSWER = 60.0
 """Seconds the broker may take for anything that does not wait for a replica."""
+_PATIENCE = 5.0
+"""Seconds after which it is told that the broker is waited for. Of what it waits for itself, the broker tells."""
 
 
 class BrokerClient:
@@ -42,9 +47,11 @@ class BrokerClient:
     process in any way, frees its leases.
     """
 
-    def __init__(self, address: str, *, name: str) -> None:
+    def __init__(self, address: str, *, name: str, waiting: Waiting = nullcontext):
+        """``waiting``: within it, something is waited for that has taken a while, for whoever shows what is."""
         self._address = address
         self._name = name
+        self._waiting = waiting
         self._lock = threading.Lock()
         self._connection: _Connection | None = None
         abandon_after_fork(self)
@@ -119,7 +126,7 @@ class BrokerClient:
     def _connected(self) -> _Connection:
         with self._lock:
             if self._connection is None or self._connection.ended:
-                self._connection = _Connection(self._address, self._name)
+                self._connection = _Connection(self._address, self._name, self._waiting)
             return self._connection
 
 
@@ -153,9 +160,13 @@ class Lease:
         """
         return tuple(decode(RequestRecord, record) for record in self._connection.call("requests", lease=self.id))
 
-    def writes_over(self, seconds: float) -> tuple[Unfinished, ...]:
-        """Wait until every request that may change a site is over, at most ``seconds``; those that are not."""
-        answer = self._connection.send("writes", lease=self.id, timeout=seconds)
+    def writes_over(self, seconds: float, *, quiet: float = 0.0, reads: float = 0.0) -> tuple[Unfinished, ...]:
+        """Wait until every request that may change a site is over, at most ``seconds``; those that are not.
+
+        So are, if their page has broken them off, others that were begun within the last ``reads`` seconds.
+        ``quiet``: and until nothing that pages may act on has been over for so long. Polling is no such thing.
+        """
+        answer = self._connection.send("writes", lease=self.id, timeout=seconds, quiet=quiet, reads=reads)
         left = self._connection.wait(answer, seconds + _ANSWER)
         return tuple(decode(Unfinished, each) for each in left)
 
@@ -232,7 +243,8 @@ class Lease:
 class _Connection:
     """One socket and the thread that reads it."""
 
-    def __init__(self, address: str, name: str) -> None:
+    def __init__(self, address: str, name: str, waiting: Waiting) -> None:
+        self._waiting = waiting
         self._numbers = itertools.count(1)
         self._answers: dict[int, Future[Any]] = {}
         self._lock = threading.Lock()
@@ -269,11 +281,15 @@ class _Connection:
                 self._socket.sendall(line({"id": number, "op": operation, **arguments}))
         return answer
 
-    @staticmethod
-    def wait(answer: Future[Any], timeout: float | None) -> Any:
+    def wait(self, answer: Future[Any], timeout: float) -> Any:
         """The result; `SiteError` when there is none within ``timeout`` seconds."""
+        with contextlib.suppress(FutureTimeout):
+            return answer.result(max(0.0, timeout - _ANSWER) + _PATIENCE)
         try:
-            return answer.result(timeout)
+            if answer.done():  # and raised a TimeoutError of its own
+                return answer.result()
+            with self._waiting("the site broker to answer"):
+                return answer.result(_ANSWER - _PATIENCE)
         except FutureTimeout as error:
             if answer.done():  # a TimeoutError of its own, not ours
                 raise
@@ -284,7 +300,7 @@ class _Connection:
         questions."""
         while True:
             try:
-                return answer.result(_ANSWER)
+                return answer.result(_PATIENCE)
             except FutureTimeout:
                 if answer.done():
                     raise

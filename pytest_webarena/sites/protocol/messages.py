@@ -30,7 +30,7 @@ gateway                                                        `Grant` of no sit
 join       lease, other (its sites are served there, too)      null
 logs       lease, site, lines                                  text
 headers    lease, site, headers (sent with every request)      null
-writes     lease, timeout (s)                                  list of `evidence.Unfinished`, when it is empty or late
+writes     lease, timeout, quiet, reads (all in s)             list of `evidence.Unfinished`, when it is empty or late
 status                                                         `report.BrokerStatus`
 =========  ==================================================  ==========================================
 

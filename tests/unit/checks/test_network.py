@@ -142,6 +142,31 @@ def test_what_was_cut_off_a_body_may_decide(check: str, passed: bool | None) -> 
         assert result(contrary, evidence(url="http://shopping.test/", requests=(long,))).passed is False
 
 
+@pytest.mark.parametrize(
+    ("pattern", "path", "found"),
+    [
+        ("/x/*", "/x/a", True),
+        ("/x/*", "/x/a%2Fb", True),  # an encoded slash is part of a name
+        ("/x/*", "/x/a%2fb/", True),
+        ("/x/*", "/x/a/b", False),
+        ("/x/*/c", "/x/a%2Fb/c", True),
+        ("/x/**", "/x/a%2Fb/c", True),
+        ("/x/a/b", "/x/a%2Fb", True),  # as sites see it that don't tell them apart
+        ("/x/a%2Fb", "/x/a/b", True),
+        ("/x/*", "/x%2Fa", True),
+        ("/x/*", "/x/a%252Fb/c", False),
+        ("/x/a%2541", "/x/aA", False),
+        ("/x/a%2541", "/x/a%2541", True),
+        ("/x/a", "/x/a%2F", True),
+    ],
+)
+def test_encoded_slashes(pattern: str, path: str, found: bool) -> None:
+    log = (request("GET", path),)
+    for none in (False, True):
+        got = result(f"network: {{url: '{pattern}', none: {str(none).lower()}}}", evidence(requests=log))
+        assert got.score == (found != none), pattern
+
+
 def multipart(*parts: tuple[str, str], end: str = "--\r\n", boundary: str = "----X") -> str:
     return "".join(f"--{boundary}\r\n{head}\r\n\r\n{body}\r\n" for head, body in parts) + f"--{boundary}{end}"
 

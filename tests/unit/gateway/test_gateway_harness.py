@@ -212,3 +212,88 @@ def test_a_page_that_goes_elsewhere_does_not_lose_its_write(world: World) -> Non
     assert world.run(session.writes_over(LONG)) == []
     assert len(seen) == 20
     assert {request.status for request in world.requests(session)} == {200}
+
+
+def test_a_read_that_its_page_has_broken_off_goes_on_at_the_site(world: World) -> None:
+    slow = Slow()
+    session, _ = world.serve_raw(slow)
+    browser = world.browser(session)
+    browser.send(f"GET {HOME}/add HTTP/1.1\r\nHost: homepage.test\r\n\r\n".encode())
+    assert slow.got.wait(10)
+    assert world.run(session.writes_over(LONG, reads=LONG)) == []  # somebody waits for its answer
+    browser.close()
+    world.until(lambda: not session.connections)
+    assert world.run(session.writes_over(LONG)) == []
+    (late,) = world.run(session.writes_over(0.01, reads=LONG))
+    assert (late.method, late.url, late.waits_for) == ("GET", f"{HOME}/add", "site")
+    world.call(slow.go_on.set)
+    assert world.run(session.writes_over(LONG, reads=LONG)) == []
+    (request,) = world.requests(session)
+    assert (request.status, session.upstream_error, session.in_flight) == (200, "", 0)
+
+
+@pytest.mark.parametrize(
+    ("method", "statuses", "news"),
+    [
+        ("GET", (200, 200), 1),  # polling
+        ("GET", (503, 503), 1),
+        ("POST", (200, 200), 1),  # a heartbeat
+        ("POST", (503, 503, 200, 200), 3),  # tried again
+        ("POST", (429, 200, 200), 2),
+    ],
+)
+def test_what_pages_may_act_on_is_news(world: World, method: str, statuses: tuple[int, ...], news: int) -> None:
+    answers = iter(statuses)
+    session, _ = world.serve(lambda seen: OK.replace(b"200 OK", f"{next(answers)} X".encode()))
+    browser, seen = world.browser(session), {session.log.news}
+    for number, status in enumerate(statuses):
+        head = f"{method} {HOME}/beat?{number} HTTP/1.1\r\nHost: homepage.test\r\nContent-Length: 0\r\n\r\n"
+        browser.send(head.encode())
+        assert browser.response()[0] == status
+        world.until(lambda: not session.in_flight)
+        seen.add(session.log.news)
+    assert len(seen) - 1 == news
+    assert browser.get("http://other.test/")[0] == 403  # reached nobody
+    assert session.log.news in seen
+
+
+def test_silence_is_waited_for_after_news_alone(world: World) -> None:
+    session, _ = world.serve()
+    assert world.run(session.writes_over(LONG, quiet=LONG)) == []
+    world.browser(session).get(f"{HOME}/page")
+    assert world.run(session.writes_over(0.01, quiet=LONG)) == []  # at most
+
+    async def waits() -> bool:
+        waiting = asyncio.ensure_future(session.writes_over(LONG, quiet=LONG))
+        await asyncio.wait([waiting], timeout=0.05)
+        return waiting.cancel()
+
+    assert world.run(waits())
+
+
+def test_what_is_over_after_it_was_waited_for_is_news(world: World) -> None:
+    """However often it was asked for before."""
+    slow = Slow()
+    session, _ = world.serve_raw(slow)
+    slow.go_on.set()
+    browser = world.browser(session)
+    browser.send(post())
+    assert browser.response()[0] == 200
+    world.until(lambda: not session.in_flight)
+    news = session.log.news
+    slow.go_on.clear()
+    slow.got.clear()
+    browser.send(post())
+    assert slow.got.wait(10)
+
+    async def waits() -> bool:
+        waiting = asyncio.ensure_future(session.writes_over(LONG, quiet=LONG))
+        await asyncio.sleep(0)
+        slow.go_on.set()
+        while session.unfinished:
+            await asyncio.sleep(0)
+        await asyncio.wait([waiting], timeout=0.05)
+        return waiting.cancel()
+
+    assert world.run(waits())
+    assert session.log.news == news

@@ -20,9 +20,11 @@ import pytest
 
 from pytest_webarena.errors import SiteError, TaskError, UsageError
 from pytest_webarena.sites.client import launcher as launching
+from pytest_webarena.sites.client import lease as leasing
 from pytest_webarena.sites.client.launcher import BrokerConfig, BrokerLauncher
 from pytest_webarena.sites.client.lease import BrokerClient, Lease
 from pytest_webarena.sites.protocol.report import BrokerReport
+from pytest_webarena.sites.protocol.waits import Waits, read_waits
 from tests.processes import DEADLINE, alive, wait_until
 
 from .processes import number
@@ -331,6 +333,26 @@ def test_a_broker_that_falls_silent_is_replaced(tiny: Path, monkeypatch: pytest.
         assert client.status().pid != broker
         (problem,) = launcher.stop().problems
     assert "the site broker gave no sign of life for 8 s, and was ended" in problem
+
+
+def test_a_broker_that_stands_still_is_waited_for_aloud(
+    own: BrokerLauncher, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It can't tell what it waits for itself."""
+    monkeypatch.setattr(leasing, "_PATIENCE", 0.2)
+    waits = Waits(tmp_path, "gw0")
+    with BrokerClient(own.address, name="gw0", waiting=waits.on) as client, ThreadPoolExecutor() as threads:
+        broker = client.status().pid
+        os.kill(broker, signal.SIGSTOP)
+        try:
+            asked = threads.submit(client.lease, ["tiny"], holder="x", timeout=DEADLINE)
+            wait_until(lambda: bool(read_waits(tmp_path)))
+            assert [wait.what for wait in read_waits(tmp_path)] == ["the site broker to answer"]
+        finally:
+            os.kill(broker, signal.SIGCONT)
+        with asked.result(DEADLINE) as lease:
+            assert "notes=1" in get(lease, "http://tiny.test/")
+        wait_until(lambda: not read_waits(tmp_path))
 
 
 def test_a_broker_that_hangs_is_killed_at_the_end(own: BrokerLauncher) -> None:

@@ -54,7 +54,7 @@ class Site:
     def unrecorded(self) -> tuple[()]:
         return ()
 
-    def writes_over(self, seconds: float) -> tuple[()]:
+    def writes_over(self, seconds: float, **more: float) -> tuple[()]:
         return ()
 
     def check(self, *, ask: bool = False) -> None:

@@ -76,6 +76,10 @@ class FakeSession:
     def __init__(self, error: Exception | None = None) -> None:
         self.error = error
         self.followed: list[str] = []
+        self.acted = 0
+
+    def has_acted(self) -> None:
+        self.acted += 1
 
     def follow(self, target: str) -> str:
         self.followed.append(target)
@@ -151,6 +155,7 @@ def test_what_it_does_becomes_steps_and_what_it_returns_the_answer(driven: FakeD
     assert (typed.action["text"], typed.value, typed.target.name) == ("rye", "rye", "Name")
     assert (click.target.name, click.target.x) == ("Save", 3)
     assert session.followed[:3] == ["A", "A", "B"]
+    assert session.acted == 1  # what its last commands have put off is waited for
     assert [step.observation for step in episode.steps] == ["0.txt", "1.txt", "2.txt", "3.txt"]
 
 

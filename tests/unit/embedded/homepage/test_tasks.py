@@ -115,7 +115,8 @@ def test_task_is_not_passed_for_nothing(task: Task, data_dir: Path) -> None:
 def test_answer_is_right_but_reciting_is_not(task: Task, data_dir: Path) -> None:
     said = _said(task)
     pristine = _Judge(task, data_dir)
-    assert pristine.passes(said)
+    if all(check.kind != "key_nodes" for check in task.checks):  # of those the way counts as well
+        assert pristine.passes(said)
 
     telling = said.removeprefix("It costs ").removesuffix(".").removesuffix(" crowns")
     pages = [" ".join(section.text for section in article.sections) for article in articles().values()]

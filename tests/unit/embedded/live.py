@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,12 +17,7 @@ from pytest_webarena.checks.kind import Live
 from pytest_webarena.evidence import Evidence, RequestRecord, TabState
 from pytest_webarena.tasks import Task
 
-__all__ = ["LightSites", "Page", "PristineJudge", "Rows", "judged_at_the_end", "rows_of", "said", "text_of"]
-
-
-def judged_at_the_end(tasks: Iterable[Task]) -> list[Task]:
-    """Those of which only the end counts: key nodes are judged by what a browser records on the way."""
-    return [task for task in tasks if not any(check.kind == "key_nodes" for check in task.every_check)]
+__all__ = ["LightSites", "Page", "PristineJudge", "Rows", "rows_of", "said", "text_of"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,10 +12,10 @@ from pytest_webarena.actions import Goto
 from pytest_webarena.embedded import homepage, world
 from pytest_webarena.embedded.homepage.manuals import articles
 from pytest_webarena.tasks import Task, load_tasks
-from tests.unit.embedded.live import LightSites, PristineJudge, judged_at_the_end, said
+from tests.unit.embedded.live import LightSites, PristineJudge, said
 
 _FOLDER = Path(__file__).parents[4] / "tasks" / "homepage"
-_TASKS = judged_at_the_end(task for path in sorted(_FOLDER.glob("*.yaml")) for task in load_tasks(path))
+_TASKS = [task for path in sorted(_FOLDER.glob("*.yaml")) for task in load_tasks(path)]
 
 
 def _judge(task: Task, data_dir: Path) -> PristineJudge:
@@ -58,7 +58,8 @@ def test_task_is_not_passed_for_nothing(task: Task, data_dir: Path) -> None:
 def test_answer_is_right_but_reciting_is_not(task: Task, data_dir: Path) -> None:
     answer = said(task)
     pristine = _judge(task, data_dir)
-    assert pristine.passes(answer)
+    if all(check.kind != "key_nodes" for check in task.checks):  # of those the way counts as well
+        assert pristine.passes(answer)
 
     telling = answer.removeprefix("It costs ").removesuffix(".").removesuffix(" crowns")
     pages = [" ".join(section.text for section in article.sections) for article in articles().values()]

@@ -17,7 +17,7 @@ from werkzeug.test import Client
 from pytest_webarena.actions import Goto, NewTab
 from pytest_webarena.embedded import homepage, world
 from pytest_webarena.tasks import Check, Task, load_tasks
-from tests.unit.embedded.live import Page, PristineJudge, Rows, judged_at_the_end, rows_of, said, text_of
+from tests.unit.embedded.live import Page, PristineJudge, Rows, rows_of, said, text_of
 
 from .conftest import Visitor
 

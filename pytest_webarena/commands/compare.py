@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pytest_webarena.commands.results import RUN_DIR, run_asked_for
 from pytest_webarena.errors import UsageError
 
 if TYPE_CHECKING:
@@ -36,6 +37,15 @@ def add_commands(commands: Any) -> None:
     compare.add_argument("--json", action="store_true", help="print JSON")
     compare.add_argument("--html", type=Path, metavar="FILE", help="write a page: tasks as dots, trials side by side")
     compare.set_defaults(run=_compare)
+
+    baseline = commands.add_parser("baseline", help="small files that later runs are held against").add_subparsers(
+        dest="subcommand", required=True, metavar="COMMAND"
+    )
+    save = baseline.add_parser("save", help="write what a run came to as a file that can be committed")
+    save.add_argument("run_dir", **RUN_DIR)
+    save.add_argument("-o", "--output", type=Path, required=True, metavar="FILE", help="e.g. baseline.json")
+    save.add_argument("--agent", action="append", default=[], metavar="NAME", help="only these agents of the run")
+    save.set_defaults(run=_save)
 
 
 def share(text: str) -> float:
@@ -80,8 +90,31 @@ def _compare(options: argparse.Namespace) -> int:
     return 0
 
 
-def _sides(runs: Sequence[Path]) -> list[list[Side]]:
+def _save(options: argparse.Namespace) -> int:
+    from pytest_webarena.results.comparing.baseline import save_baseline
     from pytest_webarena.results.comparing.sides import sides_of
+    from pytest_webarena.results.wording import size_words
+
+    sides = sides_of(run_asked_for(options))
+    known = ", ".join(side.name for side in sides)
+    for name in options.agent:
+        if not any(name in (side.name, side.agent) for side in sides):
+            raise UsageError(f"--agent: expected one of {known}, found {name!r}")
+    kept = [side for side in sides if not options.agent or {side.name, side.agent} & set(options.agent)]
+    try:
+        size = save_baseline(kept, options.output)
+    except OSError as error:
+        raise UsageError(f"-o {options.output}: expected a place for a file, found: {error.strerror}") from None
+    for side in kept:
+        judged = sum(judged for _, judged in side.counts)
+        errors = f", {side.errors} errors beside" if side.errors else ""
+        print(f"{side.name}: {sum(passed for passed, _ in side.counts)}/{judged} passed{errors}")
+    print(f"{options.output} ({size_words(size)})")
+    return 0
+
+
+def _sides(runs: Sequence[Path]) -> list[list[Side]]:
+    from pytest_webarena.results.comparing.baseline import sides_at
     from pytest_webarena.results.listing import chosen_run
 
     paths: Sequence[Path] = runs
@@ -90,6 +123,6 @@ def _sides(runs: Sequence[Path]) -> list[list[Side]]:
         print(f"of {paths[0]}", file=sys.stderr)
     names = [path.resolve().name for path in paths]
     return [
-        sides_of(path, label=name if names.count(name) == 1 else str(path))
+        sides_at(path, label=name if names.count(name) == 1 else str(path))
         for path, name in zip(paths, names, strict=True)
     ]

@@ -98,7 +98,7 @@ def read_settings(config: pytest.Config) -> Settings:
     if executable is not None and not os.access(executable, os.X_OK):
         raise UsageError(f"--browser-executable: expected an executable file, found none at {executable}")
     if audit := bool(option("--audit")):
-        for name in ("--agent", "--min-pass-rate", "--max-errors", "--allow-skipped"):
+        for name in ("--agent", "--min-pass-rate", "--max-errors", "--allow-skipped", "--baseline"):
             if option(name) not in (None, []):
                 raise UsageError(
                     f"--audit: expected no {name} beside it; it brings its own agents and its own exit code"
@@ -163,6 +163,11 @@ def read_settings(config: pytest.Config) -> Settings:
             min_pass_rate=option("--min-pass-rate"),
             max_errors=option("--max-errors"),
             allow_skipped=tuple(option("--allow-skipped")),
+            rate_end=option("--min-pass-rate-end"),
+            baseline=_baseline(config),
+            confidence=option("--confidence") or 0.95,
+            fail_undecided=option("--fail-undecided"),
+            max_cost_increase=option("--max-cost-increase"),
         ),
         audit=audit,
         agent_directories=_agent_directories(config),
@@ -201,6 +206,22 @@ def _browsers(config: pytest.Config, stored: StoredRun | None) -> tuple[str, ...
                 f"--browser: expected one beside webarena_browser_executable in the ini file, found {', '.join(given)}"
             )
     return given or (DEFAULT_BROWSER,)
+
+
+def _baseline(config: pytest.Config) -> Path | None:
+    """The run or the file to hold agents against. `UsageError` for what only makes sense with one, and what is none."""
+    given: str | None = config.getoption("--baseline")
+    if given is None:
+        for name in ("--confidence", "--fail-undecided", "--max-cost-increase"):
+            if config.getoption(name):
+                raise UsageError(f"{name}: expected --baseline beside it, found none")
+        return None
+    path = Path(given).absolute()
+    if not path.is_file() and not (path / "run.json").is_file():
+        raise UsageError(
+            f"--baseline: expected a run directory, or a file of 'webarena baseline save', found none at {given}"
+        )
+    return path
 
 
 def _pulls(config: pytest.Config) -> Pulls:

@@ -119,6 +119,7 @@ def write_summary(reporter: TerminalReporter, controller: Controller) -> None:
     lines += cut_off_lines(sum(map(run.cut_off, controller.records)))
     lines += left_out_lines(controller.left_out, failed=controller.failed_before)
     lines += skipped_lines(controller.skipped)
+    lines += comparison_lines(controller)
     lines += _gate_lines(controller.ruling)
     lines.append(Line(f"records: {shorter(run.path)} ({size_words(run.size())})"))
     _write(reporter, lines)
@@ -216,6 +217,16 @@ def stopped_lines(stopped: Mapping[str, int], way_on: str = "") -> Iterator[Line
             label = ""
     if stopped and way_on:
         yield Line(f"  go on with: {way_on}", "red")
+
+
+def comparison_lines(controller: Controller) -> Iterator[Line]:
+    """The run's agents held against each other, and against ``--baseline``: what can be said, in short."""
+    from pytest_webarena.results.comparing.wording import headline
+
+    for each in (*controller.between_agents(), *controller.comparisons):
+        mark = {"better": "", "worse": "red"}.get(each.verdict, "yellow")
+        for number, text in enumerate(textwrap.wrap(headline(each), WIDTH - LABEL, break_on_hyphens=False)):
+            yield Line(f"{'compared' * (not number):<{LABEL}}{text}", mark)
 
 
 def _gate_lines(ruling: Ruling | None) -> Iterator[Line]:

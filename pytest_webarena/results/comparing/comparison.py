@@ -117,6 +117,14 @@ class Comparison:
         """What can be said of these very tasks, taken for the whole set."""
         return _word(self.difference.decided(whole=True))
 
+    def growth_beyond(self, allowed: float) -> Growth | None:
+        """How the dollars of a trial grew, tested against what is allowed; None where they are not known."""
+        tasks = [each.task for each in self.fates]
+        known = [effort.get("cost") for effort in self.efforts]
+        if any(each is None or each.unknown for each in known):
+            return None
+        return growth_of(self.first, self.second, tasks, "cost", allowed=allowed, confidence=self.difference.confidence)
+
     def of(self, fate: Fate) -> list[TaskFate]:
         """Tasks that went so."""
         return [each for each in self.fates if each.fate == fate]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from pytest_webarena.errors import UsageError
 from pytest_webarena.results.comparing.difference import PairedTask
@@ -13,7 +14,7 @@ from pytest_webarena.results.records import Outcome, TrialRecord
 from pytest_webarena.results.rundir import RunDir
 from pytest_webarena.results.statistics import cluster_of, grouped
 
-__all__ = ["Side", "SideTask", "Trait", "Try", "paired", "side_of", "sides_of"]
+__all__ = ["Side", "SideTask", "Trait", "Try", "paired", "side_of", "sides_of", "sides_of_records"]
 
 Trait = tuple[str, str, bool]
 """What is told of a side's trials: name, value, and whether a rate depends on it (`conditions.traits_of`)."""
@@ -110,11 +111,18 @@ def sides_of(path: Path, *, label: str = "") -> list[Side]:
         raise UsageError(f"{path}: expected a run with finished trials, found none")
     if facts.get("audit"):
         raise UsageError(f"{path}: expected a run of agents, found an audit of tasks")
-    traits = traits_of(source_of(path, facts, stored.records), beside=[record.key for record in stored.records])
+    return sides_of_records(path, facts, stored.records, label=label)
+
+
+def sides_of_records(
+    path: Path, facts: Mapping[str, Any], records: Sequence[TrialRecord], *, label: str = ""
+) -> list[Side]:
+    """The same of records that have been read, of the run in ``path`` whose ``run.json`` says ``facts``."""
+    traits = traits_of(source_of(path, facts, records), beside=[record.key for record in records])
     name = label or path.resolve().name
     found = [
-        side_of(agent, records, run=name, path=path, traits=traits.get(agent, ()))
-        for agent, records in grouped(stored.records).items()
+        side_of(agent, some, run=name, path=path, traits=traits.get(agent, ()))
+        for agent, some in grouped(records).items()
     ]
     given = [str(agent) for agent in facts.get("agents") or ()]
     return sorted(found, key=lambda side: _place(side.agent, given))

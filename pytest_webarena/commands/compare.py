@@ -38,6 +38,16 @@ def add_commands(commands: Any) -> None:
     compare.add_argument("--html", type=Path, metavar="FILE", help="write a page: tasks as dots, trials side by side")
     compare.set_defaults(run=_compare)
 
+    power = commands.add_parser("power", help="how many tasks, trials and dollars it takes to show a difference")
+    power.add_argument("--baseline", type=Path, metavar="FILE|RUN", help="what is known so far (default: newest run)")
+    power.add_argument("--difference", type=_points, default=0.05, metavar="POINTS", help="to be shown (default: 5)")
+    power.add_argument("--agent", metavar="NAME", help="which agent of the baseline (default: its first)")
+    power.add_argument("--power", type=share, default=0.8, metavar="P", help="chance to find it (default: 80)")
+    power.add_argument("--confidence", type=share, default=0.95, metavar="C", help="as of compare (default: 95)")
+    power.add_argument("--both", action="store_true", help="both sides are run anew (default: against the baseline)")
+    power.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
+    power.set_defaults(run=_power)
+
     baseline = commands.add_parser("baseline", help="small files that later runs are held against").add_subparsers(
         dest="subcommand", required=True, metavar="COMMAND"
     )
@@ -58,6 +68,17 @@ def share(text: str) -> float:
     if not 0.5 <= value < 1:
         raise argparse.ArgumentTypeError(f"expected a confidence from 50 to 99.9 per cent, as 95, found {text!r}")
     return value
+
+
+def _points(text: str) -> float:
+    """A difference in percentage points, as 5."""
+    try:
+        value = float(text.removesuffix("%"))
+    except ValueError:
+        value = 0.0
+    if not 0 < value <= 100:
+        raise argparse.ArgumentTypeError(f"expected percentage points above 0 up to 100, as 5, found {text!r}")
+    return value / 100
 
 
 def _compare(options: argparse.Namespace) -> int:
@@ -87,6 +108,56 @@ def _compare(options: argparse.Namespace) -> int:
         except OSError as error:
             raise UsageError(f"--html {options.html}: expected a place for a file, found: {error.strerror}") from None
         print(f"page: {options.html}", file=sys.stderr)
+    return 0
+
+
+def _power(options: argparse.Namespace) -> int:
+    from pytest_webarena.results.comparing.baseline import sides_at
+    from pytest_webarena.results.comparing.planning import ground_of, need_of, smallest_difference
+    from pytest_webarena.results.listing import chosen_run
+    from pytest_webarena.results.wording import dollars, seconds_words
+
+    path = options.baseline or chosen_run(None)
+    sides = sides_at(path)
+    known = ", ".join(side.name for side in sides)
+    kept = [side for side in sides if options.agent in (None, side.name, side.agent)]
+    if not kept:
+        raise UsageError(f"--agent: expected one of {known}, found {options.agent!r}")
+    if not kept[0].counts:
+        raise UsageError(f"{path}: expected trials of {kept[0].name} with a verdict, found none")
+    ground = ground_of(kept[0])
+    how = {"power": options.power, "confidence": options.confidence, "both": options.both}
+    needs = need_of(ground, options.difference, **how)
+    smallest = {
+        each.trials: smallest_difference(ground, tasks=ground.tasks, trials=each.trials, **how) for each in needs
+    }
+    if options.format == "json":
+        found = [
+            {"trials": each.trials, "tasks": each.tasks, "cost": each.cost, "seconds": each.seconds,
+             "smallest_difference_here": smallest[each.trials]}
+            for each in needs
+        ]  # fmt: skip
+        print(json.dumps({"difference": options.difference, "tasks_here": ground.tasks, "designs": found}, indent=1))
+        return 0
+    print(
+        f"To show a difference of {options.difference * 100:g} points to {kept[0].name} of {kept[0].run}\n"
+        f"({options.power:.0%} of the time, at {100 * options.confidence:.4g}% confidence, "
+        f"{'both sides run anew' if options.both else 'the baseline as it is'}):\n"
+    )
+    head = f"on these {ground.tasks} tasks"
+    print(f"  {'trials':>6}  {'tasks':>7}  {'all':>8}  {'cost':>10}  {'one by one':>12}  {head}")
+    for each in needs:
+        small = f"{smallest[each.trials] * 100:.1f} points"
+        if each.tasks is None:
+            print(f"  {each.trials:>6}  {'–':>7}  {'–':>8}  {'–':>10}  {'–':>12}  {small}")
+            continue
+        runs = each.tasks * each.trials * (2 if options.both else 1)
+        cost = dollars(each.cost) if each.cost is not None else "unknown"
+        took = seconds_words(each.seconds) if each.seconds is not None else ""
+        print(f"  {each.trials:>6}  {each.tasks:>7,}  {runs:>8,}  {cost:>10}  {took:>12}  {small}")
+    print("\nThe last column: the smallest difference that so many trials can show.")
+    if ground.single:
+        print("With one trial of each task nobody knows how much is luck: all of it is taken so.")
     return 0
 
 

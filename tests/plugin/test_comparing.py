@@ -30,7 +30,10 @@ def baseline(canned: pytest.Pytester, make_tasks: MakeTasks) -> pytest.Pytester:
 
 @pytest.mark.parametrize("workers", [(), ("-n1",)], ids=["one process", "workers"])
 def test_worse_than_the_baseline_has_an_exit_code(baseline: pytest.Pytester, workers: tuple[str, ...]) -> None:
-    result = baseline.runpytest(*workers, "--baseline=b.json", "--browser=firefox", "--run-dir=second")
+    result = baseline.runpytest(
+        *workers, "--agent=oracle", "--baseline=b.json", "--browser=firefox", "--run-dir=second"
+    )
+    assert any(line.startswith("webarena: baseline b.json · its 20 tasks × 1 can show") for line in result.outlines)
     assert result.ret == 14
     assert said(result, "gate: ").startswith("gate: oracle (second) is worse than oracle (b.json): −100.0 points (95%")
     assert said(result, "compared ").startswith("compared       oracle (second) is worse than oracle (b.json)")

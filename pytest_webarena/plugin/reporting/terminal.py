@@ -72,7 +72,36 @@ def header(config: pytest.Config) -> str | None:
         f"webarena: agent {agents} · trials {settings.trials}{several} · sites {settings.catalogue} · grading {graded}"
     )
     return "\n".join(
-        [line, *_film_lines(settings), *(f"webarena: {line.text}" for line in judge_lines(settings.judge))]
+        [
+            line,
+            *_power_lines(settings),
+            *_film_lines(settings),
+            *(f"webarena: {line.text}" for line in judge_lines(settings.judge)),
+        ]
+    )
+
+
+def _power_lines(settings: Settings) -> Iterator[str]:
+    """How small a difference to the baseline can be found, and what that costs, before anything is spent."""
+    if settings.gate.baseline is None:
+        return
+    from pytest_webarena.errors import UsageError
+    from pytest_webarena.results.comparing.baseline import sides_at
+    from pytest_webarena.results.comparing.planning import ground_of, smallest_difference
+
+    try:
+        side = sides_at(settings.gate.baseline)[0]
+    except UsageError:
+        return  # the gate will say so
+    if not side.counts:
+        return
+    ground, confidence = ground_of(side), settings.gate.confidence
+    found = smallest_difference(ground, tasks=ground.tasks, trials=settings.trials, confidence=confidence)
+    cost = f" · about {dollars(ground.cost * ground.tasks * settings.trials)} an agent" if ground.cost else ""
+    where = shorter(settings.gate.baseline)
+    yield (
+        f"webarena: baseline {where} · its {plural(ground.tasks, 'task')} × {settings.trials} "
+        f"can show {found * 100:.1f} points{cost}"
     )
 
 

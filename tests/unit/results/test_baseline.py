@@ -158,10 +158,17 @@ def test_errors_by_the_agents_own_word_have_not_passed() -> None:
     assert found.verdict == "worse"
 
 
-@pytest.mark.parametrize(("end", "threshold", "code"), [
-    ("mean", 0.7, 0), ("low", 0.7, BELOW_THRESHOLD), ("low", 0.5, 0), ("high", 0.85, 0), ("mean", 0.85, BELOW_THRESHOLD),
-    ("high", 0.95, BELOW_THRESHOLD),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("end", "threshold", "code"),
+    [
+        ("mean", 0.7, 0),
+        ("low", 0.7, BELOW_THRESHOLD),
+        ("low", 0.5, 0),
+        ("mean", 0.85, BELOW_THRESHOLD),
+        ("high", 0.85, 0),
+        ("high", 0.95, BELOW_THRESHOLD),
+    ],
+)
 def test_an_end_of_the_interval_can_hold_the_threshold(end: Any, threshold: float, code: int) -> None:
     records = [TrialRecord(key=TrialKey(f"t{n}", "a", 1), outcome="passed" if n % 4 else "failed") for n in range(40)]
     ruling = Gate(min_pass_rate=threshold, rate_end=end).rule(summarise(records))

@@ -17,6 +17,7 @@ from __future__ import annotations
 import argparse
 import itertools
 import json
+import math
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -26,6 +27,7 @@ from pathlib import Path
 import numpy as np
 
 from pytest_webarena.results.comparing.difference import PairedTask, difference_of, sample_interval, set_interval
+from pytest_webarena.results.comparing.sequential import Watch
 
 TASKS = (20, 50, 100, 200, 400, 800)
 TRIALS = (1, 2, 3, 5, 10)
@@ -35,6 +37,11 @@ SIZES = ("single", "uneven")
 """Tasks per template: one; or in turn 1, 2, 3, 5 and 9, which is 4 on average."""
 SPREADS = ((0.0, 0.0, 0.0), (1.0, 1.0, 0.0), (1.5, 1.5, 1.0), (3.0, 3.0, 1.0))
 """Of templates, of tasks in them, and of what differs between the agents from template to template (logits)."""
+
+PLANNED = 0.1
+"""The effect for which `Watch` sets its stakes."""
+LONGEST = 1000
+"""Tasks that the longest run with `Watch` has."""
 
 POINTS, WEIGHTS = np.polynomial.hermite_e.hermegauss(80)
 WEIGHTS = WEIGHTS / WEIGHTS.sum()
@@ -187,6 +194,55 @@ def report(name: str, found: dict[Cell, float], *, worst: Callable[[float], floa
         print(f"  {value:.2%}  {cell}")
 
 
+def settled_after(a: np.ndarray, b: np.ndarray, of: np.ndarray, trials: int) -> Iterator[tuple[str, int]]:
+    """What `Watch` says of each replication, and after how many tasks; all of them where it says nothing."""
+    ends = [*np.flatnonzero(np.diff(of)) + 1, len(of)]
+    for first, second in zip(a, b, strict=True):
+        watch, start, said = Watch(difference=PLANNED), 0, ""
+        differences = ((second - first) / trials).tolist()
+        for end in ends:
+            said = watch.add(differences[start:end])
+            start = end
+            if said:
+                break
+        yield said, int(start)
+
+
+def until(random: np.random.Generator, replications: int, trials: int, spread: tuple[float, float, float]) -> bool:
+    """One design, looked at after every template; prints its line. Whether the targets are met."""
+
+    def draw(effect: float, tasks: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        cell = Cell(tasks, trials, "uneven", 0.4, effect, spread)
+        first, second, of, _ = chances(random, cell, replications)
+        if not effect:
+            second = first  # one agent twice
+        return random.binomial(trials, first), random.binomial(trials, second), of
+
+    a, b, of = draw(PLANNED, LONGEST)
+    fixed = LONGEST
+    for tasks in range(40, LONGEST, 20):  # the fixed design that finds the planned effect in 80 %
+        found = sample_intervals(a[:, :tasks], b[:, :tasks], of[:tasks], trials)
+        if sum(low > 0 for low, _ in found) >= 0.8 * replications:
+            fixed = tasks
+            break
+    runs = list(settled_after(a, b, of, trials))
+    better = sorted(tasks for said, tasks in runs if said == "better")
+    enough = better[math.ceil(0.8 * replications) - 1] if len(better) >= 0.8 * replications else LONGEST
+    planned = sum(min(tasks, enough) for _, tasks in runs) / replications
+    larger = sum(min(tasks, enough) for _, tasks in settled_after(*draw(1.5 * PLANNED, enough), trials)) / replications
+    alike = list(settled_after(*draw(0.0, enough), trials))
+    alarms = sum(said in ("better", "worse") for said, _ in alike) / replications
+    none = sum(tasks for _, tasks in alike) / replications
+    saved = 1 - larger / fixed
+    print(
+        f"  {trials} trials, spread {spread}: fixed design {fixed} tasks; at most {enough} for equal power; "
+        f"on average {planned:.0f} at the planned effect ({1 - planned / fixed:.0%} saved), {larger:.0f} at 1.5 times "
+        f"({saved:.0%} saved), {none:.0f} at none; false alarms {alarms:.2%}",
+        flush=True,
+    )
+    return saved >= 0.3 and alarms <= 0.05
+
+
 def timed(random: np.random.Generator) -> float:
     """Seconds of processor time to compare two runs of 812 × 5 trials, from their counts to all that is printed."""
     from pytest_webarena.results.comparing.significance import flip_test_of
@@ -202,7 +258,7 @@ def timed(random: np.random.Generator) -> float:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--part", choices=("sample", "whole", "alarms", "time"), action="append")
+    parser.add_argument("--part", choices=("sample", "whole", "alarms", "until", "time"), action="append")
     parser.add_argument("--replications", type=int, default=4000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--tasks", type=int, nargs="+", default=TASKS)
@@ -210,12 +266,18 @@ def main() -> int:
         "--cells", type=Path, metavar="FILE", help="write each cell's figure there, a line of JSON each"
     )
     options = parser.parse_args()
-    parts, missed = options.part or ["sample", "whole", "alarms", "time"], []
+    parts, missed = options.part or ["sample", "whole", "alarms", "until", "time"], []
     measures: dict[str, Callable[[np.random.Generator, Cell, int], float]] = {
         "sample": cover_sample, "whole": cover_whole, "alarms": alarms
     }  # fmt: skip
     for part in parts:
         random = np.random.default_rng([options.seed, list(measures).index(part) if part in measures else 9])
+        if part == "until":
+            print("until:")
+            designs = itertools.product((1, 3), SPREADS[1:3])
+            met = [until(random, options.replications, *design) for design in designs]
+            missed += ["until"] * (not all(met))
+            continue
         if part == "time":
             seconds = timed(random)
             print(f"time: {seconds:.2f} s of processor time for 2 × 812 × 5 trials")

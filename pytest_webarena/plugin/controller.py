@@ -17,7 +17,7 @@ from pytest_webarena.errors import RecordingError, UsageError
 from pytest_webarena.plugin import auditing, rescoring, resuming, xdist
 from pytest_webarena.plugin.reporting import allure
 from pytest_webarena.plugin.reporting.github import Place, place_of
-from pytest_webarena.plugin.reporting.outcomes import is_trial, skip_reason, why_skipped, why_stopped
+from pytest_webarena.plugin.reporting.outcomes import is_trial, skip_reason, why_decided, why_skipped, why_stopped
 from pytest_webarena.plugin.reporting.progress import Progress, has_foot
 from pytest_webarena.plugin.selection import LeftOut
 from pytest_webarena.plugin.stash import LEFT_OUT, PLAN
@@ -71,6 +71,10 @@ class Controller:
         """Trials that were not run, by the reason."""
         self.stopped: Counter[str] = Counter()
         """Trials that were not run because the same error had come too often, or what they need is not there."""
+        self.decided: Counter[str] = Counter()
+        """Trials that were not needed any more (``--until``), by the reason."""
+        self._decided: dict[str, str] = {}
+        """The same, by node id."""
         self._stops: dict[str, str] = {}
         """The same, by node id."""
         self.refusal = ""
@@ -169,6 +173,11 @@ class Controller:
         elif why := why_stopped(report):
             self._stops[report.nodeid] = why
             self.stopped[why] += 1
+            if self.progress is not None:
+                self.progress.leave_out()
+        elif why := why_decided(report):
+            self._decided[report.nodeid] = why
+            self.decided[why] += 1
             if self.progress is not None:
                 self.progress.leave_out()
         elif report.skipped:
@@ -331,12 +340,15 @@ class Controller:
         """Hold the records against the plan, and note there why trials were skipped."""
         plan = read_plan(run.path) if run is not None else {}
         if self._settings.rescore is None:
-            plan |= {trial.key: trial for trial in self._config.stash.get(PLAN, self._plan) if trial.key not in plan}
+            here = self._config.stash.get(PLAN, self._plan)
+            plan |= {trial.key: trial for trial in here if trial.key not in plan}
+            taken = {trial.key for trial in here}
             told = [
                 replace(
                     trial,
                     skipped=self._skips.get(trial.node_id, trial.skipped),
                     stopped=self._stops.get(trial.node_id, trial.stopped),
+                    decided=self._decided.get(trial.node_id, "" if trial.key in taken else trial.decided),
                 )
                 for trial in plan.values()
             ]

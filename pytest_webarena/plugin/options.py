@@ -295,6 +295,20 @@ def _add_baseline_options(group: pytest.OptionGroup) -> None:
         help="Exit with 15 when nobody can tell whether an agent is worse than --baseline (default: no failure).",
     )
     group.addoption(
+        "--until",
+        choices=("decided",),
+        default=None,
+        help="Run two agents' trials in pairs, look after each template, and leave the rest out once it is settled "
+        "which of them is better, or that neither is by --difference. --resume runs the rest.",
+    )
+    group.addoption(
+        "--difference",
+        type=_points,
+        default=None,
+        metavar="POINTS",
+        help="With --until: the difference of success rates that matters, in percentage points (default: 5).",
+    )
+    group.addoption(
         "--max-cost-increase",
         type=_increase,
         default=None,
@@ -308,6 +322,11 @@ def _confidence(text: str) -> float:
     value = _number(text.removesuffix("%"), "a confidence from 50 to 99.9, as 95", lambda each: 0.5 <= each < 100)
     share = value / 100 if value > 1 else value
     return _number(str(share), "a confidence from 50 to 99.9, as 95", lambda each: 0.5 <= each < 1)
+
+
+def _points(text: str) -> float:
+    expected = "percentage points above 0 and below 100, as 5"
+    return _number(text.removesuffix("%"), expected, lambda each: 0 < each < 100) / 100
 
 
 def _increase(text: str) -> float:

@@ -169,7 +169,7 @@ class Gate:
         erred = coverage.errors + coverage.declared if coverage is not None else errors
         declared = summary.shortfalls.get("declared", 0) if summary is not None else 0
         own = f", {declared} of them declared by the agent itself" if declared else ""
-        trials = coverage.planned - coverage.allowed if coverage is not None else judged + errors
+        trials = coverage.planned - coverage.allowed - coverage.decided if coverage is not None else judged + errors
         lacking = f"{agent}: {missing} of {trials} planned trials have no result ({_missing(coverage)})"
         limit = self.max_errors or 0.0
         if erred + missing > (limit * trials if limit < 1 else limit):

@@ -231,7 +231,12 @@ def coverage_lines(coverages: Iterable[Coverage]) -> Iterator[Line]:
     ways += [f"{total('declared')} declared an error by the agent"] * bool(total("declared"))
     ways += [f"{total('lost')} lost"] * bool(total("lost"))
     parts = [f"{planned} planned", f"{total('run')} run ({', '.join(ways)})"]
-    rest = {"skipped": "skipped", "allowed": "skipped (--allow-skipped)", "not_run": "not run"}
+    rest = {
+        "skipped": "skipped",
+        "allowed": "skipped (--allow-skipped)",
+        "decided": "not needed (--until)",
+        "not_run": "not run",
+    }
     parts += [f"{count} {words}" for name, words in rest.items() if (count := total(name))]
     yield from row("trials", parts, indent=0, mark="yellow" if total("missing") else "")
 
@@ -252,7 +257,12 @@ def comparison_lines(controller: Controller) -> Iterator[Line]:
     """The run's agents held against each other, and against ``--baseline``: what can be said, in short."""
     from pytest_webarena.results.comparing.wording import headline
 
-    for each in (*controller.between_agents(), *controller.comparisons):
+    for why in controller.decided:
+        for number, text in enumerate(textwrap.wrap(why, WIDTH - LABEL, break_on_hyphens=False)):
+            yield Line(f"{'until' * (not number):<{LABEL}}{text}", "bold")
+    # Intervals of fixed size don't know that somebody has looked.
+    between = [] if controller.decided else controller.between_agents()
+    for each in (*between, *controller.comparisons):
         mark = {"better": "", "worse": "red"}.get(each.verdict, "yellow")
         for number, text in enumerate(textwrap.wrap(headline(each), WIDTH - LABEL, break_on_hyphens=False)):
             yield Line(f"{'compared' * (not number):<{LABEL}}{text}", mark)

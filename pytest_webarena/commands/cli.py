@@ -12,6 +12,7 @@ from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 
+from pytest_webarena.commands.compare import add_commands as add_compare_commands
 from pytest_webarena.commands.images import add_image_commands
 from pytest_webarena.commands.project import DEFAULT_SITES, fill_in
 from pytest_webarena.commands.results import RUN_DIR, add_commands, run_asked_for
@@ -152,6 +153,7 @@ def _parser() -> argparse.ArgumentParser:
     repairs.set_defaults(run=_repairs)
 
     add_commands(commands)
+    add_compare_commands(commands)
     add_site_commands(commands)
     add_image_commands(commands)
 

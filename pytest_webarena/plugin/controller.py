@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import pytest
 
-from pytest_webarena.errors import RecordingError
+from pytest_webarena.errors import RecordingError, UsageError
 from pytest_webarena.plugin import auditing, rescoring, resuming, xdist
 from pytest_webarena.plugin.reporting import allure
 from pytest_webarena.plugin.reporting.github import Place, place_of
-from pytest_webarena.plugin.reporting.outcomes import is_trial, skip_reason, why_skipped, why_stopped
+from pytest_webarena.plugin.reporting.outcomes import is_trial, skip_reason, why_decided, why_skipped, why_stopped
 from pytest_webarena.plugin.reporting.progress import Progress, has_foot
 from pytest_webarena.plugin.selection import LeftOut
 from pytest_webarena.plugin.stash import LEFT_OUT, PLAN
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from pytest_webarena.plugin.settings import Settings
     from pytest_webarena.results import Summary
     from pytest_webarena.results.audit import Audit
+    from pytest_webarena.results.comparing.comparison import Comparison
     from pytest_webarena.results.gate import Ruling
     from pytest_webarena.results.rundir import Stored, Unreadable
     from pytest_webarena.sites.protocol.report import BrokerReport
@@ -60,6 +61,8 @@ class Controller:
         self.ruling: Ruling | None = None
         self.progress: Progress | None = None
         self.audit: Audit | None = None
+        self.comparisons: list[Comparison] = []
+        """Of the run's agents with those of ``--baseline``."""
         self.records: tuple[TrialRecord, ...] = ()
         """Of all trials, read when the run is closed."""
         self.unreadable: tuple[Unreadable, ...] = ()
@@ -68,6 +71,10 @@ class Controller:
         """Trials that were not run, by the reason."""
         self.stopped: Counter[str] = Counter()
         """Trials that were not run because the same error had come too often, or what they need is not there."""
+        self.decided: Counter[str] = Counter()
+        """Trials that were not needed any more (``--until``), by the reason."""
+        self._decided: dict[str, str] = {}
+        """The same, by node id."""
         self._stops: dict[str, str] = {}
         """The same, by node id."""
         self.refusal = ""
@@ -168,6 +175,11 @@ class Controller:
             self.stopped[why] += 1
             if self.progress is not None:
                 self.progress.leave_out()
+        elif why := why_decided(report):
+            self._decided[report.nodeid] = why
+            self.decided[why] += 1
+            if self.progress is not None:
+                self.progress.leave_out()
         elif report.skipped:
             self._skips[report.nodeid] = skip_reason(report)
             if why := why_skipped(report):
@@ -190,7 +202,10 @@ class Controller:
                 self.audit = auditing.conclude(self._config, run, self.records, self._node_ids)
                 self.ruling = auditing.rule(self.audit)
         else:
-            self.ruling = self._settings.gate.rule(self.summaries(), self.coverages, uncollected=self._uncollected)
+            against = self._hold_against_baseline()
+            self.ruling = self._settings.gate.rule(
+                self.summaries(), self.coverages, uncollected=self._uncollected, against=against
+            )
         if pytests_own == pytest.ExitCode.NO_TESTS_COLLECTED and self._settings.resume is not None and run is not None:
             pytests_own = pytest.ExitCode.OK  # everything was finished already: that is what resuming is for
         if pytests_own == pytest.ExitCode.OK and self.failed_before:
@@ -208,6 +223,37 @@ class Controller:
         ):
             return int(pytests_own)
         return self.ruling.exit_code
+
+    def between_agents(self) -> list[Comparison]:
+        """The run's first agent against each other one, where it has several; none that saw the solutions."""
+        run = self.run_dir
+        if run is None or self._settings.audit or len(self.summaries()) < 2:
+            return []
+        from pytest_webarena.results.comparing.comparison import choose, compare_all
+        from pytest_webarena.results.comparing.sides import sides_of_records
+
+        blind = [record for record in self.records if not record.privileged]
+        try:
+            return compare_all(choose([sides_of_records(run.path, run.facts(), blind)]), allow_mixed=True)
+        except UsageError:  # nothing in common, or one agent alone that saw no solutions
+            return []
+
+    def _hold_against_baseline(self) -> list[Comparison] | str:
+        """The run's agents against ``--baseline``, or why they can't be held against it."""
+        gate, run = self._settings.gate, self.run_dir
+        if gate.baseline is None or run is None or not self.records:
+            return []
+        from pytest_webarena.results.comparing.baseline import as_gated, sides_at
+        from pytest_webarena.results.comparing.comparison import choose, compare_all
+        from pytest_webarena.results.comparing.sides import sides_of_records
+
+        try:
+            sides = [sides_at(gate.baseline), sides_of_records(run.path, run.facts(), self.records)]
+            pairs = [(as_gated(one), as_gated(other)) for one, other in choose(sides)]
+            self.comparisons = compare_all(pairs, confidence=gate.confidence)
+        except UsageError as error:
+            return str(error)
+        return self.comparisons
 
     @property
     def failed_before(self) -> int:
@@ -294,12 +340,15 @@ class Controller:
         """Hold the records against the plan, and note there why trials were skipped."""
         plan = read_plan(run.path) if run is not None else {}
         if self._settings.rescore is None:
-            plan |= {trial.key: trial for trial in self._config.stash.get(PLAN, self._plan) if trial.key not in plan}
+            here = self._config.stash.get(PLAN, self._plan)
+            plan |= {trial.key: trial for trial in here if trial.key not in plan}
+            taken = {trial.key for trial in here}
             told = [
                 replace(
                     trial,
                     skipped=self._skips.get(trial.node_id, trial.skipped),
                     stopped=self._stops.get(trial.node_id, trial.stopped),
+                    decided=self._decided.get(trial.node_id, "" if trial.key in taken else trial.decided),
                 )
                 for trial in plan.values()
             ]

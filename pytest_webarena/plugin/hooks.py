@@ -15,6 +15,7 @@ from pytest_webarena.llm.prices import read_prices
 from pytest_webarena.plugin import (
     catalogue,
     collection,
+    deciding,
     planning,
     rescoring,
     resuming,
@@ -73,6 +74,7 @@ def choose(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what is not wanted, and bring what is left into order: `plugin` calls it."""
     try:
         suite_items.narrow(config, items)
+        deciding.prepare(config, items)
         selection.deselect(config, items)
         planning.check_keys(items)
         planning.check_needs(config, items)

@@ -257,6 +257,7 @@ def add_options(parser: pytest.Parser) -> None:
         help="Let thresholds hold although trials of this site or task (an id, or a pattern such as 'map.*') were "
         "skipped; repeat for several. Otherwise each planned trial without a result counts as an error.",
     )
+    _add_baseline_options(group)
     group.addoption(
         "--audit",
         action="store_true",
@@ -274,6 +275,73 @@ def add_options(parser: pytest.Parser) -> None:
     for name, default, text in _INI:
         kind: Literal["args", "string"] = "args" if isinstance(default, list) else "string"
         parser.addini(f"webarena_{name}", type=kind, default=default, help=text)
+
+
+def _add_baseline_options(group: pytest.OptionGroup) -> None:
+    group.addoption(
+        "--min-pass-rate-end",
+        choices=("mean", "low", "high"),
+        default="mean",
+        help="What has to hold --min-pass-rate: the rate, the lower end of its 95 %% interval (surely above), or "
+        "the upper one (not certain to be below) (default: mean).",
+    )
+    group.addoption(
+        "--baseline",
+        default=None,
+        metavar="FILE|RUN",
+        help="Exit with 14 when an agent is worse than in this run, or than in this file of 'webarena baseline save': "
+        "task by task, at --confidence. Errors count as with --min-pass-rate.",
+    )
+    group.addoption(
+        "--confidence",
+        type=_confidence,
+        default=None,
+        metavar="C",
+        help="Confidence of what is said of --baseline, as 95 (default: 95).",
+    )
+    group.addoption(
+        "--fail-undecided",
+        action="store_true",
+        help="Exit with 15 when nobody can tell whether an agent is worse than --baseline (default: no failure).",
+    )
+    group.addoption(
+        "--until",
+        choices=("decided",),
+        default=None,
+        help="Run two agents' trials in pairs, look after each template, and leave the rest out once it is settled "
+        "which of them is better, or that neither is by --difference. --resume runs the rest.",
+    )
+    group.addoption(
+        "--difference",
+        type=_points,
+        default=None,
+        metavar="POINTS",
+        help="With --until: the difference of success rates that matters, in percentage points (default: 5).",
+    )
+    group.addoption(
+        "--max-cost-increase",
+        type=_increase,
+        default=None,
+        metavar="SHARE",
+        help="Exit with 14 when a trial costs more dollars than in --baseline by more than this, as 20%%, and that is "
+        "no chance.",
+    )
+
+
+def _confidence(text: str) -> float:
+    value = _number(text.removesuffix("%"), "a confidence from 50 to 99.9, as 95", lambda each: 0.5 <= each < 100)
+    share = value / 100 if value > 1 else value
+    return _number(str(share), "a confidence from 50 to 99.9, as 95", lambda each: 0.5 <= each < 1)
+
+
+def _points(text: str) -> float:
+    expected = "percentage points above 0 and below 100, as 5"
+    return _number(text.removesuffix("%"), expected, lambda each: 0 < each < 100) / 100
+
+
+def _increase(text: str) -> float:
+    value = _number(text.removesuffix("%"), "a share such as 20% or 0.2", lambda each: 0 <= each < float("inf"))
+    return value / 100 if text.endswith("%") else value
 
 
 def _run_directory(text: str) -> str:

@@ -20,10 +20,12 @@ from pytest_webarena.errors import (
     Unready,
 )
 from pytest_webarena.plugin.auditing import as_expected
+from pytest_webarena.plugin.deciding import DECIDING
 from pytest_webarena.plugin.reporting import html
 from pytest_webarena.plugin.reporting.allure import report_trial
-from pytest_webarena.plugin.reporting.outcomes import SKIPPED, STOPPED
+from pytest_webarena.plugin.reporting.outcomes import DECIDED, SKIPPED, STOPPED
 from pytest_webarena.plugin.stash import SETTINGS
+from pytest_webarena.results import RunDir
 from pytest_webarena.results.wording import printable, rerun_words
 
 if TYPE_CHECKING:
@@ -52,6 +54,11 @@ def run_task(request: pytest.FixtureRequest, browser_name: str) -> None:
     needs = () if again else _needs(item.task)
     if stops is not None and (why := stops.why_not(item.key.agent, item.browser, needs)):
         _not_run(item, why)
+    if not again and DECIDING in item.config.stash:
+        info: RunInfo = request.getfixturevalue("webarena_run")
+        if why := item.config.stash[DECIDING].why_left(RunDir(info.run_dir)):
+            item.user_properties.append((DECIDED, why))
+            pytest.skip(why)
     runtime = request.getfixturevalue("webarena_rescorer" if again else "webarena_runtime")  # lazy: neither is cheap
     executor: TrialExecutor = request.getfixturevalue("webarena_executor")
     try:

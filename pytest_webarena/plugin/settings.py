@@ -72,6 +72,8 @@ class Settings:
     """The finished run to judge again; `run_dir` is then the same."""
     shard: Shard | None
     gate: Gate
+    until: float | None
+    """The difference of rates that two agents' trials are run to decide on; None: all trials are run."""
     audit: bool
     """Tasks are on trial, not agents: `agents` are then the audit's own."""
     agent_directories: tuple[Path, ...]
@@ -98,7 +100,7 @@ def read_settings(config: pytest.Config) -> Settings:
     if executable is not None and not os.access(executable, os.X_OK):
         raise UsageError(f"--browser-executable: expected an executable file, found none at {executable}")
     if audit := bool(option("--audit")):
-        for name in ("--agent", "--min-pass-rate", "--max-errors", "--allow-skipped"):
+        for name in ("--agent", "--min-pass-rate", "--max-errors", "--allow-skipped", "--baseline"):
             if option(name) not in (None, []):
                 raise UsageError(
                     f"--audit: expected no {name} beside it; it brings its own agents and its own exit code"
@@ -164,7 +166,13 @@ def read_settings(config: pytest.Config) -> Settings:
             min_pass_rate=option("--min-pass-rate"),
             max_errors=option("--max-errors"),
             allow_skipped=tuple(option("--allow-skipped")),
+            rate_end=option("--min-pass-rate-end"),
+            baseline=_baseline(config),
+            confidence=option("--confidence") or 0.95,
+            fail_undecided=option("--fail-undecided"),
+            max_cost_increase=option("--max-cost-increase"),
         ),
+        until=_until(config, agents),
         audit=audit,
         agent_directories=_agent_directories(config),
         overrides=Overrides(
@@ -202,6 +210,41 @@ def _browsers(config: pytest.Config, stored: StoredRun | None) -> tuple[str, ...
                 f"--browser: expected one beside webarena_browser_executable in the ini file, found {', '.join(given)}"
             )
     return given or (DEFAULT_BROWSER,)
+
+
+def _until(config: pytest.Config, agents: Sequence[str]) -> float | None:
+    """The difference that ``--until`` is about. `UsageError` for runs that have no such question."""
+    given: float | None = config.getoption("--difference")
+    if config.getoption("--until") is None:
+        if given is not None:
+            raise UsageError("--difference: expected --until=decided beside it, found none")
+        return None
+    for name in ("--audit", "--rescore", "--shard"):
+        if config.getoption(name):
+            raise UsageError(f"--until: expected no {name} beside it, which leaves it nothing to decide")
+    if len(agents) != 2:
+        raise UsageError(f"--until: expected two agents to decide between, found {', '.join(agents) or 'none named'}")
+    if len(config.getoption("--browser", default=None) or ()) > 1:
+        raise UsageError("--until: expected one browser, found several; run them apart")
+    if config.getoption("maxschedchunk", default=0) is None:
+        config.option.maxschedchunk = 1  # xdist's workers take trials in their order, or most run before they count
+    return given or 0.05
+
+
+def _baseline(config: pytest.Config) -> Path | None:
+    """The run or the file to hold agents against. `UsageError` for what only makes sense with one, and what is none."""
+    given: str | None = config.getoption("--baseline")
+    if given is None:
+        for name in ("--confidence", "--fail-undecided", "--max-cost-increase"):
+            if config.getoption(name) and not (name == "--confidence" and config.getoption("--until")):
+                raise UsageError(f"{name}: expected --baseline beside it, found none")
+        return None
+    path = Path(given).absolute()
+    if not path.is_file() and not (path / "run.json").is_file():
+        raise UsageError(
+            f"--baseline: expected a run directory, or a file of 'webarena baseline save', found none at {given}"
+        )
+    return path
 
 
 def _pulls(config: pytest.Config) -> Pulls:

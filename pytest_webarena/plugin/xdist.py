@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_webarena.errors import UsageError
-from pytest_webarena.plugin.stash import LEFT_OUT, PASSED_OVER, PLAN, RUN
+from pytest_webarena.plugin.stash import LEFT_OUT, PASSED_OVER, PLAN, RUN, SETTINGS
 from pytest_webarena.trials.run_info import RunInfo
 
 if TYPE_CHECKING:
@@ -105,8 +105,8 @@ def group_by_sites(config: pytest.Config, items: list[pytest.Item]) -> None:
     The scheduler gives each worker a stretch of them. So a worker stays with its sites, whose replicas are reused, and
     few apps run at a time. Other items keep their places.
     """
-    if not getattr(config, "workerinput", {}).get(_SPREAD):
-        return
+    if not getattr(config, "workerinput", {}).get(_SPREAD) or config.stash[SETTINGS].until is not None:
+        return  # --until has an order of its own
     from pytest_webarena.plugin.items import TaskItem
 
     places = [place for place, item in enumerate(items) if isinstance(item, TaskItem)]
@@ -171,7 +171,8 @@ def read_refusal(node: Any) -> str:
 
 def scheduler(config: pytest.Config, log: Any) -> object | None:
     """Work stealing in place of xdist's ``load``: tasks take long and differ, so queued chunks leave workers idle."""
-    if config.getoption("dist", "no") != "load":
+    settings = config.stash.get(SETTINGS, None)  # none in projects without tasks
+    if config.getoption("dist", "no") != "load" or (settings is not None and settings.until is not None):
         return None
     from xdist.scheduler import WorkStealingScheduling
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_webarena.agents.registry import agent_id
-from pytest_webarena.results.records import DEFAULT_BROWSER, Entrant, TrialRecord
+from pytest_webarena.results.records import DEFAULT_BROWSER, Entrant, TrialKey, TrialRecord
 from pytest_webarena.results.statistics import grouped
 
 __all__ = [
@@ -30,6 +30,7 @@ __all__ = [
     "mixed",
     "notes",
     "source_of",
+    "traits_of",
 ]
 
 RESUMED = "resumed.json"
@@ -108,19 +109,33 @@ def differences(sources: Sequence[Source]) -> list[Difference]:
     all_keys = [record.key for source in sources for record in source.records]
     values: dict[tuple[str, str, bool], dict[str, dict[str, None]]] = {}
     for source in sources:
-        # An error is beside the rate, and mostly without what would be compared.
-        judged = [record for record in source.records if record.outcome != "error"]
-        for agent, records in grouped(judged, beside=all_keys).items():
-            parts = [part for part in source.parts if _had(part, records[0].key.entrant)] or source.parts
-            for what, value, matters in (*_of_records(records), *_of_parts(parts, records)):
-                if value not in (None, ""):
-                    values.setdefault((agent, what, matters), {}).setdefault(_words(value), {})[source.name] = None
+        for agent, traits in traits_of(source, beside=all_keys).items():
+            for what, value, matters in traits:
+                values.setdefault((agent, what, matters), {}).setdefault(value, {})[source.name] = None
     found = [
         Difference(agent=agent, what=what, values={value: tuple(runs) for value, runs in by.items()}, matters=matters)
         for (agent, what, matters), by in values.items()
         if len(by) > 1
     ]
     return sorted(found, key=lambda each: not each.matters)
+
+
+def traits_of(source: Source, *, beside: Iterable[TrialKey] = ()) -> dict[str, list[tuple[str, str, bool]]]:
+    """What is compared of each agent's trials in each browser: its name, its value, and whether a rate depends on it.
+
+    By the names of `records.names_of`. ``beside`` are trials of other runs that are named together with these.
+    """
+    found: dict[str, list[tuple[str, str, bool]]] = {}
+    # An error is beside the rate, and mostly without what would be compared.
+    judged = [record for record in source.records if record.outcome != "error"]
+    for agent, records in grouped(judged, beside=beside).items():
+        parts = [part for part in source.parts if _had(part, records[0].key.entrant)] or source.parts
+        traits = (
+            (what, value, matters) for what, value, matters in (*_of_records(records), *_of_parts(parts, records))
+        )
+        told = {(what, _words(value), matters): None for what, value, matters in traits if value not in (None, "")}
+        found[agent] = list(told)
+    return found
 
 
 def _had(part: Mapping[str, Any], entrant: Entrant) -> bool:

@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 
 from pytest_webarena.results.wording import shortfall_words
 
 if TYPE_CHECKING:
-    from pytest_webarena.results import Summary
+    from pytest_webarena.results import Rate, Summary
+    from pytest_webarena.results.comparing.comparison import Comparison
     from pytest_webarena.results.plan import Coverage
 
-__all__ = ["BELOW_THRESHOLD", "NOT_VALID", "STOPPED_EARLY", "TOO_MANY_ERRORS", "Gate", "Ruling"]
+__all__ = [
+    "BELOW_THRESHOLD",
+    "NOT_VALID",
+    "STOPPED_EARLY",
+    "TOO_MANY_ERRORS",
+    "UNDECIDED",
+    "WORSE",
+    "Gate",
+    "RateEnd",
+    "Ruling",
+]
 
 BELOW_THRESHOLD = 10
 """Exit code: an agent's success rate is below ``--min-pass-rate``."""
@@ -22,6 +34,14 @@ NOT_VALID = 12
 """Exit code: ``--audit`` found a task that is not valid."""
 STOPPED_EARLY = 13
 """Exit code: an agent or a site was stopped, so trials are missing that ``--resume`` would run."""
+
+WORSE = 14
+"""Exit code: worse than ``--baseline``, or dearer than ``--max-cost-increase`` allows."""
+UNDECIDED = 15
+"""Exit code: nobody can tell whether it is worse than ``--baseline``, and ``--fail-undecided`` asks to fail then."""
+
+RateEnd = Literal["mean", "low", "high"]
+"""What has to hold ``--min-pass-rate``: the rate itself, or an end of its interval."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +63,15 @@ class Gate:
 
     allow_skipped: tuple[str, ...] = ()
     """Names of sites and tasks whose trials may be skipped."""
+    rate_end: RateEnd = "mean"
+    """With ``low`` the rate has to be above the threshold for all that one can tell, with ``high`` only not below."""
+    baseline: Path | None = None
+    """A run's directory or a baseline's file, which no agent may be worse than."""
+    confidence: float = 0.95
+    """Of what is said of the baseline."""
+    fail_undecided: bool = False
+    max_cost_increase: float | None = None
+    """By what share the dollars of a trial may grow against the baseline."""
 
     def rule(
         self,
@@ -50,6 +79,7 @@ class Gate:
         coverages: Mapping[str, Coverage] | None = None,
         *,
         uncollected: int = 0,
+        against: Sequence[Comparison] | str = (),
     ) -> Ruling | None:
         """None when nothing was asked. Every agent has to hold both thresholds, in every browser.
 
@@ -57,9 +87,10 @@ class Gate:
         counts as an error does, and where no errors are allowed for, there may be none. Errors that are the agent's own
         word, trials that it had no money left for, and those that were not run because the same error had come too
         often, count as not passed besides. ``uncollected`` is the number of
-        files and the like that could not be collected: nobody knows what they would have planned.
+        files and the like that could not be collected: nobody knows what they would have planned. ``against`` are the
+        agents held against ``baseline``, or why they can't be.
         """
-        if self.min_pass_rate is None and self.max_errors is None:
+        if self.min_pass_rate is None and self.max_errors is None and self.baseline is None:
             return None
         if uncollected:
             told = f"{uncollected} collection error{'s' * (uncollected != 1)}: nobody knows how many trials are missing"
@@ -77,8 +108,12 @@ class Gate:
                 stopped = coverages[agent].stopped if agent in coverages else 0
                 short = sum(summary.shortfalls.values()) + stopped
                 value = summary.rate.passed / (summary.rate.judged + short) if summary.rate.judged else None
-                if value is not None and value < self.min_pass_rate:
+                counted = self._counted(value, summary.rate) if value is not None else None
+                if counted is not None and counted < self.min_pass_rate:
                     message = f"{agent}: {value:.1%} passed, --min-pass-rate asks for {self.min_pass_rate:.1%}"
+                    if self.rate_end != "mean":
+                        end = "lower" if self.rate_end == "low" else "upper"
+                        message += f" of the {end} end of its interval, which is {counted:.1%}"
                     if short:
                         words = [shortfall_words(summary.shortfalls)] * bool(summary.shortfalls)
                         words += [f"{stopped} not run after errors in a row"] * bool(stopped)
@@ -86,7 +121,45 @@ class Gate:
                     if summary.rerun_passed:
                         message += f" (first verdicts count: {summary.rerun_passed} failed and passed when run again)"
                     return Ruling(exit_code=BELOW_THRESHOLD, message=message)
+        if self.baseline is not None and (ruling := self._against(against)) is not None:
+            return ruling
         return Ruling(exit_code=0, message="the thresholds hold")
+
+    def _counted(self, value: float, rate: Rate) -> float:
+        """What has to hold the threshold: what is counted as not passed takes from the interval as from the rate."""
+        if self.rate_end == "mean" or not rate.value:
+            return value
+        return rate.interval[self.rate_end == "high"] * value / rate.value
+
+    def _against(self, against: Sequence[Comparison] | str) -> Ruling | None:
+        """What keeps the run from being as good as its baseline; None when nothing does."""
+        if isinstance(against, str):
+            return Ruling(exit_code=TOO_MANY_ERRORS, message=f"--baseline: {against}")
+        from pytest_webarena.results.comparing.wording import growth_words, headline
+
+        for each in against:
+            if each.verdict == "worse":
+                return Ruling(exit_code=WORSE, message=headline(each))
+        if self.max_cost_increase is not None:
+            for each in against:
+                growth = each.growth_beyond(self.max_cost_increase)
+                if growth is None:
+                    message = (
+                        f"{each.second.name}: --max-cost-increase asks for dollars that are known on both sides, found "
+                        "trials of unknown cost; --prices makes them known, and the baseline is to be saved anew"
+                    )
+                    return Ruling(exit_code=TOO_MANY_ERRORS, message=message)
+                if growth.p <= each.alpha / 2 and growth.ratio > 1 + self.max_cost_increase:
+                    message = (
+                        f"{each.second.name} costs {growth_words(growth)} of what it did in {each.first.run}, "
+                        f"--max-cost-increase allows {self.max_cost_increase:+.0%}"
+                    )
+                    return Ruling(exit_code=WORSE, message=message)
+        if self.fail_undecided:
+            for each in against:
+                if each.verdict == "can't tell":
+                    return Ruling(exit_code=UNDECIDED, message=f"{headline(each)} (--fail-undecided)")
+        return None
 
     def _untrusted(self, agent: str, summary: Summary | None, coverage: Coverage | None) -> str | None:
         """Why the agent's rate can't be trusted; None when it can."""
@@ -96,7 +169,7 @@ class Gate:
         erred = coverage.errors + coverage.declared if coverage is not None else errors
         declared = summary.shortfalls.get("declared", 0) if summary is not None else 0
         own = f", {declared} of them declared by the agent itself" if declared else ""
-        trials = coverage.planned - coverage.allowed if coverage is not None else judged + errors
+        trials = coverage.planned - coverage.allowed - coverage.decided if coverage is not None else judged + errors
         lacking = f"{agent}: {missing} of {trials} planned trials have no result ({_missing(coverage)})"
         limit = self.max_errors or 0.0
         if erred + missing > (limit * trials if limit < 1 else limit):

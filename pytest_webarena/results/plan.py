@@ -33,6 +33,8 @@ class PlannedTrial:
     """Why it was not run, if pytest skipped it."""
     stopped: str = ""
     """Why it was not run, if its agent or its site had been stopped."""
+    decided: str = ""
+    """Why it was not needed any more, if ``--until`` left it out."""
 
     def named_by(self, names: Collection[str]) -> bool:
         """Whether one of ``names`` is a site of its task, or its task's id (``*`` stands for any text)."""
@@ -54,6 +56,8 @@ class Coverage:
     skipped: int = 0
     allowed: int = 0
     """Skipped as well, by permission (``--allow-skipped``)."""
+    decided: int = 0
+    """Not needed any more: what was asked had been settled (``--until``)."""
     not_run: int = 0
     """Never begun; or not by the agent, for the run's budget was spent."""
     stopped: int = 0
@@ -66,7 +70,7 @@ class Coverage:
     @property
     def planned(self) -> int:
         """All of them."""
-        return self.run + self.skipped + self.allowed + self.not_run
+        return self.run + self.skipped + self.allowed + self.decided + self.not_run
 
     @property
     def run(self) -> int:
@@ -127,6 +131,8 @@ def cover(
             fate = "judged" if record.outcome != "error" else "lost" if key in lost else _FATES[record.shortfall]
         elif key.folder in begun:
             fate = "lost"
+        elif plan[key].decided:
+            fate = "decided"
         elif (trial := plan[key]).skipped:
             fate = "allowed" if trial.named_by(allowed) else "skipped"
             if fate == "skipped":

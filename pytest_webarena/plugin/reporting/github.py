@@ -17,6 +17,7 @@ from pytest_webarena.workflow_commands import Level, annotation
 if TYPE_CHECKING:
     from pytest_webarena.plugin.controller import Controller
     from pytest_webarena.results import Summary, TrialRecord
+    from pytest_webarena.results.comparing.comparison import Comparison
     from pytest_webarena.results.gate import Ruling
     from pytest_webarena.results.plan import Coverage
 
@@ -89,6 +90,7 @@ def summary(
     ruling: Ruling | None,
     repository: str,
     folder: str,
+    comparisons: Sequence[Comparison] = (),
 ) -> str:
     """Markdown: a row for each agent, what the gate says, and the trials that did not pass.
 
@@ -111,6 +113,10 @@ def summary(
         if len(found) > _ROWS:
             lines += ["", f"and {len(found) - _ROWS} more: the run directory has them all"]
         lines += ["", "</details>"]
+    if comparisons:
+        from pytest_webarena.results.comparing.wording import in_markdown
+
+        lines += ["", *in_markdown(comparisons)]
     return "\n".join([*lines, ""])
 
 
@@ -140,6 +146,7 @@ def write_summary(reporter: pytest.TerminalReporter, controller: Controller, env
         ruling=controller.ruling,
         repository=_repository(environment),
         folder=folder,
+        comparisons=(*controller.between_agents(), *controller.comparisons),
     )
     try:
         with Path(path).open("a", encoding="utf-8", errors="replace") as file:

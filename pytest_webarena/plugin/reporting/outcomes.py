@@ -11,6 +11,7 @@ import pytest
 from pytest_webarena.errors import TrialError
 
 __all__ = [
+    "DECIDED",
     "SKIPPED",
     "STOPPED",
     "error_kind",
@@ -20,6 +21,7 @@ __all__ = [
     "mark_report",
     "skip_reason",
     "test_status",
+    "why_decided",
     "why_skipped",
     "why_stopped",
 ]
@@ -32,6 +34,9 @@ _VARIES = re.compile(r"\b[0-9a-f]*\d[0-9a-f]{7,}\b|\b(?:gw)?\d+(?:\.\d+)*\b")
 
 STOPPED = "stopped_because"
 """Property of a report: why the trial was not run, although all it needs was thought to be there."""
+
+DECIDED = "decided_because"
+"""Property of a report: why the trial was not needed any more (``--until``)."""
 
 _ATTRIBUTE = "webarena_error_cause"
 
@@ -98,6 +103,11 @@ def why_skipped(report: pytest.TestReport) -> str:
 def why_stopped(report: pytest.TestReport) -> str:
     """Why the trial was not run, its agent or its site having been stopped; empty for all other reports."""
     return _told(report, STOPPED)
+
+
+def why_decided(report: pytest.TestReport) -> str:
+    """Why the trial was not needed; empty for all other reports."""
+    return _told(report, DECIDED)
 
 
 def _told(report: pytest.TestReport, kind: str) -> str:

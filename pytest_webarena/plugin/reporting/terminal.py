@@ -72,7 +72,36 @@ def header(config: pytest.Config) -> str | None:
         f"webarena: agent {agents} · trials {settings.trials}{several} · sites {settings.catalogue} · grading {graded}"
     )
     return "\n".join(
-        [line, *_film_lines(settings), *(f"webarena: {line.text}" for line in judge_lines(settings.judge))]
+        [
+            line,
+            *_power_lines(settings),
+            *_film_lines(settings),
+            *(f"webarena: {line.text}" for line in judge_lines(settings.judge)),
+        ]
+    )
+
+
+def _power_lines(settings: Settings) -> Iterator[str]:
+    """How small a difference to the baseline can be found, and what that costs, before anything is spent."""
+    if settings.gate.baseline is None:
+        return
+    from pytest_webarena.errors import UsageError
+    from pytest_webarena.results.comparing.baseline import sides_at
+    from pytest_webarena.results.comparing.planning import ground_of, smallest_difference
+
+    try:
+        side = sides_at(settings.gate.baseline)[0]
+    except UsageError:
+        return  # the gate will say so
+    if not side.counts:
+        return
+    ground, confidence = ground_of(side), settings.gate.confidence
+    found = smallest_difference(ground, tasks=ground.tasks, trials=settings.trials, confidence=confidence)
+    cost = f" · about {dollars(ground.cost * ground.tasks * settings.trials)} an agent" if ground.cost else ""
+    where = shorter(settings.gate.baseline)
+    yield (
+        f"webarena: baseline {where} · its {plural(ground.tasks, 'task')} × {settings.trials} "
+        f"can show {found * 100:.1f} points{cost}"
     )
 
 
@@ -119,6 +148,7 @@ def write_summary(reporter: TerminalReporter, controller: Controller) -> None:
     lines += cut_off_lines(sum(map(run.cut_off, controller.records)))
     lines += left_out_lines(controller.left_out, failed=controller.failed_before)
     lines += skipped_lines(controller.skipped)
+    lines += comparison_lines(controller)
     lines += _gate_lines(controller.ruling)
     lines.append(Line(f"records: {shorter(run.path)} ({size_words(run.size())})"))
     _write(reporter, lines)
@@ -201,7 +231,12 @@ def coverage_lines(coverages: Iterable[Coverage]) -> Iterator[Line]:
     ways += [f"{total('declared')} declared an error by the agent"] * bool(total("declared"))
     ways += [f"{total('lost')} lost"] * bool(total("lost"))
     parts = [f"{planned} planned", f"{total('run')} run ({', '.join(ways)})"]
-    rest = {"skipped": "skipped", "allowed": "skipped (--allow-skipped)", "not_run": "not run"}
+    rest = {
+        "skipped": "skipped",
+        "allowed": "skipped (--allow-skipped)",
+        "decided": "not needed (--until)",
+        "not_run": "not run",
+    }
     parts += [f"{count} {words}" for name, words in rest.items() if (count := total(name))]
     yield from row("trials", parts, indent=0, mark="yellow" if total("missing") else "")
 
@@ -216,6 +251,21 @@ def stopped_lines(stopped: Mapping[str, int], way_on: str = "") -> Iterator[Line
             label = ""
     if stopped and way_on:
         yield Line(f"  go on with: {way_on}", "red")
+
+
+def comparison_lines(controller: Controller) -> Iterator[Line]:
+    """The run's agents held against each other, and against ``--baseline``: what can be said, in short."""
+    from pytest_webarena.results.comparing.wording import headline
+
+    for why in controller.decided:
+        for number, text in enumerate(textwrap.wrap(why, WIDTH - LABEL, break_on_hyphens=False)):
+            yield Line(f"{'until' * (not number):<{LABEL}}{text}", "bold")
+    # Intervals of fixed size don't know that somebody has looked.
+    between = [] if controller.decided else controller.between_agents()
+    for each in (*between, *controller.comparisons):
+        mark = {"better": "", "worse": "red"}.get(each.verdict, "yellow")
+        for number, text in enumerate(textwrap.wrap(headline(each), WIDTH - LABEL, break_on_hyphens=False)):
+            yield Line(f"{'compared' * (not number):<{LABEL}}{text}", mark)
 
 
 def _gate_lines(ruling: Ruling | None) -> Iterator[Line]:

@@ -1,0 +1,303 @@
+"""How often comparisons of two agents are right, by simulation: intervals, false alarms, stopping early.
+
+``python benchmarks/comparison.py [--part NAME] [--replications 4000] [--seed 1]`` draws templates, tasks and trials
+(logistic normal: templates, tasks in them and what changes between the agents have spreads of their own), asks the
+functions that ``webarena compare`` asks, and prints a line per cell. It exits with 1 if a target is missed.
+
+- ``sample``: the interval of the difference, tasks being a sample. Mean coverage at least 94 %, no cell below 92 %.
+- ``whole``: the same, the tasks being the whole set. The same targets.
+- ``alarms``: two runs of one agent. "Worse" by `difference_of` in at most 5 % (it is one side of a 95 % interval).
+- ``until``: looks after every complete template with `Watch`. False alarms of both sides together at most 5 %; at 1.5
+  times the planned effect at least 30 % fewer trials than the fixed design that finds the planned effect as often.
+- ``time``: two runs of 812 tasks with five trials each are compared in at most 3 s of processor time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import math
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from pytest_webarena.results.comparing.difference import PairedTask, difference_of, sample_interval, set_interval
+from pytest_webarena.results.comparing.sequential import Watch
+
+TASKS = (20, 50, 100, 200, 400, 800)
+TRIALS = (1, 2, 3, 5, 10)
+RATES = (0.05, 0.3, 0.5, 0.9)
+EFFECTS = (0.0, 0.1)
+SIZES = ("single", "uneven")
+"""Tasks per template: one; or in turn 1, 2, 3, 5 and 9, which is 4 on average."""
+SPREADS = ((0.0, 0.0, 0.0), (1.0, 1.0, 0.0), (1.5, 1.5, 1.0), (3.0, 3.0, 1.0))
+"""Of templates, of tasks in them, and of what differs between the agents from template to template (logits)."""
+
+PLANNED = 0.1
+"""The effect for which `Watch` sets its stakes."""
+LONGEST = 1000
+"""Tasks that the longest run with `Watch` has."""
+
+POINTS, WEIGHTS = np.polynomial.hermite_e.hermegauss(80)
+WEIGHTS = WEIGHTS / WEIGHTS.sum()
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A design and a truth."""
+
+    tasks: int
+    trials: int
+    size: str
+    rate: float
+    effect: float
+    spread: tuple[float, float, float]
+
+
+def chance(logit: np.ndarray | float) -> np.ndarray:
+    return 1 / (1 + np.exp(-np.asarray(logit)))
+
+
+def mean_rate(centre: float, spread: float) -> float:
+    """Of a population of tasks."""
+    return float((WEIGHTS * chance(centre + spread * POINTS)).sum())
+
+
+def centre_of(rate: float, spread: float) -> float:
+    low, high = -30.0, 30.0
+    for _ in range(80):
+        middle = (low + high) / 2
+        low, high = (middle, high) if mean_rate(middle, spread) < rate else (low, middle)
+    return (low + high) / 2
+
+
+def sizes_of(tasks: int, size: str) -> np.ndarray:
+    if size == "single":
+        return np.ones(tasks, dtype=int)
+    found, turn = [], itertools.cycle((1, 2, 3, 5, 9))
+    while sum(found) < tasks:
+        found.append(min(next(turn), tasks - sum(found)))
+    return np.array(found)
+
+
+def chances(
+    random: np.random.Generator, cell: Cell, replications: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
+    """Both agents' chances at each task, which template each is of, and the true difference."""
+    templates, tasks, change = cell.spread
+    sizes = sizes_of(cell.tasks, cell.size)
+    of = np.repeat(np.arange(len(sizes)), sizes)
+    first = centre_of(cell.rate, float(np.hypot(templates, tasks)))
+    other = cell.rate + cell.effect if cell.rate + cell.effect < 0.99 else cell.rate - cell.effect
+    spread = float(np.sqrt(templates**2 + tasks**2 + change**2))
+    second = centre_of(other, spread)
+    common = (
+        random.normal(0, templates, (replications, len(sizes)))[:, of]
+        + random.normal(0, tasks, (replications, cell.tasks))
+    )  # fmt: skip
+    moved = random.normal(0, change, (replications, len(sizes)))[:, of]
+    truth = mean_rate(second, spread) - mean_rate(first, float(np.hypot(templates, tasks)))
+    return chance(first + common), chance(second + common + moved), of, truth
+
+
+def sample_intervals(
+    first: np.ndarray, second: np.ndarray, of: np.ndarray, trials: int
+) -> Iterator[tuple[float, float]]:
+    """What `difference_of` says of each replication; its sums made by NumPy, held against it for the first one."""
+    count, clusters = len(of), int(of.max()) + 1
+    a, b = first / trials, second / trials
+    difference = b - a
+    starts = np.flatnonzero(np.diff(of, prepend=-1))
+    sums, sizes = np.add.reduceat(difference, starts, axis=1), np.bincount(of)
+    mean = difference.mean(axis=1)
+    between = clusters / (clusters - 1) * ((sums - mean[:, None] * sizes) ** 2).sum(axis=1) / count**2
+    gains, losses = (b * (1 - a)).mean(axis=1), (a * (1 - b)).mean(axis=1)
+    alike = count**2 / float((sizes**2).sum())
+    for row in range(len(first)):
+        found = sample_interval(
+            float(gains[row]), float(losses[row]), float(between[row]), trials=count * trials, clusters=alike,
+            confidence=0.95,
+        )  # fmt: skip
+        if row == 0:
+            assert np.allclose(found, difference_of(pairs(first[0], second[0], of, trials)).sample, atol=1e-9)
+        yield found
+
+
+def pairs(first: np.ndarray, second: np.ndarray, of: np.ndarray, trials: int) -> list[PairedTask]:
+    return [
+        PairedTask(task=str(n), cluster=int(of[n]), passed=(int(first[n]), int(second[n])), judged=(trials, trials))
+        for n in range(len(of))
+    ]
+
+
+def set_intervals(first: np.ndarray, second: np.ndarray, of: np.ndarray, trials: int) -> Iterator[tuple[float, float]]:
+    """As `sample_intervals`, for tasks that are the whole set."""
+    count = len(of)
+    rates = np.stack([first, second]) / trials
+    parts = rates * (1 - rates) / (trials - 1)
+    both, squares = parts.sum(axis=0), (parts**2).sum(axis=0) / (trials - 1)
+    mean = (rates[1] - rates[0]).mean(axis=1)
+    total, below = both.sum(axis=1), squares.sum(axis=1)
+    for row in range(len(first)):
+        freedom = float(total[row] ** 2 / below[row]) if below[row] else 0.0
+        found = set_interval(
+            float(mean[row]), float(total[row]) / count**2, trials=count * trials, freedom=freedom, confidence=0.95
+        )
+        if row == 0:
+            assert np.allclose(found, difference_of(pairs(first[0], second[0], of, trials)).whole, atol=1e-9)
+        yield found
+
+
+def grid(
+    tasks: tuple[int, ...], *, trials: tuple[int, ...] = TRIALS, effects: tuple[float, ...] = EFFECTS
+) -> Iterator[Cell]:
+    for values in itertools.product(tasks, trials, SIZES, RATES, effects, SPREADS):
+        yield Cell(*values)
+
+
+def cover_sample(random: np.random.Generator, cell: Cell, replications: int) -> float:
+    first, second, of, truth = chances(random, cell, replications)
+    a, b = random.binomial(cell.trials, first), random.binomial(cell.trials, second)
+    held = [low <= truth <= high for low, high in sample_intervals(a, b, of, cell.trials)]
+    return sum(held) / replications
+
+
+def cover_whole(random: np.random.Generator, cell: Cell, replications: int) -> float:
+    """One set of tasks, drawn once, tried anew in each replication."""
+    first, second, of, _ = chances(random, cell, 1)
+    truth = float((second - first).mean())
+    shape = (replications, cell.tasks)
+    a, b = random.binomial(cell.trials, first, shape), random.binomial(cell.trials, second, shape)
+    intervals = set_intervals(a, b, of, cell.trials) if cell.trials > 1 else sample_intervals(a, b, of, 1)
+    return sum(low <= truth <= high for low, high in intervals) / replications
+
+
+def alarms(random: np.random.Generator, cell: Cell, replications: int) -> float:
+    """Of two runs of one agent at the same tasks, how often one is called worse: the gate's false alarms."""
+    first, _, of, _ = chances(random, cell, replications)
+    a, b = random.binomial(cell.trials, first), random.binomial(cell.trials, first)
+    return sum(high < 0 for _, high in sample_intervals(a, b, of, cell.trials)) / replications
+
+
+def report(name: str, found: dict[Cell, float], *, worst: Callable[[float], float] = lambda value: value) -> None:
+    values = list(found.values())
+    print(f"{name}: {len(values)} cells, mean {sum(values) / len(values):.2%}, {min(values):.2%} to {max(values):.2%}")
+    for trials in sorted({cell.trials for cell in found}):
+        some = [value for cell, value in found.items() if cell.trials == trials]
+        print(f"  {trials:2} trials: mean {sum(some) / len(some):.2%}, {min(some):.2%} to {max(some):.2%}")
+    for cell, value in sorted(found.items(), key=lambda each: worst(each[1]))[:8]:
+        print(f"  {value:.2%}  {cell}")
+
+
+def settled_after(a: np.ndarray, b: np.ndarray, of: np.ndarray, trials: int) -> Iterator[tuple[str, int]]:
+    """What `Watch` says of each replication, and after how many tasks; all of them where it says nothing."""
+    ends = [*np.flatnonzero(np.diff(of)) + 1, len(of)]
+    for first, second in zip(a, b, strict=True):
+        watch, start, said = Watch(difference=PLANNED), 0, ""
+        differences = ((second - first) / trials).tolist()
+        for end in ends:
+            said = watch.add(differences[start:end])
+            start = end
+            if said:
+                break
+        yield said, int(start)
+
+
+def until(random: np.random.Generator, replications: int, trials: int, spread: tuple[float, float, float]) -> bool:
+    """One design, looked at after every template; prints its line. Whether the targets are met."""
+
+    def draw(effect: float, tasks: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        cell = Cell(tasks, trials, "uneven", 0.4, effect, spread)
+        first, second, of, _ = chances(random, cell, replications)
+        if not effect:
+            second = first  # one agent twice
+        return random.binomial(trials, first), random.binomial(trials, second), of
+
+    a, b, of = draw(PLANNED, LONGEST)
+    fixed = LONGEST
+    for tasks in range(40, LONGEST, 20):  # the fixed design that finds the planned effect in 80 %
+        found = sample_intervals(a[:, :tasks], b[:, :tasks], of[:tasks], trials)
+        if sum(low > 0 for low, _ in found) >= 0.8 * replications:
+            fixed = tasks
+            break
+    runs = list(settled_after(a, b, of, trials))
+    better = sorted(tasks for said, tasks in runs if said == "better")
+    enough = better[math.ceil(0.8 * replications) - 1] if len(better) >= 0.8 * replications else LONGEST
+    planned = sum(min(tasks, enough) for _, tasks in runs) / replications
+    larger = sum(min(tasks, enough) for _, tasks in settled_after(*draw(1.5 * PLANNED, enough), trials)) / replications
+    alike = list(settled_after(*draw(0.0, enough), trials))
+    alarms = sum(said in ("better", "worse") for said, _ in alike) / replications
+    none = sum(tasks for _, tasks in alike) / replications
+    saved = 1 - larger / fixed
+    print(
+        f"  {trials} trials, spread {spread}: fixed design {fixed} tasks; at most {enough} for equal power; "
+        f"on average {planned:.0f} at the planned effect ({1 - planned / fixed:.0%} saved), {larger:.0f} at 1.5 times "
+        f"({saved:.0%} saved), {none:.0f} at none; false alarms {alarms:.2%}",
+        flush=True,
+    )
+    return saved >= 0.3 and alarms <= 0.05
+
+
+def timed(random: np.random.Generator) -> float:
+    """Seconds of processor time to compare two runs of 812 × 5 trials, from their counts to all that is printed."""
+    from pytest_webarena.results.comparing.significance import flip_test_of
+
+    of = np.repeat(np.arange(len(sizes_of(812, "uneven"))), sizes_of(812, "uneven"))
+    first, second = random.binomial(5, 0.4, 812), random.binomial(5, 0.45, 812)
+    began = time.process_time()
+    tasks = pairs(first, second, of, 5)
+    difference_of(tasks)
+    flip_test_of(tasks)
+    return time.process_time() - began
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--part", choices=("sample", "whole", "alarms", "until", "time"), action="append")
+    parser.add_argument("--replications", type=int, default=4000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--tasks", type=int, nargs="+", default=TASKS)
+    parser.add_argument(
+        "--cells", type=Path, metavar="FILE", help="write each cell's figure there, a line of JSON each"
+    )
+    options = parser.parse_args()
+    parts, missed = options.part or ["sample", "whole", "alarms", "until", "time"], []
+    measures: dict[str, Callable[[np.random.Generator, Cell, int], float]] = {
+        "sample": cover_sample, "whole": cover_whole, "alarms": alarms
+    }  # fmt: skip
+    for part in parts:
+        random = np.random.default_rng([options.seed, list(measures).index(part) if part in measures else 9])
+        if part == "until":
+            print("until:")
+            designs = itertools.product((1, 3), SPREADS[1:3])
+            met = [until(random, options.replications, *design) for design in designs]
+            missed += ["until"] * (not all(met))
+            continue
+        if part == "time":
+            seconds = timed(random)
+            print(f"time: {seconds:.2f} s of processor time for 2 × 812 × 5 trials")
+            missed += ["time"] * (seconds > 3)
+            continue
+        found: dict[Cell, float] = {}
+        for cell in grid(tuple(options.tasks), effects=(0.0,) if part == "alarms" else EFFECTS):
+            found[cell] = measures[part](random, cell, options.replications)
+            if options.cells:
+                with options.cells.open("a", encoding="utf-8") as file:
+                    file.write(json.dumps({"part": part, **vars(cell), "value": found[cell]}) + "\n")
+        report(part, found, worst=(lambda value: -value) if part == "alarms" else (lambda value: value))
+        values = list(found.values())
+        if part == "alarms":
+            missed += [part] * (max(values) > 0.05)
+        else:
+            missed += [part] * (sum(values) / len(values) < 0.94 or min(values) < 0.92)
+    print(f"missed: {', '.join(missed)}" if missed else "all targets are met")
+    return int(bool(missed))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,147 @@
+"""Baselines: what a run came to, in a small file that can be committed and held against later runs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from pytest_webarena.errors import UsageError
+from pytest_webarena.results.comparing.sides import Side, SideTask, Trait, Try, sides_of
+from pytest_webarena.results.files import write_atomically
+from pytest_webarena.results.records import Outcome
+
+__all__ = ["BASELINE_VERSION", "as_gated", "read_baseline", "save_baseline", "sides_at"]
+
+BASELINE_VERSION = 1
+_KIND = "pytest-webarena baseline"
+_LETTERS: Mapping[Outcome, str] = {"passed": "p", "failed": "f", "error": "e"}
+_OUTCOMES: Mapping[str, Outcome] = {letter: outcome for outcome, letter in _LETTERS.items()}
+_SHORT = "s"
+"""An error that a gate counts as not passed."""
+_JUDGED = "j"
+
+
+def sides_at(path: Path, *, label: str = "") -> list[Side]:
+    """The sides of a run directory or of a baseline's file. `UsageError` when it is neither."""
+    return read_baseline(path, label=label) if path.is_file() else sides_of(path, label=label)
+
+
+def save_baseline(sides: Sequence[Side], target: Path) -> int:
+    """Write what ``sides`` came to, a task a line so that changes can be read; its size in bytes."""
+    lines = []
+    for side in sides:
+        tasks = ",\n".join(json.dumps(_task(side.tasks[name]), ensure_ascii=False) for name in sorted(side.tasks))
+        # Tasks tell their digests themselves, and where somebody's site runs is nobody's business.
+        traits = [each for each in side.traits if not each[0].startswith(("digest of the task ", "site_urls"))]
+        head = {"name": side.name, "agent": side.agent, "browser": side.browser, "run": side.run, "traits": traits}
+        lines.append(f'{json.dumps(head, ensure_ascii=False)[:-1]}, "tasks": [\n{tasks}\n]}}')
+    text = f'{{"kind": "{_KIND}", "version": {BASELINE_VERSION}, "sides": [\n' + ",\n".join(lines) + "\n]}\n"
+    target.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(target, text)
+    return len(text.encode())
+
+
+def _task(task: SideTask) -> dict[str, Any]:
+    known: dict[str, Any] = {
+        "task": task.task,
+        "cluster": task.cluster,
+        "digest": task.digest,
+        "sites": list(task.sites),
+        "category": task.category,
+        "tags": list(task.tags),
+        "outcomes": " ".join(
+            f"{each.trial}{_LETTERS[each.outcome]}{_SHORT * each.counts}{_JUDGED * each.judge}" for each in task.tries
+        ),
+        "cost": [round(each.cost, 6) if each.cost is not None else None for each in task.tries],
+        "tokens": [each.tokens for each in task.tries],
+        "steps": [each.steps for each in task.tries],
+        "seconds": [round(each.seconds, 1) for each in task.tries],
+    }
+    if all(value is None for value in known["cost"]):
+        del known["cost"]
+    if all(value is None for value in known["tokens"]):
+        del known["tokens"]
+    return {name: value for name, value in known.items() if value not in ("", [])}
+
+
+def read_baseline(path: Path, *, label: str = "") -> list[Side]:
+    """What `save_baseline` wrote. `UsageError` says what is wrong with a file that can't be read."""
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageError(f"{path}: expected a run directory or a baseline, found none: {error.strerror}") from None
+    except ValueError as error:
+        raise UsageError(f"{path}: expected a baseline, found a file that is no JSON: {error}") from None
+    if not isinstance(data, dict) or data.get("kind") != _KIND:
+        raise UsageError(f"{path}: expected a baseline, as 'webarena baseline save' writes it, found other JSON")
+    if not isinstance(data.get("version"), int) or data["version"] > BASELINE_VERSION:
+        raise UsageError(
+            f"{path}: expected a baseline of version {BASELINE_VERSION} or older, found {data.get('version')!r}; "
+            "a newer pytest-webarena wrote it"
+        )
+    try:
+        sides = [_side(each, label or path.name) for each in data["sides"]]
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise UsageError(f"{path}: expected a baseline, found one that is damaged: {error!r}") from None
+    if not sides:
+        raise UsageError(f"{path}: expected a baseline with an agent, found none")
+    return sides
+
+
+def _side(data: Mapping[str, Any], run: str) -> Side:
+    tasks = [_read_task(each) for each in data["tasks"]]
+    traits: list[Trait] = [(str(what), str(value), bool(matters)) for what, value, matters in data["traits"]]
+    return Side(
+        name=str(data["name"]),
+        agent=str(data["agent"]),
+        browser=str(data["browser"]),
+        run=run,
+        tasks={task.task: task for task in tasks},
+        traits=tuple(traits),
+        order=tuple(task.task for task in tasks),
+    )
+
+
+def _read_task(data: Mapping[str, Any]) -> SideTask:
+    told = data["outcomes"].split()
+    nothing = [None] * len(told)
+    tries = [
+        Try(
+            trial=int(each.rstrip("pfesj")),
+            outcome=_OUTCOMES[each.lstrip("0123456789")[0]],
+            counts=_SHORT in each,
+            judge=_JUDGED in each,
+            cost=cost,
+            tokens=tokens,
+            steps=steps,
+            seconds=seconds,
+        )
+        for each, cost, tokens, steps, seconds in zip(
+            told, data.get("cost", nothing), data.get("tokens", nothing), data["steps"], data["seconds"], strict=True
+        )
+    ]
+    return SideTask(
+        task=str(data["task"]),
+        cluster=str(data["cluster"]),
+        digest=str(data.get("digest", "")),
+        sites=tuple(data.get("sites", ())),
+        category=str(data.get("category", "")),
+        tags=tuple(data.get("tags", ())),
+        tries=tuple(tries),
+    )
+
+
+def as_gated(side: Side) -> Side:
+    """The side as a gate sees it: errors that are the agent's own doing have not passed."""
+    if not any(each.counts for each in side.tries):
+        return side
+    tasks = {
+        name: replace(
+            task, tries=tuple(replace(each, outcome="failed") if each.counts else each for each in task.tries)
+        )
+        for name, task in side.tasks.items()
+    }
+    return replace(side, tasks=tasks)

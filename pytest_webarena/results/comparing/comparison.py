@@ -1,0 +1,364 @@
+"""Two sides held against each other: the difference, where it is, tasks won and lost, how else the runs differ."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from pytest_webarena.errors import UsageError
+from pytest_webarena.results.comparing.difference import Difference, PairedTask, difference_of
+from pytest_webarena.results.comparing.doubts import bounds, difference_bounds
+from pytest_webarena.results.comparing.effort import MEASURES, Effort, Growth, Measure, effort_of, growth_of
+from pytest_webarena.results.comparing.repeats import Spread, flaky, pass_all, pass_any, spread_of
+from pytest_webarena.results.comparing.sides import Side, SideTask, Try, paired
+from pytest_webarena.results.comparing.significance import flip_test_of, holm, mcnemar
+from pytest_webarena.text import shorten
+
+__all__ = [
+    "Comparison",
+    "Fate",
+    "Group",
+    "TaskFate",
+    "Verdict",
+    "about",
+    "choose",
+    "compare",
+    "compare_all",
+]
+
+Verdict = Literal["better", "worse", "can't tell"]
+Fate = Literal["won", "lost", "undecided", "same"]
+
+_MEANT = ("model", "digest of the agent")
+"""What comparisons are about: told, and no more."""
+_ANOTHER_QUESTION = ("--grading", "--sites", "--answer-format", "judge", "manifest of the site")
+"""Where these differ, a difference of rates says nothing of the agents."""
+_SHOWN = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskFate:
+    """How one task went on both sides."""
+
+    task: str
+    fate: Fate
+    """``won``: the second side alone, in all of its trials; ``lost``: the first side alone; ``undecided``: other rates,
+    but neither always one way; ``same``: equal rates."""
+    first: SideTask
+    second: SideTask
+
+    @property
+    def pair(self) -> tuple[Try, Try]:
+        """A trial of each that shows it: where rates differ, one that passed and one that failed."""
+        rates = (self.first.passed / self.first.judged, self.second.passed / self.second.judged)
+        wanted = ("failed", "passed") if rates[1] >= rates[0] else ("passed", "failed")
+        return _one(self.first, wanted[0]), _one(self.second, wanted[1])
+
+
+def _one(task: SideTask, outcome: str) -> Try:
+    judged = [each for each in task.tries if each.outcome != "error"]
+    return next((each for each in judged if each.outcome == outcome), judged[0])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """The difference on some of the tasks."""
+
+    kind: Literal["site", "category", "tag"]
+    name: str
+    difference: Difference
+    p: float
+    adjusted: float
+    """By Holm, among all groups of its kind."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """What came of holding two sides against each other."""
+
+    first: Side
+    second: Side
+    difference: Difference
+    p: float
+    """Of the test that neither is better: signs of whole clusters flipped; McNemar's where all is single."""
+    adjusted: float
+    """By Holm, among all comparisons made together."""
+    alpha: float
+    """How often a difference may be found where there is none, among all comparisons made together."""
+    test: str
+    """Which test it was."""
+    groups: tuple[Group, ...]
+    fates: tuple[TaskFate, ...]
+    transitions: Mapping[tuple[bool, bool], int]
+    """Of pairs of trials with the same number, how many passed (first, second)."""
+    left_out: Mapping[str, tuple[str, ...]]
+    """Tasks that can't be compared, by the reason."""
+    differing: tuple[str, ...]
+    """How else the runs differ."""
+    changed: tuple[str, ...]
+    """What is compared: agents, models."""
+    forced: tuple[str, ...] = ()
+    """Differences that make it no comparison, told because it was asked for all the same."""
+    bounds: tuple[float, float] = (-1.0, 1.0)
+    """The difference of rates at its worst and at its best, if trials without a verdict had ended so."""
+    growth: Mapping[Measure, Growth]
+    efforts: tuple[Mapping[Measure, Effort], Mapping[Measure, Effort]]
+
+    @property
+    def verdict(self) -> Verdict:
+        """What can be said of tasks like these, which are a sample: interval and test have to agree."""
+        if self.adjusted > self.alpha + 1e-12:
+            return "can't tell"
+        return _word(self.difference.decided())
+
+    @property
+    def verdict_here(self) -> Verdict:
+        """What can be said of these very tasks, taken for the whole set."""
+        return _word(self.difference.decided(whole=True))
+
+    def growth_beyond(self, allowed: float) -> Growth | None:
+        """How the dollars of a trial grew, tested against what is allowed; None where they are not known."""
+        tasks = [each.task for each in self.fates]
+        known = [effort.get("cost") for effort in self.efforts]
+        if any(each is None or each.unknown for each in known):
+            return None
+        return growth_of(self.first, self.second, tasks, "cost", allowed=allowed, confidence=self.difference.confidence)
+
+    def of(self, fate: Fate) -> list[TaskFate]:
+        """Tasks that went so."""
+        return [each for each in self.fates if each.fate == fate]
+
+
+def _word(sign: int) -> Verdict:
+    return "better" if sign > 0 else "worse" if sign < 0 else "can't tell"
+
+
+def about(side: Side) -> dict[str, object]:
+    """What several trials of each task tell of one side: pass@k, pass^k, flaky tasks, spread."""
+    most = max((judged for _, judged in side.counts), default=1)
+    ks = [k for k in dict.fromkeys((1, 2, 3, 5, 10, most)) if k <= most]
+    spread: Spread | None = spread_of(side.counts)
+    named = {name: (task.passed, task.judged) for name, task in side.tasks.items()}
+    return {
+        "pass_any": {k: pass_any(side.counts, k) for k in sorted(ks)},
+        "pass_all": {k: pass_all(side.counts, k) for k in sorted(ks)},
+        "flaky": flaky(named),
+        "chance_share": spread.share if spread else None,
+    }
+
+
+def choose(sides: Sequence[Sequence[Side]], agents: Sequence[str] = ()) -> list[tuple[Side, Side]]:
+    """Which sides of the runs are held against which; `UsageError` where nobody can know.
+
+    Of one run: its first agent against each other one. Of several: each agent of the later runs against the same one
+    of the first run; against the only one there, if there is none of that name. ``agents`` chooses among them; the
+    first one named is what the others are held against.
+    """
+    known = list(dict.fromkeys(side.name for run in sides for side in run))
+    for name in agents:
+        if name not in known and not any(side.agent == name for run in sides for side in run):
+            raise UsageError(f"--agent: expected one of {', '.join(known)}, found {name!r}")
+
+    def kept(run: Sequence[Side]) -> list[Side]:
+        if not agents:
+            return list(run)
+        some = [side for side in run if side.name in agents or side.agent in agents]
+        return sorted(some, key=lambda side: min(place(side.name), place(side.agent)))
+
+    def place(name: str) -> int:
+        return agents.index(name) if name in agents else len(agents)
+
+    chosen = [kept(run) for run in sides]
+    if len(sides) == 1:
+        if len(chosen[0]) < 2:
+            raise UsageError(f"expected two runs, or one of several agents, found {_listed(sides[0])} alone")
+        return [(chosen[0][0], other) for other in chosen[0][1:]]
+    found: list[tuple[Side, Side]] = []
+    for run in chosen[1:]:
+        for side in run:
+            same = [each for each in chosen[0] if (each.agent, each.browser) == (side.agent, side.browser)]
+            if not same and len(chosen[0]) != 1:
+                raise UsageError(
+                    f"expected an agent of {sides[0][0].run} to hold {side.name} of {side.run} against, found "
+                    f"{_listed(sides[0])}; choose with --agent"
+                )
+            found.append(((same or chosen[0])[0], side))
+    if not found:
+        raise UsageError(f"--agent: expected agents of both runs, found {', '.join(agents)}")
+    return found
+
+
+def _listed(run: Sequence[Side]) -> str:
+    return " and ".join(side.name for side in run) or "none"
+
+
+def compare_all(
+    pairs: Sequence[tuple[Side, Side]], *, confidence: float = 0.95, allow_mixed: bool = False
+) -> list[Comparison]:
+    """Each of ``pairs``; with several, p-values know of it (Holm), and intervals hold together (Bonferroni)."""
+    level = 1 - (1 - confidence) / max(1, len(pairs))
+    found = [compare(*pair, confidence=level, allow_mixed=allow_mixed) for pair in pairs]
+    adjusted = holm({number: each.p for number, each in enumerate(found)})
+    return [replace(each, adjusted=adjusted[number], alpha=1 - confidence) for number, each in enumerate(found)]
+
+
+def compare(first: Side, second: Side, *, confidence: float = 0.95, allow_mixed: bool = False) -> Comparison:
+    """``second`` against ``first``. `UsageError` where that is no comparison, unless ``allow_mixed`` asks for it."""
+    changed, differing, refused = _differences(first, second)
+    if refused and not allow_mixed:
+        raise UsageError(_refusal(f"{first.name} of {first.run} and {second.name} of {second.run}", refused))
+    left_out: dict[str, list[str]] = {}
+    common = []
+    for name in dict.fromkeys((*first.tasks, *second.tasks)):
+        one, other = first.tasks.get(name), second.tasks.get(name)
+        if one is None or other is None:
+            left_out.setdefault(f"only in {second.run if one is None else first.run}", []).append(name)
+        elif one.digest and other.digest and one.digest != other.digest:
+            left_out.setdefault("edited between the runs", []).append(name)
+        elif not one.judged or not other.judged:
+            left_out.setdefault("without a verdict on one side", []).append(name)
+        else:
+            common.append(name)
+    if not common:
+        reasons = "; ".join(f"{len(names)} {reason}" for reason, names in left_out.items())
+        raise UsageError(
+            f"expected tasks that both {first.name} of {first.run} and {second.name} of {second.run} have verdicts of, "
+            f"found none ({reasons})"
+        )
+    tasks = paired(first, second, common)
+    single = all(each.judged == (1, 1) for each in tasks) and len({each.cluster for each in tasks}) == len(tasks)
+    if single:
+        gains = sum(each.difference > 0 for each in tasks)
+        p, test = mcnemar(gains, sum(each.difference < 0 for each in tasks)), "exact McNemar test"
+    else:
+        p, test = flip_test_of(tasks), "sign flips of whole templates"
+    growth = {measure: growth_of(first, second, common, measure, confidence=confidence) for measure in MEASURES}
+    efforts = tuple(
+        {measure: effort for measure in MEASURES if (effort := effort_of(_only(side, common), measure)) is not None}
+        for side in (first, second)
+    )
+    return Comparison(
+        first=first,
+        second=second,
+        difference=difference_of(tasks, confidence=confidence),
+        p=p,
+        adjusted=p,
+        alpha=1 - confidence,
+        test=test,
+        groups=tuple(_groups(first, tasks, confidence)),
+        fates=tuple(sorted((_fate(first.tasks[name], second.tasks[name]) for name in common), key=_least_alike)),
+        transitions=_transitions(first, second, common),
+        left_out={reason: tuple(names) for reason, names in left_out.items()},
+        differing=tuple(differing),
+        changed=tuple(changed),
+        forced=tuple(refused),
+        bounds=difference_bounds(_bounds(first, common), _bounds(second, common)),
+        growth={measure: found for measure, found in growth.items() if found is not None},
+        efforts=(efforts[0], efforts[1]),
+    )
+
+
+def _only(side: Side, tasks: Iterable[str]) -> Side:
+    return replace(side, tasks={name: side.tasks[name] for name in tasks})
+
+
+def _bounds(side: Side, tasks: Iterable[str]) -> tuple[float, float]:
+    kept = [side.tasks[name] for name in tasks]
+    return bounds(
+        sum(task.passed for task in kept),
+        sum(task.judged for task in kept),
+        sum(len(task.tries) - task.judged for task in kept),
+    )
+
+
+def _fate(one: SideTask, other: SideTask) -> TaskFate:
+    rates = one.passed / one.judged, other.passed / other.judged
+    fate: Fate = "same" if rates[0] == rates[1] else "undecided"
+    if rates in ((0.0, 1.0), (1.0, 0.0)):
+        fate = "won" if rates[1] else "lost"
+    return TaskFate(task=one.task, fate=fate, first=one, second=other)
+
+
+def _least_alike(each: TaskFate) -> tuple[float, str]:
+    return -abs(each.second.passed / each.second.judged - each.first.passed / each.first.judged), each.task
+
+
+def _transitions(first: Side, second: Side, tasks: Iterable[str]) -> dict[tuple[bool, bool], int]:
+    found = {(one, other): 0 for one in (True, False) for other in (True, False)}
+    for name in tasks:
+        others = {each.trial: each.outcome for each in second.tasks[name].tries if each.outcome != "error"}
+        for each in first.tasks[name].tries:
+            if each.outcome != "error" and each.trial in others:
+                found[each.outcome == "passed", others[each.trial] == "passed"] += 1
+    return found
+
+
+def _groups(side: Side, tasks: Sequence[PairedTask], confidence: float) -> list[Group]:
+    kinds: dict[Literal["site", "category", "tag"], Callable[[SideTask], Iterable[str]]] = {
+        "site": lambda task: task.sites,
+        "category": lambda task: [task.category] * bool(task.category),
+        "tag": lambda task: task.tags,
+    }
+    found: list[Group] = []
+    for kind, names_of in kinds.items():
+        members: dict[str, list[PairedTask]] = {}
+        for task in tasks:
+            for name in dict.fromkeys(names_of(side.tasks[task.task])):
+                members.setdefault(name, []).append(task)
+        members = {name: some for name, some in sorted(members.items()) if len(some) < len(tasks)}
+        values = {name: flip_test_of(some) for name, some in members.items()}
+        adjusted = holm(values)
+        found += [
+            Group(
+                kind=kind,
+                name=name,
+                difference=difference_of(some, confidence=confidence),
+                p=values[name],
+                adjusted=adjusted[name],
+            )
+            for name, some in members.items()
+        ]
+    return found
+
+
+def _differences(first: Side, second: Side) -> tuple[list[str], list[str], list[str]]:
+    """What is compared, what else differs, and what makes it no comparison, each as a line."""
+    values: tuple[dict[str, dict[str, None]], dict[str, dict[str, None]]] = ({}, {})
+    matters: dict[str, bool] = {}
+    for place, side in enumerate((first, second)):
+        for what, value, weight in side.traits:
+            values[place].setdefault(what, {})[value] = None
+            matters[what] = matters.get(what, False) or weight
+    changed, differing, refused = [], [], []
+    for what, matter in sorted(matters.items(), key=lambda each: not each[1]):
+        one, other = tuple(values[0].get(what, ())), tuple(values[1].get(what, ()))
+        if what.startswith("digest of the task ") or set(one) == set(other):
+            continue
+        line = f"{what}: {_told(one)} → {_told(other)}"
+        if what in _MEANT:
+            changed.append(line)
+        elif not one or not other:
+            if matter:
+                differing.append(line)
+        elif what.startswith(_ANOTHER_QUESTION):
+            refused.append(line)
+        else:
+            differing.append(line)
+    if first.browser != second.browser:
+        differing.insert(0, f"browser: {first.browser} → {second.browser}")
+    return changed, differing, refused
+
+
+def _told(values: Sequence[str]) -> str:
+    return " / ".join(shorten(each, 60) for each in values) or "not told"
+
+
+def _refusal(who: str, refused: Sequence[str]) -> str:
+    more = [f"and {len(refused) - _SHOWN} more"] if len(refused) > _SHOWN else []
+    return (
+        f"expected runs that asked the same of their agents, found differences between {who}:\n"
+        + "".join(f"  {line}\n" for line in [*refused[:_SHOWN], *more])
+        + "Run one of them anew, or judge both by one grading (pytest --rescore); --allow-mixed compares them all the "
+        "same and says so"
+    )

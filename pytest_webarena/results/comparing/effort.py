@@ -1,0 +1,154 @@
+"""What success and failure cost: dollars, tokens, steps and seconds, with quantiles, and whether they grew."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from pytest_webarena.results.comparing.quantiles import student_quantile, student_tail
+from pytest_webarena.results.comparing.sides import Side, Try
+
+__all__ = ["MEASURES", "Effort", "Growth", "Measure", "effort_of", "frontier", "growth_of", "quantile"]
+
+Measure = Literal["cost", "tokens", "steps", "seconds"]
+MEASURES: tuple[Measure, ...] = ("cost", "tokens", "steps", "seconds")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Effort:
+    """One measure of one side's judged trials."""
+
+    measure: Measure
+    trials: int
+    """Judged trials of which it is known."""
+    unknown: int
+    """Judged trials of which it is not."""
+    total: float
+    per_trial: float
+    per_success: float | None
+    """All that was used, failures included, over the successes; None without any."""
+    passed: float | None
+    """Mean of the trials that passed."""
+    failed: float | None
+    """Mean of the trials that failed."""
+    quantiles: tuple[float, float, float]
+    """Half, nine of ten and all of the trials need no more."""
+
+
+def effort_of(side: Side, measure: Measure) -> Effort | None:
+    """None where nothing is known of it."""
+    judged = [each for each in side.tries if each.outcome != "error"]
+    known = [(each, value) for each in judged if (value := _value(each, measure)) is not None]
+    if not known:
+        return None
+    values = [value for _, value in known]
+    won = [value for each, value in known if each.outcome == "passed"]
+    lost = [value for each, value in known if each.outcome == "failed"]
+    return Effort(
+        measure=measure,
+        trials=len(known),
+        unknown=len(judged) - len(known),
+        total=math.fsum(values),
+        per_trial=math.fsum(values) / len(values),
+        per_success=math.fsum(values) / len(won) if won else None,
+        passed=math.fsum(won) / len(won) if won else None,
+        failed=math.fsum(lost) / len(lost) if lost else None,
+        quantiles=(quantile(values, 0.5), quantile(values, 0.9), max(values)),
+    )
+
+
+def _value(each: Try, measure: Measure) -> float | None:
+    value = getattr(each, measure)
+    return float(value) if value is not None else None
+
+
+def quantile(values: Sequence[float], share: float) -> float:
+    """Between the two values next to it, by distance (definition 7 of Hyndman and Fan 1996).
+
+    >>> quantile([1, 2, 3, 10], 0.5)
+    2.5
+    """
+    ordered = sorted(values)
+    place = share * (len(ordered) - 1)
+    below = math.floor(place)
+    above = min(below + 1, len(ordered) - 1)
+    return ordered[below] + (ordered[above] - ordered[below]) * (place - below)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Growth:
+    """How much more one side's trials need than another's, at the same tasks."""
+
+    measure: Measure
+    ratio: float
+    """Of the means over tasks; 1 is no change."""
+    interval: tuple[float, float]
+    confidence: float
+    tasks: int
+    p: float
+    """How often chance alone would have it grow so much, if it had grown by what is allowed and no more."""
+
+
+def growth_of(
+    first: Side, second: Side, tasks: Iterable[str], measure: Measure, *, allowed: float = 0.0, confidence: float = 0.95
+) -> Growth | None:
+    """The ratio of the second side's mean to the first's, tasks taken for a sample; None where it can't be known.
+
+    Its interval is Fieller's (1954), of sums over clusters: all ratios that a test of the sums of ``second - ratio ×
+    first`` does not refuse. ``p`` is that test's for ``1 + allowed``, one-sided.
+    """
+    sums: dict[str, list[float]] = {}
+    count = 0
+    for name in tasks:
+        one, other = _mean(first, name, measure), _mean(second, name, measure)
+        if one is None or other is None:
+            continue
+        count += 1
+        found = sums.setdefault(first.tasks[name].cluster, [0.0, 0.0])
+        found[0] += one
+        found[1] += other
+    clusters = list(sums.values())
+    size = len(clusters)
+    total = [math.fsum(each[index] for each in clusters) for index in (0, 1)]
+    if size < 2 or total[0] <= 0:
+        return None
+    means = [total[0] / size, total[1] / size]
+    ratio = total[1] / total[0]
+
+    def moment(one: int, other: int) -> float:
+        both = math.fsum((each[one] - means[one]) * (each[other] - means[other]) for each in clusters)
+        return both / (size - 1) / size
+
+    xx, yy, xy = moment(0, 0), moment(1, 1), moment(0, 1)
+    bound = 1 + allowed
+    spread = math.sqrt(max(0.0, yy - 2 * bound * xy + bound**2 * xx))
+    excess = means[1] - bound * means[0]
+    p = student_tail(excess / spread, size - 1) if spread else float(excess <= 0)
+    reach = student_quantile((1 + confidence) / 2, size - 1) ** 2
+    a, b, c = means[0] ** 2 - reach * xx, means[0] * means[1] - reach * xy, means[1] ** 2 - reach * yy
+    inside = b * b - a * c
+    interval = (0.0, math.inf)
+    if a > 0 and inside >= 0:
+        interval = (max(0.0, (b - math.sqrt(inside)) / a), (b + math.sqrt(inside)) / a)
+    return Growth(measure=measure, ratio=ratio, interval=interval, confidence=confidence, tasks=count, p=p)
+
+
+def _mean(side: Side, task: str, measure: Measure) -> float | None:
+    found = side.tasks.get(task)
+    values = [_value(each, measure) for each in (found.tries if found else ()) if each.outcome != "error"]
+    known = [value for value in values if value is not None]
+    return math.fsum(known) / len(known) if known and len(known) == len(values) else None
+
+
+def frontier(points: Sequence[tuple[float, float]]) -> list[bool]:
+    """Of points of a cost and a rate, those that no other one beats in both (Pareto).
+
+    >>> frontier([(1, 0.3), (2, 0.2), (2, 0.5)])
+    [True, False, True]
+    """
+    return [
+        not any(cost <= own_cost and rate >= own_rate and (cost, rate) != (own_cost, own_rate) for cost, rate in points)
+        for own_cost, own_rate in points
+    ]

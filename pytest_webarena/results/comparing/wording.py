@@ -1,0 +1,376 @@
+"""A comparison in words: lines of at most 80 columns, Markdown, plain data."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from pytest_webarena.results.comparing.comparison import Comparison, Fate, Group, TaskFate, about
+from pytest_webarena.results.comparing.difference import Difference
+from pytest_webarena.results.comparing.effort import MEASURES, Effort, Growth, Measure
+from pytest_webarena.results.comparing.parting import Parting, parting_of, walk_of
+from pytest_webarena.results.wording import dollars, seconds_words
+
+__all__ = ["Told", "amount", "headline", "in_markdown", "in_words", "p_words", "plain", "points", "titled"]
+
+_WIDTH = 80
+_SHOWN = 5
+_FATES: dict[Fate, str] = {"won": "won", "lost": "lost", "undecided": "undecided"}
+
+
+class Told(NamedTuple):
+    """A line, and how it is marked: ``bold``, ``red``, ``green``, ``yellow`` or nothing."""
+
+    text: str
+    mark: str = ""
+
+
+def points(value: float) -> str:
+    """A difference of rates in percentage points.
+
+    >>> points(0.1234), points(-0.05)
+    ('+12.3', '−5.0')
+    """
+    shown = f"{abs(value) * 100:.1f}"
+    return f"{'−' if value < 0 and float(shown) else '+' if float(shown) else ''}{shown}"
+
+
+def p_words(p: float) -> str:
+    """A p-value with the digits that matter.
+
+    >>> p_words(0.0312), p_words(1e-7), p_words(0.4)
+    ('p = 0.031', 'p < 0.001', 'p = 0.40')
+    """
+    return "p < 0.001" if p < 0.001 else f"p = {p:.3f}" if p < 0.1 else f"p = {p:.2f}"
+
+
+def interval_words(bounds: tuple[float, float]) -> str:
+    """Both ends, in points."""
+    return f"{points(bounds[0])} to {points(bounds[1])}"
+
+
+def amount(measure: Measure, value: float | None) -> str:
+    """So much of a measure, with its unit."""
+    if value is None:
+        return "–"
+    if measure == "cost":
+        return dollars(value)
+    if measure == "seconds":
+        return seconds_words(value)
+    return f"{value:,.0f} tokens" if measure == "tokens" else f"{value:.1f} steps"
+
+
+def titled(each: Comparison) -> tuple[str, str]:
+    """What both sides are called: by what tells them apart."""
+    first, second = each.first, each.second
+    if first.run == second.run:
+        return first.name, second.name
+    if (first.agent, first.browser) == (second.agent, second.browser):
+        return f"{first.name} in {first.run}", f"{second.name} in {second.run}"
+    return f"{first.name} ({first.run})", f"{second.name} ({second.run})"
+
+
+def headline(each: Comparison) -> str:
+    """One honest sentence."""
+    one, other = titled(each)
+    found = each.difference
+    level = f"{_level(found)}% interval {interval_words(found.sample)}"
+    value = found.value or 0.0
+    begin = f"{other} is {each.verdict} than {one}"
+    if each.verdict == "can't tell":
+        begin = f"Can't tell whether {other} is better than {one}"
+    return f"{begin}: {points(value)} points ({level}, {p_words(each.adjusted)})."
+
+
+def _level(found: Difference) -> str:
+    return f"{100 * found.confidence:.4g}"
+
+
+def in_words(each: Comparison, *, shown: int = _SHOWN, partings: bool = True) -> Iterator[Told]:
+    """For a terminal. ``shown`` tasks are named of each list; with ``partings``, where their trials part."""
+    found = each.difference
+    mark = {"better": "green", "worse": "red"}.get(each.verdict, "yellow")
+    yield from (Told(line, mark) for line in _wrapped(headline(each), ""))
+    rates = f"{found.rates[0]:.1%} → {found.rates[1]:.1%} on {_count(found.tasks, 'task')}"
+    yield from _row(
+        "rates", [rates, f"{_count(found.clusters, 'template')}", f"{_count(found.trials, 'pair')} of trials"]
+    )
+    yield from _row("if tasks are…", [f"a sample: {interval_words(found.sample)} points ({each.verdict})"])
+    if found.repeated:
+        yield from _row("", [f"the whole set: {interval_words(found.whole)} points ({each.verdict_here})"])
+    else:
+        yield from _row("", ["the whole set: the same, for one trial each does not tell luck from tasks"])
+    told = [each.test, p_words(each.p)]
+    if each.adjusted != each.p:
+        told.append(f"{p_words(each.adjusted)} among all comparisons (Holm)")
+    yield from _row("test", told)
+    moved = each.transitions
+    yield from _row(
+        "pairs",
+        [f"{moved[True, True]} both passed", f"{moved[False, True]} gained", f"{moved[True, False]} lost",
+         f"{moved[False, False]} both failed"],
+    )  # fmt: skip
+    if each.first.errors or each.second.errors:
+        yield from _row(
+            "errors",
+            [f"{each.first.errors} and {each.second.errors} trials beside the rates",
+             f"whatever they would have been: {interval_words(each.bounds)} points"],
+            "yellow",
+        )  # fmt: skip
+    yield from _group_rows(each.groups)
+    for fate in _FATES:
+        yield from _task_rows(each, fate, shown, partings=partings)
+    yield from _repeat_rows(each)
+    for measure in MEASURES:
+        yield from _effort_rows(each, measure)
+    for reason, names in each.left_out.items():
+        yield from _row("left out", [f"{_count(len(names), 'task')} {reason}", *_some(names, 3)], "yellow")
+    for label, lines in (("compared", each.changed), ("differs too", each.differing)):
+        for number, line in enumerate(lines):
+            yield from _row(label * (not number), [line], "yellow" if label == "differs too" else "")
+    for line in each.forced:
+        yield from _row("NO COMPARISON", [line], "red")
+
+
+def _group_rows(groups: Sequence[Group]) -> Iterator[Told]:
+    for kind in ("site", "category", "tag"):
+        some = [group for group in groups if group.kind == kind]
+        for number, group in enumerate(some):
+            sign = group.difference.decided() if group.adjusted <= 0.05 else 0
+            told = (
+                f"{group.name}: {points(group.difference.value or 0.0)} ({interval_words(group.difference.sample)}), "
+                f"{_count(group.difference.tasks, 'task')}, {p_words(group.adjusted)}"
+            )
+            yield from _row(f"by {kind}" * (not number), [told], "green" if sign > 0 else "red" if sign < 0 else "")
+
+
+def _task_rows(each: Comparison, fate: Fate, shown: int, *, partings: bool) -> Iterator[Told]:
+    some = each.of(fate)
+    if not some:
+        return
+    yield from _row(
+        _FATES[fate], [_count(len(some), "task")], "green" if fate == "won" else "red" if fate == "lost" else ""
+    )
+    for task in some[:shown]:
+        yield Told(f"    {_cut(f'{task.task}  {_tally(task)}', _WIDTH - 4)}")
+        if partings and (parted := parted_at(each, task)) is not None:
+            yield Told(f"      {_cut(f'step {parted.step}: {parted.first} | {parted.second}', _WIDTH - 6)}")
+        if partings and shown:
+            for side, one in zip((each.first, each.second), task.pair, strict=True):
+                if side.path is not None and one.folder:
+                    yield Told(f"      {side.path / 'trials' / one.folder}")
+    if len(some) > shown:
+        yield Told(f"    and {len(some) - shown} more (--all)")
+
+
+def _tally(task: TaskFate) -> str:
+    return f"{task.first.passed}/{task.first.judged} → {task.second.passed}/{task.second.judged}"
+
+
+def parted_at(each: Comparison, task: TaskFate) -> Parting | None:
+    """Where the two trials part that show how a task went."""
+    one, other = task.pair
+    return parting_of(walk_of(each.first, one), walk_of(each.second, other))
+
+
+def _repeat_rows(each: Comparison) -> Iterator[Told]:
+    sides = [(side, about(side)) for side in (each.first, each.second)]
+    for number, ((_, told), name) in enumerate(zip(sides, titled(each), strict=True)):
+        some: dict[int, float | None] = told["pass_any"]  # type: ignore[assignment]
+        every: dict[int, float | None] = told["pass_all"]  # type: ignore[assignment]
+        k = max(some)
+        if k == 1:
+            continue
+        parts = [f"pass@{k} {_percent(some[k])}", f"pass^{k} {_percent(every[k])}"]
+        share = told["chance_share"]
+        if isinstance(share, float):
+            parts.append(f"{share:.0%} of the spread is chance")
+        parts.append(f"{_count(len(told['flaky']), 'flaky task')}")  # type: ignore[arg-type]
+        yield from _row("repeats" * (not number), [name, *parts])
+
+
+def _percent(value: float | None) -> str:
+    return "–" if value is None else f"{value:.1%}"
+
+
+def _effort_rows(each: Comparison, measure: Measure) -> Iterator[Told]:
+    first, second = (side.get(measure) for side in each.efforts)
+    if first is None or second is None:
+        return
+    parts = [f"{amount(measure, first.per_trial)} → {amount(measure, second.per_trial)} a trial"]
+    if first.per_success is not None and second.per_success is not None:
+        parts.append(f"{amount(measure, first.per_success)} → {amount(measure, second.per_success)} a success")
+    growth = each.growth.get(measure)
+    if growth is not None:
+        parts.append(growth_words(growth))
+    yield from _row(measure, parts)
+
+
+def growth_words(growth: Growth) -> str:
+    """A ratio as a change in per cent, with its interval."""
+    low, high = growth.interval
+    ends = f"{_change(low)} to {_change(high)}" if math.isfinite(high) else "can't tell"
+    return f"{_change(growth.ratio)} ({ends})"
+
+
+def _change(ratio: float) -> str:
+    shown = f"{abs(ratio - 1) * 100:.0f}"
+    return f"{'−' if ratio < 1 and shown != '0' else '+' if shown != '0' else ''}{shown}%"
+
+
+def _row(label: str, parts: Iterable[str], mark: str = "") -> Iterator[Told]:
+    """A label and what belongs to it, broken between words; long words are cut where a line ends."""
+    text = ", ".join(parts)
+    for number, line in enumerate(textwrap.wrap(text, _WIDTH - 17, break_on_hyphens=False) or [""]):
+        yield Told(f"  {label if number == 0 else '':<14} {line}".rstrip(), mark)
+
+
+def _wrapped(text: str, indent: str) -> list[str]:
+    return textwrap.wrap(text, _WIDTH, subsequent_indent=indent, break_on_hyphens=False)
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else f"{text[: width - 1]}…"
+
+
+def _some(names: Sequence[str], most: int) -> list[str]:
+    return [*names[:most], *(["…"] if len(names) > most else [])]
+
+
+def _count(count: int, word: str) -> str:
+    return f"{count:,} {word}{'s' * (count != 1)}"
+
+
+def in_markdown(comparisons: Sequence[Comparison], *, shown: int = 20) -> Iterator[str]:
+    """For ``$GITHUB_STEP_SUMMARY``, issues and the like."""
+    for each in comparisons:
+        one, other = titled(each)
+        found = each.difference
+        sign = {"better": "🟢", "worse": "🔴"}.get(each.verdict, "⚪")
+        yield from (f"### {sign} {_escaped(headline(each))}", "")
+        yield from ("| | first | second | difference | interval |", "|---|--:|--:|--:|:-:|")
+        level = _level(found)
+        yield (
+            f"| success rate, tasks are a sample | {found.rates[0]:.1%} | {found.rates[1]:.1%} | "
+            f"{points(found.value or 0.0)} | {interval_words(found.sample)} ({level}%) |"
+        )
+        if found.repeated:
+            yield f"| … tasks are the whole set | | | | {interval_words(found.whole)} ({level}%) |"
+        for group in each.groups:
+            yield (
+                f"| {group.kind} {_escaped(group.name)} ({_count(group.difference.tasks, 'task')}) | "
+                f"{group.difference.rates[0]:.1%} | {group.difference.rates[1]:.1%} | "
+                f"{points(group.difference.value or 0.0)} | {interval_words(group.difference.sample)} |"
+            )
+        for measure in MEASURES:
+            first, second = (side.get(measure) for side in each.efforts)
+            if first is not None and second is not None:
+                growth = each.growth.get(measure)
+                yield (
+                    f"| {measure} a trial | {amount(measure, first.per_trial)} | {amount(measure, second.per_trial)} | "
+                    f"{growth_words(growth).replace(' (', ' | ').rstrip(')') if growth else ' | '} |"
+                )
+        moved = each.transitions
+        yield from ("", f"first: {_escaped(one)}; second: {_escaped(other)}. {each.test}, {p_words(each.p)}.", "")
+        yield from ("| pairs of trials | second passed | second failed |", "|---|--:|--:|")
+        yield f"| first passed | {moved[True, True]} | {moved[True, False]} |"
+        yield f"| first failed | {moved[False, True]} | {moved[False, False]} |"
+        for fate in _FATES:
+            some = each.of(fate)
+            if some:
+                yield from ("", f"<details><summary>{_FATES[fate]}: {_count(len(some), 'task')}</summary>", "")
+                yield from ("| task | first | second | they part at |", "|---|--:|--:|---|")
+                for task in some[:shown]:
+                    parted = parted_at(each, task)
+                    where = f"step {parted.step}: {parted.first} / {parted.second}" if parted else ""
+                    yield (
+                        f"| {_escaped(task.task)} | {task.first.passed}/{task.first.judged} | "
+                        f"{task.second.passed}/{task.second.judged} | {_escaped(where)} |"
+                    )
+                if len(some) > shown:
+                    yield f"| and {len(some) - shown} more | | | |"
+                yield from ("", "</details>")
+        notes = [
+            *(f"{_count(len(names), 'task')} {reason}, left out" for reason, names in each.left_out.items()),
+            *(f"differs too: {line}" for line in each.differing),
+            *(f"**no comparison**: {line}" for line in each.forced),
+        ]
+        yield from ("", *(f"- {_escaped(note)}" for note in notes), *([""] if notes else []))
+
+
+def _escaped(text: str) -> str:
+    return text.replace("|", "\\|").replace("<", "&lt;").replace("\n", " ").replace("`", "'")
+
+
+def plain(each: Comparison) -> dict[str, Any]:
+    """For programs; the names are those of the classes' fields."""
+    found = each.difference
+
+    def side(of: Any) -> dict[str, Any]:
+        told = about(of)
+        return {
+            "agent": of.agent,
+            "browser": of.browser,
+            "run": of.run,
+            "path": str(of.path) if of.path is not None else None,
+            "errors": of.errors,
+            **{name: told[name] for name in ("pass_any", "pass_all", "chance_share")},
+            "flaky": list(told["flaky"]),  # type: ignore[call-overload]
+        }
+
+    def difference(of: Difference) -> dict[str, Any]:
+        return {
+            "value": of.value, "rates": of.rates, "sample": of.sample, "whole": of.whole, "confidence": of.confidence,
+            "tasks": of.tasks, "clusters": of.clusters, "trials": of.trials, "repeated": of.repeated,
+        }  # fmt: skip
+
+    def effort(of: Effort) -> dict[str, Any]:
+        return {name: getattr(of, name) for name in Effort.__slots__ if name != "measure"}
+
+    return {
+        "verdict": each.verdict,
+        "verdict_here": each.verdict_here,
+        "headline": headline(each),
+        "first": side(each.first),
+        "second": side(each.second),
+        "difference": difference(found),
+        "p": each.p,
+        "adjusted": each.adjusted,
+        "test": each.test,
+        "bounds": each.bounds,
+        "groups": [
+            {"kind": group.kind, "name": group.name, "p": group.p, "adjusted": group.adjusted,
+             **difference(group.difference)}
+            for group in each.groups
+        ],
+        "transitions": {
+            f"{'passed' if one else 'failed'} → {'passed' if other else 'failed'}": count
+            for (one, other), count in each.transitions.items()
+        },
+        "tasks": [
+            {
+                "task": task.task,
+                "fate": task.fate,
+                "first": [task.first.passed, task.first.judged],
+                "second": [task.second.passed, task.second.judged],
+                "trials": [one.folder for one in task.pair],
+                **({"parts_at": parted.step} if task.fate != "same" and (parted := parted_at(each, task)) else {}),
+            }
+            for task in each.fates
+        ],
+        "efforts": [{measure: effort(found) for measure, found in side.items()} for side in each.efforts],
+        "growth": {
+            measure: {"ratio": found.ratio, "interval": [_finite(bound) for bound in found.interval]}
+            for measure, found in each.growth.items()
+        },
+        "left_out": {reason: list(names) for reason, names in each.left_out.items()},
+        "changed": list(each.changed),
+        "differing": list(each.differing),
+        "no_comparison": list(each.forced),
+    }  # fmt: skip
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None

@@ -1,0 +1,96 @@
+"""Runs that are held against each other: agents of one run, and a baseline."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from pytest_webarena.commands.cli import main
+
+MakeTasks = Callable[..., None]
+
+
+def said(result: pytest.RunResult, begin: str) -> str:
+    """The lines from the first one that begins so, joined."""
+    lines = result.outlines
+    start = next(number for number, line in enumerate(lines) if line.startswith(begin))
+    rest = [line.strip() for line in lines[start : start + 3]]
+    return " ".join(rest)
+
+
+@pytest.fixture
+def baseline(canned: pytest.Pytester, make_tasks: MakeTasks) -> pytest.Pytester:
+    """Twenty tasks that pass in Chromium and fail in Firefox; the former are the baseline."""
+    make_tasks(*(f"t{number}-not-in-firefox" for number in range(20)))
+    assert canned.runpytest("--run-dir=first", "--agent=oracle").ret == 0
+    assert main(["baseline", "save", str(canned.path / "first"), "-o", str(canned.path / "b.json")]) == 0
+    return canned
+
+
+@pytest.mark.parametrize("workers", [(), ("-n1",)], ids=["one process", "workers"])
+def test_worse_than_the_baseline_has_an_exit_code(baseline: pytest.Pytester, workers: tuple[str, ...]) -> None:
+    result = baseline.runpytest(
+        *workers, "--agent=oracle", "--baseline=b.json", "--browser=firefox", "--run-dir=second"
+    )
+    assert any(line.startswith("webarena: baseline b.json · its 20 tasks × 1 can show") for line in result.outlines)
+    assert result.ret == 14
+    assert said(result, "gate: ").startswith("gate: oracle (second) is worse than oracle (b.json): −100.0 points (95%")
+    assert said(result, "compared ").startswith("compared       oracle (second) is worse than oracle (b.json)")
+
+
+def test_a_run_directory_will_do(baseline: pytest.Pytester) -> None:
+    assert baseline.runpytest("--baseline=first", "--browser=firefox", "--run-dir=second").ret == 14
+
+
+def test_the_same_again_holds_it_unless_certainty_is_asked_for(baseline: pytest.Pytester) -> None:
+    assert baseline.runpytest("--baseline=b.json", "--run-dir=second").ret == 0
+    result = baseline.runpytest("--baseline=b.json", "--fail-undecided", "--run-dir=third")
+    assert result.ret == 15
+    assert "Can't tell whether oracle in third is better" in said(result, "gate: ")
+
+
+def test_what_was_not_run_fails_it_as_any_gate(baseline: pytest.Pytester) -> None:
+    result = baseline.runpytest("--baseline=b.json", "-x", "--browser=firefox", "--run-dir=second")
+    assert result.ret == 11
+    assert "planned trials have no result" in said(result, "gate: ")
+
+
+def test_tasks_that_all_are_others_can_not_be_held_against_it(baseline: pytest.Pytester, make_tasks: MakeTasks) -> None:
+    make_tasks("another")
+    result = baseline.runpytest("--baseline=b.json", "--run-dir=second")
+    assert result.ret == 11
+    assert "expected tasks that both oracle of b.json and" in said(result, "gate: ")
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (("--baseline=none.json",), "--baseline: expected a run directory, or a file of 'webarena baseline save'"),
+        (("--confidence=99",), "--confidence: expected --baseline beside it"),
+        (("--fail-undecided",), "--fail-undecided: expected --baseline beside it"),
+        (("--max-cost-increase=20%",), "--max-cost-increase: expected --baseline beside it"),
+        (("--baseline=b.json", "--confidence=101"), "expected a confidence from 50 to 99.9, as 95, found '101'"),
+        (("--baseline=b.json", "--max-cost-increase=much"), "expected a share such as 20% or 0.2, found 'much'"),
+    ],
+)
+def test_mistakes_are_told_at_the_start(
+    canned: pytest.Pytester, make_tasks: MakeTasks, options: tuple[str, ...], told: str
+) -> None:
+    make_tasks("a")
+    result = canned.runpytest(*options)
+    assert result.ret == 4
+    assert told in " ".join((*result.outlines, *result.errlines))
+
+
+def test_agents_of_one_run_are_compared_without_being_asked(
+    canned: pytest.Pytester, make_tasks: MakeTasks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(canned.path / "step.md"))
+    make_tasks("a", "b-wrong", "c", "d")
+    result = canned.runpytest("--agent=null", "--agent=echo", "--run-dir=run")
+    assert said(result, "compared ").startswith(
+        "compared       Can't tell whether echo is better than null: 0.0 points"
+    )
+    assert "### ⚪ Can't tell whether echo is better than null" in (canned.path / "step.md").read_text()

@@ -1,0 +1,89 @@
+"""Runs that stop once it is settled which agent is better."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+
+from pytest_webarena.results import RunDir
+from pytest_webarena.results.plan import read_plan
+
+MakeTasks = Callable[..., None]
+
+BOTH = ("--agent=null", "--agent=echo", "--run-dir=run")
+
+WORSE_ECHO = """
+original_run = CannedRuntime.run
+def run(self, task, agent, trial, *, browser, node_id):
+    record = original_run(self, task, agent, trial, browser=browser, node_id=node_id)
+    if record.key.agent != "echo":
+        return record
+    from dataclasses import replace
+    folder = self.run_dir.folder(record.key)
+    return folder.finish(replace(record, outcome="failed", score=0.0))
+CannedRuntime.run = run
+"""
+
+
+@pytest.fixture
+def project(canned: pytest.Pytester, make_tasks: MakeTasks) -> pytest.Pytester:
+    """Forty tasks that one agent passes and the other fails."""
+    conftest = canned.path / "conftest.py"
+    conftest.write_text(conftest.read_text() + WORSE_ECHO)
+    make_tasks(*(f"t{number:02d}" for number in range(40)))
+    return canned
+
+
+@pytest.mark.parametrize("workers", [(), ("-n2",)], ids=["one process", "workers"])
+def test_the_rest_is_left_out_once_it_is_settled(project: pytest.Pytester, workers: tuple[str, ...]) -> None:
+    result = project.runpytest(*workers, *BOTH, "--until=decided", "--difference=20", "--min-pass-rate=0.0")
+    said = " ".join(line.strip() for line in result.outlines)
+    assert "echo is worse than null (95% at all times: −" in said
+    assert result.ret == 0  # what was not needed is not missing
+    records, plan = RunDir(project.path / "run").records(), read_plan(project.path / "run")
+    assert len(plan) == 80
+    assert 10 < len(records) < 40
+    left = [trial for trial in plan.values() if trial.decided]
+    assert len(left) == 80 - len(records)
+    assert all(trial.decided.startswith("decided after ") for trial in left)
+    assert f"{len(left)} not needed (--until)" in said
+
+
+def test_agents_take_turns_and_resuming_runs_the_rest(project: pytest.Pytester) -> None:
+    result = project.runpytest("-v", "-p", "no:randomly", *BOTH, "--until=decided", "--difference=20")
+    ran = [line.split("[")[0].split("::")[1] for line in result.outlines if "::t" in line and "%]" in line][:4]
+    assert ran == ["t00", "t00", "t01", "t01"]
+    some = len(RunDir(project.path / "run").records())
+    assert some < 80
+    project.runpytest("--resume=run")
+    assert len(RunDir(project.path / "run").records()) == 80
+    plan = json.loads((project.path / "run" / "plan.json").read_text())
+    assert not any(trial["decided"] for trial in plan["trials"])
+
+
+def test_equal_agents_are_not_told_apart(canned: pytest.Pytester, make_tasks: MakeTasks) -> None:
+    make_tasks("a", "b-wrong", "c", "d-odd")
+    result = canned.runpytest(*BOTH, "--until=decided")
+    assert "not needed" not in "\n".join(result.outlines)
+    assert len(RunDir(canned.path / "run").records()) == 8
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (("--agent=null", "--until=decided"), "--until: expected two agents to decide between, found null"),
+        (("--until=decided",), "--until: expected two agents to decide between, found none named"),
+        (("--difference=5",), "--difference: expected --until=decided beside it"),
+        ((*BOTH, "--until=decided", "--shard=1/2"), "--until: expected no --shard beside it"),
+        ((*BOTH, "--until=decided", "--difference=0"), "expected percentage points above 0 and below 100"),
+    ],
+)
+def test_runs_without_such_a_question_are_refused(
+    canned: pytest.Pytester, make_tasks: MakeTasks, options: tuple[str, ...], told: str
+) -> None:
+    make_tasks("a")
+    result = canned.runpytest(*options)
+    assert result.ret == 4
+    assert told in " ".join((*result.outlines, *result.errlines))

@@ -1,0 +1,273 @@
+"""Comparisons of runs: what is found, what is refused, how it is told."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_webarena.commands.cli import main
+from pytest_webarena.errors import UsageError
+from pytest_webarena.results import RunDir
+from pytest_webarena.results.comparing.comparison import Comparison, choose, compare_all
+from pytest_webarena.results.comparing.effort import effort_of, growth_of, quantile
+from pytest_webarena.results.comparing.page import write_page
+from pytest_webarena.results.comparing.sides import sides_of
+from pytest_webarena.results.comparing.wording import in_markdown, in_words
+from tests.made_up import make_run, make_trial
+from tests.planted import plant
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One agent twice, and once with ten points less: 228 tasks of 76 templates, three trials each."""
+    folder = tmp_path_factory.mktemp("runs")
+    plant(folder / "main", seed=2)
+    plant(folder / "again", seed=5)
+    plant(folder / "worse", seed=4, shift=-0.1, agent_digest="a2")
+    return folder
+
+
+def of(*paths: Path, **how: Any) -> Comparison:
+    return compare_all(choose([sides_of(path) for path in paths]), **how)[0]
+
+
+def words(each: Comparison) -> str:
+    return "\n".join(line.text for line in in_words(each))
+
+
+def test_a_planted_regression_of_ten_points_is_found(runs: Path, tmp_path: Path) -> None:
+    found = of(runs / "main", runs / "worse")
+    assert found.verdict == found.verdict_here == "worse"
+    said = "cot in worse is worse than cot in main"
+    assert said in words(found).replace("\n", " ")
+    assert f"🔴 {said}" in "\n".join(in_markdown([found]))
+    write_page([found], tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text()
+    assert f'<h2 class="worse">{said}' in page
+    assert page.count('<a class="dot ') == 228
+
+
+def test_a_run_of_the_same_agent_is_not(runs: Path, tmp_path: Path) -> None:
+    found = of(runs / "main", runs / "again")
+    assert found.verdict == found.verdict_here == "can't tell"
+    said = "Can't tell whether cot in again is better than cot in main"
+    assert said in words(found).replace("\n", " ")
+    assert f"⚪ {said}" in "\n".join(in_markdown([found]))
+    write_page([found], tmp_path / "page.html")
+    assert '<h2 class="cant-tell">Can&#x27;t tell' in (tmp_path / "page.html").read_text()
+
+
+def test_lines_fit_a_terminal_unless_a_path_does_not(runs: Path) -> None:
+    for line in in_words(of(runs / "main", runs / "worse")):
+        assert len(line.text) <= 80 or str(runs) in line.text
+
+
+def test_what_a_script_reads(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare", str(runs / "main"), str(runs / "worse"), "--json"]) == 0
+    [found] = json.loads(capsys.readouterr().out)
+    assert found["verdict"] == "worse"
+    assert found["difference"]["tasks"] == 228
+    assert sum(found["transitions"].values()) == 684
+    assert {task["fate"] for task in found["tasks"]} == {"won", "lost", "undecided", "same"}
+    assert found["efforts"][0]["cost"]["per_success"] > found["efforts"][0]["cost"]["per_trial"]
+
+
+def small(path: Path, wins: dict[str, list[bool]], **facts: Any) -> RunDir:
+    """Twelve tasks, an agent for each entry."""
+    run = make_run(path, agents=list(wins), **facts)
+    for agent, won in wins.items():
+        for number, passed in enumerate(won):
+            goal = "http://s.test/" + ("a" if agent == "a" else "b")
+            make_trial(
+                run, f"t{number}", "passed" if passed else "failed", agent=agent,
+                steps=({}, {"action": {"kind": "goto", "url": goal}, "target": None}, {"action": {"kind": "stop"}}),
+            )  # fmt: skip
+    return run
+
+
+MORE = {"a": [n % 3 == 0 for n in range(12)], "b": [n % 4 != 3 for n in range(12)]}
+
+
+def test_agents_of_one_run_are_held_against_the_first_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    small(tmp_path / "run", MORE)
+    assert main(["compare", str(tmp_path / "run"), "--html", str(tmp_path / "out" / "page.html")]) == 0
+    out = capsys.readouterr().out
+    assert "whether b is better than a" in out
+    assert "exact McNemar test" in out
+    assert "step 2: goto http://s.test/a | goto http://s.test/b" in out
+    assert str(next((tmp_path / "run" / "trials").glob("t1.b.*"))) in out
+    page = (tmp_path / "out" / "page.html").read_text()
+    assert "<tr class=parted><td class=n>2<td>goto http://s.test/a<td>goto http://s.test/b" in page
+    assert '<a href="../run/trials/t1.b.1-' in page
+
+
+def test_the_agents_can_be_chosen(tmp_path: Path) -> None:
+    small(tmp_path / "run", {**MORE, "c": MORE["a"]})
+    sides = [sides_of(tmp_path / "run")]
+    assert [(one.name, other.name) for one, other in choose(sides)] == [("a", "b"), ("a", "c")]
+    assert [(one.name, other.name) for one, other in choose(sides, ["c", "a"])] == [("c", "a")]
+    with pytest.raises(UsageError, match="--agent: expected one of a, b, c, found 'd'"):
+        choose(sides, ["d"])
+
+
+def test_several_comparisons_know_of_each_other(tmp_path: Path) -> None:
+    small(tmp_path / "run", {**MORE, "c": [not each for each in MORE["a"]]})
+    found = compare_all(choose([sides_of(tmp_path / "run")]))
+    assert [each.difference.confidence for each in found] == [0.975, 0.975]
+    least = min(found, key=lambda each: each.p)
+    assert least.adjusted == pytest.approx(2 * least.p)
+    assert "(Holm)" in words(least)
+
+
+def test_markup_of_a_task_or_page_is_never_read_as_html(tmp_path: Path) -> None:
+    run = make_run(tmp_path / "run", agents=["a", "b"])
+    for agent, outcome in (("a", "passed"), ("b", "failed")):
+        make_trial(
+            run, "<script>x", outcome, agent=agent, steps=({"action": {"kind": "stop", "answer": "<img " + agent}},)
+        )
+    write_page([of(tmp_path / "run")], tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text()
+    assert "<script" not in page
+    assert "<img" not in page
+    assert "&lt;img" in page
+
+
+@pytest.mark.parametrize(
+    ("facts", "named"),
+    [
+        ({"grading": {"name": "original"}}, "--grading: repaired → original"),
+        ({"apps": {"shop": "other"}}, "manifest of the site shop: same → other"),
+    ],
+)
+def test_what_is_no_comparison_is_refused(tmp_path: Path, facts: dict[str, Any], named: str) -> None:
+    same: dict[str, Any] = {"grading": {"name": "repaired"}, "apps": {"shop": "same"}}
+    for name, more in (("one", {}), ("two", facts)):
+        plant(tmp_path / name, seed=1, tasks=6, trials=1, facts={**same, **more}, replicas={"shop": "x"})
+    with pytest.raises(UsageError, match=named):
+        of(tmp_path / "one", tmp_path / "two")
+    told = words(of(tmp_path / "one", tmp_path / "two", allow_mixed=True))
+    assert "NO COMPARISON" in told
+    assert named in told
+
+
+def test_how_else_runs_differ_is_told(tmp_path: Path) -> None:
+    limits = {"limits": {"steps": 50, "seconds": 600.0, "stop_rule": "paper"}}
+    plant(tmp_path / "one", seed=1, tasks=6, trials=1)
+    plant(tmp_path / "two", seed=1, tasks=6, trials=1, facts=limits, model="m2", agent_digest="a2")
+    found = of(tmp_path / "one", tmp_path / "two")
+    assert found.differing == ("--max-steps: 30 → 50",)
+    assert any(line.startswith("digest of the agent: a1 → a2") for line in found.changed)
+
+
+def test_tasks_that_were_edited_or_are_missing_are_left_out(tmp_path: Path) -> None:
+    plant(tmp_path / "one", seed=1, tasks=6, trials=1)
+    two = plant(tmp_path / "two", seed=1, tasks=7, trials=1)
+    folder = next(two.trials.glob("t002.*")) / "trial.json"
+    folder.write_text(folder.read_text().replace('"d2"', '"edited"'))
+    found = of(tmp_path / "one", tmp_path / "two")
+    assert found.difference.tasks == 5
+    assert found.left_out == {"edited between the runs": ("t002",), "only in two": ("t006",)}
+    plant(tmp_path / "three", seed=1, tasks=2, trials=1, task_digest="other")
+    with pytest.raises(
+        UsageError, match=r"expected tasks that both .* found none \(2 edited between the runs; 4 only in"
+    ):
+        of(tmp_path / "one", tmp_path / "three")
+
+
+def test_errors_are_beside_the_rates_with_bounds(tmp_path: Path) -> None:
+    run = make_run(tmp_path / "run", agents=["a", "b"])
+    for number in range(8):
+        make_trial(run, f"t{number}", "passed", agent="a")
+        for trial in (1, 2):
+            make_trial(run, f"t{number}", "error" if trial == 2 else "passed", agent="b", trial=trial)
+    found = of(tmp_path / "run")
+    assert found.difference.value == 0
+    assert found.bounds == (-0.5, 0.0)
+    assert "whatever they would have been: −50.0 to 0.0 points" in words(found).replace("\n" + " " * 17, " ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["nowhere", "run"], "expected a run directory with a run.json"),
+        (["run"], "expected two runs, or one of several agents, found a alone"),
+        (["run", "two", "--json", "--markdown"], "expected one of --markdown and --json, found both"),
+    ],
+)
+def test_mistakes_are_sentences(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], arguments: list[str], said: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    small(tmp_path / "run", {"a": [True, False]})
+    small(tmp_path / "two", {"a": [True, False]})
+    assert main(["compare", *arguments]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_which_agent_is_meant_has_to_be_clear(tmp_path: Path) -> None:
+    small(tmp_path / "one", MORE)
+    small(tmp_path / "two", {"c": MORE["a"]})
+    with pytest.raises(UsageError, match="expected an agent of one to hold c of two against, found a and b; choose"):
+        of(tmp_path / "one", tmp_path / "two")
+    chosen = choose([sides_of(tmp_path / "two"), sides_of(tmp_path / "one")])
+    assert [(one.name, other.name) for one, other in chosen] == [("c", "a"), ("c", "b")]
+
+
+def test_success_pays_for_failures(tmp_path: Path) -> None:
+    plant(tmp_path / "run", seed=1, tasks=40, trials=2)
+    [side] = sides_of(tmp_path / "run")
+    cost = effort_of(side, "cost")
+    assert cost is not None
+    assert cost.per_success is not None
+    assert cost.per_success == pytest.approx(cost.total / sum(task.passed for task in side.tasks.values()))
+    assert cost.quantiles[0] < cost.quantiles[1] < cost.quantiles[2]
+
+
+def test_quantiles_are_numpys() -> None:
+    import numpy as np
+
+    values = [3.0, 1.0, 9.5, 2.0, 7.0, 7.0]
+    for share in (0.0, 0.1, 0.5, 0.9, 1.0):
+        assert quantile(values, share) == pytest.approx(np.quantile(values, share))
+
+
+def test_growth_is_tested_not_read_off_two_means(tmp_path: Path) -> None:
+    plant(tmp_path / "one", seed=1, tasks=60, trials=2)
+    plant(tmp_path / "same", seed=2, tasks=60, trials=2)
+    plant(tmp_path / "dear", seed=3, tasks=60, trials=2, cost=0.08)
+    [one], [same], [dear] = (sides_of(tmp_path / name) for name in ("one", "same", "dear"))
+    tasks = list(one.tasks)
+    grown, alike = (growth_of(one, other, tasks, "cost", allowed=0.2) for other in (dear, same))
+    assert grown is not None
+    assert alike is not None
+    assert grown.ratio == pytest.approx(1.6, abs=0.15)
+    assert grown.interval[0] > 1.2
+    assert grown.p < 0.001
+    assert alike.p > 0.5
+    assert alike.interval[0] < 1 < alike.interval[1]
+
+
+def test_without_differences_in_tasks_growth_is_the_paired_t_test() -> None:
+    from scipy import stats
+
+    from pytest_webarena.results.comparing.sides import Side, SideTask, Try
+
+    costs = [(1.0, 1.3), (2.0, 2.2), (1.5, 1.9), (0.7, 0.6), (1.1, 1.6)]
+
+    def side(index: int) -> Side:
+        tasks = {
+            str(n): SideTask(task=str(n), cluster=str(n), tries=(Try(trial=1, outcome="passed", cost=pair[index]),))
+            for n, pair in enumerate(costs)
+        }
+        return Side(name="a", agent="a", browser="chromium", run=str(index), tasks=tasks)
+
+    found = growth_of(side(0), side(1), [str(n) for n in range(5)], "cost", allowed=0.1)
+    assert found is not None
+    expected = stats.ttest_1samp([second - 1.1 * first for first, second in costs], 0, alternative="greater")
+    assert found.p == pytest.approx(expected.pvalue)
+    for bound in found.interval:  # Fieller's ends are where the two-sided test is undecided
+        at = stats.ttest_1samp([second - bound * first for first, second in costs], 0)
+        assert at.pvalue == pytest.approx(0.05, abs=1e-6)

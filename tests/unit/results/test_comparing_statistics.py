@@ -1,0 +1,221 @@
+"""Formulas of comparisons, held against SciPy, published tables and plain enumeration."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from pytest_webarena.results.comparing.difference import PairedTask, difference_of, set_interval
+from pytest_webarena.results.comparing.doubts import JudgeErrors, bounds, corrected, difference_bounds
+from pytest_webarena.results.comparing.quantiles import normal_quantile, normal_tail, student_quantile, student_tail
+from pytest_webarena.results.comparing.repeats import flaky, pass_all, pass_any, spread_of
+from pytest_webarena.results.comparing.significance import flip_test, flip_test_of, holm, mcnemar
+
+
+@pytest.mark.parametrize("freedom", [1, 2, 3.7, 9, 40, 500])
+@pytest.mark.parametrize("probability", [0.005, 0.2, 0.5, 0.9, 0.95, 0.975, 0.9995])
+def test_quantiles_of_student_are_scipys(probability: float, freedom: float) -> None:
+    expected = stats.t.ppf(probability, freedom)
+    assert student_quantile(probability, freedom) == pytest.approx(expected, rel=1e-7, abs=1e-9)
+    assert student_tail(expected, freedom) == pytest.approx(1 - probability, abs=1e-9)
+
+
+def test_without_end_of_freedom_it_is_the_normal() -> None:
+    assert student_quantile(0.975, math.inf) == normal_quantile(0.975) == pytest.approx(stats.norm.ppf(0.975))
+    assert normal_tail(1.2) == pytest.approx(stats.norm.sf(1.2))
+
+
+@pytest.mark.parametrize(("gains", "losses"), [(0, 0), (1, 0), (5, 5), (9, 1), (1, 9), (40, 60), (130, 95)])
+def test_mcnemar_is_the_binomial_test(gains: int, losses: int) -> None:
+    expected = stats.binomtest(gains, gains + losses).pvalue if gains + losses else 1.0
+    assert mcnemar(gains, losses) == pytest.approx(expected)
+    assert flip_test([Fraction(1)] * gains + [Fraction(-1)] * losses) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_sign_flips_are_all_of_scipys_permutations(seed: int) -> None:
+    source = random.Random(seed)
+    sums = [Fraction(source.randint(-6, 6), source.choice((1, 2, 3))) for _ in range(source.randint(2, 11))]
+    values = np.array([float(each) for each in sums])
+    expected = stats.permutation_test(
+        (values,), lambda x, axis: x.sum(axis=axis), permutation_type="samples", n_resamples=np.inf, vectorized=True
+    ).pvalue
+    # SciPy's two sides are twice the smaller one; totals are as often above as below, so that is the same
+    assert flip_test(sums) == pytest.approx(min(1.0, expected))
+
+
+def test_flips_that_are_too_many_to_count_are_drawn() -> None:
+    source = random.Random(5)
+    sums = [Fraction(source.randint(-50_000, 70_000), 1) for _ in range(60)]
+    values = np.array([float(each) for each in sums])
+    signs = np.random.default_rng(1).choice([-1.0, 1.0], (100_000, 60))
+    expected = (abs(signs @ values) >= abs(values.sum())).mean()
+    assert flip_test(sums) == pytest.approx(expected, abs=0.01)
+    assert flip_test(sums) == flip_test(sums)
+
+
+def test_clusters_are_flipped_whole() -> None:
+    tasks = [task(f"{n}", n // 4, (0, 1), (1, 1)) for n in range(16)]
+    assert flip_test_of(tasks) == 2 / 2**4
+    assert flip_test_of(task(f"{n}", n, (0, 1), (1, 1)) for n in range(16)) == 2 / 2**16
+
+
+@pytest.mark.parametrize("values", [(0.01, 0.04, 0.03), (0.5, 0.5), (0.001, 0.02, 0.03, 0.04), (0.9,), ()])
+def test_holm_is_the_closed_test_of_bonferronis(values: tuple[float, ...]) -> None:
+    """By definition: the largest Bonferroni value among all sets of questions that the question is in."""
+    found = holm(dict(enumerate(values)))
+    for index in range(len(values)):
+        sets = (each for size in range(1, len(values) + 1) for each in itertools.combinations(range(len(values)), size))
+        closed = max(min(1.0, len(each) * min(values[n] for n in each)) for each in sets if index in each)
+        assert found[index] == pytest.approx(closed)
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 5])
+def test_pass_at_k_and_pass_to_the_k_are_means_over_all_choices(k: int) -> None:
+    tasks = [(0, 5), (2, 5), (5, 5), (3, 6), (1, 2)]
+    some, every = [], []
+    for passed, judged in tasks:
+        if judged >= k:
+            chosen = list(itertools.combinations([True] * passed + [False] * (judged - passed), k))
+            some.append(sum(map(any, chosen)) / len(chosen))
+            every.append(sum(map(all, chosen)) / len(chosen))
+    assert pass_any(tasks, k) == pytest.approx(sum(some) / len(some))
+    assert pass_all(tasks, k) == pytest.approx(sum(every) / len(every))
+    assert pass_any(tasks, 7) is None
+    assert pass_all(tasks, 7) is None
+
+
+def test_the_parts_of_the_spread_are_those_of_an_analysis_of_variance() -> None:
+    groups = [[1, 1, 1, 0], [0, 0, 0, 0], [1, 0, 1, 0], [1, 1, 1, 1], [0, 1, 0, 0]]
+    found = spread_of([(sum(each), len(each)) for each in groups])
+    assert found is not None
+    assert found.share is not None
+    ratio = stats.f_oneway(*groups).statistic  # (within + 4 tasks) / within
+    assert (found.trials + 4 * found.tasks) / found.trials == pytest.approx(ratio)
+    assert 0 < found.share < 1
+    assert spread_of([(1, 1), (0, 1)]) is None
+
+
+def test_flaky_tasks_are_named_the_least_certain_first() -> None:
+    assert list(flaky({"a": (1, 4), "b": (2, 4), "c": (4, 4), "d": (0, 4)})) == ["b", "a"]
+
+
+def task(name: str, cluster: Any, passed: tuple[int, int], judged: tuple[int, int]) -> PairedTask:
+    return PairedTask(task=name, cluster=cluster, passed=passed, judged=judged)
+
+
+def test_of_single_pairs_it_is_bonetts_and_prices_interval() -> None:
+    """Airway responsiveness of 21 children (Fagerland, Lydersen and Laake 2014): 1, 1, 7, 12; -0.508 to -0.013."""
+    verdicts = [(1, 1)] * 1 + [(0, 1)] * 1 + [(1, 0)] * 7 + [(0, 0)] * 12
+    found = difference_of(task(str(n), n, passed, (1, 1)) for n, passed in enumerate(verdicts))
+    assert found.value == pytest.approx(-6 / 21)
+    middle, reach = (found.sample[0] + found.sample[1]) / 2, (found.sample[1] - found.sample[0]) / 2
+    reach *= stats.norm.ppf(0.975) / stats.t.ppf(0.975, 20)  # theirs takes the variance for known
+    # their n counts pairs; ours is the effective one, which is estimated with one degree of freedom less
+    assert (middle - reach, middle + reach) == pytest.approx((-0.508, -0.013), abs=0.02)
+
+
+def test_the_larger_the_clusters_the_wider_the_interval() -> None:
+    source = random.Random(1)
+    chances = [source.random() for _ in range(20)]
+    tasks = [
+        task(f"{n}.{k}", n, (int(source.random() < 0.5), int(source.random() < chances[n])), (1, 1))
+        for n in range(20)
+        for k in range(10)
+    ]
+    alone = [task(each.task, each.task, each.passed, each.judged) for each in tasks]
+
+    def width(interval: tuple[float, float]) -> float:
+        return interval[1] - interval[0]
+
+    clustered, single = difference_of(tasks), difference_of(alone)
+    assert clustered.value == single.value
+    assert width(clustered.sample) > 1.2 * width(single.sample)
+
+
+def test_tasks_that_are_the_whole_set_leave_only_chance_in_trials() -> None:
+    """One half of the tasks got better for certain, the other half worse: only a sample of tasks leaves doubt."""
+    tasks = [task(str(n), n, ((0, 4) if n % 2 else (4, 0)), (4, 4)) for n in range(40)]
+    found = difference_of(tasks)
+    assert found.value == 0
+    assert found.sample[1] > 0.25
+    assert found.whole[1] < 0.05
+
+
+def test_with_one_trial_each_nothing_tells_luck_from_tasks() -> None:
+    found = difference_of([task(str(n), n, (0, n % 2), (1, 1)) for n in range(20)])
+    assert found.whole == found.sample
+    assert not found.repeated
+
+
+def test_the_variance_between_trials_is_that_of_independent_samples() -> None:
+    first, second = [1, 0, 0, 1, 1], [1, 1, 1, 0, 1]
+    one = task("t", "t", (sum(first), sum(second)), (5, 5))
+    found = difference_of([one] * 30)
+    variance = (np.var(first, ddof=1) / 5 + np.var(second, ddof=1) / 5) / 30
+    value = sum(second) / 5 - sum(first) / 5
+    expected = set_interval(value, float(variance), trials=150, freedom=30 * 7.5, confidence=0.95)
+    assert found.whole == pytest.approx(expected, abs=2e-3)
+    welch = stats.ttest_ind(second, first, equal_var=False)
+    assert value / math.sqrt(variance * 30) == pytest.approx(welch.statistic)
+
+
+@pytest.mark.parametrize("tasks", [[], [task("a", 1, (1, 0), (1, 1))]])
+def test_of_nothing_or_of_one_cluster_nothing_is_known(tasks: list[PairedTask]) -> None:
+    assert difference_of(tasks).sample == (-1, 1)
+    assert difference_of(tasks).decided() == 0
+
+
+def test_a_judge_that_never_errs_changes_next_to_nothing() -> None:
+    found = corrected(0.4, 200, JudgeErrors(right_accepted=10**6, right=10**6, wrong_refused=10**6, wrong=10**6))
+    assert found is not None
+    assert found.value == pytest.approx(0.4)
+    wilson = stats.binomtest(80, 200).proportion_ci(method="wilson")
+    assert found.interval == pytest.approx((wilson.low, wilson.high), abs=3e-3)
+
+
+@pytest.mark.parametrize(("truth", "hit", "clear"), [(0.1, 0.9, 0.95), (0.4, 0.8, 0.9), (0.7, 0.95, 0.7)])
+def test_the_corrected_interval_holds_the_truth_as_often_as_it_says(truth: float, hit: float, clear: float) -> None:
+    source = np.random.default_rng(4)
+    held, naive, rounds = 0, 0, 2000
+    for _ in range(rounds):
+        errors = JudgeErrors(
+            right_accepted=int(source.binomial(80, hit)),
+            right=80,
+            wrong_refused=int(source.binomial(80, clear)),
+            wrong=80,
+        )
+        seen = source.binomial(300, truth * hit + (1 - truth) * (1 - clear)) / 300
+        found = corrected(seen, 300, errors)
+        assert found is not None
+        held += found.interval[0] <= truth <= found.interval[1]
+        naive += abs(seen - truth) <= 1.96 * math.sqrt(seen * (1 - seen) / 300)
+    assert held / rounds >= 0.94
+    assert naive / rounds < 0.94
+
+
+def test_a_judge_that_knows_nothing_says_nothing() -> None:
+    assert corrected(0.5, 100, JudgeErrors(right_accepted=5, right=10, wrong_refused=5, wrong=10)) is None
+
+
+def test_the_fewer_verdicts_are_the_judges_the_smaller_the_correction() -> None:
+    errors = JudgeErrors(right_accepted=70, right=100, wrong_refused=100, wrong=100)
+    every, some, none = (corrected(0.35, 400, errors, judged=share) for share in (1.0, 0.5, 0.0))
+    assert every is not None
+    assert some is not None
+    assert none is not None
+    assert every.value == pytest.approx(0.5)
+    assert none.value == pytest.approx(0.35)
+    assert none.value < some.value < every.value
+
+
+def test_errors_have_bounds() -> None:
+    assert bounds(6, 8, 2) == (0.6, 0.8)
+    assert difference_bounds((0.5, 0.6), (0.6, 0.8)) == pytest.approx((0.0, 0.3))

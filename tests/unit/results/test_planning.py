@@ -1,0 +1,93 @@
+"""What a question takes: tasks, trials, dollars."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from pytest_webarena.commands.cli import main
+from pytest_webarena.results.comparing.planning import Ground, need_of, smallest_difference, tasks_needed
+from tests.planted import plant
+
+
+def ground(**more: float) -> Ground:
+    values: dict[str, float] = {"tasks": 200, "templates": 200, "trials": 1, "luck": 0.2, "cost": 0.1, "seconds": 30}
+    return Ground(single=False, **{**values, **more})  # type: ignore[arg-type]
+
+
+def test_with_nothing_but_luck_it_is_the_power_of_a_t_test() -> None:
+    """By the noncentral t distribution, which the plan takes for a shifted one."""
+    tasks = tasks_needed(ground(), 0.1, trials=1)
+    assert tasks is not None
+    spread = math.sqrt(2 * 0.2 + 0.1 * 0.9)
+    bound = stats.t.ppf(0.975, tasks - 1)
+    assert stats.nct.sf(bound, tasks - 1, 0.1 / spread * math.sqrt(tasks)) == pytest.approx(0.8, abs=0.01)
+
+
+def test_the_smallest_difference_is_the_one_that_needs_so_many_tasks() -> None:
+    found = smallest_difference(ground(), tasks=300, trials=3)
+    assert tasks_needed(ground(), found, trials=3) == pytest.approx(300, abs=1)
+
+
+def test_trials_help_as_far_as_the_baseline_goes() -> None:
+    needs = need_of(ground(), 0.05)
+    tasks = [each.tasks for each in needs if each.tasks is not None]
+    assert tasks == sorted(tasks, reverse=True)
+    assert tasks[-1] > 0.5 * tasks[0]  # its single trials remain
+    anew = need_of(ground(), 0.05, both=True)[-1].tasks
+    assert anew is not None
+    assert anew < 0.5 * tasks[-1]
+    assert needs[0].cost == pytest.approx(tasks[0] * 0.1)
+
+
+def test_so_often_is_the_difference_found() -> None:
+    from pytest_webarena.results.comparing.difference import PairedTask, difference_of
+
+    source = np.random.default_rng(3)
+    tasks = tasks_needed(ground(tasks=100, templates=100, trials=3, luck=0.16), 0.1, trials=3)
+    assert tasks is not None
+    found = 0
+    for _ in range(300):
+        moved = source.random(tasks) < 0.1 / 0.8  # from 10 % to 90 %, so that luck is nearly the same everywhere
+        chances = np.where(moved, 0.1, source.choice([0.2, 0.8], tasks))
+        first = source.binomial(3, chances)
+        second = source.binomial(3, np.where(moved, 0.9, chances))
+        pairs = [
+            PairedTask(task=str(n), cluster=n, passed=(int(first[n]), int(second[n])), judged=(3, 3))
+            for n in range(tasks)
+        ]
+        found += difference_of(pairs).decided() > 0
+    assert 0.72 <= found / 300 <= 0.92
+
+
+def test_the_command_says_tasks_trials_and_dollars(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    plant(tmp_path / "run", seed=1, tasks=60)
+    assert main(["power", "--baseline", str(tmp_path / "run"), "--difference", "5"]) == 0
+    out = capsys.readouterr().out
+    assert "To show a difference of 5 points to cot of run" in out
+    assert "$" in out
+    assert max(map(len, out.splitlines())) <= 80
+    assert main(["power", "--baseline", str(tmp_path / "run"), "--format=json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [each["trials"] for each in found["designs"]] == [1, 2, 3, 5, 10]
+    assert found["designs"][0]["smallest_difference_here"] > found["designs"][-1]["smallest_difference_here"]
+
+
+def test_of_single_trials_it_says_what_is_not_known(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    plant(tmp_path / "run", seed=1, tasks=60, trials=1, usage=None)
+    assert main(["power", "--baseline", str(tmp_path / "run")]) == 0
+    out = capsys.readouterr().out
+    assert "nobody knows how much is luck" in out
+    assert "unknown" in out
+
+
+@pytest.mark.parametrize("value", ["0", "-5", "many", "101"])
+def test_a_difference_that_is_none_is_refused(value: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["power", f"--difference={value}"])
+    assert "expected percentage points above 0" in capsys.readouterr().err

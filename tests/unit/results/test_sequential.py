@@ -1,0 +1,87 @@
+"""Stopping early without fooling oneself."""
+
+from __future__ import annotations
+
+import math
+import random
+
+import numpy as np
+import pytest
+
+from pytest_webarena.results.comparing.sequential import Watch
+
+
+def first_settled(watch: Watch, source: random.Random, *, gain: float, loss: float, most: int) -> tuple[str, int]:
+    for number in range(1, most + 1):
+        size = source.choice((1, 2, 5))
+        found = watch.add([1.0 if (draw := source.random()) < gain else -float(draw > 1 - loss) for _ in range(size)])
+        if found:
+            return found, number
+    return "", most
+
+
+def test_of_equal_agents_few_are_ever_told_apart() -> None:
+    source = random.Random(1)
+    found = [first_settled(Watch(difference=0.1), source, gain=0.2, loss=0.2, most=80)[0] for _ in range(400)]
+    assert found.count("better") + found.count("worse") <= 0.05 * 400
+
+
+@pytest.mark.parametrize(("gain", "loss", "name"), [(0.35, 0.1, "better"), (0.1, 0.35, "worse")])
+def test_a_difference_is_settled_and_the_right_way(gain: float, loss: float, name: str) -> None:
+    source = random.Random(2)
+    found = [first_settled(Watch(difference=0.15), source, gain=gain, loss=loss, most=200) for _ in range(60)]
+    assert sum(each == name for each, _ in found) >= 58
+    assert np.mean([number for _, number in found]) < 60
+
+
+def test_where_there_is_none_it_stops_for_futility() -> None:
+    source = random.Random(3)
+    found = [first_settled(Watch(difference=0.2), source, gain=0.1, loss=0.1, most=400) for _ in range(30)]
+    assert sum(each == "alike" for each, _ in found) >= 27
+
+
+def test_winnings_are_a_fair_game() -> None:
+    """The mean of all that can be won is what was there before: over all ways two templates can go, by enumeration."""
+    outcomes = [(-2.0, 0.1), (-1.0, 0.2), (0.0, 0.4), (1.0, 0.2), (2.0, 0.1)]
+    mean = 0.0
+    for first, p in outcomes:
+        for second, q in outcomes:
+            watch = Watch(difference=0.3)
+            watch.add([first / 2] * 2)
+            watch.add([second / 2] * 2)
+            mean += p * q * sum(map(math.exp, watch._better.logs)) / 2
+    assert mean == pytest.approx(1.0)
+
+
+def test_once_settled_it_stays_settled() -> None:
+    watch = Watch(difference=0.2)
+    for _ in range(60):
+        watch.add([1.0])
+    assert watch.settled == "better"
+    for _ in range(60):
+        watch.add([-1.0])
+    assert watch.settled == "better"
+
+
+def test_its_interval_agrees_with_what_is_settled_and_holds_the_truth() -> None:
+    source = random.Random(5)
+    held = 0
+    for _ in range(60):
+        watch = Watch(difference=0.1)
+        first_settled(watch, source, gain=0.3, loss=0.15, most=60)
+        low, high = watch.interval()
+        held += low <= 0.15 <= high
+        assert (low > 0) == (watch.settled == "better")
+    assert held >= 55
+    assert Watch(difference=0.1).interval() == (-1.0, 1.0)
+
+
+def test_templates_without_tasks_say_nothing() -> None:
+    watch = Watch(difference=0.1)
+    assert watch.add([]) == ""
+    assert watch.seen == []
+
+
+def test_a_plan_has_to_be_a_difference() -> None:
+    with pytest.raises(ValueError, match="expected a difference above 0 and below 1, found 0"):
+        Watch(difference=0)

@@ -182,6 +182,8 @@ def _files(apps: Sequence[str]) -> Iterator[tuple[str, Path]]:
     for name in ("errors.py", "evidence.py"):
         yield f"pytest_webarena/{name}", _PACKAGE / name
     folder = _PACKAGE / "embedded"
-    for path in sorted([*folder.glob("*.py"), *(path for app in apps for path in (folder / app).rglob("*"))]):
+    others = {path.parent for path in folder.glob("*/site.yaml") if path.parent.name not in apps}
+    shared = [path for path in folder.iterdir() if path.is_dir() and path not in others]
+    for path in sorted([*folder.glob("*.py"), *(path for part in shared for path in part.rglob("*"))]):
         if path.is_file() and "__pycache__" not in path.parts:
             yield f"pytest_webarena/{path.relative_to(_PACKAGE).as_posix()}", path

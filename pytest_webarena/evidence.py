@@ -292,6 +292,8 @@ class Evidence:
     """How many came after there was no more room for them."""
     signals_after: tuple[int, ...] = ()
     """How many of the signals there were when each step was over; empty when nobody counted."""
+    signals_before: int = 0
+    """How many of the signals came with the first pages, before the agent began."""
     pages: tuple[SeenPage, ...] = ()
     """The page before each step, for gradings that look at it; those that did not answer are missing."""
     dom_events: bool | None = None
@@ -337,6 +339,7 @@ class Evidence:
             signals=tuple(map(signal_from_json, signals)) if (signals := data.get("signals")) is not None else None,
             lost_signals=data.get("lost_signals", 0),
             signals_after=tuple(data.get("signals_after", ())),
+            signals_before=data.get("signals_before", 0),
             pages=tuple(SeenPage(**page) for page in data.get("pages", ())),
             dom_events=data.get("dom_events"),
             sites=dict(data["sites"]),

@@ -60,10 +60,17 @@ class SignalLog:
         """How many signals somebody has been given, who need not ask for them again."""
         self.lost = 0
         """How many there was no room for."""
+        self.before = 0
+        """How many came with the pages that the agent found, before it began."""
+
+    def begun(self) -> None:
+        """The agent begins now: what came so far is not its doing."""
+        self.before = len(self._signals)
 
     def restart(self) -> None:
         """Forget what came before the first step."""
         self._signals = []
+        self.before = 0
         self._room, self._field, self._given = _DOM_EVENTS, None, 0
         self.lost = 0
 

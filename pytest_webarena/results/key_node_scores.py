@@ -115,7 +115,10 @@ class _Trial:
     @property
     def spoilt(self) -> bool:
         """Whether it has no points, whatever it reached: for a forbidden node, or for what it hid."""
-        return any(result.get("score") == 0 for result in self.results)
+        if any(part.get("forbidden") and part.get("by") for part in self.parts):
+            return True
+        hidden = [result.get("parts") or () for result in self.results if result.get("score") == 0]
+        return any(part.get("points") or part.get("open") for parts in hidden for part in parts)
 
     @property
     def nodes(self) -> float:

@@ -112,6 +112,7 @@ class Collector:
             signals=signals.since(),
             lost_signals=signals.lost,
             signals_after=tuple(self._signals_after),
+            signals_before=signals.before,
             pages=tuple(self._pages),
             dom_events=signals.dom_events,
             sites=stage.live.sites,

@@ -83,6 +83,7 @@ class Stage:
     def open_first_pages(self) -> None:
         """Load the tabs that the task begins with."""
         self.session.open_tabs(self.start)
+        self.session.signals.begun()
 
     def requests(self) -> tuple[RequestRecord, ...]:
         """What the agent's browser asked for. Signing in, preparing and checking are not the agent's."""

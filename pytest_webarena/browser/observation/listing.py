@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from pytest_webarena.browser.observation.extraction import ElementInfo
+from pytest_webarena.text import clip
 
 __all__ = ["listed"]
 
@@ -44,7 +45,7 @@ class _Line:
 
     def __str__(self) -> str:
         text = " ".join(" ".join(self.texts).split()) or self.fallback
-        label = text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+        label = clip(text, _LONGEST)
         number = f"[{self.id}] " if self.id else ""
         value = f" value '{self.value}'" if self.value else ""
         states = f" ({', '.join(self.states)})" if self.states else ""

@@ -12,13 +12,16 @@ from dataclasses import dataclass
 
 from pytest_webarena.checks.key_nodes.matching import NO, Hit, Matcher
 from pytest_webarena.checks.key_nodes.model import KeyNode, KeyNodes, TextTarget, UrlTarget, ValueTarget
-from pytest_webarena.checks.key_nodes.timeline import BEFORE, Moment, moments
+from pytest_webarena.checks.key_nodes.timeline import BEFORE, Moment, moments, resets, takes_over
 from pytest_webarena.checks.kind import Judgement, View
 from pytest_webarena.checks.verdict import Part
 from pytest_webarena.errors import Cause
 from pytest_webarena.text import clip
 
 __all__ = ["judge"]
+
+
+_LESS_THAN_ALL = 0.999
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +60,8 @@ def judge(spec: KeyNodes, view: View, matcher: type[Matcher] = Matcher) -> Judge
         actual = f"{met}, missed {missed.what}" if missed else f"{met} of {len(wanted)}"
     if low == high:
         score = min(1.0, low / spec.weight)
+        if missed:  # a weight next to nothing is a node all the same
+            score = min(score, _LESS_THAN_ALL)
         return Judgement(score=score, expected=str(spec), actual=actual, why=why, parts=parts)
     causes = [each.cause for each in found if each.met is None and each.cause is not None]
     cause = "agent" if "agent" in causes else causes[0] if causes else None
@@ -190,8 +195,19 @@ class _Schedule:
                 return self.matcher.hit(node, moment)
             changed = self.matcher.changes(node.target, moment)
             if changed is not False:
-                return self.matcher.hit(node, moment)
+                return self.matcher.hit(node, moment) if changed is None else self._kept(number, at)
         return NO
+
+    def _kept(self, number: int, at: int) -> Hit:
+        """Whether a field still holds what it was given at a moment, as far as input after it tells."""
+        given = self.moments[at].event
+        assert given is not None
+        for moment in self.moments[at + 1 :]:
+            if moment.event is not None and takes_over(given, moment.event):
+                return NO
+            if moment.event is not None and resets(given, moment.event):
+                return Hit(known=None, by="a form was reset after it, and what its fields hold then is not recorded")
+        return self.matcher.hit(self.spec.nodes[number], self.moments[at])
 
     def _doubt(self, number: int, at: int, sure: Sequence[int | None]) -> _Reached:
         """A node that may have been reached."""

@@ -59,6 +59,7 @@ class Matcher:
     def __init__(self, view: View) -> None:
         self._view = view
         self._sites = view.evidence.sites
+        self._refused = frozenset(request.url for request in view.evidence.requests if request.refused)
         self._told: dict[tuple[str, str], Hit] = {}
         self._asked: dict[str, int] = {}
 
@@ -106,7 +107,7 @@ class Matcher:
                 return _open(f"the address of {site} was not recorded")
             if not on_site(url, base):
                 return NO
-        if not is_page(url) or lacks(target, url, self._sites):
+        if not is_page(url) or url.partition("#")[0] in self._refused or lacks(target, url, self._sites):
             return NO
         hit = Hit(known=True, by=how + clip(url, 200))
         if target.param:
@@ -154,7 +155,9 @@ class Matcher:
 
     def _at(self, target: ElementTarget | ValueTarget, event: DomEvent, hit: Hit) -> Hit:
         """Whether an event is where the target is."""
-        document = event.frame or event.url
+        document = _document(event)
+        if document is None:
+            return _open(f"of which document the frame with the {_told(event)} is a part was not recorded")
         if target.label:
             if not has_label(document, target.label):
                 return NO
@@ -224,6 +227,15 @@ class Matcher:
         except JudgeError as error:
             return _open(str(error), error.cause)
         return Hit(known=grade.decision == "correct")
+
+
+def _document(event: DomEvent) -> str | None:
+    """The address of the document that an event was in; None where there is no telling. A frame that the page itself
+    has filled (``srcdoc``, ``about:blank``) is a part of the page around it, to browsers and to visitors."""
+    if not event.frame.startswith(("about:blank", "about:srcdoc")):
+        return event.frame or event.url
+    frames = sum(each.within == "frame" for each in event.chain)
+    return event.url if event.whole and frames == 1 else None
 
 
 def _best(found: list[Hit]) -> Hit:

@@ -14,15 +14,17 @@ from pytest_webarena.checks.key_nodes.model import (
     ValueTarget,
 )
 from pytest_webarena.checks.key_nodes.selector_reading import SelectorFault, parse_selector
-from pytest_webarena.tasks.addresses import AddressShape, SiteShape
+from pytest_webarena.tasks.addresses import Address, AddressShape, SiteShape
 from pytest_webarena.tasks.file_reading import Invalid, Reading
-from pytest_webarena.tasks.nodes import MapNode, Node
+from pytest_webarena.tasks.nodes import MapNode, Node, ScalarNode
 from pytest_webarena.tasks.record_shapes import Convert, Either, Field, ListOf, Record
 from pytest_webarena.tasks.shapes import Bool, Choice, Fault, Schema, Schemas, Shape, Text
 from pytest_webarena.text import clip
 
 __all__ = ["ELEMENT", "TEXT", "URL", "VALUE"]
 
+EVENTS = ("click", "dblclick", "contextmenu", "input", "change", "submit", "keydown")
+"""Events of pages that sessions record."""
 _HOWS = ("exact", "includes", "semantic")
 
 
@@ -138,13 +140,29 @@ def _settle_site(values: dict[str, Any], reading: Reading) -> Fault | None:
 # --- addresses
 
 
+def _move(values: dict[str, Any], node: MapNode, reading: Reading, key: str) -> Fault | None:
+    """Put a bare path on the ``site`` that is named beside it; an address that names another one is a fault."""
+    address, site = values[key], values["site"]
+    if address is None or site is None:
+        return None
+    written = reading.entries(node)[key][1]
+    if site != ANY_SITE and isinstance(written, ScalarNode) and written.value.strip().startswith("/"):
+        values[key] = Address(site, address.path)
+    elif address.site != site:
+        return Fault(f"a path, or no 'site' beside '{key}'", f"'{clip(str(address))}' and the site '{clip(site)}'")
+    return None
+
+
 def _address_fault(values: dict[str, Any], node: MapNode, reading: Reading) -> Fault | None:
     if fault := _one_match(values):
         return fault
+    if "://" in (values["includes"] or ""):
+        hint = "a whole address is {exact: …}"
+        return Fault("a part of a path", f"'{clip(values['includes'])}'", hint)
     if "?" in (values["includes"] or ""):
         hint = "for the query: {param: NAME, exact: VALUE}"
         return Fault("a part of host or path", f"'{clip(values['includes'])}'", hint)
-    return _settle_site(values, reading)
+    return _move(values, node, reading, "exact") or _settle_site(values, reading)
 
 
 def _build_address(*, exact: Any, site: str, includes: str | None, semantic: str | None) -> UrlTarget:
@@ -196,7 +214,7 @@ _ADDRESS: Record[UrlTarget] = Record(
 
 
 def _parameter_fault(values: dict[str, Any], node: MapNode, reading: Reading) -> Fault | None:
-    return _one_match(values, needed=False) or _settle_site(values, reading)
+    return _one_match(values, needed=False) or _move(values, node, reading, "at") or _settle_site(values, reading)
 
 
 def _build_parameter(*, param: str, at: Any, site: str, **values: Any) -> UrlTarget:
@@ -283,10 +301,10 @@ ELEMENT: Any = Either(
             ),
             Field(
                 key="event",
-                shape=ListOf(Text("the name of a DOM event", strip=True), or_one=True, low=1),
+                shape=ListOf(Choice(*EVENTS), or_one=True, low=1),
                 default=(),
                 default_text="any by which somebody acts: clicks, input, change, submit",
-                doc="Which DOM event it must be.",
+                doc="Which DOM event it must be, of those that are recorded; of `keydown` that is Enter alone.",
                 example="- key_nodes: [{element: {locate: '#buy', event: click}}]",
             ),
             _SITE,

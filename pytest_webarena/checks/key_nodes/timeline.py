@@ -10,7 +10,7 @@ from pytest_webarena.actions import Note
 from pytest_webarena.evidence import Evidence, StepRecord
 from pytest_webarena.signals import AddressChanged, DomEvent, Signal
 
-__all__ = ["BEFORE", "Moment", "field_of", "moments"]
+__all__ = ["BEFORE", "Moment", "field_of", "moments", "resets", "takes_over"]
 
 BEFORE = -1
 """The step of what was there when the agent began."""
@@ -62,7 +62,11 @@ def _moments(evidence: Evidence) -> Iterator[Moment]:
         yield from _by_steps(steps)
         yield Moment(kind="gap", step=None, why="what happened in the browser was not recorded")
     else:
-        yield from _by_signals(signals, steps, evidence.signals_after)
+        before = min(evidence.signals_before, len(signals))
+        for signal in signals[:before]:
+            if isinstance(signal, AddressChanged):
+                yield Moment(kind="start", step=BEFORE, url=signal.url)
+        yield from _by_signals(signals, steps, evidence.signals_after, before)
         if evidence.lost_signals:
             why = f"{evidence.lost_signals:,} later signals of the browser had no room in the record"
             yield Moment(kind="gap", step=None, why=why, by_agent=True)
@@ -90,11 +94,14 @@ def _by_steps(steps: Sequence[StepRecord]) -> Iterator[Moment]:
         yield from _note(step)
 
 
-def _by_signals(signals: Sequence[Signal], steps: Sequence[StepRecord], after: Sequence[int]) -> Iterator[Moment]:
-    """Signals and notes as they came. Without the number of signals per step, notes stand at the end."""
+def _by_signals(
+    signals: Sequence[Signal], steps: Sequence[StepRecord], after: Sequence[int], before: int
+) -> Iterator[Moment]:
+    """Signals and notes as they came, but for those ``before`` the agent. Without the number of signals per step, notes
+    stand at the end."""
     settled = _settled(signals, after)
     known = len(after) == len(steps)
-    done = 0
+    done = before
     for step, until in zip(steps, after, strict=False) if known else ():
         for index in range(done, min(until, len(signals))):
             yield from _signal(signals[index], step.index, settled[index])
@@ -145,3 +152,32 @@ def field_of(event: DomEvent) -> object:
     places = tuple((each.tag, each.nth, each.within) for each in event.chain)
     names = event.chain[0].attributes if event.chain else {}
     return (event.tab, event.frame, event.target.selector, places, names.get("id"), names.get("name"))
+
+
+def takes_over(given: DomEvent, event: DomEvent) -> bool:
+    """Whether ``event`` chooses another radio button of the group of ``given``, which then is off and says nothing."""
+    return (
+        event.event in _VALUED
+        and _group(given) is not None
+        and _group(given) == _group(event)
+        and field_of(given) != field_of(event)
+    )
+
+
+def _group(event: DomEvent) -> object:
+    names = event.chain[0].attributes if event.chain else {}
+    if names.get("type", "").lower() != "radio" or not names.get("name"):
+        return None
+    return (event.tab, event.frame, names["name"])
+
+
+def resets(given: DomEvent, event: DomEvent) -> bool:
+    """Whether ``event`` is a click on what resets a form of the document in which ``given`` was."""
+    return (
+        event.event == "click"
+        and (event.tab, event.frame) == (given.tab, given.frame)
+        and any(
+            each.tag in ("button", "input") and each.attributes.get("type", "").lower() == "reset"
+            for each in event.chain
+        )
+    )

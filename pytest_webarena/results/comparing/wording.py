@@ -12,6 +12,7 @@ from pytest_webarena.results.comparing.difference import Difference
 from pytest_webarena.results.comparing.effort import MEASURES, Effort, Growth, Measure
 from pytest_webarena.results.comparing.parting import Parting, parting_of, walk_of
 from pytest_webarena.results.wording import dollars, seconds_words
+from pytest_webarena.text import clip
 
 __all__ = ["Told", "amount", "headline", "in_markdown", "in_words", "p_words", "plain", "points", "titled"]
 
@@ -154,9 +155,9 @@ def _task_rows(each: Comparison, fate: Fate, shown: int, *, partings: bool) -> I
         _FATES[fate], [_count(len(some), "task")], "green" if fate == "won" else "red" if fate == "lost" else ""
     )
     for task in some[:shown]:
-        yield Told(f"    {_cut(f'{task.task}  {_tally(task)}', _WIDTH - 4)}")
+        yield Told(f"    {clip(f'{task.task}  {_tally(task)}', _WIDTH - 4)}")
         if partings and (parted := parted_at(each, task)) is not None:
-            yield Told(f"      {_cut(f'step {parted.step}: {parted.first} | {parted.second}', _WIDTH - 6)}")
+            yield Told(f"      {clip(f'step {parted.step}: {parted.first} | {parted.second}', _WIDTH - 6)}")
         if partings and shown:
             for side, one in zip((each.first, each.second), task.pair, strict=True):
                 if side.path is not None and one.folder:
@@ -229,10 +230,6 @@ def _row(label: str, parts: Iterable[str], mark: str = "") -> Iterator[Told]:
 
 def _wrapped(text: str, indent: str) -> list[str]:
     return textwrap.wrap(text, _WIDTH, subsequent_indent=indent, break_on_hyphens=False)
-
-
-def _cut(text: str, width: int) -> str:
-    return text if len(text) <= width else f"{text[: width - 1]}…"
 
 
 def _some(names: Sequence[str], most: int) -> list[str]:

@@ -12,7 +12,7 @@ from pytest_webarena.checks.asking import Decision, Grade, JudgeOff, JudgeUnread
 from pytest_webarena.checks.key_nodes.matching import MOST_ASKED
 from pytest_webarena.checks.verdict import Verdict
 from pytest_webarena.errors import TaskFileError
-from pytest_webarena.evidence import Evidence, TabState
+from pytest_webarena.evidence import Evidence, RequestRecord, TabState
 
 from ..helpers import result, task
 from .trials import SHOP, at, event, judged, reached, trial, typed
@@ -96,14 +96,18 @@ FORM = "html > body > form#buy > div > button.go > span"
         ("'#buy button'", event(FORM), True),
         ("{locate: 'css=#buy button', event: click}", event(FORM), True),
         ("{locate: '#buy button', event: [dblclick, submit]}", event(FORM), False),
-        ("'#buy button'", event(FORM, "focus"), False),
-        ("{locate: '#buy button', event: focus}", event(FORM, "focus"), True),
+        ("'#buy button'", event(FORM, "keydown"), False),
+        ("{locate: '#buy button', event: keydown}", event(FORM, "keydown"), True),
         ("'#buy button'", event("html > body > form#buy"), False),  # around it, not in it
         ("'#buy button'", event("html > body > form#sell > button"), False),
         ("'#buy button'", event(FORM, on="http://reddit.test/"), False),
         ("{locate: '#buy button', site: reddit}", event(FORM, on="http://reddit.test/"), True),
         ("'#buy button'", event(FORM, frame="http://ads.test/"), False),
-        ("'#buy button'", event(FORM, frame="about:srcdoc"), False),
+        # what a page has put into a frame itself is of that page
+        ("'#buy button'", event(f"html | {FORM}", frame="about:srcdoc"), True),
+        ("'#buy button'", event(f"html | {FORM}", frame="about:blank"), True),
+        ("'#buy button'", event(f"html | {FORM}", frame="about:blank", on="http://ads.test/"), False),
+        ("'#buy button'", event(f"html | {FORM}", frame="data:text/html,x"), False),
         ("'#buy button'", event(FORM, on="http://ads.test/", frame=f"{SHOP}/x"), True),
         ("'#buy button'", event(FORM, on="data:text/html,x"), False),
         ("{locate: '#buy button', label: shopping}", event(FORM), True),
@@ -518,3 +522,65 @@ def test_beside_other_checks() -> None:
 def test_evidence_without_a_browser_is_nothing_reached() -> None:
     bare = Evidence(answer=None, stop_reason="agent_crash", signals=())
     assert result("key_nodes: [{url: {includes: /a}}]", bare).score == 0
+
+
+def test_of_frames_in_frames_without_addresses_there_is_no_telling() -> None:
+    inner = event(f"html | html | {FORM}", frame="about:srcdoc")
+    got = judged("[{element: '#buy button'}]", trial([inner]))
+    assert (got.score, reached(got)) == (None, "?")
+
+
+def test_the_pages_that_the_agent_found_are_no_forbidden_ones() -> None:
+    nodes = "[{url: {includes: /b}}, {url: {includes: /a}, forbidden: true}]"
+    recorded = trial([at("/a"), at("/b")], start="/a")
+    assert reached(judged(nodes, recorded)) == "++"
+    assert reached(judged(nodes, trial([at("/a"), at("/b")], start="/a", signals_before=1))) == "+-"
+    again = trial([at("/a"), at("/b"), at("/a")], start="/a", signals_before=1)
+    assert reached(judged(nodes, again)) == "++"
+    assert judged("[{url: {includes: /a}}]", trial([at("/a")], start="/a", signals_before=1)).parts[0].free
+
+
+@pytest.mark.parametrize("node", ["{exact: '/x?q=1', site: reddit}", "{at: /x, param: q, exact: '1', site: reddit}"])
+def test_a_path_is_on_the_site_beside_it(node: str) -> None:
+    there, here = "http://reddit.test/x?q=1", "/x?q=1"
+    assert reached(judged(f"[{{url: {node}}}]", trial([at(there)]))) == "+"
+    assert reached(judged(f"[{{url: {node}}}]", trial([at(here)]))) == "-"
+
+
+@pytest.mark.parametrize(
+    "node",
+    [
+        "{url: {exact: 'shopping:/x', site: reddit}}",
+        "{url: {exact: 'http://shopping.test/x', site: reddit}}",
+        "{url: {includes: 'http://shopping.test/x'}}",
+        "{element: {locate: '#a', event: mousedown}}",
+    ],
+)
+def test_what_nobody_can_reach_is_refused(node: str) -> None:
+    with pytest.raises(TaskFileError, match="expected"):
+        judged(f"[{node}]", trial([at("/x")]))
+
+
+def test_a_host_that_was_refused_is_no_page() -> None:
+    refused = RequestRecord(time=0, method="GET", url="http://evil.test/x", status=None, refused="no site of the task")
+    recorded = trial([at("http://evil.test/x#y")], requests=(refused,))
+    assert reached(judged("[{url: {includes: /x, site: '*'}}]", recorded)) == "-"
+
+
+def test_another_radio_button_and_a_reset_end_what_was_held() -> None:
+    nodes = "[{value: {locate: '#r1', exact: 'on'}, hold: end}]"
+    one, two = (event(f"html > form > input#{name}[type=radio][name=r]", "change", value="on") for name in ("r1", "r2"))
+    other = event("html > form > input#r3[type=radio][name=s]", "change", value="on")
+    reset = event("html > form > button#x[type=reset]")
+    assert reached(judged(nodes, trial([one, other]))) == "+"
+    assert reached(judged(nodes, trial([one, two]))) == "-"
+    assert reached(judged(nodes, trial([two, one]))) == "+"
+    assert reached(judged(nodes, trial([one, reset]))) == "?"
+    assert reached(judged(nodes, trial([one, reset, one]))) == "+"
+
+
+def test_a_node_of_hardly_any_weight_is_missed_all_the_same() -> None:
+    nodes = "[{url: {includes: /a}}, {url: {includes: /b}, weight: 1.0e-13}]"
+    got = judged(nodes, trial([at("/a")]))
+    assert got.score is not None
+    assert 0.99 < got.score < 1

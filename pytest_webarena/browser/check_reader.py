@@ -32,6 +32,8 @@ __all__ = ["CheckReader"]
 _READINGS = 4
 """How often the current page is read at most until it was read as a whole."""
 _PARSED = "() => document.readyState !== 'loading'"
+_ANSWERS = 0.5
+"""How long a page has to tell whether it is parsed, in seconds: one that can't is read as it is."""
 _CALMING = 2.0
 """How long a page that could not be read at the end may stay busy until it is stopped, in seconds."""
 
@@ -90,7 +92,8 @@ class CheckReader:
     async def _parsed(self, tab: Tab) -> bool:
         """Whether all elements of the document are there; True as well where nobody answers."""
         try:
-            return bool(await tab.evaluate(_PARSED, seconds=self._limits.hang, what="looking at a document"))
+            seconds = min(self._limits.hang, _ANSWERS)  # a halted page has its time when it is read
+            return bool(await tab.evaluate(_PARSED, seconds=seconds, what="looking at a document"))
         except (DialogOpened, PageCrashed, TabClosed, Unresponsive):
             return True
         except (PlaywrightError, ScriptFailed):

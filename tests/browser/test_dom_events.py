@@ -161,12 +161,9 @@ def test_keys_click_and_clicks_come_in_several_kinds(show: Show) -> None:
     ]
 
 
-def test_targets_are_seen_through_shadow_trees_and_frames(show: Show, web: Web) -> None:
-    web.put("/inner", "<div><button id=same>Same</button></div>")
-    web.put("http://b.test/", "<iframe src='http://c.test/'></iframe><button id=other>Other</button>")
-    web.put("http://c.test/", "<button id=third>Third</button>")
+def test_targets_are_seen_through_shadow_trees(show: Show) -> None:
     session = show(
-        """<x-a id=host></x-a><iframe src=/inner></iframe><iframe src="http://b.test/" height=300></iframe><x-c></x-c>
+        """<x-a id=host></x-a><x-c></x-c>
         <script>
         const root = host.attachShadow({mode: 'open'});
         root.innerHTML = '<p><x-b></x-b></p>';
@@ -176,14 +173,17 @@ def test_targets_are_seen_through_shadow_trees_and_frames(show: Show, web: Web) 
         </script>"""
     )
 
-    def click(role: str, name: str) -> DomEvent:
+    def click(role: str, name: str, event: str = "click") -> DomEvent:
         line = next(each for each in session.observe().text.splitlines() if each.strip().endswith(f"{role} '{name}'"))
+        before = len(events(session))
         assert session.execute(Click(Element(line.strip()[1:].partition("]")[0]))).error == ""
+        wait_until(lambda: any(each.event == event for each in events(session)[before:]))
         return events(session)[-1]
 
     session.execute(Click(Selector("#deep")))
+    wait_until(lambda: any(each.event == "change" for each in events(session)))
     assert said(session)[-1] == ("change", "#deep", "on")  # an event that does not leave its tree
-    send = click("button", "Send")
+    send = click("button", "Send", "submit")
     assert (send.event, send.whole, send.frame) == ("submit", True, "")
     assert places(send) == [
         ("form", "shadow"),
@@ -193,20 +193,9 @@ def test_targets_are_seen_through_shadow_trees_and_frames(show: Show, web: Web) 
         ("body", "element"),
         ("html", "root"),
     ]
-    same = click("button", "Same")
-    assert places(same)[2:] == [
-        ("body", "element"),
-        ("html", "frame"),
-        ("iframe", "element"),
-        ("body", "element"),
-        ("html", "root"),
-    ]
-    assert (same.whole, same.frame, same.chain[4].nth_of_type) == (True, f"{SITE}/inner", 1)
-    for name, url in {"Other": "http://b.test/", "Third": "http://c.test/"}.items():
-        event = click("button", name)
-        assert (event.target.name, event.whole, event.frame, event.url) == (name, False, url, f"{SITE}/")
-        assert places(event)[-1] == ("html", "frame")
+    seen = len(events(session))
     session.execute(Click(Selector("x-c")))
+    wait_until(lambda: len(events(session)) > seen)
     assert places(events(session)[-1])[0] == ("x-c", "element")  # of a closed tree the host is all there is to see
     assert session.signals.lost == 0
 

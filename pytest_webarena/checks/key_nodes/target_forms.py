@@ -143,10 +143,10 @@ def _settle_site(values: dict[str, Any], reading: Reading) -> Fault | None:
 def _move(values: dict[str, Any], node: MapNode, reading: Reading, key: str) -> Fault | None:
     """Put a bare path on the ``site`` that is named beside it; an address that names another one is a fault."""
     address, site = values[key], values["site"]
-    if address is None or site is None:
+    if address is None or site in (None, ANY_SITE):
         return None
     written = reading.entries(node)[key][1]
-    if site != ANY_SITE and isinstance(written, ScalarNode) and written.value.strip().startswith("/"):
+    if isinstance(written, ScalarNode) and written.value.strip().startswith("/"):
         values[key] = Address(site, address.path)
     elif address.site != site:
         return Fault(f"a path, or no 'site' beside '{key}'", f"'{clip(str(address))}' and the site '{clip(site)}'")
@@ -156,7 +156,7 @@ def _move(values: dict[str, Any], node: MapNode, reading: Reading, key: str) -> 
 def _address_fault(values: dict[str, Any], node: MapNode, reading: Reading) -> Fault | None:
     if fault := _one_match(values):
         return fault
-    if "://" in (values["includes"] or ""):
+    if "://" in (values["includes"] or "") and values["site"] != ANY_SITE:  # imported nodes are what they are
         hint = "a whole address is {exact: …}"
         return Fault("a part of a path", f"'{clip(values['includes'])}'", hint)
     if "?" in (values["includes"] or ""):

@@ -106,6 +106,8 @@ class _Server:
         self._children: dict[int, str] = {}
         self._spare: _Spare | None = None
         self._spares = 0
+        # By pid, what spares were given. One that dies with its order unread is replaced.
+        self._given: dict[int, tuple[_Spare, ForkOrder]] = {}
         # Replicas hold the reading end; we never write.
         self._lifeline, self._life = os.pipe()
         self._pending = b""
@@ -202,6 +204,7 @@ class _Server:
         finally:
             os.close(spare.orders)
         self._children[spare.pid] = order.id
+        self._given[spare.pid] = spare, order
         return True
 
     def _keep_spare(self) -> None:
@@ -313,6 +316,7 @@ class _Server:
     def _kill(self, replica: str) -> None:
         for pid, name in self._children.items():
             if name == replica:
+                self._given.pop(pid, None)
                 os.kill(pid, signal.SIGKILL)  # not waited for yet, so the pid is still the child's
                 with contextlib.suppress(ProcessLookupError):  # it has not come to lead a group
                     os.killpg(pid, signal.SIGKILL)
@@ -322,7 +326,13 @@ class _Server:
             ended, status = os.waitpid(pid, os.WNOHANG)
             if not ended:
                 continue
-            if name := self._children.pop(pid):
+            name = self._children.pop(pid)
+            spare, order = self._given.pop(pid, (None, None))
+            if spare and order and not Path(order.log).exists():
+                shutil.rmtree(spare.data, ignore_errors=True)
+                self._fork(order)
+                self._keep_spare()
+            elif name:
                 _send(self._out, "exit", id=name, code=os.waitstatus_to_exitcode(status))
             elif self._spare is not None and self._spare.pid == pid:
                 os.close(self._spare.orders)

@@ -154,14 +154,23 @@ def test_a_reset_is_handed_a_spare_and_a_dead_one_is_not_missed(backend_run: Run
             (spare,) = spares()
             replica = await backend.reset(app, replica)
             assert f"notes=1 memory=0 pid={spare} " in get(replica)
-        used.add(number(get(replica), "pid"))
-        wait_until(lambda: len(spares()) == 1)
-        (spare,) = spares()
-        os.kill(spare, signal.SIGKILL)
-        get(replica, "/add")
-        replica = await backend.reset(app, replica)
-        assert "notes=1 memory=0" in get(replica)
-        assert number(get(replica), "pid") != spare
+        for asleep in (False, True):  # it dies before it is given its order, or with that unread
+            used.add(number(get(replica), "pid"))
+            wait_until(lambda: len(spares()) == 1)
+            (spare,) = spares()
+            used.add(spare)
+            get(replica, "/add")
+            if not asleep:
+                os.kill(spare, signal.SIGKILL)
+                replica = await backend.reset(app, replica)
+            else:
+                os.kill(spare, signal.SIGSTOP)
+                reset = asyncio.create_task(backend.reset(app, replica))
+                await asyncio.to_thread(wait_until, lambda: len(spares()) == 1)  # the next one: the order is given
+                os.kill(spare, signal.SIGKILL)
+                replica = await reset
+            assert "notes=1 memory=0" in get(replica)
+            assert number(get(replica), "pid") != spare
 
     backend_run(work)
 

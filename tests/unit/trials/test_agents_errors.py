@@ -318,7 +318,7 @@ def test_a_child_that_goes_on_as_the_agent_ends_with_the_call(tmp_path: Path, as
 
     record, _ = run(tmp_path, ForksLater if asynchronous else Forks)
     assert record.outcome == "passed"
-    assert ended(children[0]) == 0
+    assert ended(children[0]) in (0, signal.SIGKILL)  # by itself, or with the thread that it came from
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="Linux alone can tie a process to its parent")

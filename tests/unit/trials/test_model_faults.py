@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -100,7 +101,9 @@ def ending(fault: Answer, *, lasting: bool, api: str, stream: bool) -> str:
         steps = attempt / "steps.jsonl"
         asked_again = [json.loads(line)["retries"] for line in steps.read_text().splitlines()] if steps.exists() else []
         if record.outcome == "error":
-            return f"error: {record.cause}, {server.requests} requests"
+            # Of requests that are given up at once the server need not hear on a busy machine.
+            told = re.search(r"gave up after (\d+) requests", record.message)
+            return f"error: {record.cause}, {told[1] if told else server.requests} requests"
         how = "asked again" if any(asked_again) else "retried" if server.requests > record.steps else "as it is"
         return f"{record.outcome}: {record.stop_reason}, {how}"
 

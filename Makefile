@@ -11,7 +11,7 @@ BIN := .venv/bin
 DEMO ?= tasks/homepage/navigation.yaml tasks/shopping/navigation.yaml --agent=oracle --agent=keyword -n 2 --tb=no -rN
 # The suite: which tests, and how; more workers than two cores, for tests with a browser or an engine wait a good deal.
 # For a part of it, call pytest (CONTRIBUTING.md).
-SUITE ?= tests -n 3
+SUITE ?= tests -n 4
 
 # The audit: which tasks, and how.
 AUDIT ?= tasks -n 2

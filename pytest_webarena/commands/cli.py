@@ -6,7 +6,6 @@ import argparse
 import shutil
 import sys
 import textwrap
-import webbrowser
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from importlib.metadata import version
@@ -15,9 +14,10 @@ from pathlib import Path
 from pytest_webarena.commands.compare import add_commands as add_compare_commands
 from pytest_webarena.commands.images import add_image_commands
 from pytest_webarena.commands.project import DEFAULT_SITES, fill_in
-from pytest_webarena.commands.results import RUN_DIR, add_commands, run_asked_for
+from pytest_webarena.commands.results import add_commands
 from pytest_webarena.commands.sites import add_commands as add_site_commands
 from pytest_webarena.commands.starter import add_command as add_starter_command
+from pytest_webarena.commands.view import add_command as add_view_command
 from pytest_webarena.errors import TaskFileError, TrialError, UsageError
 
 __all__ = ["main"]
@@ -97,14 +97,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     merge.set_defaults(run=_merge)
 
-    view = commands.add_parser("view", help="write one HTML page that shows a run")
-    view.add_argument("run_dir", **RUN_DIR)
-    view.add_argument("-o", "--output", type=Path, metavar="FILE", help="default: RUN_DIR/view.html")
-    view.add_argument(
-        "--pictures", type=float, default=80.0, metavar="MB", help="screenshots inside the page, at most (default: 80)"
-    )
-    view.add_argument("--open", action="store_true", help="show it in the browser of this machine")
-    view.set_defaults(run=_view)
+    add_view_command(commands)
 
     attempt = commands.add_parser("try", help="try a task out by hand, its checks judged after every action")
     attempt.add_argument(
@@ -249,20 +242,6 @@ def _merge(options: argparse.Namespace) -> int:
     if merged.cut_off:
         print(f"cut off: {merged.cut_off} trials that no run has finished; pytest --resume={options.output} runs them")
     return name_unreadable(merged.unreadable)
-
-
-def _view(options: argparse.Namespace) -> int:
-    from pytest_webarena.results.rundir import RunDir
-    from pytest_webarena.results.unreadable import name_unreadable
-    from pytest_webarena.results.viewer import write_view
-
-    run = RunDir(run_asked_for(options))
-    target = options.output or run.path / "view.html"
-    size = write_view(run, target, picture_budget=round(options.pictures * 1e6))
-    print(f"{target} ({size / 1e6:.1f} MB)")
-    if options.open and not webbrowser.open(target.resolve().as_uri()):
-        print("--open: expected a browser for this desktop, found none; open the file by hand", file=sys.stderr)
-    return name_unreadable(run.read().unreadable)
 
 
 def _try(options: argparse.Namespace) -> int:

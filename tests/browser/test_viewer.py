@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from random import Random
@@ -13,6 +14,7 @@ import pytest
 from pytest_webarena.checks.verdict import Part
 from pytest_webarena.evidence import TargetRecord
 from pytest_webarena.results import Attempt, RunDir
+from pytest_webarena.results.following import RunsServer
 from pytest_webarena.results.statistics import clustered_interval
 from pytest_webarena.results.viewer import write_view
 
@@ -297,3 +299,22 @@ def test_intervals_are_those_of_the_terminal(visit: Visit) -> None:
         assert "(Wilson, clustered by template or task)" in await page.inner_text("body")
 
     visit(look)
+
+
+def test_a_run_is_followed_as_it_goes(run: RunDir, browser_executable: str | None) -> None:
+    async def act(page: Page) -> None:
+        await _until(page, "document.querySelector('tbody a')?.textContent === 'run'")
+        await page.click("tbody a")
+        await _until(page, "document.querySelector('.agents')?.textContent.includes('100.0 % (3/3)')")
+        shown = await _texts(page, "main")
+        assert any(HOSTILE[:40] in text for text in shown)
+        make_trial(run, "late", "failed", agent="careful", message="url: expected /a, found /b")
+        await _until(page, "document.querySelector('.agents').textContent.includes('75.0 % (3/4)')")
+        await _until(page, "document.querySelector('main').textContent.includes('url: expected /a, found /b')")
+        await page.click("a.whole")
+        await _until(page, "document.querySelectorAll('#trials tbody tr').length > 0")
+
+    with RunsServer(run.path.parent) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        asyncio.run(_visit(browser_executable, server.address, PHONE, act))
+        server.shutdown()

@@ -42,10 +42,13 @@ PICTURE_BUDGET = 80_000_000
 _SCRIPTS = ("data.js", "overview.js", "trials.js", "trial.js")
 
 
-def write_view(run: RunDir, target: Path, *, picture_budget: int = PICTURE_BUDGET) -> int:
+def write_view(
+    run: RunDir, target: Path, *, picture_budget: int = PICTURE_BUDGET, seen_from: Path | None = None
+) -> int:
     """Write the page and return its size in bytes. Raises `UsageError` when ``run`` is no run directory.
 
     Linked screenshots are found as long as page and run directory keep their places relative to each other.
+    ``seen_from`` is the folder in which the page will seem to be; by default it is ``target``'s.
     """
     facts = run.facts()
     records = run.records()
@@ -62,7 +65,7 @@ def write_view(run: RunDir, target: Path, *, picture_budget: int = PICTURE_BUDGE
     with temporary.open("w", encoding="utf-8", errors="replace") as page:
         head, tail = _frame(index)
         page.write(head)
-        pictures = _Pictures(page, target.parent, picture_budget)
+        pictures = _Pictures(page, seen_from or target.parent, picture_budget)
         for record in sorted(records, key=lambda record: record.outcome == "passed"):
             detail = _detail(record, run.folder(record.key), pictures)
             packed = gzip.compress(json.dumps(detail, default=str).encode(), compresslevel=6, mtime=0)

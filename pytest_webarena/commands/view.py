@@ -1,0 +1,75 @@
+"""``webarena view``: a run as one HTML page, or all runs at an address, as they go."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import webbrowser
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from pytest_webarena.commands.results import RUN_DIR, run_asked_for
+from pytest_webarena.errors import UsageError
+
+__all__ = ["add_command"]
+
+
+def add_command(commands: Any) -> None:
+    """Add the command to ``argparse``'s sub-parsers."""
+    view = commands.add_parser("view", help="write one HTML page that shows a run, or serve all runs as they go")
+    view.add_argument("run_dir", **RUN_DIR)
+    view.add_argument("-o", "--output", type=Path, metavar="FILE", help="default: RUN_DIR/view.html")
+    view.add_argument(
+        "--pictures", type=float, default=80.0, metavar="MB", help="screenshots inside the page, at most (default: 80)"
+    )
+    view.add_argument("--open", action="store_true", help="show it in the browser of this machine")
+    view.add_argument(
+        "--serve", action="store_true", help="show all runs of the project, as they go, at an address of this machine"
+    )
+    view.add_argument("--port", type=int, default=0, metavar="PORT", help="of that address (default: any free one)")
+    view.set_defaults(run=_view)
+
+
+def _view(options: argparse.Namespace) -> int:
+    if options.serve:
+        return _serve(options)
+    from pytest_webarena.results.rundir import RunDir
+    from pytest_webarena.results.unreadable import name_unreadable
+    from pytest_webarena.results.viewer import write_view
+
+    if options.port:
+        raise UsageError("--port: expected --serve beside it, found none; a file needs no port")
+    run = RunDir(run_asked_for(options))
+    target = options.output or run.path / "view.html"
+    size = write_view(run, target, picture_budget=round(options.pictures * 1e6))
+    print(f"{target} ({size / 1e6:.1f} MB)")
+    if options.open:
+        _open(target.resolve().as_uri(), "file")
+    return name_unreadable(run.read().unreadable)
+
+
+def _serve(options: argparse.Namespace) -> int:
+    from pytest_webarena.results.following import RunsServer, default_folder
+    from pytest_webarena.results.rundir import RunDir
+
+    if options.output:
+        raise UsageError("--serve: expected no --output, found both: what is served is in no file; leave one out")
+    named = []
+    if options.run_dir is not None:
+        named = [run_asked_for(options).resolve()]
+        RunDir(named[0]).facts()  # says what is wrong with it
+    with RunsServer(default_folder(Path.cwd()), port=options.port, named=named) as server:
+        address = f"{server.address}runs/{quote(named[0].name)}/" if named else server.address
+        print(f"{address} shows runs as they go; Ctrl+C ends this", flush=True)
+        if options.open:
+            _open(address, "address")
+        with suppress(KeyboardInterrupt):
+            server.serve_forever()
+    return 0
+
+
+def _open(address: str, what: str) -> None:
+    if not webbrowser.open(address):
+        print(f"--open: expected a browser for this desktop, found none; open the {what} by hand", file=sys.stderr)

@@ -1,0 +1,217 @@
+"""Runs shown as they go: what the page is told, and to whom."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import socket
+import threading
+from collections.abc import Iterator
+from http.client import HTTPConnection, HTTPResponse
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_webarena.commands.cli import main
+from pytest_webarena.errors import UsageError
+from pytest_webarena.results.following import RunsServer
+from pytest_webarena.results.following.progress import LOCKS, Follower, is_held
+from pytest_webarena.results.plan import PlannedTrial, extend_plan
+from pytest_webarena.results.records import TrialKey
+from pytest_webarena.results.rundir import claim
+
+from ...made_up import make_run, make_trial
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """One run: four trials planned, one passed, one failed, one under way."""
+    run = make_run(tmp_path / "runs" / "first")
+    make_trial(run, "t")
+    make_trial(run, "u", "failed", message="answer: expected 'rye', found 'oats'\nand more")
+    extend_plan(run.path, [PlannedTrial(key=TrialKey(task, "a", 1)) for task in "tuvw"])
+    begun = run.folder(TrialKey("v", "a", 1)).begin(worker="gw0", node_id="v")
+    (begun.path / "steps.jsonl").write_text('{"raw": "click [4]"}\n{"raw": "type [7] <b>rye</b>"}\n')
+    return run.path.parent
+
+
+@pytest.fixture
+def server(folder: Path) -> Iterator[RunsServer]:
+    with RunsServer(folder) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
+
+
+def get(server: RunsServer, path: str, **headers: str) -> tuple[HTTPResponse, bytes]:
+    connection = HTTPConnection("127.0.0.1", server.server_port, timeout=30)
+    connection.request("GET", path, headers=headers)
+    answer = connection.getresponse()
+    body = answer.read()
+    connection.close()
+    return answer, body
+
+
+def told(server: RunsServer, path: str) -> dict[str, Any]:
+    data: dict[str, Any] = json.loads(get(server, path)[1])
+    return data
+
+
+def test_what_has_ended_is_counted_and_what_is_under_way_told(server: RunsServer) -> None:
+    data = told(server, "/runs/first/progress.json")
+    assert (data["planned"], data["ended"], data["unreadable"]) == (4, 2, 0)
+    (agent,) = data["agents"]
+    assert (agent["passed"], agent["judged"], agent["rate"], agent["planned"]) == (1, 2, 0.5, 4)
+    (under_way,) = data["under_way"]
+    assert (under_way["task"], under_way["steps"], under_way["latest"]) == ("v", 2, "type [7] <b>rye</b>")
+    assert {each["task"]: each["message"] for each in data["recent"]} == {
+        "t": "",
+        "u": "answer: expected 'rye', found 'oats'",
+    }
+
+
+def test_news_are_seen_and_a_trial_begun_anew_counts_no_more(folder: Path) -> None:
+    follower = Follower(folder / "first")
+    assert follower.look()["ended"] == 2
+    state = follower.state
+    run = make_run(folder / "first")
+    make_trial(run, "w", "error", cause="site")
+    found = follower.look()
+    assert (found["ended"], found["agents"][0]["errors"], found["agents"][0]["causes"]) == (3, 1, {"site": 1})
+    assert follower.state != state
+    run.folder(TrialKey("t", "a", 1)).begin(worker="gw0", node_id="t")
+    found = follower.look()
+    assert (found["ended"], found["agents"][0]["passed"]) == (2, 0)
+    assert {each["task"] for each in found["under_way"]} == {"t", "v"}
+
+
+def test_what_is_damaged_is_counted_apart(folder: Path) -> None:
+    (failed,) = (folder / "first" / "trials").glob("u.*")
+    (failed / "trial.json").write_text("{")
+    (begun,) = (folder / "first" / "trials").glob("v.*")
+    (begun / "started.json").write_text('{"key": 5}')
+    (folder / "first" / "plan.json").write_text("[]")
+    found = Follower(folder / "first").look()
+    assert (found["ended"], found["unreadable"]) == (1, 1)
+    assert [each["task"] for each in found["under_way"]] == [begun.name]
+
+
+@pytest.mark.skipif(not LOCKS.exists(), reason="only Linux tells who holds a file")
+def test_a_run_that_somebody_has_goes_on_and_another_has_been_stopped_or_is_finished(folder: Path) -> None:
+    run = folder / "first"
+    assert Follower(run).look()["state"] == "stopped"
+    held = claim(run)
+    assert held is not None
+    try:
+        assert is_held(run)
+        assert Follower(run).look()["state"] == "going on"
+    finally:
+        os.close(held)
+    (run / "summary.json").write_text("{}")
+    assert Follower(run).look()["state"] == "finished"
+    assert is_held(run, Path("/nowhere")) is None
+    assert is_held(folder / "none") is None
+
+
+@pytest.mark.skipif(not LOCKS.exists(), reason="only Linux tells who holds a file")
+def test_to_look_takes_no_lock(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise AssertionError("a run that begins now would find its folder taken")
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    assert Follower(folder / "first").look()["ended"] == 2
+
+
+def test_runs_are_listed_newest_first_also_those_that_come_and_are_damaged(server: RunsServer, folder: Path) -> None:
+    make_run(folder / "second", started=1_800_000_000.0)
+    (folder / "third").mkdir()
+    (folder / "third" / "run.json").write_text('{"schema_version": 99}')
+    runs = told(server, "/runs.json")["runs"]
+    assert [(run["name"], run.get("ended")) for run in runs] == [("second", 0), ("first", 2), ("third", None)]
+    assert "expected a run of schema version" in runs[2]["problem"]
+
+
+def test_before_the_first_run_there_is_an_empty_list(tmp_path: Path) -> None:
+    with RunsServer(tmp_path / "webarena-runs") as server:
+        assert server.listing()["runs"] == []
+
+
+def test_a_run_elsewhere_is_shown_when_it_is_named(folder: Path, tmp_path: Path) -> None:
+    with RunsServer(tmp_path / "none", named=[folder / "first"]) as server:
+        assert [run["name"] for run in server.listing()["runs"]] == ["first"]
+
+
+def test_the_whole_page_is_made_anew_when_there_are_new_records(server: RunsServer, folder: Path) -> None:
+    answer, first = get(server, "/runs/first/view.html")
+    assert (answer.status, b"</html>" in first) == (200, True)
+    page = server.view(folder / "first")
+    made = page.stat().st_mtime_ns
+    assert server.view(folder / "first").stat().st_mtime_ns == made
+    make_trial(make_run(folder / "first"), "w")
+    assert get(server, "/runs/first/view.html")[1].count(b"application/x-trial") == 3
+    assert not (folder / "first" / "view.html").exists()
+
+
+def test_pictures_beyond_the_budget_are_served(
+    server: RunsServer, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pytest_webarena.results.following.PICTURE_BUDGET", 0)
+    picture = next((folder / "first" / "trials").glob("*/attempt-1/shots/*"))
+    address = picture.relative_to(folder / "first").as_posix()
+    get(server, "/runs/first/view.html")
+    answer, body = get(server, f"/runs/first/{address}")
+    assert (answer.status, body) == (200, picture.read_bytes())
+    assert answer.getheader("Content-Type", "").startswith("image/")
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/runs/none/",
+        "/runs/none/progress.json",
+        "/runs/../first/",
+        "/runs/first/run.json",
+        "/runs/first/trials/../run.json",
+        "/runs/first/trials/%2e%2e/run.json",
+        "/runs/first/trials/..%2f..%2f..%2fsecret.png",
+        "/runs/first/trials/%2fetc%2fpasswd",
+        "/runs/first/trials/none.png",
+        "/nothing",
+    ],
+)
+def test_nothing_else_is_to_be_had(server: RunsServer, folder: Path, path: str) -> None:
+    (folder.parent / "secret.png").write_bytes(b"secret")
+    answer, body = get(server, path)
+    assert (answer.status, b"secret" in body) == (404, False)
+
+
+def test_a_page_from_elsewhere_learns_nothing(server: RunsServer) -> None:
+    assert get(server, "/runs.json", Host="evil.test")[0].status == 403
+    assert get(server, "/runs.json", Host=f"evil.test:{server.server_port}")[0].status == 403
+    assert get(server, "/runs.json", Host=f"localhost:{server.server_port}")[0].status == 200
+    answer, _ = get(server, "/")
+    assert answer.getheader("Access-Control-Allow-Origin") is None
+    assert "default-src 'none'" in answer.getheader("Content-Security-Policy", "")
+
+
+def test_a_port_that_is_taken_is_named(tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        with pytest.raises(UsageError, match=r"found \d+, which is taken"):
+            RunsServer(tmp_path, port=taken.getsockname()[1])
+    with pytest.raises(UsageError, match=r"found 70000, which can not be had"):
+        RunsServer(tmp_path, port=70000)
+
+
+def test_the_command_says_what_contradicts_it(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["view", str(folder / "first"), "--serve", "-o", "x.html"]) == 2
+    assert "expected no --output, found both" in capsys.readouterr().err
+    assert main(["view", str(folder / "first"), "--port", "8000"]) == 2
+    assert "expected --serve beside it" in capsys.readouterr().err
+    assert main(["view", str(folder / "none"), "--serve"]) == 2
+    assert "expected a run directory" in capsys.readouterr().err

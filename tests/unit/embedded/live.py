@@ -98,6 +98,16 @@ class PristineJudge:
         assert not verdict.inconclusive
         return verdict.passed is True
 
+    def refuses_who_does_nothing(self) -> None:
+        """Assert that it takes work to pass: saying nothing, "Done.", the task or the right words is not enough."""
+        task = self._task
+        assert not self.passes("")
+        assert not self.passes("Done.")
+        assert not self.passes(task.intent)
+        assert self.passes("N/A") is (task.category == "unachievable")
+        if task.category in ("content", "navigation"):
+            assert not self.passes(said(task) or "Yes")
+
 
 def said(task: Task) -> str:
     """What the task's solution answers."""

@@ -9,7 +9,7 @@ import pytest
 from werkzeug.test import Client
 
 from pytest_webarena.actions import Goto
-from pytest_webarena.embedded import homepage, world
+from pytest_webarena.embedded import homepage
 from pytest_webarena.embedded.homepage.manuals import articles
 from pytest_webarena.tasks import Task, load_tasks
 from tests.unit.embedded.live import LightSites, PristineJudge, said
@@ -37,21 +37,9 @@ def test_there_are_enough_of_every_kind() -> None:
     assert any(len(task.start) > 1 for task in _TASKS)
 
 
-def test_every_file_carries_the_canary() -> None:
-    for path in _FOLDER.glob("*.yaml"):
-        assert path.read_text(encoding="utf-8").startswith(f"# {world.CANARY}\n"), path.name
-
-
 @pytest.mark.parametrize("task", _TASKS, ids=lambda task: task.id)
 def test_task_is_not_passed_for_nothing(task: Task, data_dir: Path) -> None:
-    pristine = _judge(task, data_dir)
-
-    assert not pristine.passes("")
-    assert not pristine.passes("Done.")
-    assert not pristine.passes(task.intent)
-    assert pristine.passes("N/A") is (task.category == "unachievable")
-    if task.category in ("content", "navigation"):
-        assert not pristine.passes(said(task) or "Yes")
+    _judge(task, data_dir).refuses_who_does_nothing()
 
 
 @pytest.mark.parametrize("task", [task for task in _TASKS if task.category == "information"], ids=lambda task: task.id)

@@ -15,7 +15,7 @@ import pytest
 from werkzeug.test import Client
 
 from pytest_webarena.actions import Goto, NewTab
-from pytest_webarena.embedded import homepage, world
+from pytest_webarena.embedded import homepage
 from pytest_webarena.tasks import Check, Task, load_tasks
 from tests.unit.embedded.live import Page, PristineJudge, Rows, rows_of, said, text_of
 
@@ -205,21 +205,9 @@ def test_several_people_work_on_several_sites_at_once() -> None:
     assert any(isinstance(step, NewTab) for task in _TASKS for step in task.solution or ())
 
 
-def test_every_file_carries_the_canary() -> None:
-    for path in _FILES:
-        assert path.read_text(encoding="utf-8").startswith(f"# {world.CANARY}\n"), path.name
-
-
 @pytest.mark.parametrize("task", _TASKS, ids=lambda task: task.id)
 def test_task_is_not_passed_for_nothing(task: Task, judged: Callable[[Task], PristineJudge]) -> None:
-    pristine = judged(task)
-
-    assert not pristine.passes("")
-    assert not pristine.passes("Done.")
-    assert not pristine.passes(task.intent)
-    assert pristine.passes("N/A") is (task.category == "unachievable")
-    if task.category in ("content", "navigation"):
-        assert not pristine.passes(said(task) or "Yes")
+    judged(task).refuses_who_does_nothing()
 
 
 @pytest.mark.parametrize("task", _answered, ids=lambda task: task.id)

@@ -78,21 +78,9 @@ def test_there_are_enough_of_every_kind() -> None:
     assert not any(task.mutates for task in own)
 
 
-def test_every_file_carries_the_canary() -> None:
-    for path in _FILES:
-        assert path.read_text(encoding="utf-8").startswith(f"# {world.CANARY}\n"), path.name
-
-
 @pytest.mark.parametrize("task", _TASKS, ids=lambda task: task.id)
 def test_task_is_not_passed_for_nothing(task: Task, judged: Callable[[Task], PristineJudge]) -> None:
-    pristine = judged(task)
-
-    assert not pristine.passes("")
-    assert not pristine.passes("Done.")
-    assert not pristine.passes(task.intent)
-    assert pristine.passes("N/A") is (task.category == "unachievable")
-    if task.category in ("content", "navigation"):
-        assert not pristine.passes(said(task) or "Yes")
+    judged(task).refuses_who_does_nothing()
 
 
 @pytest.mark.parametrize("task", _ANSWERED, ids=lambda task: task.id)

@@ -53,16 +53,17 @@ def status_of(url: str, evidence: Evidence) -> int | None:
 
 def obstacle(evidence: Evidence, task: Task) -> Obstacle | None:
     """What was in the way where the replay ended; None when nothing was."""
-    last = next(reversed(list(_pages(evidence.requests))), None)
-    if last is not None and not last.refused and (found := obstacle_of_status(last.status, last.url)):
-        return found
+    pages = list(_pages(evidence.requests))
     tab = next((tab for tab in evidence.tabs if tab.active), None)
     if tab is None:
         return None
     if tab.url.startswith(("chrome-error:", "about:neterror")):
-        return Obstacle(
-            "site down", f"the browser shows an error in place of {clip(last.url, 120) if last else 'a page'}"
-        )
+        wanted = clip(pages[-1].url, 120) if pages else "a page"
+        return Obstacle("site down", f"the browser shows an error in place of {wanted}")
+    here = tab.url.partition("#")[0]
+    page = next((each for each in reversed(pages) if each.url.partition("#")[0] == here), None)
+    if page is not None and not page.refused and (found := obstacle_of_status(page.status, page.url)):
+        return found
     if turned_away := _turned_away(tab):
         return Obstacle("blocked", f"{clip(tab.url, 120)} asks who comes: '{clip(turned_away, 60)}'")
     if _is_sign_in(tab) and not _signs_in(task):

@@ -214,6 +214,7 @@ def test_environments_differ_in_columns() -> None:
     assert "| agent | region | browser | device | language | CR |" in markdown
     assert "Alike in all: system Linux." in markdown
     json.loads(as_json([row(trials)]))
+    assert max(map(len, as_text(tables([row(trials)])).splitlines())) <= 80
     same = as_markdown(tables([row([trials[1]])]))
     assert "Alike in all: region UTC, system Linux, browser chromium 140, device 1280x720, language en-US." in same
 

@@ -122,7 +122,9 @@ def _of_error(task: Task, record: TrialRecord) -> TaskFinding:
     text = _first_line(record)
     causes: Mapping[str, Status] = {"site": "site down", "task": "broken"}
     status: Status = causes.get(record.cause or "", "untried")
-    if record.outcome != "error":
+    if record.stop_reason == "broke_site":
+        status, text = "site down", f"the site breaks when the task is replayed, and stands without that: {text}"
+    elif record.outcome != "error":
         status, text = "untried", "what was recorded of the trial can't be read"
     elif status == "untried":
         text = f"{record.cause}: {text}"

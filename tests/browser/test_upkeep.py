@@ -73,7 +73,7 @@ tasks:
   - id: recorded
     sites: [moving]
     intent: Find the kettle.
-    checks: [{key_nodes: [{url: {includes: /kettle}}, {element: "css=#buy >> text=Buy now", name: buy}]}]
+    checks: [{key_nodes: [{url: {includes: /kettle}}, {element: "css=#pour", name: pour}]}]
     source:
       hosts: {moving: www.moving.example}
       recorded: ["https://www.moving.example/kettle", "https://www.moving.example/kettle"]
@@ -105,7 +105,7 @@ def test_what_changes_between_two_checks_is_told(
         "gone": "broken",
         "members": "blocked",
         "news": "site down",
-        "recorded": "drifted",
+        "recorded": "valid",
     }
     assert code == 1
     assert [part["status"] for part in found["renamed"]["parts"]] == ["valid", "drifted", "valid", "drifted"]
@@ -116,6 +116,6 @@ def test_what_changes_between_two_checks_is_told(
     assert Path("webarena-upkeep/report.html").read_text().count("data:image/jpeg") >= 8
     alerts = json.loads(Path("webarena-upkeep/alerts.json").read_text())["alerts"]
     assert {each["task"]: each["was"] for each in alerts} == dict.fromkeys(
-        ["renamed", "gone", "members", "news", "recorded"], "valid"
+        ["renamed", "gone", "members", "news"], "valid"
     )
     assert len(History(Path("webarena-upkeep")).entries) == 12

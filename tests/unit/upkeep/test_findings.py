@@ -145,6 +145,13 @@ def test_an_error_of_the_trial_goes_by_its_cause(cause: str, status: str) -> Non
     assert "valid" not in statuses(found)
 
 
+def test_a_site_that_breaks_under_the_replay_is_down() -> None:
+    found = checked(buy(), None, [], outcome="failed", stop_reason="broke_site", cause=None, message="It has died.")
+    assert found.status == "site down"
+    assert found.why == "the site breaks when the task is replayed, and stands without that: It has died."
+    assert checked(buy(), None, [], outcome="failed", cause=None, message="").status == "untried"
+
+
 def test_what_needs_a_judge_is_untried_and_so_is_its_task() -> None:
     task = make_task("""
         intent: Look

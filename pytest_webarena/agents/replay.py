@@ -35,11 +35,16 @@ if TYPE_CHECKING:
     from pytest_webarena.evidence import StepRecord
     from pytest_webarena.tasks.model import Task
 
-__all__ = ["KIND", "ReplayAgent", "ReplayKeys"]
+__all__ = ["KIND", "ReplayAgent", "ReplayKeys", "elements_shown"]
 
 _LINE = re.compile(r"^\s*\[(\w+)\] (\w+) '(.*?)'(?= \w+:|$)", re.MULTILINE)
 _SIMILAR = 0.6
 """How alike two names must be (0 to 1) to be taken for the same thing."""
+
+
+def elements_shown(observation: str) -> list[tuple[str, str, str]]:
+    """Id, role and name of each element that an observation's text lists."""
+    return _LINE.findall(observation)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,9 +11,10 @@ from pytest_webarena.text import clip
 if TYPE_CHECKING:
     from pytest_webarena.checks.verdict import CheckResult, Verdict
 
-__all__ = ["render"]
+__all__ = ["first_missed", "render"]
 
 _SHORT = 32  # columns of what is expected, where what was found has to stand on the same line
+_NODE = 36  # of a key node's name, with the count behind it
 _LINES = 2  # of one value; what is longer is clipped
 
 
@@ -65,9 +66,27 @@ def _what_decided(verdict: Verdict) -> str:
         return f"{result.kind}: {result.why}" if result.why else ""
     if result.kind == "not":
         return f"{result.path}: {_reason(result) or 'what must not hold does'}"
+    if missed := first_missed(result):
+        return missed
     if not result.actual:
         return f"{result.kind}: expected {clip(result.expected, _SHORT)}" + (f": {result.why}" if result.why else "")
     return f"{result.kind}: expected {clip(result.expected, _SHORT)}, found {result.actual}"
+
+
+def first_missed(result: CheckResult) -> str:
+    """Of key nodes, the first that was missed, or the forbidden one that was reached; empty for other checks."""
+    nodes = [part for part in result.parts if part.function]
+    if not nodes or result.score is None:
+        return ""
+    if hit := next((part for part in nodes if part.forbidden and part.by), None):
+        return f"{result.kind}: reached {clip(hit.what, _NODE)}, which is forbidden"
+    wanted = [part for part in nodes if not part.forbidden]
+    missed = next((number for number, part in enumerate(wanted, start=1) if not part.points and not part.open), None)
+    if missed is None:
+        return ""
+    reached = sum(bool(part.points) for part in wanted)
+    name = clip(wanted[missed - 1].what, _NODE)
+    return f"{result.kind}: missed {name} (node {missed} of {len(wanted)}, {reached} reached)"
 
 
 def _reason(result: CheckResult) -> str:

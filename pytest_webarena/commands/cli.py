@@ -112,6 +112,12 @@ def _parser() -> argparse.ArgumentParser:
     )
     attempt.set_defaults(run=_try)
 
+    from pytest_webarena.commands import check
+
+    check.add_arguments(
+        commands.add_parser("check", help="whether tasks can still be done as they say; keeps what it found")
+    )
+
     from pytest_webarena.llm_judge import command as judge_command
 
     judge_command.add_arguments(

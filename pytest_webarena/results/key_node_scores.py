@@ -13,9 +13,19 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import Any
 
+from pytest_webarena.results.environments import Setting, setting_of
 from pytest_webarena.results.records import TrialRecord
 
-__all__ = ["COMPLEXITIES", "KeyNodeScores", "NodeScore", "complexity_of", "key_node_scores", "parts_of"]
+__all__ = [
+    "COMPLEXITIES",
+    "KeyNodeScores",
+    "NodeScore",
+    "SettingScores",
+    "complexity_of",
+    "domain_of",
+    "key_node_scores",
+    "parts_of",
+]
 
 _SHORT_ENOUGH = 1.2
 """Times the reference's length, for the length score."""
@@ -91,6 +101,22 @@ class KeyNodeScores:
     functions: tuple[NodeScore, ...] = ()
     by_site: Mapping[str, KeyNodeScores] = field(default_factory=dict)
     by_complexity: Mapping[str, KeyNodeScores] = field(default_factory=dict)
+    by_domain: Mapping[str, KeyNodeScores] = field(default_factory=dict)
+    """Only of tasks that say which domain they are of."""
+    by_models: Mapping[str, KeyNodeScores] = field(default_factory=dict)
+    """By the agent's model, and the one that told it how far it had come."""
+    by_setting: tuple[SettingScores, ...] = ()
+    functions_by_place: tuple[NodeScore, ...] = ()
+    """Nodes of one function and of one ``number``, their place in the list of their task: one for each annotated step.
+    """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettingScores:
+    """The scores of one agent in one place."""
+
+    setting: Setting
+    scores: KeyNodeScores
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,6 +190,18 @@ def complexity_of(record: TrialRecord) -> str:
     return "" if length is None else next(name for most, name in COMPLEXITIES if length <= most)
 
 
+def domain_of(record: TrialRecord) -> str:
+    """The domain that its task says it is of: ``source: {domain: travel}``, or a tag ``domain:travel``; else empty."""
+    tagged = next((tag for tag in record.tags if tag.startswith("domain:")), "")
+    return str(record.source.get("domain") or "") or tagged.removeprefix("domain:")
+
+
+def _models_of(record: TrialRecord) -> str:
+    if not record.model and not record.reward_model:
+        return ""
+    return f"{record.model or 'no model told'}, reward {record.reward_model or 'none'}"
+
+
 def key_node_scores(records: Iterable[TrialRecord], *, grading: str = "") -> KeyNodeScores | None:
     """The scores of one agent's trials; None if none of their tasks has key nodes."""
     trials = [_Trial(record=record, results=found) for record in records if (found := _results(record, grading))]
@@ -175,7 +213,19 @@ def key_node_scores(records: Iterable[TrialRecord], *, grading: str = "") -> Key
         functions=tuple(_functions(trials)),
         by_site=_grouped(trials, lambda each: "+".join(sorted(each.sites)) or "(no site)"),
         by_complexity=_grouped(trials, complexity_of, order=[name for _, name in COMPLEXITIES]),
+        by_domain=_grouped(trials, domain_of),
+        by_models=_grouped(trials, _models_of),
+        by_setting=tuple(_by_setting(trials)),
+        functions_by_place=tuple(_functions_by_place(trials)),
     )
+
+
+def _by_setting(trials: Sequence[_Trial]) -> Iterator[SettingScores]:
+    groups: dict[Setting, list[_Trial]] = {}
+    for trial in trials:
+        groups.setdefault(setting_of(trial.record), []).append(trial)
+    for setting in sorted(groups):
+        yield SettingScores(setting=setting, scores=_scores(groups[setting]))
 
 
 def _grouped(
@@ -258,6 +308,17 @@ def _functions(trials: Sequence[_Trial]) -> Iterator[NodeScore]:
                 found.setdefault(str(part.get("function", "")), []).append(part)
     for name in sorted(found):
         yield _node(name, found[name], function=name)
+
+
+def _functions_by_place(trials: Sequence[_Trial]) -> Iterator[NodeScore]:
+    """The same for each place in the lists of nodes, counted from 1 without the forbidden ones."""
+    found: dict[tuple[str, int], list[Mapping[str, Any]]] = {}
+    for trial in trials:
+        for number, part in enumerate(trial.wanted, start=1):
+            if trial.record.outcome != "error" and not part.get("open"):
+                found.setdefault((str(part.get("function", "")), number), []).append(part)
+    for name, number in sorted(found):
+        yield _node(name, found[name, number], function=name, number=number)
 
 
 def _node(name: str, parts: Sequence[Mapping[str, Any]], **more: Any) -> NodeScore:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from pytest_webarena.results.environments import Setting
 from pytest_webarena.results.key_node_scores import KeyNodeScores, NodeScore
 from pytest_webarena.results.published import published_key_nodes
 from pytest_webarena.text import clip
@@ -32,8 +33,10 @@ def key_node_tables(found: Sequence[Scored], suite: str = "") -> Iterator[_Table
     yield _completion(found)
     yield from _published(suite)
     yield _effort(found)
+    yield from _settings(found)
     for each in found:
         yield from _groups(each)
+        yield from _places(each)
         yield from _nodes(each)
 
 
@@ -93,7 +96,9 @@ def _effort(found: Sequence[Scored]) -> _Table:
 def _groups(found: Scored) -> Iterator[_Table]:
     groups = [
         *((f"site: {name}", scores) for name, scores in found.scores.by_site.items()),
+        *((f"domain: {name}", scores) for name, scores in found.scores.by_domain.items()),
         *((f"reference: {name}", scores) for name, scores in found.scores.by_complexity.items()),
+        *((f"model: {name}", scores) for name, scores in found.scores.by_models.items()),
     ]
     cells = tuple(
         (
@@ -105,7 +110,9 @@ def _groups(found: Scored) -> Iterator[_Table]:
         for name, each in groups
     )
     columns = ("tasks", "CR", "above", "SR(0)", "SR(1)", "trials", "open")
-    yield f"{found.name}: key nodes by website and length of the reference", columns, cells, ()
+    also = [("domain", found.scores.by_domain), ("model", found.scores.by_models)]
+    names = ", ".join(["website", *(name for name, groups in also if groups)])
+    yield f"{found.name}: key nodes by {names} and length of the reference", columns, cells, ()
     yield (
         f"{found.name}: key nodes by function",
         ("function", "reached", "times", "of", "median step"),
@@ -115,6 +122,54 @@ def _groups(found: Scored) -> Iterator[_Table]:
         ),
         (),
     )
+
+
+def _settings(found: Sequence[Scored]) -> Iterator[_Table]:
+    """By environment, all agents together: what differs is a row, and what all have in common a note."""
+    rows = [(name, each.setting, each.scores) for name, scores in found for each in scores.by_setting]
+    fields = Setting._fields
+    differing = [field for field in fields if len({getattr(setting, field) for _, setting, _ in rows}) > 1]
+    if not differing and not any(setting.system for _, setting, _ in rows):
+        return  # played without a browser, or before such things were recorded
+    same = [(field, getattr(rows[0][1], field)) for field in fields if field not in differing]
+    cells = tuple(
+        (
+            name,
+            *(getattr(setting, field) or "–" for field in differing),
+            *map(_percent, (each.completion, each.above_free, each.success)),
+            str(each.trials),
+            str(each.open),
+        )
+        for name, setting, each in rows
+    )
+    told = ", ".join(f"{field} {value}" for field, value in same if value)
+    notes = (f"Alike in all: {told}.",) if told else ()
+    yield "Key nodes by environment", ("agent", *differing, "CR", "above", "SR(0)", "trials", "open"), cells, notes
+
+
+_MOST_PLACES = 8
+
+
+def _places(found: Scored) -> Iterator[_Table]:
+    """Functions × annotated steps: the nodes of a function that stand first in their task's list, second, and so on."""
+    nodes = found.scores.functions_by_place
+    if not nodes:
+        return
+    highest = max(each.number for each in nodes)
+    columns = [str(number) for number in range(1, min(highest, _MOST_PLACES) + 1)]
+    if highest > _MOST_PLACES:
+        columns[-1] = f"{_MOST_PLACES}+"
+    cells = []
+    for name in dict.fromkeys(each.function for each in nodes):
+        of = [[0, 0] for _ in columns]
+        for each in nodes:
+            if each.function == name:
+                place = of[min(each.number, len(columns)) - 1]
+                place[0] += each.reached
+                place[1] += each.trials
+        cells.append((name, *(f"{reached}/{trials}" if trials else "–" for reached, trials in of)))
+    note = "Reached of tried, by the node's place in the list of its task, which is the order of the annotated steps."
+    yield f"{found.name}: key nodes by function and annotated step", ("function", *columns), tuple(cells), (note,)
 
 
 def _nodes(found: Scored) -> Iterator[_Table]:

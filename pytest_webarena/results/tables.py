@@ -8,7 +8,7 @@ import io
 import json
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -319,7 +319,19 @@ def as_text(found: Sequence[Table]) -> str:
     return "\n\n".join("\n".join(_text(table)) for table in found)
 
 
+def _fitted(table: Table) -> Table:
+    """The same with its first columns made one, as long as it is too wide: the first one can be wrapped."""
+    while len(table.columns) > 2:
+        cells = zip(table.columns[1:], *(row[1:] for row in table.rows), strict=True)
+        if 12 + sum(max(map(len, each)) + 2 for each in cells) <= _WIDTH:
+            break
+        rows = tuple((f"{row[0]}, {row[1]}", *row[2:]) for row in table.rows)
+        table = replace(table, columns=(f"{table.columns[0]}, {table.columns[1]}", *table.columns[2:]), rows=rows)
+    return table
+
+
 def _text(table: Table) -> Iterator[str]:
+    table = _fitted(table)
     widths = [max(map(len, cells)) for cells in zip(table.columns[1:], *(row[1:] for row in table.rows), strict=True)]
     first = max(12, _WIDTH - sum(width + 2 for width in widths))
     first = min(first, max(len(row[0]) for row in (table.columns, *table.rows)))

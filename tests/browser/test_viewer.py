@@ -17,6 +17,7 @@ from pytest_webarena.results import Attempt, RunDir
 from pytest_webarena.results.following import RunsServer
 from pytest_webarena.results.statistics import clustered_interval
 from pytest_webarena.results.viewer import write_view
+from pytest_webarena.upkeep.history import read_flags
 
 from ..made_up import check, graded, make_run, make_trial
 
@@ -136,6 +137,41 @@ def test_filters_and_sorting(visit: Visit) -> None:
         await _shown(page, "#count", ["1 of 5 trials"])
 
     visit(act)
+
+
+def test_key_nodes_are_drawn_and_a_task_can_be_flagged(run: RunDir, visit: Visit, tmp_path: Path) -> None:
+    more = {"of": 1.0, "given": 0.0, "function": "url includes"}
+    parts = (
+        Part(what="found", points=1.0, step=1, by="http://s.test/", **more),  # type: ignore[arg-type]
+        Part(what=HOSTILE, points=0.0, **more),  # type: ignore[arg-type]
+    )
+    make_trial(run, "buy-milk", "failed", agent="careful", checks=[check("key_nodes", 0.5, parts=parts)])
+    flags = tmp_path / "flags.jsonl"
+
+    async def act(page: Page) -> None:
+        assert await page.title() == "run · webarena run"
+        assert await page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        await _shown(page, ".heat:has-text('buy-milk') tbody td", ["100%", "0%"])
+        await page.locator(".heat a", has_text="0%").last.click()  # the trial that missed it
+        await _shown(page, "#trial-title code", ["buy-milk"])
+        await _shown(page, ".timeline .sign", ["✓", "✗"])
+        await page.get_by_role("button", name="step 2, http://s.test/").click()
+        await _shown(page, ".frame[aria-selected=true] b", ["2"])
+        await page.get_by_text("Flag this task").click()
+        await page.get_by_label("What is wrong with the task?").fill('The "kettle" is gone.')
+        async with page.expect_download() as download:
+            await page.get_by_role("button", name="Save the report").click()
+        await (await download.value).save_as(flags)
+        await _shown(
+            page,
+            ".flag output",
+            ["flags.jsonl has 1 report of this page. Hand it to: webarena check --flags flags.jsonl TASKS"],
+        )
+
+    visit(act)
+    (flag,) = read_flags(flags)
+    assert (flag.task, flag.reason) == ("buy-milk", 'The "kettle" is gone.')
+    visit(act, PHONE)
 
 
 def test_the_items_of_a_rubric_are_shown_with_their_quotes(run: RunDir, visit: Visit) -> None:

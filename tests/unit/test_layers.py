@@ -46,6 +46,7 @@ ORDER: tuple[tuple[str, ...], ...] = (
     ("results",),
     ("llm_judge",),
     ("trials",),
+    ("upkeep",),
     ("gym",),
     ("testing", "extending", "fixtures", "reports", "plugin"),
     ("commands", "__main__"),

@@ -22,6 +22,7 @@ from pytest_webarena.results.attempts import INPUTS, read_evidence, read_steps
 from pytest_webarena.results.exchanges import exchange_words
 from pytest_webarena.results.export import summary_json
 from pytest_webarena.results.gradings import verdicts_of
+from pytest_webarena.results.key_node_views import run_section
 from pytest_webarena.results.records import TrialRecord, names_of
 from pytest_webarena.results.rundir import RunDir, TrialFolder
 from pytest_webarena.results.statistics import cluster_of, summarise
@@ -39,6 +40,7 @@ __all__ = ["PICTURE_BUDGET", "write_view"]
 PICTURE_BUDGET = 80_000_000
 """Bytes of screenshots put into the page by default, failed and broken trials first; the others are linked as files."""
 
+_STYLES = ("viewer.css", "key_nodes.css")
 _SCRIPTS = ("data.js", "overview.js", "trials.js", "trial.js")
 
 
@@ -63,7 +65,7 @@ def write_view(
     target.parent.mkdir(parents=True, exist_ok=True)
     temporary = target.with_name(f".{target.name}.tmp")
     with temporary.open("w", encoding="utf-8", errors="replace") as page:
-        head, tail = _frame(index)
+        head, tail = _frame(index, run_section(records, links=True))
         page.write(head)
         pictures = _Pictures(page, seen_from or target.parent, picture_budget)
         for record in sorted(records, key=lambda record: record.outcome == "passed"):
@@ -78,13 +80,14 @@ def write_view(
     return target.stat().st_size
 
 
-def _frame(index: Mapping[str, Any]) -> tuple[str, str]:
+def _frame(index: Mapping[str, Any], key_nodes: str) -> tuple[str, str]:
     """What comes before the trials' blocks, and after. The script comes early: a large page is used while it loads."""
     here = files(__package__)
     script = "".join(here.joinpath(name).read_text(encoding="utf-8") for name in _SCRIPTS)
-    style = here.joinpath("viewer.css").read_text(encoding="utf-8")
+    style = "".join(here.joinpath(name).read_text(encoding="utf-8") for name in _STYLES)
     head, _, tail = here.joinpath("page.html").read_text(encoding="utf-8").partition("<!-- data -->\n")
     head = head.replace("script-hash", _hash(script)).replace("style-hash", _hash(style)).replace("/* style */", style)
+    head = head.replace("  <!-- key nodes -->\n", f"{key_nodes}\n" if key_nodes else "")  # last: it holds any text
     data = f'<script type="application/json" id="index">{_for_html(index)}</script>\n'
     return f"{head}{data}<script>{script}</script>\n", tail
 

@@ -2,6 +2,31 @@ let current = null, frameAt = 0, show = () => {};
 
 const mark = (score) => score === null || score === undefined ? ["?", "error"] : score >= 1 ? ["✓", "passed"] : score <= 0 ? ["✗", "failed"] : ["◐", "failed"];
 
+// SVG elements are made as others are.
+function draw(tag, attributes, ...children) {
+  const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  element.append(...children);
+  return element;
+}
+
+// The key nodes of a trial: at which step each was reached, and by what.
+function timelineOf(parts) {
+  const steps = Math.max(current.steps, 1);
+  return make("ol", { className: "timeline" }, parts.map((part, number) => {
+    const reached = Boolean(part.by), good = part.forbidden ? !reached : reached;
+    const [sign, kind] = part.open ? ["?", "error"] : good ? ["✓", "passed"] : ["✗", "failed"];
+    const when = typeof part.step !== "number" ? "" : part.step < 0 ? "at the start" : `step ${part.step + 1}`;
+    const told = [when, part.by].filter(Boolean).join(", ") || part.why || (part.open ? "no telling" : "not reached");
+    const track = draw("svg", { viewBox: "0 0 200 12", role: "img", "aria-label": when || "not reached" }, draw("path", { d: "M4 6H196" }));
+    if (when) track.append(draw("circle", { class: kind, cx: 4 + 192 * Math.min(1, (part.step + 1) / steps), cy: 6, r: 4 }));
+    const place = part.step >= 0 ? make("button", { type: "button", className: "link", onclick: () => show(part.step), title: "Show this step" }, told) : told;
+    return make("li", {}, make("span", { className: `sign ${kind}` }, sign),
+      make("span", { className: "node" }, make("b", {}, number + 1), ` ${part.what} `, ["free", "forbidden"].filter((label) => part[label]).map((label) => make("small", { className: "label" }, label))),
+      track, make("small", {}, place));
+  }));
+}
+
 // The items of a rubric: what each came to, and the words of the answer that earned it.
 function partsOf(parts) {
   return make("table", { className: "parts" }, make("tbody", {}, parts.map((part, number) => {
@@ -17,7 +42,7 @@ function check(result) {
   const rows = ["expected", "actual", "why"].filter((name) => result[name]);
   return make("li", {}, make("p", {}, make("span", { className: `sign ${kind}` }, sign), " ", make("b", {}, result.kind), make("span", { className: "dim" }, ` ${result.path}${state}`)),
     rows.length ? make("dl", {}, rows.map((name) => [make("dt", {}, name), make("dd", {}, String(result[name]))])) : "",
-    result.parts?.length ? partsOf(result.parts) : "",
+    result.parts?.length ? (result.parts.some((part) => part.function) ? timelineOf : partsOf)(result.parts) : "",
     result.children?.length ? make("ul", { className: "checks" }, result.children.map(check)) : "");
 }
 
@@ -111,6 +136,25 @@ function summaryOf(trial, record, words) {
   return make("dl", { className: "facts" }, facts.map(([term, text]) => [make("dt", {}, term), make("dd", {}, text)]));
 }
 
+// What a reader reports of a task, for "webarena check --flags". A page of a file can't write one, so it is offered.
+const flags = [];
+
+function flagForm(trial, record) {
+  const reason = make("textarea", { rows: 2, placeholder: "What is wrong with the task?", "aria-label": "What is wrong with the task?" });
+  const said = make("output", {});
+  const save = make("button", { type: "button", onclick: () => {
+    if (!reason.value.trim()) { reason.focus(); return; }
+    flags.push({ task: trial.task, reason: reason.value.trim(), at: Math.round(Date.now() / 1000), digest: record.task_digest ?? "", trial: trial.folder });
+    reason.value = "";
+    const lines = new Blob(flags.map((flag) => `${JSON.stringify(flag)}\n`), { type: "application/x-ndjson" });
+    const link = make("a", { href: URL.createObjectURL(lines), download: "flags.jsonl" });
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+    said.textContent = `flags.jsonl has ${plural(flags.length, "report")} of this page. Hand it to: webarena check --flags flags.jsonl TASKS`;
+  } }, "Save the report");
+  return make("details", { className: "raw flag" }, make("summary", {}, "Flag this task"), reason, save, said);
+}
+
 const verdictWord = (passed) => passed === true ? "passed" : passed === false ? "failed" : "not computed";
 
 // Every grading's verdict; the one that counts first, the others folded.
@@ -156,6 +200,7 @@ async function openTrial(trial, frame = 0) {
         make("div", {}, make("h3", {}, "Trial"), summaryOf(trial, record, words))),
       make("div", { className: "bar-title" }, make("h3", {}, "Steps"), choice, make("span", { className: "dim" }, "← → to step")),
       place,
+      flagForm(trial, record),
       make("details", { className: "raw" }, make("summary", {}, "Record"), make("pre", {}, JSON.stringify(record, null, 1)))));
   if ($("trial").open) $("trial").querySelector("[autofocus]").focus();
   else $("trial").showModal();
@@ -170,7 +215,7 @@ async function enlarge(frame) {
 }
 
 function trialKeys(event) {
-  if (!$("trial").open || $("picture").open || event.ctrlKey || event.metaKey || event.altKey || event.target.closest(".observation, select, input")) return;
+  if (!$("trial").open || $("picture").open || event.ctrlKey || event.metaKey || event.altKey || event.target.closest(".observation, select, input, textarea")) return;
   const at = shown.indexOf(current);
   const act = { ArrowRight: () => show(frameAt + 1), ArrowLeft: () => show(frameAt - 1), j: () => shown[at + 1] && openTrial(shown[at + 1]), k: () => at > 0 && openTrial(shown[at - 1]) }[event.key];
   if (!act) return;

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -149,6 +150,73 @@ def test_groups() -> None:
     assert {name: each.trials for name, each in found.by_complexity.items()} == {
         "1-5 steps": 1, "6-10 steps": 2, "16 steps and more": 1,
     }  # fmt: skip
+
+
+def test_functions_by_annotated_step() -> None:
+    found = key_node_scores([record("a", [1, 1, 0]), record("b", [1, 0, None]), record("c", [0])])
+    assert found is not None
+    assert [(each.function, each.number, each.reached, each.trials) for each in found.functions_by_place] == [
+        ("element path", 2, 1, 1), ("element path", 3, 0, 1), ("url includes", 1, 1, 2),
+    ]  # fmt: skip
+    text = as_text(tables([row([record("a", [1] * 10)])]))
+    assert "agent: key nodes by function and annotated step" in text
+    [line] = [line for line in text.splitlines() if line.startswith("element path") and "3/3" in line]
+    assert line.split()[2:] == ["–", "1/1", "1/1", "1/1", "1/1", "1/1", "1/1", "3/3"]
+    assert " 8+" in text
+
+
+def test_domains_and_models_are_groups_where_they_are_known() -> None:
+    plain = key_node_scores(TRIALS)
+    assert plain is not None
+    assert (plain.by_domain, plain.by_models) == ({}, {})
+    trials = [
+        replace(TRIALS[0], source={"domain": "travel"}, model="gpt-x", reward_model="gpt-y"),
+        replace(TRIALS[2], tags=("domain:travel",), model="gpt-x"),
+        replace(TRIALS[1], tags=("domain:shopping",), model="gpt-x"),
+    ]
+    found = key_node_scores(trials)
+    assert found is not None
+    assert {name: each.completion for name, each in found.by_domain.items()} == {"shopping": 3 / 4, "travel": 4 / 6}
+    assert {name: each.trials for name, each in found.by_models.items()} == {
+        "gpt-x, reward gpt-y": 1, "gpt-x, reward none": 2,
+    }  # fmt: skip
+    text = as_text(tables([row(trials)]))
+    assert "agent: key nodes by website, domain, model and length of the reference" in text
+    assert "domain: travel" in text
+
+
+PHONE = {
+    "os": "Linux-6.1.0-amd64",
+    "timezone": "Europe/Berlin",
+    "geolocation": {"latitude": 52.5, "longitude": 13.4, "accuracy": 0},
+    "locale": "de-DE",
+    "viewport": [390, 844],
+    "device_scale": 3.0,
+    "context_args": {"is_mobile": "True"},
+}
+DESK = {"os": "Linux-6.1.0-amd64", "timezone": "UTC", "locale": "en-US", "viewport": [1280, 720], "device_scale": 1.0}
+
+
+def test_environments_differ_in_columns() -> None:
+    trials = [
+        replace(TRIALS[0], environment=PHONE, browser="Chromium 140.0.1"),
+        replace(TRIALS[1], environment=DESK, browser="Chromium 140.0.1"),
+        replace(TRIALS[2], environment=DESK, browser="Firefox 128.0"),
+    ]
+    found = key_node_scores(trials)
+    assert found is not None
+    assert [tuple(each.setting) for each in found.by_setting] == [
+        ("Europe/Berlin 52.5,13.4", "Linux", "chromium 140", "390x844 @3.0 mobile", "de-DE"),
+        ("UTC", "Linux", "chromium 140", "1280x720", "en-US"),
+        ("UTC", "Linux", "firefox 128", "1280x720", "en-US"),
+    ]
+    markdown = as_markdown(tables([row(trials)]))
+    assert "| agent | region | browser | device | language | CR |" in markdown
+    assert "Alike in all: system Linux." in markdown
+    json.loads(as_json([row(trials)]))
+    assert max(map(len, as_text(tables([row(trials)])).splitlines())) <= 80
+    same = as_markdown(tables([row([trials[1]])]))
+    assert "Alike in all: region UTC, system Linux, browser chromium 140, device 1280x720, language en-US." in same
 
 
 def test_tasks_without_key_nodes_have_no_scores() -> None:

@@ -156,7 +156,7 @@ def report_run(
         from pytest_webarena.plugin.reporting.allure.run_files import write_run_files
 
         agents = sorted({performer(record.key) for record in records})
-        write_run_files(target, run.facts(), agents=agents, attached=_attached(run), problems=problems)
+        write_run_files(target, run.facts(), agents=agents, attached=_attached(run, records), problems=problems)
 
 
 def write_results(run: RunDir, target: Path, *, root: Path | None = None) -> int:
@@ -173,7 +173,7 @@ def write_results(run: RunDir, target: Path, *, root: Path | None = None) -> int
     _write(run, target, records, root=root or Path.cwd(), agents=facts.get("agents", ()))
     agents = sorted({performer(record.key) for record in records})
     problems = [str(each) for each in stored.unreadable]
-    write_run_files(target, facts, agents=agents, attached=_attached(run), problems=problems)
+    write_run_files(target, facts, agents=agents, attached=_attached(run, records), problems=problems)
     return len(records)
 
 
@@ -196,8 +196,16 @@ def _write(run: RunDir, target: Path, records: Sequence[TrialRecord], *, root: P
             logger.report_result(result)
 
 
-def _attached(run: RunDir) -> list[Path]:
-    return [run.path / name for name in ("results.csv", "summary.json", "run.json", "broker.log")]
+def _attached(run: RunDir, records: Sequence[TrialRecord]) -> list[Path]:
+    """The files that belong to no test, and a page about key nodes where there are any."""
+    from pytest_webarena.results.files import write_atomically
+    from pytest_webarena.results.key_node_views import run_section, standalone
+
+    found = [run.path / name for name in ("results.csv", "summary.json", "run.json", "broker.log")]
+    if section := run_section(records):
+        found.insert(0, run.path / "key-nodes.html")
+        write_atomically(found[0], standalone("Key nodes", section))
+    return found
 
 
 def _identity(item: TaskItem) -> Identity:

@@ -12,9 +12,11 @@ from uuid import uuid4
 from allure_commons.model2 import Label, Parameter, StatusDetails, TestResult
 from allure_commons.utils import host_tag
 
+from pytest_webarena.checks.render import first_missed
 from pytest_webarena.checks.verdict import Verdict
 from pytest_webarena.plugin.reporting.allure.steps import attempt_files, attempt_steps
 from pytest_webarena.results.gradings import WORDS, verdicts_of
+from pytest_webarena.results.key_node_views import standalone, timeline
 from pytest_webarena.results.wording import (
     CAUSE_WORDS,
     STOP_WORDS,
@@ -94,6 +96,8 @@ def trial_result(trial: Reported, files: Attachments, environment: Mapping[str, 
         answer=record.answer,
         files=files,
     )
+    if nodes := timeline(record):
+        result.attachments.append(files.text("Key nodes", standalone("Key nodes", nodes), ".html"))
     result.attachments += attempt_files(trial.attempt, files)
     return result
 
@@ -138,7 +142,7 @@ def _reasons(record: TrialRecord) -> str:
     if record.stop_reason in ("agent_crash", "broke_site") or not missed:
         return record.message.partition("\n")[0]
     first = missed[0]
-    lines = [f"{first.kind}: {first.why or 'does not hold'}"]
+    lines = [first_missed(first) or f"{first.kind}: {first.why or 'does not hold'}"]
     lines += [
         f"{name:<9}{shorten(text)}" for name, text in (("expected", first.expected), ("actual", first.actual)) if text
     ]

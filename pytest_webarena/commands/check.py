@@ -1,0 +1,215 @@
+"""``webarena check``: whether tasks can still be done as they say, kept from check to check."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_webarena.errors import UsageError
+
+if TYPE_CHECKING:
+    from pytest_webarena.tasks.model import Task
+    from pytest_webarena.upkeep.findings import TaskFinding
+    from pytest_webarena.upkeep.history import History
+
+__all__ = ["NOTHING_DUE", "UNTOLD", "add_arguments"]
+
+UNTOLD = 3
+"""Exit code: nothing is broken or drifted as far as anybody can tell, and of some tasks nobody can."""
+NOTHING_DUE = 4
+"""Exit code of ``--only-due`` when no task was."""
+
+_MOST_STEPS = 1_000
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what the command takes."""
+    parser.add_argument(
+        "tasks", nargs="*", metavar="TASKS", help="suites, task files, folders, or FILE::ID; none with --history"
+    )
+    parser.add_argument(
+        "--folder", type=Path, default=Path("webarena-upkeep"), metavar="DIR",
+        help="where reports and the history are kept (default: webarena-upkeep)",
+    )  # fmt: skip
+    parser.add_argument("--only-due", action="store_true", help="leave out what was checked lately; for scheduled jobs")
+    parser.add_argument(
+        "--every", type=float, default=30.0, metavar="DAYS", help="after how long a task is due again (default: 30)"
+    )
+    parser.add_argument("--flags", type=Path, metavar="FILE", help="reports of people, as the viewer writes them")
+    parser.add_argument("--alerts", type=Path, metavar="FILE", help="what is new (default: DIR/alerts.json)")
+    parser.add_argument("--history", action="store_true", help="print what was found month by month, and check nothing")
+    parser.add_argument("--sites", metavar="CATALOGUE", help="sites to use (default: the ini file's, or embedded)")
+    parser.add_argument(
+        "--site-url", action="append", default=[], metavar="SITE=URL", help="where a site runs that we don't start"
+    )
+    parser.add_argument(
+        "--allow-unreset", action="store_true", help="also tasks that change sites which nobody resets afterwards"
+    )
+    parser.add_argument("--browser-executable", metavar="PATH", help="browser to use (default: as for pytest)")
+    parser.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
+    parser.set_defaults(run=_run)
+
+
+def _run(options: argparse.Namespace) -> int:
+    from pytest_webarena.upkeep.history import DAY, History, read_flags
+
+    history = History(options.folder)
+    if options.history:
+        return _months(options, history)
+    if not options.tasks:
+        raise UsageError("expected tasks to check: suites, task files, folders or FILE::ID; or --history")
+    if not options.every > 0:
+        raise UsageError(f"--every: expected a number of days above 0, found {options.every:g}")
+    tasks = _tasks(options.tasks)
+    if options.flags is not None:
+        history.flag(read_flags(options.flags))
+    due = [task for task in tasks if not options.only_due or history.due(task, every=options.every * DAY)]
+    if not due:
+        found = [entry.at for task in tasks if (entry := history.last(task)) is not None]
+        days = options.every - (time.time() - min(found)) / DAY
+        print(f"none of {len(tasks)} tasks is due; the next one is in {days:.0f} days")
+        return NOTHING_DUE
+    return _check(options, history, due, [task for task in tasks if task not in due])
+
+
+def _months(options: argparse.Namespace, history: History) -> int:
+    from pytest_webarena.upkeep.history import decay
+    from pytest_webarena.upkeep.report import decay_lines
+
+    months = decay(history.entries)
+    if options.format == "json":
+        data = [{**{name: getattr(each, name) for name in each.__slots__}, "rate": each.rate} for each in months]
+        print(json.dumps(data, indent=1))
+    else:
+        print("\n".join(decay_lines(months)) if months else f"no check is kept in {options.folder}")
+    _tell_unreadable(history)
+    return 0
+
+
+def _tell_unreadable(history: History) -> None:
+    if history.unreadable:
+        lines = "a line" if history.unreadable == 1 else f"{history.unreadable} lines"
+        print(f"{history.folder}: left out {lines} that can't be read", file=sys.stderr)
+
+
+def _tasks(sources: Sequence[str]) -> list[Task]:
+    """The tasks that the command line names, each once. `UsageError` for names that are none."""
+    from pytest_webarena.errors import closest
+    from pytest_webarena.suites.commands import tasks_of
+
+    found: dict[str, Task] = {}
+    for source in sources:
+        file, _, name = source.partition("::")
+        tasks = tasks_of(file)
+        name = name.partition("[")[0]
+        chosen = [task for task in tasks if name in ("", task.id, task.template)]
+        if not chosen:
+            known = closest(name, {task.id for task in tasks}) if name else "it holds none"
+            raise UsageError(f"{source}: expected tasks, found none; {known}")
+        for task in chosen:
+            if (other := found.get(task.id)) is not None and other.location != task.location:
+                places = " and ".join(f"{each.location.path}:{each.location.line}" for each in (other, task))
+                raise UsageError(f"expected each task id once, found {task.id} at {places}")
+            found[task.id] = task
+    return list(found.values())
+
+
+def _check(options: argparse.Namespace, history: History, due: Sequence[Task], rest: Sequence[Task]) -> int:
+    from pytest_webarena.results.files import write_atomically
+    from pytest_webarena.upkeep.history import decay
+    from pytest_webarena.upkeep.report import alerts_json, lines, page, report_json
+
+    before = {task.id: history.before(task.id) for task in due}
+    findings = _findings(options, history, due)
+    flags = {task.id: found for task in due if (found := history.flags_of(task))}
+    at, months = time.time(), decay(history.entries)
+    data = report_json(findings, at=at, not_due=[task.id for task in rest], flags=flags, months=months)
+    alerts = alerts_json(findings, before, flags, at=at)
+    target = options.folder / "report.html"
+    shown = page(
+        findings, target, at=at, not_due=[(task.id, history.last(task)) for task in rest], flags=flags, months=months
+    )
+    alerts_file = options.alerts or options.folder / "alerts.json"
+    alerts_file.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(options.folder / "report.json", json.dumps(data, indent=1))
+    write_atomically(alerts_file, json.dumps(alerts, indent=1))
+    write_atomically(target, shown)
+    if options.format == "json":
+        print(json.dumps(data, indent=1))
+    else:
+        print("\n".join(lines(findings, flags)))
+        news = len(alerts["alerts"])
+        print(f"\nreport: {target}; {news} new in {alerts_file}")
+    _tell_unreadable(history)
+    statuses = {each.status for each in findings}
+    if statuses & {"broken", "drifted"}:
+        return 1
+    return UNTOLD if statuses - {"valid"} else 0
+
+
+def _findings(options: argparse.Namespace, history: History, due: Sequence[Task]) -> list[TaskFinding]:
+    from pytest_webarena.results.rundir import RunDir
+    from pytest_webarena.sites.catalogues.external import parse_site_urls
+    from pytest_webarena.sites.catalogues.loading import load_catalogue
+    from pytest_webarena.sites.client.launcher import BrokerConfig, BrokerLauncher
+    from pytest_webarena.trials.executor import SerialExecutor
+    from pytest_webarena.trials.run_info import RunInfo
+    from pytest_webarena.trials.runtime import Runtime
+    from pytest_webarena.upkeep.checking import check, why_untried
+    from pytest_webarena.upkeep.findings import untried
+    from pytest_webarena.upkeep.history import Entry
+
+    urls = parse_site_urls(options.site_url)
+    catalogue = load_catalogue(options.sites, site_urls=urls)
+    findings: list[TaskFinding] = []
+    began = time.time()
+    (options.folder / "runs").mkdir(parents=True, exist_ok=True)
+    name = time.strftime("%Y-%m-%dT%H-%M-%S.", time.gmtime(began))
+    run_dir = Path(tempfile.mkdtemp(prefix=name, dir=options.folder / "runs"))
+    with ExitStack() as exits:
+        broker = BrokerConfig(catalogue=options.sites, site_urls=urls, run_dir=run_dir, max_replicas=3)
+        launcher = exits.enter_context(BrokerLauncher(broker))
+        facts = {"started": began, "argv": ["webarena check", *options.tasks], "agents": ["upkeep"], "workers": 1}
+        info = RunInfo(
+            run_dir=run_dir, broker=launcher.address, temp_dir=Path(launcher.address).parent / "temp", facts=facts
+        )
+        runtime = exits.enter_context(Runtime(info, _config(options, history, {task.id: task for task in due})))
+        executor = exits.enter_context(SerialExecutor(runtime))
+        for number, task in enumerate(due, start=1):
+            if why := why_untried(task, catalogue, allow_unreset=options.allow_unreset):
+                finding = untried(task, why, at=time.time())
+                history.add(Entry.of(finding, flags=len(history.flags_of(task))))
+            else:
+                finding = check(task, executor, RunDir(run_dir), history, now=time.time)
+            findings.append(finding)
+            print(f"[{number}/{len(due)}] {finding.status}: {task.id}", file=sys.stderr)
+    if not any(run_dir.iterdir()):
+        os.rmdir(run_dir)
+    return findings
+
+
+def _config(options: argparse.Namespace, history: History, tasks: dict[str, Task]) -> Any:
+    from pytest_webarena.browser.config import EngineConfig, SessionConfig
+    from pytest_webarena.trials.episode import EpisodeLimits
+    from pytest_webarena.trials.options import TrialOptions
+    from pytest_webarena.trials.runtime import RuntimeConfig
+    from pytest_webarena.upkeep.replaying import definition
+
+    return RuntimeConfig(
+        worker="check",
+        limits=EpisodeLimits(steps=_MOST_STEPS),
+        options=TrialOptions(env_retries=1),
+        lease_timeout=300.0,
+        agent_directories=(),
+        engine=EngineConfig(executable=options.browser_executable),
+        session=SessionConfig(record_screenshots=True),
+        agent_of=lambda name, task: definition(history.known(tasks[task.id])),
+    )

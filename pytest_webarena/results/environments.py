@@ -1,0 +1,69 @@
+"""Where trials were played, as their records say: region, system, browser, device, language."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from pytest_webarena.results.records import TrialRecord
+
+__all__ = ["Setting", "setting_of"]
+
+
+class Setting(NamedTuple):
+    """What of a trial's surroundings a site may answer differently to; empty where it was not recorded."""
+
+    region: str
+    """Time zone, and the place that the browser tells."""
+    system: str
+    browser: str
+    """With the first part of its version."""
+    device: str
+    """Viewport in CSS pixels, pixel density, and whether it is a mobile one."""
+    language: str
+
+
+def setting_of(record: TrialRecord) -> Setting:
+    """Of a trial; what its record does not say is empty."""
+    told = record.environment
+    given = told.get("context_args")
+    asked: Mapping[str, Any] = given if isinstance(given, Mapping) else {}
+    return Setting(
+        region=_region(told, asked),
+        system=re.split(r"[-\s]", str(told.get("os") or ""), maxsplit=1)[0],
+        browser=_browser(record.browser or str(told.get("browser") or "") or record.key.browser),
+        device=_device(told, asked),
+        language=str(asked.get("locale") or told.get("locale") or ""),
+    )
+
+
+def _region(told: Mapping[str, Any], asked: Mapping[str, Any]) -> str:
+    words = [str(asked.get("timezone_id") or told.get("timezone") or "")]
+    place = told.get("geolocation")
+    if isinstance(place, Mapping) and "latitude" in place and "longitude" in place:
+        words.append(f"{place['latitude']:g},{place['longitude']:g}")
+    return " ".join(filter(None, (str(told.get("region") or ""), *words)))
+
+
+def _browser(told: str) -> str:
+    """Name and first part of the version.
+
+    >>> _browser("Chromium 140.0.7339.16"), _browser("firefox")
+    ('chromium 140', 'firefox')
+    """
+    found = re.match(r"\s*([A-Za-z][\w ]*?)[\s/]+(\d+)", told)
+    return f"{found[1].casefold()} {found[2]}" if found else told.strip().casefold()
+
+
+def _device(told: Mapping[str, Any], asked: Mapping[str, Any]) -> str:
+    size = told.get("viewport")
+    words = ["x".join(map(str, size))] if isinstance(size, list | tuple) and size else []
+    if "viewport" in asked:  # it was told as text
+        words = ["x".join(re.findall(r"\d+", str(asked["viewport"])))]
+    scale = asked.get("device_scale_factor") or told.get("device_scale")
+    if scale and str(scale) not in ("1", "1.0"):
+        words.append(f"@{scale}")
+    if str(asked.get("is_mobile")) == "True":
+        words.append("mobile")
+    return " ".join(filter(None, words))

@@ -1,0 +1,320 @@
+"""Pictures of key nodes: a timeline for a trial; for a run a funnel, heat maps, and the ways from node to node.
+
+HTML and SVG without scripts, without addresses to load anything from, and without styles of their own: classes say what
+a thing is, `key_nodes.css` beside the viewer how it looks.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from importlib.resources import files
+from itertools import pairwise
+from typing import Any
+
+from pytest_webarena.results.key_node_scores import NodeScore, key_node_scores, parts_of
+from pytest_webarena.results.records import TrialRecord
+from pytest_webarena.results.statistics import grouped
+from pytest_webarena.text import clip
+
+__all__ = ["run_section", "standalone", "timeline"]
+
+_MOST_TASKS = 200
+"""Rows of the heat map of an agent."""
+_MOST_FLOWS = 30
+"""Tasks whose ways are drawn."""
+
+
+def standalone(title: str, body: str) -> str:
+    """A page of its own that opens from anywhere."""
+    folder = files("pytest_webarena.results.viewer")
+    style = "".join(folder.joinpath(name).read_text(encoding="utf-8") for name in ("viewer.css", "key_nodes.css"))
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">"
+        f"<title>{escape(title)}</title><style>{style}</style></head><body><main>{body}</main></body></html>\n"
+    )
+
+
+# --- of a trial
+
+
+def timeline(record: TrialRecord) -> str:
+    """Each key node of a trial, at which step it was reached and by what; empty for tasks without any."""
+    parts = parts_of(record)
+    if not parts:
+        return ""
+    rows = "".join(_row(number, part, max(record.steps, 1)) for number, part in enumerate(parts, start=1))
+    title = f"Key nodes of {escape(record.key.task)}"
+    return f'<section class="key-nodes"><h2>{title}</h2><ol class="timeline">{rows}</ol></section>'
+
+
+def _row(number: int, part: Mapping[str, Any], steps: int) -> str:
+    sign, kind = _mark(part)
+    labels = [name for name in ("free", "forbidden") if part.get(name)]
+    step, by = part.get("step"), str(part.get("by") or "")
+    when = "" if step is None else "at the start" if step < 0 else f"step {step + 1}"
+    told = ", ".join(filter(None, (when, by))) or str(
+        part.get("why") or ("no telling" if part.get("open") else "not reached")
+    )
+    dot = ""
+    if step is not None:
+        x = 4 + 192 * max(0.0, min(1.0, (step + 1) / steps))
+        dot = f'<circle class="{kind}" cx="{x:.1f}" cy="6" r="4"/>'
+    label = escape(when or "not reached")
+    track = f'<svg viewBox="0 0 200 12" role="img" aria-label="{label}"><path d="M4 6H196"/>{dot}</svg>'
+    return (
+        f'<li><span class="sign {kind}">{sign}</span><span class="node"><b>{number}</b> {escape(str(part["what"]))}'
+        + "".join(f' <small class="label">{label}</small>' for label in labels)
+        + f"</span>{track}<small>{escape(told)}</small></li>"
+    )
+
+
+def _mark(part: Mapping[str, Any]) -> tuple[str, str]:
+    if part.get("open"):
+        return "?", "error"
+    reached = bool(part.get("by"))
+    if part.get("forbidden"):
+        return ("✗", "failed") if reached else ("✓", "passed")
+    return ("✓", "passed") if reached else ("✗", "failed")
+
+
+# --- of a run
+
+
+def run_section(records: Sequence[TrialRecord], *, links: bool = False) -> str:
+    """All pictures of a run; empty when none of its tasks has key nodes. ``links``: from cells to trials' folders."""
+    agents = {name: [each for each in found if parts_of(each)] for name, found in grouped(records).items()}
+    agents = {name: found for name, found in agents.items() if found}
+    if not agents:
+        return ""
+    body = [*_funnel(agents)]
+    for name, found in agents.items():
+        body += _heat(name, found, links=links)
+    body += _flows(agents)
+    head = '<section class="key-nodes card" aria-labelledby="key-nodes-title"><h2 id="key-nodes-title">Key nodes</h2>'
+    return f"{head}{''.join(body)}</section>"
+
+
+def _told(records: Iterable[TrialRecord]) -> list[tuple[TrialRecord, list[Mapping[str, Any]]]]:
+    """Trials of which there is a telling, each with the nodes that are to be reached."""
+    found = []
+    for record in records:
+        parts = [part for part in parts_of(record) if not part.get("forbidden")]
+        if record.outcome != "error" and parts and not any(part.get("open") for part in parts):
+            found.append((record, parts))
+    return found
+
+
+_LEVELS = (("one node", 0.0), ("a quarter", 0.25), ("half", 0.5), ("three quarters", 0.75), ("all nodes", 1.0))
+
+
+def _funnel(agents: Mapping[str, Sequence[TrialRecord]]) -> Iterator[str]:
+    """How many trials came how far: to any node above the free ones, to shares of them, to all, and to a pass."""
+    yield '<h3>How far trials came</h3><div class="funnels">'
+    for name, records in agents.items():
+        told = _told(records)
+        shares = []
+        for _, parts in told:
+            own = [part for part in parts if not part.get("free")] or parts
+            shares.append(sum(bool(part.get("by")) for part in own) / len(own))
+        rows = [("trials", len(told))]
+        rows += [(label, sum(share > 0 and share >= least for share in shares)) for label, least in _LEVELS]
+        rows.append(("passed", sum(record.outcome == "passed" for record, _ in told)))
+        yield f'<figure class="funnel"><figcaption>{escape(name)}</figcaption>'
+        for label, count in rows:
+            share = count / len(told) if told else 0.0
+            yield (
+                f'<div><span>{label}</span><svg viewBox="0 0 200 14" preserveAspectRatio="none" aria-hidden="true">'
+                f'<rect class="bar" x="{100 - 100 * share:.1f}" width="{200 * share:.1f}" height="14" rx="2"/></svg>'
+                f"<b>{count}</b><small>{share:.0%}</small></div>"
+            )
+        yield "</figure>"
+    yield (
+        "</div><p class=legend>Shares of a task's nodes without those that are free. Trials of which there is no "
+        "telling are left out.</p>"
+    )
+
+
+def _heat(name: str, records: Sequence[TrialRecord], *, links: bool) -> Iterator[str]:
+    scores = key_node_scores(records)
+    if scores is None:
+        return
+    yield f'<div class="heats"><div><h3>{escape(name)}: tasks × nodes</h3>'
+    yield from _tasks_by_nodes(records, scores.nodes, links=links)
+    yield f"</div><div><h3>{escape(name)}: functions × annotated steps</h3>"
+    yield from _functions_by_steps(scores.functions_by_place)
+    yield "</div></div>"
+
+
+def _tasks_by_nodes(records: Sequence[TrialRecord], nodes: Sequence[NodeScore], *, links: bool) -> Iterator[str]:
+    tasks: dict[str, list[NodeScore]] = {}
+    for node in nodes:
+        tasks.setdefault(node.task, []).append(node)
+    shown = dict(sorted(tasks.items(), key=lambda each: (_share_of(each[1]), each[0]))[:_MOST_TASKS])
+    widest = max((node.number for each in shown.values() for node in each), default=0)
+    yield _SCROLL.format("Tasks and their nodes")
+    yield '<table class="heat"><thead><tr><th scope="col">task</th>'
+    yield "".join(f'<th scope="col">{number}</th>' for number in range(1, widest + 1)) + "</tr></thead><tbody>"
+    for task, found in shown.items():
+        cells = {node.number: node for node in found}
+        yield f'<tr><th scope="row">{escape(task)}</th>'
+        for number in range(1, widest + 1):
+            folder = _example(records, task, number) if links else ""
+            yield _cell(cells.get(number), folder)
+        yield "</tr>"
+    yield "</tbody></table></div>"
+    more = len(tasks) - len(shown)
+    tail = f" {more} more tasks, that did better, are left out." if more else ""
+    yield f"<p class=legend>{_SCALE} The worst first; f: free, ⊘: must not be reached.{tail}</p>"
+
+
+_SCROLL = '<div class="scroll" tabindex="0" role="region" aria-label="{}">'
+_SCALE = (
+    'Reached: <span class="scale"><i class="h0"></i><i class="h3"></i><i class="h5"></i><i class="h8"></i>'
+    '<i class="h10"></i></span> never to always.'
+)
+
+
+def _share_of(nodes: Sequence[NodeScore]) -> float:
+    wanted = [node for node in nodes if not node.forbidden]
+    trials = sum(node.trials for node in wanted)
+    return sum(node.reached for node in wanted) / trials if trials else 1.0
+
+
+def _example(records: Sequence[TrialRecord], task: str, number: int) -> str:
+    """The folder of a trial to look at: the first that missed the node, else the first."""
+    found = [record for record in records if record.key.task == task and len(parts_of(record)) >= number]
+    missed = [record for record in found if not parts_of(record)[number - 1].get("by")]
+    return (missed or found)[0].key.folder if found else ""
+
+
+def _cell(node: NodeScore | None, folder: str = "") -> str:
+    if node is None:
+        return "<td></td>"
+    share = node.share
+    kind = "none" if share is None else f"h{round(10 * (1 - share if node.forbidden else share))}"
+    sign = "⊘" if node.forbidden else "f" if node.free else ""
+    text = f"{'–' if share is None else f'{share:.0%}'}{f'<sup>{sign}</sup>' if sign else ''}"
+    told = f"{node.name}: reached {node.reached} of {node.trials}"
+    if node.by:
+        told += f", mostly by {next(iter(node.by))}"
+    inner = f'<a href="#{escape(folder)}">{text}</a>' if folder else text
+    return f'<td class="{kind}" title="{escape(told)}">{inner}</td>'
+
+
+def _functions_by_steps(nodes: Sequence[NodeScore]) -> Iterator[str]:
+    widest = max((node.number for node in nodes), default=0)
+    yield _SCROLL.format("Functions and annotated steps")
+    yield '<table class="heat"><thead><tr><th scope="col">function</th>'
+    yield "".join(f'<th scope="col">{number}</th>' for number in range(1, widest + 1)) + "</tr></thead><tbody>"
+    for name in dict.fromkeys(node.function for node in nodes):
+        cells = {node.number: node for node in nodes if node.function == name}
+        row = "".join(_cell(cells.get(number)) for number in range(1, widest + 1))
+        yield f'<tr><th scope="row">{escape(name)}</th>{row}</tr>'
+    yield "</tbody></table></div>"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Flow:
+    """The ways of one agent through one task's nodes."""
+
+    agent: str
+    moves: Mapping[tuple[int, int], int]
+    """From node to node, by number; 0 is the start."""
+    ends: Mapping[int, int]
+    """Where trials that did not reach all nodes were last."""
+    trials: int
+
+
+def _flows(agents: Mapping[str, Sequence[TrialRecord]]) -> Iterator[str]:
+    """For each task the order of its list as a line, and the agents' ways along it, past it and back."""
+    tasks: dict[str, list[str]] = {}
+    flows: dict[str, list[_Flow]] = {}
+    for name, records in agents.items():
+        by_task: dict[str, list[list[Mapping[str, Any]]]] = {}
+        for record, parts in _told(records):
+            by_task.setdefault(record.key.task, []).append(parts)
+        for task, trials in by_task.items():
+            tasks.setdefault(task, [str(part["what"]) for part in trials[-1]])
+            flows.setdefault(task, []).append(_flow(name, trials))
+    yield "<h3>Ways from node to node</h3>"
+    kinds = {name: f"way-{number % 4}" for number, name in enumerate(agents)}
+    keys = "".join(f'<span><i class="{kind}"></i>{escape(name)}</span>' for name, kind in kinds.items())
+    yield f'<p class="legend ways"><span><i class="reference"></i>the reference</span>{keys}</p>'
+    strayed = sorted(flows, key=lambda task: (-_strayed(flows[task], len(tasks[task])), task))
+    for number, task in enumerate(strayed[:_MOST_FLOWS]):
+        opened = " open" if number == 0 else ""
+        yield f"<details{opened}><summary>{escape(task)}</summary>{_drawing(tasks[task], flows[task], kinds)}</details>"
+    if len(strayed) > _MOST_FLOWS:
+        yield f"<p class=legend>{len(strayed) - _MOST_FLOWS} more tasks are left out; these strayed most.</p>"
+
+
+def _flow(agent: str, trials: Sequence[Sequence[Mapping[str, Any]]]) -> _Flow:
+    moves: Counter[tuple[int, int]] = Counter()
+    ends: Counter[int] = Counter()
+    for parts in trials:
+        reached = [(part["step"], number) for number, part in enumerate(parts, start=1) if part.get("by")]
+        way = [0, *(number for _, number in sorted(reached, key=lambda each: (each[0] is None, each[0] or 0, each[1])))]
+        moves.update(pairwise(way))
+        if len(reached) < len(parts):
+            ends[way[-1]] += 1
+    return _Flow(agent=agent, moves=moves, ends=ends, trials=len(trials))
+
+
+def _strayed(flows: Sequence[_Flow], nodes: int) -> float:
+    """Share of moves that are not the reference's, and of trials that were lost."""
+    moves = sum(sum(flow.moves.values()) for flow in flows)
+    other = sum(count for flow in flows for (one, two), count in flow.moves.items() if two != one + 1)
+    lost = sum(sum(flow.ends.values()) for flow in flows)
+    return (other + lost) / max(1, moves + lost)
+
+
+_GAP = 92
+
+
+def _drawing(names: Sequence[str], flows: Sequence[_Flow], kinds: Mapping[str, str]) -> str:
+    """Nodes on a line; arcs above it go on, below it back; stubs downwards end there."""
+    most = max(flow.trials for flow in flows)
+    width, middle = _GAP * (len(names) + 1) + 16, 84
+
+    def x(number: int) -> float:
+        return 40 + _GAP * number
+
+    shapes = [f'<path class="reference" d="M{x(0)} {middle}H{x(len(names))}"/>']
+    for row, flow in enumerate(flows):
+        kind, shift = kinds[flow.agent], 3 * row
+        for (one, two), count in sorted(flow.moves.items()):
+            thick = 1.5 + 6 * count / most
+            height = (10 if two == one + 1 else 16 + 10 * min(4, abs(two - one))) + shift
+            side = middle - height * 1.6 if two > one else middle + height * 1.6
+            told = f"{flow.agent}: {count} of {flow.trials} from {one or 'the start'} to {two}"
+            shapes.append(
+                f'<path class="{kind}" stroke-width="{thick:.1f}" d="M{x(one)} {middle}Q{(x(one) + x(two)) / 2} '
+                f'{side:.0f} {x(two)} {middle}"><title>{escape(told)}</title></path>'
+            )
+        for at, count in sorted(flow.ends.items()):
+            thick = 1.5 + 6 * count / most
+            place = x(at) + 18 * (row - (len(flows) - 1) / 2)
+            told = f"{flow.agent}: {count} of {flow.trials} reached nothing after {at or 'the start'}"
+            shapes.append(
+                f'<path class="{kind} end" stroke-width="{thick:.1f}" d="M{place:.0f} {middle + 12}v26">'
+                f"<title>{escape(told)}</title></path>"
+                f'<text class="count" x="{place:.0f}" y="{middle + 52}">{count}</text>'
+            )
+    for number in range(len(names) + 1):
+        shapes.append(
+            f'<circle class="stop" cx="{x(number)}" cy="{middle}" r="11"/>'
+            f'<text x="{x(number)}" y="{middle + 4}">{number or "▸"}</text>'
+        )
+    height = middle + 62
+    listed = "".join(f"<li>{escape(clip(name, 120))}</li>" for name in names)
+    told = "; ".join(f"{flow.agent}: {sum(flow.ends.values())} of {flow.trials} trials missed a node" for flow in flows)
+    return (
+        f'{_SCROLL.format("Ways")}<svg class="flow" viewBox="0 0 {width} {height}" width="{width}" '
+        f'height="{height}" role="img" aria-label="{escape(told)}">{"".join(shapes)}</svg></div>'
+        f"<ol>{listed}</ol><p class=legend>{escape(told)}.</p>"
+    )

@@ -1,0 +1,175 @@
+"""Other means by which what a task means may be found, when it is not found as it is written."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from pytest_webarena.actions import Action, Selector
+from pytest_webarena.checks.key_nodes.model import (
+    ANY_SITE,
+    ElementTarget,
+    KeyNode,
+    Match,
+    UrlTarget,
+    ValueTarget,
+)
+from pytest_webarena.checks.key_nodes.selector_reading import parse_selector
+from pytest_webarena.signals import TargetRecord
+
+__all__ = ["Known", "Way", "nodes_otherwise", "ways_to_find", "ways_to_step"]
+
+KNOWN_VERSION = 1
+_TELLING = re.compile(r"(role=\w+\[\s*name|text=|id=|data-testid=)")
+"""How a selector's last part begins that says enough by itself."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Way:
+    """One way to do a step."""
+
+    action: Action
+    how: str = ""
+    """By what its target is found; empty: as the task says."""
+    role: str = ""
+    name: str = ""
+    """What its target is called; where several are on the page, nobody knows which one is meant."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """What a task's steps and key nodes hit when it was valid last: by this they are found again."""
+
+    task: str
+    digest: str
+    at: float
+    """Unix time in seconds."""
+    steps: tuple[TargetRecord | None, ...] = ()
+    """The element that each step of the solution acted on."""
+    nodes: Mapping[str, int] = field(default_factory=dict)
+    """Of each key node, as ``checks[0]#1``, the step of the solution that reached it; -1: it was so at the start."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return {"schema_version": KNOWN_VERSION, **asdict(self)}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Known:
+        """Read what `to_json` made. `ValueError` when it is something else."""
+        try:
+            if data["schema_version"] > KNOWN_VERSION:
+                raise ValueError(f"expected schema version {KNOWN_VERSION} or older, found {data['schema_version']}")
+            steps = tuple(TargetRecord(**each) if each else None for each in data["steps"])
+            return cls(task=data["task"], digest=data["digest"], at=data["at"], steps=steps, nodes=dict(data["nodes"]))
+        except (KeyError, TypeError, AttributeError) as error:
+            raise ValueError(f"expected what a check found, found something else: {error}") from None
+
+
+def ways_to_step(step: Action, known: TargetRecord | None) -> tuple[Way, ...]:
+    """How to do a step of a solution: as it says, then at what else may be its target, the surest first."""
+    target = getattr(step, "target", None)
+    if not isinstance(target, Selector):
+        return (Way(action=step),)
+    aimed: Any = step
+    found = [Way(action=step)]
+    for how, selector, role, name in _elsewhere(target.selector, known):
+        found.append(Way(action=replace(aimed, target=Selector(selector)), how=how, role=role, name=name))
+    return tuple(found)
+
+
+def ways_to_find(locate: str, known: TargetRecord | None = None) -> tuple[Way, ...]:
+    """The same for an element that nothing is to be done to: the mouse is moved over it, which the page may notice."""
+    from pytest_webarena.actions import Hover
+
+    return ways_to_step(Hover(Selector(locate)), known)
+
+
+def _elsewhere(selector: str, known: TargetRecord | None) -> Iterator[tuple[str, str, str, str]]:
+    """How, by which selector, and the role and name that it asks for."""
+    told = {selector}
+    for how, other, role, name in _elsewhere_at_all(selector, known):
+        if other not in told:
+            told.add(other)
+            yield how, other, role, name
+
+
+def _elsewhere_at_all(selector: str, known: TargetRecord | None) -> Iterator[tuple[str, str, str, str]]:
+    if known is not None and known.role and known.name:
+        yield "role and name", f"role={known.role}[name={_quoted(known.name)}s]", known.role, known.name
+    last = selector.rpartition(">>")[2].strip()
+    if _TELLING.match(last):
+        yield f"{_kind(last)}, elsewhere on the page", last, "", ""
+        if named := re.fullmatch(r'role=\w+\[\s*name\s*=\s*"((?:[^"\\]|\\.)*)"\s*[is]?\s*\]', last):
+            yield "text", f"text={_quoted(_unquoted(named[1]))}", "", ""
+    if known is not None:
+        text = " ".join(known.text.split())
+        if 1 < len(text) < 80 and not text.endswith("…"):
+            yield "text", f"text={_quoted(text)}", "", text
+        if known.selector:
+            yield "its place in the document", f"css={known.selector}", "", ""
+
+
+def _kind(selector: str) -> str:
+    return {"role": "role and name", "text": "text", "id": "id", "data-testid": "test id"}[selector.partition("=")[0]]
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
+
+
+def _unquoted(text: str) -> str:
+    return re.sub(r"\\(.)", r"\1", text)
+
+
+def nodes_otherwise(node: KeyNode, known: TargetRecord | None) -> Iterator[tuple[str, KeyNode]]:
+    """What else may be meant by a key node, the nearest first; ``known`` is what reached it when it was valid last."""
+    target = node.target
+    bare = replace(node, after=())
+    match target:
+        case UrlTarget():
+            for how, other in _addresses(target):
+                yield how, replace(bare, target=other)
+        case ElementTarget():
+            for how, selector in _elements(target.locate, known):
+                yield how, replace(bare, target=replace(target, locate=selector))
+        case ValueTarget():
+            for how, selector in _elements(target.locate, known) if target.locate else ():
+                moved = replace(target, locate=selector)
+                yield f"the same value in a field found by {how}", replace(bare, target=moved)
+            if target.locate and target.match.how != "semantic" and target.match.text.strip():
+                yield "the same value in another field", replace(bare, target=replace(target, locate=""))
+        case _:
+            return
+
+
+def _elements(locate: str, known: TargetRecord | None) -> Iterator[tuple[str, str]]:
+    for how, selector, _, _ in _elsewhere(locate, known):
+        if how != "its place in the document" and not parse_selector(selector).undecidable:
+            yield how, selector
+
+
+def _addresses(target: UrlTarget) -> Iterator[tuple[str, UrlTarget]]:
+    if target.param:
+        if target.at is not None:
+            site = target.at.site or ANY_SITE
+            yield "the same parameter at another address", replace(target, at=None, site=site)
+        return
+    if target.exact is not None:
+        yield "its address with other parameters", replace(target, exact=None, at=target.exact)
+        if tail := _tail(target.exact.path):
+            match = Match(how="includes", text=f"/{tail}")
+            site = target.exact.site or ANY_SITE
+            yield "an address that ends alike", replace(target, exact=None, match=match, site=site)
+    elif target.match is not None and target.match.how == "includes":
+        tail = _tail(target.match.text)
+        if tail and tail != target.match.text.strip("/"):
+            yield "an address that ends alike", replace(target, match=replace(target.match, text=f"/{tail}"), at=None)
+
+
+def _tail(path: str) -> str:
+    """The last part of a path that says something."""
+    last = path.partition("?")[0].rstrip("/").rpartition("/")[2]
+    return last if len(last) > 2 else ""

@@ -1,0 +1,125 @@
+"""``webarena check`` as far as it needs no browser."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+
+from pytest_webarena.commands.cli import main
+from pytest_webarena.upkeep.history import Entry, History
+
+from ..suites.lamps import COMPACT
+
+TASKS = """
+tasks:
+  - id: open
+    sites: [homepage]
+    intent: What is it?
+    checks: [{answer: x}]
+  - id: elsewhere
+    sites: [nowhere]
+    intent: What is it?
+    checks: [{answer: x}]
+    solution: [{stop: x}]
+  - id: later
+    sites: [homepage]
+    intent: What is it?
+    skip: not yet
+    checks: [{answer: x}]
+    solution: [{stop: x}]
+"""
+
+
+@pytest.fixture
+def tasks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.tasks.yaml").write_text(TASKS)
+    return tmp_path / "a.tasks.yaml"
+
+
+def test_what_can_not_be_tried_is_untried_by_name_and_never_fine(
+    tasks: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["check", str(tasks)]) == 3
+    said = capsys.readouterr().out
+    assert "untried        3  nobody could tell" in said
+    assert "it has no solution, and no key nodes with recorded addresses" in said
+    assert "the catalogue embedded has no site nowhere" in said
+    assert "the task says skip: not yet" in said
+    report = json.loads(Path("webarena-upkeep/report.json").read_text())
+    assert [each["status"] for each in report["tasks"]] == ["untried"] * 3
+    assert Path("webarena-upkeep/report.html").is_file()
+    alerts = json.loads(Path("webarena-upkeep/alerts.json").read_text())
+    assert [each["task"] for each in alerts["alerts"]] == ["open", "elsewhere", "later"]
+    assert len(History(Path("webarena-upkeep")).entries) == 3
+
+
+def test_tasks_of_the_live_web_say_which_sites_they_lack(
+    tasks: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    suite = tmp_path / "lamps.json"
+    suite.write_text(json.dumps(COMPACT))
+    assert main(["check", f"mind2web-live:{suite}", "--format=json"]) == 3
+    report = json.loads(capsys.readouterr().out)
+    assert {each["status"] for each in report["tasks"]} == {"untried"}
+    whys = [each["why"] for each in report["tasks"]]
+    assert all("sites of the live web can't be visited yet" in why for why in whys)
+    assert any("." in why.partition("has no site ")[2].split(";")[0] for why in whys)
+
+
+def test_only_what_is_due_is_checked(tasks: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from pytest_webarena.tasks import load_tasks
+
+    history = History(Path("webarena-upkeep"))
+    for task in load_tasks(tasks):
+        history.add(Entry(task=task.id, digest=task.digest, at=time.time() - 3 * 86_400, status="valid"))
+    assert main(["check", str(tasks), "--only-due"]) == 4
+    assert "none of 3 tasks is due; the next one is in 27 days" in capsys.readouterr().out
+    assert not Path("webarena-upkeep/report.json").exists()
+    flags = Path("flags.jsonl")
+    flags.write_text(json.dumps({"task": "open", "reason": "The answer is wrong.", "at": time.time()}) + "\n")
+    assert main(["check", str(tasks), "--only-due", "--flags=flags.jsonl", "--alerts=deep/alerts.json"]) == 3
+    assert "reported: The answer is wrong." in capsys.readouterr().out
+    report = json.loads(Path("webarena-upkeep/report.json").read_text())
+    assert [each["task"] for each in report["tasks"]] == ["open"]
+    assert report["not_due"] == ["elsewhere", "later"]
+    assert json.loads(Path("deep/alerts.json").read_text())["alerts"][0]["flags"][0]["reason"] == "The answer is wrong."
+    assert main(["check", str(tasks), "--only-due", "--every=2", "--format=json"]) == 3
+    assert len(json.loads(capsys.readouterr().out)["tasks"]) == 3
+
+
+def test_the_history_is_shown_without_checking(tasks: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", "--history"]) == 0
+    assert "no check is kept in webarena-upkeep" in capsys.readouterr().out
+    History(Path("webarena-upkeep")).add(Entry(task="a", digest="d", at=1.0, status="valid"))
+    with Path("webarena-upkeep/history.jsonl").open("a") as file:
+        file.write("{")
+    assert main(["check", "--history"]) == 0
+    said = capsys.readouterr()
+    assert "1970-01      1      1" in said.out
+    assert "left out a line that can't be read" in said.err
+    assert main(["check", "--history", "--format=json"]) == 0
+    assert json.loads(capsys.readouterr().out)[0]["month"] == "1970-01"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "expected tasks to check"),
+        (["a.tasks.yaml::opne"], "did you mean 'open'"),
+        (["nowhere.yaml"], "nowhere.yaml"),
+        (["a.tasks.yaml", "--every=0"], "expected a number of days above 0"),
+        (["a.tasks.yaml", "--every=nan"], "expected a number of days above 0"),
+        (["a.tasks.yaml", "--flags=none.jsonl"], "expected a file that the viewer has written"),
+        (["a.tasks.yaml", "--sites=none"], "none"),
+        (["a.tasks.yaml", "--site-url=x"], "--site-url: expected SITE=URL"),
+    ],
+)
+def test_wrong_usage_is_a_sentence(
+    tasks: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+) -> None:
+    assert main(["check", *arguments]) == 2
+    assert message in capsys.readouterr().err

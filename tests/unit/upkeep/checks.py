@@ -1,0 +1,74 @@
+"""What the tests of upkeep share: checks of tasks made by hand, without a browser."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from pytest_webarena.checks import judge
+from pytest_webarena.evidence import Evidence, RequestRecord, TabState
+from pytest_webarena.results import TrialKey, TrialRecord
+from pytest_webarena.results.records import NO_VERDICT
+from pytest_webarena.signals import TargetRecord
+from pytest_webarena.tasks import Task
+from pytest_webarena.testing import make_task
+from pytest_webarena.upkeep.findings import TaskFinding, find
+from pytest_webarena.upkeep.otherwise import Known
+from pytest_webarena.upkeep.replaying import Tried
+
+SHOP = "http://shopping.test"
+
+BUY = """
+intent: Buy it
+sites: [shopping]
+checks:
+  - key_nodes:
+      - {url: {includes: /catalogue/kettle_7}, name: kettle}
+      - {element: "#buy", name: bought}
+solution: [{click: "css=a.kettle"}, {click: css=#buy}]
+"""
+BUTTON = TargetRecord(selector="main > button", role="button", name="Buy now", tag="button", text="Buy now")
+
+
+def buy(**more: Any) -> Task:
+    return replace(make_task(textwrap.dedent(BUY)), **more)
+
+
+def known(task: Task) -> Known:
+    """What is known of the two steps of `BUY` and its nodes."""
+    link = TargetRecord(selector="main > a", role="link", name="Kettle", tag="a", text="Kettle")
+    nodes = {"checks[0]#0": 0, "checks[0]#1": 1}
+    return Known(task=task.id, digest=task.digest, at=1.0, steps=(link, BUTTON, None), nodes=nodes)
+
+
+def did(number: int, *, how: str = "", found: bool = True, error: str = "") -> Tried:
+    """What came of a step; one that needed other ways has an error."""
+    told = error or ("No element matches it." if how or not found else "")
+    return Tried(kind="step", number=number, found=found, how=how, step=number, what="click it", url=SHOP, error=told)
+
+
+def checked(
+    task: Task, recorded: Evidence | None, tried: Sequence[Tried], before: Known | None = None, **record: Any
+) -> TaskFinding:
+    """The finding on a task of which this was recorded."""
+    values: dict[str, Any] = {"outcome": "error", "cause": "site", "message": "it is gone"}
+    if recorded is not None:
+        verdict = judge(task, recorded)
+        outcome = "error" if verdict.passed is None else "passed" if verdict.passed else "failed"
+        message = f"{NO_VERDICT}{verdict.open_because}" if outcome == "error" else verdict.render()
+        values = {"outcome": outcome, "verdict": verdict.to_json(), "message": message, "cause": None}
+    key = TrialKey(task.id, "upkeep", 1)
+    return find(task, TrialRecord(**{"key": key, **values, **record}), recorded, tried, before)
+
+
+def statuses(found: TaskFinding) -> list[str]:
+    return [part.status for part in found.parts]
+
+
+def ended_at(recorded: Evidence, url: str, status: int | None = 200, *, html: str = "", title: str = "") -> Evidence:
+    """The same with a last page."""
+    page = RequestRecord(time=1.0, method="GET", url=url, status=status, request_headers=(("Accept", "text/html,*/*"),))
+    tab = TabState(url=url, title=title, html=html, active=True)
+    return replace(recorded, tabs=(tab,), requests=(*recorded.requests, page))

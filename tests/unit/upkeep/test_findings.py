@@ -1,0 +1,220 @@
+"""What a check finds of a task: valid, drifted, broken, blocked, down, or untried."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from pytest_webarena.evidence import Evidence
+from pytest_webarena.testing import make_task
+from pytest_webarena.upkeep.findings import known_of, untried
+from pytest_webarena.upkeep.replaying import Tried
+
+from ..checks.key_nodes.trials import at, event, trial
+from .checks import BUTTON, SHOP, buy, checked, did, ended_at, known, statuses
+
+RIGHT = trial([at("/catalogue/kettle_7")], [event("html > button#buy")], answer="")
+DONE = [did(0), did(1), did(2)]
+NAMED = {"role": "button", "name": "Buy now", "text": "Buy now"}
+RENAMED = trial([at("/catalogue/kettle_7")], [event("html > button.purchase", target=NAMED)], answer="")
+
+
+def test_a_task_is_valid_when_all_of_it_is() -> None:
+    found = checked(buy(), RIGHT, DONE)
+    assert (found.status, found.why) == ("valid", "")
+    assert statuses(found) == ["valid"] * 5  # three steps, two key nodes
+
+
+def test_a_node_that_is_found_by_its_role_and_name_has_drifted() -> None:
+    task = buy()
+    found = checked(task, RENAMED, [did(0), did(1, how="role and name"), did(2)], known(task))
+    assert found.status == "drifted"
+    assert statuses(found) == ["valid", "drifted", "valid", "valid", "drifted"]
+    assert "found by role and name" in found.parts[4].why
+    assert found.why.startswith("step 2 of 3 (click it): found by role and name; as it is written: No element")
+
+
+def test_a_node_that_nothing_reaches_is_broken() -> None:
+    found = checked(buy(), RENAMED, DONE)  # nothing is known of it but its selector
+    assert found.status == "broken"
+    assert statuses(found)[3:] == ["valid", "broken"]
+
+
+def test_another_button_is_not_taken_for_the_one_that_was_known() -> None:
+    task = buy()
+    other = trial([at("/catalogue/kettle_7")], [event("html > button", target={"role": "button", "name": "Sell"})])
+    assert checked(task, other, DONE, known(task)).status == "broken"
+
+
+def test_an_address_that_ends_alike_has_drifted() -> None:
+    moved = trial([at("/products/kettle_7/")], [event("html > button#buy")], answer="")
+    found = checked(buy(), moved, DONE)
+    assert found.status == "drifted"
+    assert found.why == f"kettle: found by an address that ends alike: {SHOP}/products/kettle_7/"
+
+
+def test_what_came_after_a_lost_step_was_not_tried() -> None:
+    lost = trial([at("/catalogue/kettle_7")])
+    found = checked(buy(), lost, [did(0), did(1, found=False)])
+    assert found.status == "broken"
+    assert statuses(found) == ["valid", "broken", "valid", "untried"]
+    assert "the replay ended at step 2 of 3" in found.parts[3].why
+
+
+def test_an_outcome_that_is_not_there_breaks_a_task_whose_nodes_are_reached() -> None:
+    task = make_task("""
+        intent: Where is it?
+        sites: [shopping]
+        checks: [{key_nodes: [{url: {includes: /catalogue}}]}, {answer: here}]
+        solution: [{goto: /catalogue}, {stop: there}]
+    """)
+    found = checked(task, trial([at("/catalogue")], answer="there"), [did(0), did(1)])
+    assert found.status == "broken"
+    assert found.parts[-1].name == "checks[1] answer"
+    assert checked(task, trial([at("/catalogue")], answer="here"), [did(0), did(1)]).status == "valid"
+
+
+def test_a_solution_that_reaches_what_is_forbidden_is_broken() -> None:
+    task = make_task("""
+        intent: Look
+        sites: [shopping]
+        checks: [{key_nodes: [{url: {includes: /catalogue}}, {url: {includes: /checkout}, forbidden: true}]}]
+        solution: [{goto: /catalogue}]
+    """)
+    assert checked(task, trial([at("/catalogue")]), [did(0), did(1)]).status == "valid"
+    found = checked(task, trial([at("/catalogue"), at("/checkout")]), [did(0), did(1)])
+    assert found.status == "broken"
+    assert "forbidden" in found.why
+
+
+def test_a_failed_verdict_is_never_valid() -> None:
+    assert checked(buy(), RIGHT, DONE, outcome="failed", message="no").status == "broken"
+
+
+@pytest.mark.parametrize(
+    ("url", "status", "facts", "wanted"),
+    [
+        ("/catalogue/kettle_7", 403, {}, "blocked"),
+        ("/catalogue/kettle_7", 401, {}, "blocked"),
+        ("/catalogue/kettle_7", 429, {}, "blocked"),
+        ("/catalogue/kettle_7", 500, {}, "site down"),
+        ("/catalogue/kettle_7", None, {}, "site down"),
+        ("/catalogue/kettle_7", 404, {}, "broken"),
+        ("/catalogue/kettle_7", 200, {"title": "Just a moment..."}, "blocked"),
+        ("/catalogue/kettle_7", 200, {"html": "<p>Prove that you are not a robot: you're not a robot</p>"}, "blocked"),
+        ("/accounts/login/", 200, {"html": '<form><input type="password"></form>'}, "blocked"),
+        ("/catalogue/kettle_7", 200, {"html": '<form><input type="password"></form>'}, "broken"),
+        ("/catalogue/kettle_7", 200, {"html": "captcha " + "A long page about kettles. " * 200}, "broken"),
+    ],
+)
+def test_a_site_that_is_down_or_lets_nobody_in_breaks_no_task(
+    url: str, status: int | None, facts: dict[str, str], wanted: str
+) -> None:
+    recorded = ended_at(trial([at("/")]), SHOP + url, status, **facts)
+    found = checked(buy(), recorded, [did(0), did(1, found=False)])
+    assert found.status == wanted
+    assert statuses(found)[1] == wanted
+    assert found.why
+
+
+def test_an_answer_to_a_frame_is_not_the_pages() -> None:
+    recorded = ended_at(ended_at(trial([at("/")]), "http://ads.test/", 403), f"{SHOP}/", 200)
+    assert checked(buy(), recorded, [did(0, found=False)]).status == "broken"
+
+
+def test_a_solution_that_signs_in_itself_is_not_blocked_by_the_page_for_it() -> None:
+    task = make_task("""
+        intent: Sign in
+        sites: [shopping]
+        checks: [{key_nodes: [{url: {includes: /me}}]}]
+        solution: [{goto: /accounts/login/}, {fill: {css=#password: secret}}, {press: Enter}]
+    """)
+    recorded = ended_at(trial([at("/accounts/login/")]), f"{SHOP}/accounts/login/", 200, html="<input type=password>")
+    assert checked(task, recorded, [did(0), did(1, found=False)]).status == "broken"
+
+
+@pytest.mark.parametrize(
+    ("cause", "status"),
+    [("site", "site down"), ("task", "broken"), ("browser", "untried"), ("harness", "untried")],
+)
+def test_an_error_of_the_trial_goes_by_its_cause(cause: str, status: str) -> None:
+    found = checked(buy(), None, [], cause=cause, message="Something went wrong.")
+    assert found.status == status
+    assert "Something went wrong." in found.why
+    assert "valid" not in statuses(found)
+
+
+def test_a_site_that_breaks_under_the_replay_is_down() -> None:
+    found = checked(buy(), None, [], outcome="failed", stop_reason="broke_site", cause=None, message="It has died.")
+    assert found.status == "site down"
+    assert found.why == "the site breaks when the task is replayed, and stands without that: It has died."
+    assert checked(buy(), None, [], outcome="failed", cause=None, message="").status == "untried"
+
+
+def test_what_needs_a_judge_is_untried_and_so_is_its_task() -> None:
+    task = make_task("""
+        intent: Look
+        sites: [shopping]
+        checks: [{key_nodes: [{url: {param: q, semantic: about kettles}}]}]
+        solution: [{goto: /catalogue?q=kettle}]
+    """)
+    found = checked(task, trial([at("/catalogue?q=kettle")]), [did(0), did(1)])
+    assert found.status == "untried"
+    assert "judge" in found.why
+
+
+@pytest.mark.parametrize("recorded", [RIGHT, None])
+def test_nothing_tried_is_never_valid(recorded: Evidence | None) -> None:
+    assert checked(buy(solution=None), recorded, [], outcome="passed").status == "untried"
+    assert untried(buy(), "no such site", at=1.0).status == "untried"
+    assert set(statuses(untried(buy(), "no such site", at=1.0))) == {"untried"}
+
+
+def visited(number: int, path: str, kind: str = "open", **more: object) -> Tried:
+    values: dict[str, object] = {"kind": kind, "number": number, "found": True, "step": number, "url": SHOP + path}
+    return Tried(**{**values, **more})  # type: ignore[arg-type]
+
+
+def test_without_a_solution_the_places_of_key_nodes_are_tried() -> None:
+    task = buy(solution=None)
+    recorded = ended_at(trial([at("/catalogue/kettle_7")]), f"{SHOP}/catalogue/kettle_7")
+    both = [visited(0, "/catalogue/kettle_7"), visited(1, "/catalogue/kettle_7")]
+    there = checked(task, recorded, [*both, visited(1, "/catalogue/kettle_7", "find")])
+    assert (there.status, statuses(there)) == ("valid", ["valid", "valid"])
+    moved = visited(1, "/", "find", how="role and name, elsewhere on the page", error="No element matches it.")
+    assert statuses(checked(task, recorded, [*both, moved])) == ["valid", "drifted"]
+    gone = visited(1, "/", "find", found=False, error="No element matches it.")
+    assert statuses(checked(task, recorded, [*both, gone])) == ["valid", "broken"]
+    assert statuses(checked(task, recorded, both[:1])) == ["valid", "untried"]
+
+
+@pytest.mark.parametrize(("status", "wanted"), [(404, "broken"), (403, "blocked"), (502, "site down")])
+def test_a_recorded_address_that_is_no_page_any_more_is_not_valid(status: int, wanted: str) -> None:
+    recorded = ended_at(trial([at("/catalogue/kettle_7")]), f"{SHOP}/catalogue/kettle_7", status)
+    found = checked(buy(solution=None), recorded, [visited(0, "/catalogue/kettle_7")])
+    assert statuses(found) == [wanted, "untried"]
+    assert found.status == wanted
+
+
+def test_a_recorded_address_that_leads_elsewhere_is_broken() -> None:
+    recorded = ended_at(trial([at("/sorry")]), f"{SHOP}/sorry")
+    found = checked(buy(solution=None), recorded, [visited(0, "/sorry")])
+    assert found.parts[0].status == "broken"
+    assert found.parts[0].why == f"its recorded address leads to {SHOP}/sorry, which is not it"
+
+
+def test_what_a_valid_task_hit_is_known_afterwards() -> None:
+    task = buy()
+    steps = [replace(step, target=BUTTON if step.index == 1 else None) for step in RIGHT.steps]
+    recorded = replace(RIGHT, steps=tuple(steps))
+    from pytest_webarena.checks import judge
+    from pytest_webarena.results import TrialKey, TrialRecord
+
+    record = TrialRecord(
+        key=TrialKey(task.id, "upkeep", 1), outcome="passed", verdict=judge(task, recorded).to_json(), started=7.0
+    )
+    kept = known_of(task, record, recorded, DONE)
+    assert kept.steps == (None, BUTTON, None)
+    assert kept.nodes == {"checks[0]#0": 0, "checks[0]#1": 1}
+    assert type(kept).from_json(kept.to_json()) == kept

@@ -1,0 +1,233 @@
+"""What checks leave behind: a history that survives whatever cuts it off, what is due, decay, reports of people."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from pytest_webarena.errors import RecordingError, UsageError
+from pytest_webarena.upkeep.findings import TaskFinding, untried
+from pytest_webarena.upkeep.history import DAY, Entry, Flag, History, decay, read_flags
+from pytest_webarena.upkeep.report import alerts_json, decay_lines, lines, page, report_json
+
+from .checks import buy, known
+
+
+def entry(status: str = "valid", at: float = 0.0, task: str = "task", digest: str | None = None) -> Entry:
+    return Entry(task=task, digest=buy().digest if digest is None else digest, at=at, status=status)
+
+
+def when(text: str) -> float:
+    return datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp()
+
+
+def test_entries_are_added_and_read_again(tmp_path: Path) -> None:
+    History(tmp_path / "deep" / "er").add(entry("drifted", 3.0))
+    History(tmp_path / "deep" / "er").add(entry("valid", 4.0))
+    assert History(tmp_path / "deep" / "er").entries == [entry("drifted", 3.0), entry("valid", 4.0)]
+
+
+def test_a_line_that_was_cut_off_spoils_no_other(tmp_path: Path) -> None:
+    History(tmp_path).add(entry(at=1.0))
+    file = tmp_path / "history.jsonl"
+    with file.open("ab") as cut:
+        cut.write(b'{"schema_version": 1, "task": "hal')
+    History(tmp_path).add(entry(at=2.0))
+    found = History(tmp_path)
+    assert [each.at for each in found.entries] == [1.0, 2.0]
+    assert found.unreadable == 1
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "null",
+        "[]",
+        "{}",
+        '"x"',
+        '{"schema_version": 99}',
+        '{"schema_version": 1, "task": "t", "status": "fine"}',
+        "\x00",
+    ],
+)
+def test_what_is_no_entry_is_left_out_and_counted(tmp_path: Path, line: str) -> None:
+    (tmp_path / "history.jsonl").write_text(f"{line}\n")
+    found = History(tmp_path)
+    assert (found.entries, found.unreadable) == ([], 1)
+
+
+def test_a_process_that_is_killed_loses_no_entry(tmp_path: Path) -> None:
+    program = (
+        "import os, sys; from pathlib import Path; from pytest_webarena.upkeep.history import Entry, History\n"
+        "history = History(Path(sys.argv[1]))\n"
+        "history.add(Entry(task='t', digest='d', at=1.0, status='valid'))\n"
+        "os.kill(os.getpid(), 9)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program, str(tmp_path)], check=False)
+    assert done.returncode == -9
+    assert [each.task for each in History(tmp_path).entries] == ["t"]
+
+
+def test_several_processes_may_add_at_once(tmp_path: Path) -> None:
+    program = (
+        "import sys; from pathlib import Path; from pytest_webarena.upkeep.history import Entry, History\n"
+        "history = History(Path(sys.argv[1]))\n"
+        "for n in range(50): history.add(Entry(task='t', digest='d', at=float(n), status='valid', why='x' * 3000))\n"
+    )
+    children = [subprocess.Popen([sys.executable, "-c", program, str(tmp_path)]) for _ in range(2)]
+    assert [child.wait() for child in children] == [0, 0]
+    found = History(tmp_path)
+    assert (len(found.entries), found.unreadable) == (100, 0)
+
+
+def test_due_by_age_by_change_by_doubt_and_by_reports(tmp_path: Path) -> None:
+    task, history = buy(), History(tmp_path)
+
+    def due(days: float) -> str:
+        return history.due(task, every=30 * DAY, now=days * DAY)
+
+    assert due(0) == "it was never checked"
+    history.add(entry("site down", 0.0))
+    assert due(1) == "its last check could not tell (site down)"
+    history.add(entry("broken", DAY))
+    assert due(2) == ""
+    assert due(31) == "its last check was 30 days ago"
+    history.flag([Flag(task="task", reason="odd", at=3 * DAY, digest=task.digest)])
+    assert due(4) == "somebody reports that something is wrong with it"
+    history.add(entry("valid", 5 * DAY))
+    assert due(6) == ""
+    task = replace(task, digest="another")
+    assert due(6) == "it has changed since its last check"
+
+
+def test_a_report_is_answered_by_a_change_of_the_task(tmp_path: Path) -> None:
+    history = History(tmp_path)
+    flags = [Flag(task="task", reason="odd", at=1.0, digest=buy().digest), Flag(task="task", reason="older", at=1.0)]
+    assert history.flag([*flags, *flags]) == 2
+    assert History(tmp_path).flag(flags) == 0
+    assert [flag.reason for flag in history.flags_of(buy())] == ["odd", "older"]
+    assert [flag.reason for flag in history.flags_of(buy(digest="another"))] == ["older"]
+
+
+@pytest.mark.parametrize(
+    "text", ["{}", '{"task": "a"}', '{"task": "a", "reason": " "}', '{"task": 1, "reason": "x"}', "x"]
+)
+def test_reports_that_are_none_are_named(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "flags.jsonl"
+    file.write_text(f'{{"task": "a", "reason": "good"}}\n{text}\n')
+    with pytest.raises(UsageError, match=r"flags.jsonl:2: expected a line of JSON with 'task' and 'reason'"):
+        read_flags(file)
+    with pytest.raises(UsageError, match="expected a file that the viewer has written"):
+        read_flags(tmp_path / "none")
+
+
+def test_what_is_known_of_another_version_of_a_task_is_not_used(tmp_path: Path) -> None:
+    history, task = History(tmp_path), buy()
+    assert history.known(task) is None
+    history.keep(task, known(task))
+    assert history.known(task) == known(task)
+    assert history.known(buy(digest="another")) is None
+    (tmp_path / "known" / "task.json").write_text("{")
+    assert history.known(task) is None
+
+
+def test_decay_counts_what_was_valid_before_and_is_no_longer() -> None:
+    entries = [
+        *(entry("valid", when("2026-09-03"), name) for name in "abcd"),
+        entry("broken", when("2026-10-01"), "a"),
+        entry("valid", when("2026-10-02"), "b"),
+        entry("site down", when("2026-10-02"), "c"),
+        entry("drifted", when("2026-10-20"), "b"),
+        entry("valid", when("2026-11-01"), "a"),
+        entry("valid", when("2026-11-01"), "c"),
+        entry("broken", when("2026-11-02"), "d", digest="changed"),
+    ]
+    september, october, november = decay(entries)
+    assert (september.tasks, september.valid, september.rate) == (4, 4, None)
+    assert (october.tasks, october.broken, october.drifted, october.untold) == (2, 1, 1, 1)
+    assert (october.lost, october.were_valid, october.rate) == (2, 2, 1.0)
+    # 'a' was broken before, and 'd' is another task since it was changed.
+    assert (november.tasks, november.lost, november.were_valid) == (3, 0, 1)
+    assert all(len(line) <= 80 for line in decay_lines((september, october, november)))
+
+
+def finding(status: str, task: str = "task", **more: object) -> TaskFinding:
+    made = replace(untried(buy(id=task), f"why {task}", at=when("2026-11-02")), status=status)  # type: ignore[arg-type]
+    return replace(made, **more)  # type: ignore[arg-type]
+
+
+def test_alerts_are_what_is_new() -> None:
+    findings = [finding("valid", "a"), finding("broken", "b"), finding("broken", "c"), finding("valid", "d")]
+    before = {"a": entry("broken", 1.0), "b": entry("broken", 1.0), "c": entry("valid", 1.0), "d": entry("valid", 1.0)}
+    flags = {"d": [Flag(task="d", reason="old", at=0.5), Flag(task="d", reason="odd", at=2.0)]}
+    told = alerts_json(findings, before, flags, at=3.0)
+    assert [(each["task"], each["was"], each["status"]) for each in told["alerts"]] == [
+        ("c", "valid", "broken"),
+        ("a", "broken", "valid"),
+        ("d", "valid", "valid"),
+    ]
+    assert [flag["reason"] for flag in told["alerts"][2]["flags"]] == ["odd"]
+    assert told["not_valid"] == ["b", "c"]
+    assert alerts_json([finding("valid", "new")], {}, {}, at=3.0)["alerts"] == []
+    assert alerts_json([finding("untried", "new")], {}, {}, at=3.0)["alerts"][0]["was"] == ""
+
+
+HOSTILE = "</main><script>alert(1)</script>\"'&"
+
+
+def test_the_page_holds_texts_as_texts_and_loads_nothing(tmp_path: Path) -> None:
+    flags = {"b": [Flag(task="b", reason=HOSTILE, at=1.0)]}
+    findings = [finding("valid", "a"), finding("broken", "b", why=HOSTILE)]
+    shown = page(
+        findings, tmp_path / "report.html", at=1.0, not_due=[("z", entry())], flags=flags, months=decay([entry()])
+    )
+    assert "<script" not in shown
+    assert 'src="http' not in shown
+    assert shown.index("broken</span> <code>b") < shown.index("valid</span> <code>a")
+    assert "default-src 'none'" in shown
+    data = report_json(findings, at=1.0, not_due=["z"], flags=flags, months=decay([entry()]))
+    assert [each["task"] for each in json.loads(json.dumps(data))["tasks"]] == ["b", "a"]
+    assert data["counts"] == {"broken": 1, "drifted": 0, "blocked": 0, "site down": 0, "untried": 0, "valid": 1}
+
+
+def test_pictures_before_and_after_stand_in_the_page(tmp_path: Path) -> None:
+    shots = tmp_path / "attempt-1" / "shots"
+    shots.mkdir(parents=True)
+    for name in ("000.jpg", "001.jpg", "002.jpg", "final.jpg"):
+        (shots / name).write_bytes(name.encode())
+    broken = finding("broken", attempt=str(shots.parent))
+    broken = replace(broken, parts=tuple(replace(part, status="broken", step=1) for part in broken.parts[:1]))
+
+    def pictured(found: TaskFinding) -> list[str]:
+        import base64
+        import re
+
+        shown = page([found], tmp_path / "report.html", at=1.0, not_due=[], flags={}, months=())
+        return [base64.b64decode(each).decode() for each in re.findall(r"base64,([^\"]+)", shown)]
+
+    assert pictured(broken) == ["001.jpg", "002.jpg"]
+    assert pictured(replace(broken, status="valid")) == ["000.jpg", "final.jpg"]
+
+
+def test_lines_name_what_is_not_valid() -> None:
+    found = [finding("valid", "a"), finding("broken", "b", why="word " * 100)]
+    told = list(lines(found, {"a": [Flag(task="a", reason="odd", at=1.0)]}))
+    assert told[0].split()[:2] == ["broken", "1"]
+    assert any(line.startswith("broken: b (") for line in told)
+    assert "  reported: odd" in told
+    assert all(len(line) <= 80 for line in told)
+
+
+def test_a_folder_that_can_not_be_had_is_a_sentence(tmp_path: Path) -> None:
+    history = History(tmp_path / "taken")
+    (tmp_path / "taken").write_text("")
+    with pytest.raises(RecordingError, match=r"expected to write .*history\.jsonl"):
+        history.add(entry())
+    with pytest.raises(UsageError, match=r"history\.jsonl: expected to read it"):
+        History(tmp_path / "taken")

@@ -35,6 +35,8 @@ class Effort:
     """Mean of the trials that failed."""
     quantiles: tuple[float, float, float]
     """Half, nine of ten and all of the trials need no more."""
+    saved: float = 0.0
+    """Of the total, what the response cache saved; 0 of all but dollars."""
 
 
 def effort_of(side: Side, measure: Measure) -> Effort | None:
@@ -56,6 +58,7 @@ def effort_of(side: Side, measure: Measure) -> Effort | None:
         passed=math.fsum(won) / len(won) if won else None,
         failed=math.fsum(lost) / len(lost) if lost else None,
         quantiles=(quantile(values, 0.5), quantile(values, 0.9), max(values)),
+        saved=math.fsum(each.saved for each, _ in known) if measure == "cost" else 0.0,
     )
 
 

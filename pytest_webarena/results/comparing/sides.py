@@ -9,8 +9,9 @@ from typing import Any
 
 from pytest_webarena.errors import UsageError
 from pytest_webarena.results.comparing.difference import PairedTask
+from pytest_webarena.results.comparing.doubts import Verdicts, least_informed
 from pytest_webarena.results.conditions import source_of, traits_of
-from pytest_webarena.results.records import Outcome, TrialRecord
+from pytest_webarena.results.records import JudgeErrors, Outcome, TrialRecord
 from pytest_webarena.results.rundir import RunDir
 from pytest_webarena.results.statistics import cluster_of, grouped
 
@@ -65,6 +66,13 @@ class SideTask:
         """Trials with a verdict."""
         return sum(each.outcome != "error" for each in self.tries)
 
+    @property
+    def verdicts(self) -> Verdicts:
+        """What came of them, and whose verdicts that were."""
+        asked = [each for each in self.tries if each.judge and each.outcome != "error"]
+        won = sum(each.outcome == "passed" for each in asked)
+        return Verdicts(passed=self.passed, total=self.judged, asked=len(asked), accepted=won)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Side:
@@ -80,8 +88,8 @@ class Side:
     """The run directory; None of a baseline."""
     tasks: Mapping[str, SideTask]
     traits: tuple[Trait, ...] = ()
-    planned: int = 0
-    """Trials that were to be run; 0 where nobody knows."""
+    judge_errors: JudgeErrors | None = None
+    """Of the judge that was asked about its trials; None when it was never measured."""
     order: tuple[str, ...] = field(default=(), compare=False)
     """Tasks in the order of their first trial."""
 
@@ -152,6 +160,9 @@ def side_of(
         path=path,
         tasks={task: _task(task, some) for task, some in by_task.items()},
         traits=tuple(traits),
+        judge_errors=least_informed(
+            record.judge.errors for record in records if record.judge is not None and record.outcome != "error"
+        ),
         order=tuple(sorted(first, key=lambda task: (first[task], task))),
     )
 

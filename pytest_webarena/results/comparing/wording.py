@@ -14,7 +14,19 @@ from pytest_webarena.results.comparing.parting import Parting, parting_of, walk_
 from pytest_webarena.results.wording import dollars, seconds_words
 from pytest_webarena.text import clip
 
-__all__ = ["Told", "amount", "headline", "in_markdown", "in_words", "p_words", "plain", "points", "titled"]
+__all__ = [
+    "Told",
+    "amount",
+    "headline",
+    "in_markdown",
+    "in_words",
+    "judge_words",
+    "p_words",
+    "plain",
+    "points",
+    "saved_words",
+    "titled",
+]
 
 _WIDTH = 80
 _SHOWN = 5
@@ -82,7 +94,23 @@ def headline(each: Comparison) -> str:
     begin = f"{other} is {each.verdict} than {one}"
     if each.verdict == "can't tell":
         begin = f"Can't tell whether {other} is better than {one}"
-    return f"{begin}: {points(value)} points ({level}, {p_words(each.adjusted)})."
+    judged = (
+        f", {interval_words(each.corrected.interval)} with the judge's errors" if each.corrected is not None else ""
+    )
+    return f"{begin}: {points(value)} points ({level}{judged}, {p_words(each.adjusted)})."
+
+
+def judge_words(each: Comparison) -> list[str]:
+    """What the errors of the judge make of the difference, or that they are not known; nothing where none was asked."""
+    if not any(each.asked):
+        return []
+    asked = f"asked about {each.asked[0]:,} and {each.asked[1]:,} trials"
+    if (found := each.corrected) is not None:
+        return [asked, f"if it never erred: {points(found.value)} ({interval_words(found.interval)}) points"]
+    why = "it was not measured (webarena judge)"
+    if each.judge_says_nothing:
+        why = "its verdicts say nothing, for it accepts wrong answers as readily as right ones"
+    return [asked, f"its errors are in no interval: {why}"]
 
 
 def _level(found: Difference) -> str:
@@ -113,6 +141,8 @@ def in_words(each: Comparison, *, shown: int = _SHOWN, partings: bool = True) ->
         [f"{moved[True, True]} both passed", f"{moved[False, True]} gained", f"{moved[True, False]} lost",
          f"{moved[False, False]} both failed"],
     )  # fmt: skip
+    if judged := judge_words(each):
+        yield from _row("judge", judged, "" if each.corrected is not None else "yellow")
     if each.first.errors or each.second.errors:
         yield from _row(
             "errors",
@@ -139,7 +169,7 @@ def _group_rows(groups: Sequence[Group]) -> Iterator[Told]:
     for kind in ("site", "category", "tag"):
         some = [group for group in groups if group.kind == kind]
         for number, group in enumerate(some):
-            sign = group.difference.decided() if group.adjusted <= 0.05 else 0
+            sign = group.difference.decided() if group.adjusted <= 1 - group.difference.confidence + 1e-12 else 0
             told = (
                 f"{group.name}: {points(group.difference.value or 0.0)} ({interval_words(group.difference.sample)}), "
                 f"{_count(group.difference.tasks, 'task')}, {p_words(group.adjusted)}"
@@ -188,7 +218,10 @@ def _repeat_rows(each: Comparison) -> Iterator[Told]:
         share = told["chance_share"]
         if isinstance(share, float):
             parts.append(f"{share:.0%} of the spread is chance")
-        parts.append(f"{_count(len(told['flaky']), 'flaky task')}")  # type: ignore[arg-type]
+        unsure: dict[str, tuple[int, int]] = told["flaky"]  # type: ignore[assignment]
+        some_of = [f"{task} {won}/{of}" for task, (won, of) in list(unsure.items())[:3]]
+        more = ["…"] if len(unsure) > len(some_of) else []
+        parts.append(f"{_count(len(unsure), 'flaky task')}{': ' * bool(unsure)}{', '.join([*some_of, *more])}")
         yield from _row("repeats" * (not number), [name, *parts])
 
 
@@ -206,7 +239,16 @@ def _effort_rows(each: Comparison, measure: Measure) -> Iterator[Told]:
     growth = each.growth.get(measure)
     if growth is not None:
         parts.append(growth_words(growth))
+    if first.saved or second.saved:
+        parts.append(f"the cache saved {saved_words(first)} and {saved_words(second)}")
+    if first.unknown or second.unknown:
+        parts.append(f"not known of {first.unknown} and {second.unknown} trials")
     yield from _row(measure, parts)
+
+
+def saved_words(effort: Effort) -> str:
+    """What the response cache saved, and of how much."""
+    return f"{dollars(effort.saved)} of {dollars(effort.total)}" if effort.saved else "nothing"
 
 
 def growth_words(growth: Growth) -> str:
@@ -255,6 +297,11 @@ def in_markdown(comparisons: Sequence[Comparison], *, shown: int = 20) -> Iterat
         )
         if found.repeated:
             yield f"| … tasks are the whole set | | | | {interval_words(found.whole)} ({level}%) |"
+        if each.corrected is not None:
+            yield (
+                f"| … if the judge never erred | | | {points(each.corrected.value)} | "
+                f"{interval_words(each.corrected.interval)} ({level}%) |"
+            )
         for group in each.groups:
             yield (
                 f"| {group.kind} {_escaped(group.name)} ({_count(group.difference.tasks, 'task')}) | "
@@ -269,6 +316,8 @@ def in_markdown(comparisons: Sequence[Comparison], *, shown: int = 20) -> Iterat
                     f"| {measure} a trial | {amount(measure, first.per_trial)} | {amount(measure, second.per_trial)} | "
                     f"{growth_words(growth).replace(' (', ' | ').rstrip(')') if growth else ' | '} |"
                 )
+                if first.saved or second.saved:
+                    yield f"| … saved by the cache | {saved_words(first)} | {saved_words(second)} | | |"
         moved = each.transitions
         yield from ("", f"first: {_escaped(one)}; second: {_escaped(other)}. {each.test}, {p_words(each.p)}.", "")
         yield from ("| pairs of trials | second passed | second failed |", "|---|--:|--:|")
@@ -291,6 +340,7 @@ def in_markdown(comparisons: Sequence[Comparison], *, shown: int = 20) -> Iterat
                 yield from ("", "</details>")
         notes = [
             *(f"{_count(len(names), 'task')} {reason}, left out" for reason, names in each.left_out.items()),
+            *([f"the judge was {', '.join(judge_words(each))}"] if any(each.asked) else []),
             *(f"differs too: {line}" for line in each.differing),
             *(f"**no comparison**: {line}" for line in each.forced),
         ]
@@ -337,6 +387,12 @@ def plain(each: Comparison) -> dict[str, Any]:
         "adjusted": each.adjusted,
         "test": each.test,
         "bounds": each.bounds,
+        "judge": {
+            "asked": each.asked,
+            "corrected": {"value": corrected.value, "interval": corrected.interval}
+            if (corrected := each.corrected) is not None
+            else None,
+        },
         "groups": [
             {"kind": group.kind, "name": group.name, "p": group.p, "adjusted": group.adjusted,
              **difference(group.difference)}

@@ -43,6 +43,10 @@ def save_baseline(sides: Sequence[Side], target: Path) -> int:
             "run": side.run,
             "traits": traits,
         }
+        if side.missing:
+            head["missing"] = dict(side.missing)
+        if side.looked:
+            head["looked"] = True
         if side.judge_errors is not None:
             head["judge_errors"] = asdict(side.judge_errors)
         lines.append(f'{json.dumps(head, ensure_ascii=False)[:-1]}, "tasks": [\n{tasks}\n]}}')
@@ -113,6 +117,8 @@ def _side(data: Mapping[str, Any], run: str) -> Side:
         tasks={task.task: task for task in tasks},
         traits=tuple(traits),
         order=tuple(task.task for task in tasks),
+        missing={str(task): int(count) for task, count in data.get("missing", {}).items()},
+        looked=bool(data.get("looked")),
         judge_errors=JudgeErrors(**found) if (found := data.get("judge_errors")) else None,
     )
 

@@ -144,6 +144,20 @@ class Comparison:
             return None
         return growth_of(self.first, self.second, tasks, "cost", allowed=allowed, confidence=self.difference.confidence)
 
+    @property
+    def open_trials(self) -> tuple[int, int]:
+        """Of both sides: trials that ended in errors, and planned ones without a result."""
+        first, second = (side.errors + sum(side.missing.values()) for side in (self.first, self.second))
+        return first, second
+
+    @property
+    def may_turn(self) -> bool:
+        """Whether trials without a verdict could take back that one is better or worse."""
+        if not any(self.open_trials):
+            return False
+        low, high = self.bounds
+        return (self.verdict == "better" and low <= 0) or (self.verdict == "worse" and high >= 0)
+
     def of(self, fate: Fate) -> list[TaskFate]:
         """Tasks that went so."""
         return [each for each in self.fates if each.fate == fate]
@@ -160,6 +174,7 @@ def about(side: Side) -> dict[str, object]:
     spread: Spread | None = spread_of(side.counts)
     named = {name: (task.passed, task.judged) for name, task in side.tasks.items()}
     return {
+        "tasks": {k: sum(judged >= k for _, judged in side.counts) for k in sorted(ks)},
         "pass_any": {k: pass_any(side.counts, k) for k in sorted(ks)},
         "pass_all": {k: pass_all(side.counts, k) for k in sorted(ks)},
         "flaky": flaky(named),
@@ -231,7 +246,10 @@ def compare(first: Side, second: Side, *, confidence: float = 0.95, allow_mixed:
     common, asked_of_both = [], []
     for name in dict.fromkeys((*first.tasks, *second.tasks)):
         one, other = first.tasks.get(name), second.tasks.get(name)
-        if one is None or other is None:
+        if (one is None and name in first.missing) or (other is None and name in second.missing):
+            asked_of_both.append(name)
+            left_out.setdefault("planned and without a result on one side", []).append(name)
+        elif one is None or other is None:
             left_out.setdefault(f"only in {second.run if one is None else first.run}", []).append(name)
         elif one.digest and other.digest and one.digest != other.digest:
             left_out.setdefault("edited between the runs", []).append(name)
@@ -290,8 +308,11 @@ def _only(side: Side, tasks: Iterable[str]) -> Side:
 
 def _bounds(side: Side, tasks: Sequence[str]) -> tuple[float, float]:
     """The rate if all trials without a verdict had failed, and if all had passed; each task counts the same."""
-    found = [side.tasks[name] for name in tasks]
-    parts = [bounds(task.passed, task.judged, len(task.tries) - task.judged) for task in found]
+    parts = []
+    for name in tasks:
+        task, missing = side.tasks.get(name), side.missing.get(name, 0)
+        counts = (task.passed, task.judged, len(task.tries) - task.judged) if task is not None else (0, 0, 0)
+        parts.append(bounds(counts[0], counts[1], counts[2] + missing))
     return math.fsum(low for low, _ in parts) / len(parts), math.fsum(high for _, high in parts) / len(parts)
 
 

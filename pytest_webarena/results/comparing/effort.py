@@ -132,6 +132,8 @@ def growth_of(
     reach = student_quantile((1 + confidence) / 2, size - 1) ** 2
     a, b, c = means[0] ** 2 - reach * xx, means[0] * means[1] - reach * xy, means[1] ** 2 - reach * yy
     inside = b * b - a * c
+    if abs(inside) <= 1e-12 * b * b:  # where nothing varies but the last digits
+        inside = 0.0
     interval = (0.0, math.inf)
     if a > 0 and inside >= 0:
         interval = (max(0.0, (b - math.sqrt(inside)) / a), (b + math.sqrt(inside)) / a)

@@ -22,10 +22,12 @@ from pytest_webarena.results.comparing.wording import (
     headline,
     interval_words,
     judge_words,
+    open_words,
     p_words,
     points,
     saved_words,
     titled,
+    unpaired_words,
 )
 
 __all__ = ["write_page"]
@@ -111,11 +113,8 @@ def _figures(each: Comparison) -> Iterator[str]:
         yield f". The judge was {escape(', '.join(judged))}"
     if each.adjusted != each.p:
         yield f", {escape(p_words(each.adjusted))} among all comparisons (Holm)"
-    if each.first.errors or each.second.errors:
-        yield (
-            f". {each.first.errors} and {each.second.errors} trials ended in errors, beside the rates; whatever they "
-            f"would have been, the difference is within {interval_words(each.bounds)} points"
-        )
+    if any(each.open_trials):
+        yield f". Without a verdict: {escape(', '.join(open_words(each)))}"
     yield "</p>"
 
 
@@ -146,6 +145,8 @@ def _matrix(each: Comparison) -> Iterator[str]:
         f"<tr><th>first passed<td>{moved[True, True]}<td class=lost>{moved[True, False]}"
         f"<tr><th>first failed<td class=won>{moved[False, True]}<td>{moved[False, False]}</table>"
     )
+    for told in unpaired_words(each):
+        yield f"<p class=small>{escape(told)}</p>"
 
 
 def _dots(each: Comparison, number: int) -> Iterator[str]:

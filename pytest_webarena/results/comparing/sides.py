@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,6 +12,7 @@ from pytest_webarena.errors import UsageError
 from pytest_webarena.results.comparing.difference import PairedTask
 from pytest_webarena.results.comparing.doubts import Verdicts, least_informed
 from pytest_webarena.results.conditions import source_of, traits_of
+from pytest_webarena.results.plan import PlannedTrial, read_plan
 from pytest_webarena.results.records import JudgeErrors, Outcome, TrialRecord
 from pytest_webarena.results.rundir import RunDir
 from pytest_webarena.results.statistics import cluster_of, grouped
@@ -88,6 +90,10 @@ class Side:
     """The run directory; None of a baseline."""
     tasks: Mapping[str, SideTask]
     traits: tuple[Trait, ...] = ()
+    missing: Mapping[str, int] = field(default_factory=dict)
+    """By task: trials that were planned and have no result. Not those that `--until` left out."""
+    looked: bool = False
+    """Whether the run ended early because somebody looked at it (``--until``)."""
     judge_errors: JudgeErrors | None = None
     """Of the judge that was asked about its trials; None when it was never measured."""
     order: tuple[str, ...] = field(default=(), compare=False)
@@ -128,8 +134,10 @@ def sides_of_records(
     """The same of records that have been read, of the run in ``path`` whose ``run.json`` says ``facts``."""
     traits = traits_of(source_of(path, facts, records), beside=[record.key for record in records])
     name = label or path.resolve().name
+    known = {record.key for record in records}
+    lacking = [planned for key, planned in read_plan(path).items() if key not in known]
     found = [
-        side_of(agent, some, run=name, path=path, traits=traits.get(agent, ()))
+        side_of(agent, some, run=name, path=path, traits=traits.get(agent, ()), lacking=lacking)
         for agent, some in grouped(records).items()
     ]
     given = [str(agent) for agent in facts.get("agents") or ()]
@@ -145,9 +153,16 @@ def _place(agent: str, given: Sequence[str]) -> int:
 
 
 def side_of(
-    name: str, records: Sequence[TrialRecord], *, run: str, path: Path | None = None, traits: Iterable[Trait] = ()
+    name: str,
+    records: Sequence[TrialRecord],
+    *,
+    run: str,
+    path: Path | None = None,
+    traits: Iterable[Trait] = (),
+    lacking: Iterable[PlannedTrial] = (),
 ) -> Side:
-    """The side of ``records``, which are one agent's in one browser."""
+    """The side of ``records``, which are one agent's in one browser. ``lacking`` are trials of anybody without one."""
+    own = [each for each in lacking if each.key.entrant == records[0].key.entrant]
     by_task: dict[str, list[TrialRecord]] = {}
     for record in records:
         by_task.setdefault(record.key.task, []).append(record)
@@ -160,6 +175,8 @@ def side_of(
         path=path,
         tasks={task: _task(task, some) for task, some in by_task.items()},
         traits=tuple(traits),
+        missing=dict(Counter(each.key.task for each in own if not each.decided)),
+        looked=any(each.decided for each in own),
         judge_errors=least_informed(
             record.judge.errors for record in records if record.judge is not None and record.outcome != "error"
         ),

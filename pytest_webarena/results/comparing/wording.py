@@ -21,11 +21,13 @@ __all__ = [
     "in_markdown",
     "in_words",
     "judge_words",
+    "open_words",
     "p_words",
     "plain",
     "points",
     "saved_words",
     "titled",
+    "unpaired_words",
 ]
 
 _WIDTH = 80
@@ -97,7 +99,28 @@ def headline(each: Comparison) -> str:
     judged = (
         f", {interval_words(each.corrected.interval)} with the judge's errors" if each.corrected is not None else ""
     )
-    return f"{begin}: {points(value)} points ({level}{judged}, {p_words(each.adjusted)})."
+    said = f"{begin}: {points(value)} points ({level}{judged}, {p_words(each.adjusted)})."
+    if each.may_turn:
+        said += f" Trials without a verdict could turn that: {interval_words(each.bounds)}."
+    if each.first.looked or each.second.looked:
+        said += " The run ended early because it was looked at (--until), which this interval does not know."
+    return said
+
+
+def open_words(each: Comparison) -> list[str]:
+    """What trials without a verdict leave open."""
+    missing = [sum(side.missing.values()) for side in (each.first, each.second)]
+    told = [f"{each.first.errors} and {each.second.errors} trials beside the rates"]
+    if any(missing):
+        told.append(f"{missing[0]} and {missing[1]} planned ones without a result")
+    return [*told, f"whatever they would have been: {interval_words(each.bounds)} points"]
+
+
+def unpaired_words(each: Comparison) -> list[str]:
+    """That not all trials have one of the same number on the other side; the rates have all of them."""
+    paired = sum(each.transitions.values())
+    sizes = [sum(of.judged for of in sides) for sides in zip(*((f.first, f.second) for f in each.fates), strict=True)]
+    return [] if sizes == [paired, paired] else [f"of {sizes[0]:,} and {sizes[1]:,} trials in the rates"]
 
 
 def judge_words(each: Comparison) -> list[str]:
@@ -130,7 +153,7 @@ def in_words(each: Comparison, *, shown: int = _SHOWN, partings: bool = True) ->
     if found.repeated:
         yield from _row("", [f"the whole set: {interval_words(found.whole)} points ({each.verdict_here})"])
     else:
-        yield from _row("", ["the whole set: the same, for one trial each does not tell luck from tasks"])
+        yield from _row("", ["the whole set: the same, for a single trial does not tell luck from tasks"])
     told = [each.test, p_words(each.p)]
     if each.adjusted != each.p:
         told.append(f"{p_words(each.adjusted)} among all comparisons (Holm)")
@@ -139,17 +162,12 @@ def in_words(each: Comparison, *, shown: int = _SHOWN, partings: bool = True) ->
     yield from _row(
         "pairs",
         [f"{moved[True, True]} both passed", f"{moved[False, True]} gained", f"{moved[True, False]} lost",
-         f"{moved[False, False]} both failed"],
+         f"{moved[False, False]} both failed", *unpaired_words(each)],
     )  # fmt: skip
     if judged := judge_words(each):
         yield from _row("judge", judged, "" if each.corrected is not None else "yellow")
-    if each.first.errors or each.second.errors:
-        yield from _row(
-            "errors",
-            [f"{each.first.errors} and {each.second.errors} trials beside the rates",
-             f"whatever they would have been: {interval_words(each.bounds)} points"],
-            "yellow",
-        )  # fmt: skip
+    if any(each.open_trials):
+        yield from _row("errors", open_words(each), "yellow")
     yield from _group_rows(each.groups)
     for fate in _FATES:
         yield from _task_rows(each, fate, shown, partings=partings)
@@ -208,13 +226,17 @@ def parted_at(each: Comparison, task: TaskFate) -> Parting | None:
 
 def _repeat_rows(each: Comparison) -> Iterator[Told]:
     sides = [(side, about(side)) for side in (each.first, each.second)]
+    # The same k for both, as far as there are so many trials.
+    most = min((max(told["tasks"]) for _, told in sides if max(told["tasks"]) > 1), default=1)  # type: ignore[call-overload]
     for number, ((_, told), name) in enumerate(zip(sides, titled(each), strict=True)):
         some: dict[int, float | None] = told["pass_any"]  # type: ignore[assignment]
         every: dict[int, float | None] = told["pass_all"]  # type: ignore[assignment]
-        k = max(some)
+        of: dict[int, int] = told["tasks"]  # type: ignore[assignment]
+        k = min(most, max(some))
         if k == 1:
             continue
-        parts = [f"pass@{k} {_percent(some[k])}", f"pass^{k} {_percent(every[k])}"]
+        all_of_them = f" on {of[k]} of {of[1]} tasks" if of[k] < of[1] else ""
+        parts = [f"pass@{k} {_percent(some[k])}{all_of_them}", f"pass^{k} {_percent(every[k])}"]
         share = told["chance_share"]
         if isinstance(share, float):
             parts.append(f"{share:.0%} of the spread is chance")
@@ -340,6 +362,8 @@ def in_markdown(comparisons: Sequence[Comparison], *, shown: int = 20) -> Iterat
                 yield from ("", "</details>")
         notes = [
             *(f"{_count(len(names), 'task')} {reason}, left out" for reason, names in each.left_out.items()),
+            *([f"without a verdict: {', '.join(open_words(each))}"] if any(each.open_trials) else []),
+            *([f"pairs: {unpaired_words(each)[0]}"] if unpaired_words(each) else []),
             *([f"the judge was {', '.join(judge_words(each))}"] if any(each.asked) else []),
             *(f"differs too: {line}" for line in each.differing),
             *(f"**no comparison**: {line}" for line in each.forced),
@@ -363,7 +387,9 @@ def plain(each: Comparison) -> dict[str, Any]:
             "run": of.run,
             "path": str(of.path) if of.path is not None else None,
             "errors": of.errors,
-            **{name: told[name] for name in ("pass_any", "pass_all", "chance_share")},
+            "missing": sum(of.missing.values()),
+            "stopped_by_until": of.looked,
+            **{name: told[name] for name in ("tasks", "pass_any", "pass_all", "chance_share")},
             "flaky": list(told["flaky"]),  # type: ignore[call-overload]
         }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from pytest_webarena.commands.cli import main
 from pytest_webarena.errors import UsageError
 from pytest_webarena.evidence import Usage
 from pytest_webarena.plugin.reporting.rates import summary_lines
-from pytest_webarena.results import RunDir, summarise
+from pytest_webarena.results import RunDir, TrialKey, summarise
 from pytest_webarena.results.comparing.baseline import save_baseline, sides_at
 from pytest_webarena.results.comparing.comparison import Comparison, choose, compare_all
 from pytest_webarena.results.comparing.effort import effort_of, growth_of, quantile
@@ -21,6 +22,7 @@ from pytest_webarena.results.comparing.page import write_page
 from pytest_webarena.results.comparing.sides import Side, sides_of
 from pytest_webarena.results.comparing.wording import in_markdown, in_words, plain
 from pytest_webarena.results.export import summary_json
+from pytest_webarena.results.plan import PlannedTrial, extend_plan
 from pytest_webarena.results.records import JudgeErrors, JudgeRecord
 from pytest_webarena.results.tables import as_json, as_text, gather, tables
 from tests.made_up import make_run, make_trial
@@ -398,3 +400,68 @@ def test_bounds_hold_the_difference_where_tasks_have_other_numbers_of_trials(tmp
     found = of(tmp_path / "a", tmp_path / "b")
     assert found.difference.value == pytest.approx(0)
     assert found.bounds == pytest.approx((-1 / 6, 0))
+
+
+def by_hand(path: Path, tasks: Mapping[str, str], *, planned: int = 0, decided: str = "") -> Path:
+    """A run of one agent. Of each task its trials: ``p``, ``f``, ``e``, and ``-`` for one that has no record."""
+    run, outcomes = make_run(path, agents=["cot"]), {"p": "passed", "f": "failed", "e": "error"}
+    for task, trials in tasks.items():
+        for number, letter in enumerate(trials, start=1):
+            if letter != "-":
+                make_trial(run, task, outcomes[letter], agent="cot", trial=number, evidence=False, steps=())
+    if planned:
+        keys = [TrialKey(task, "cot", number) for task in tasks for number in range(1, planned + 1)]
+        known = {record.key for record in run.read().records}
+        extend_plan(path, [PlannedTrial(key=key, decided="" if key in known else decided) for key in keys])
+    return path
+
+
+def test_trials_without_a_result_are_told_and_could_turn_it(tmp_path: Path) -> None:
+    names = [f"t{number}" for number in range(16)]
+    first = by_hand(tmp_path / "a", dict.fromkeys(names, "pf"))
+    lucky = by_hand(tmp_path / "b", dict.fromkeys(names, "p-"), planned=2)  # every second trial has got lost
+    plain_sailing = by_hand(tmp_path / "c", dict.fromkeys(names, "pp"), planned=2)
+    found, sure = of(first, lucky), of(first, plain_sailing)
+    assert found.verdict == "better"
+    assert found.bounds == pytest.approx((0.0, 0.5))
+    told = " ".join(words(found).split())
+    assert "Trials without a verdict could turn that: 0.0 to +50.0." in told
+    assert "0 and 16 planned ones without a result" in told
+    assert "without a result" in "\n".join(in_markdown([found]))
+    assert "could turn" not in words(sure)
+    half = dict.fromkeys(names[:8], "pp") | dict.fromkeys(names[8:], "--")
+    gone = of(first, by_hand(tmp_path / "d", half, planned=2))
+    [(reason, left_out)] = gone.left_out.items()
+    assert (reason, set(left_out)) == ("planned and without a result on one side", set(names[8:]))
+    assert gone.bounds == pytest.approx((0.0, 0.5))
+    save_baseline(sides_of(lucky), tmp_path / "b.json")
+    assert of(first, tmp_path / "b.json").bounds == found.bounds
+
+
+def test_a_run_that_was_stopped_by_looking_is_no_fixed_one(tmp_path: Path) -> None:
+    names = [f"t{number}" for number in range(16)]
+    first = by_hand(tmp_path / "a", dict.fromkeys(names, "f"))
+    short = dict.fromkeys(names[:10], "p") | dict.fromkeys(names[10:], "-")
+    found = of(first, by_hand(tmp_path / "b", short, planned=1, decided="after is better"))
+    assert "ended early because it was looked at (--until)" in " ".join(words(found).split())
+    assert found.open_trials == (0, 0)  # nobody misses those
+
+
+def test_other_numbers_of_trials_are_told_where_pairs_are(tmp_path: Path) -> None:
+    first = by_hand(tmp_path / "a", {f"t{number}": "pfpfp" for number in range(12)})
+    second = by_hand(tmp_path / "b", {f"t{number}": "p" if number else "pp" for number in range(12)})
+    told = " ".join(words(of(first, second)).split())
+    assert "12 both passed, 0 gained, 1 lost" not in told
+    assert "of 60 and 13 trials in the rates" in told
+    assert "cot in a, pass@2 90.0%, pass^2 30.0%" in told  # the same k for both
+    assert "cot in b, pass@2 100.0% on 1 of 12 tasks" in told
+
+
+def test_costs_that_are_all_alike_have_not_changed(tmp_path: Path) -> None:
+    for name, trials in (("a", 3), ("b", 1)):  # 0.1 + 0.1 + 0.1 is not 3 × 0.1
+        run = make_run(tmp_path / name, agents=["cot"])
+        for number in range(12):
+            for trial in range(1, trials + 1):
+                used = Usage(calls=1, cost=0.1)
+                make_trial(run, f"t{number}", agent="cot", trial=trial, usage=used, evidence=False, steps=())
+    assert of(tmp_path / "a", tmp_path / "b").growth["cost"].interval == pytest.approx((1, 1))
